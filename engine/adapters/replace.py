@@ -156,7 +156,7 @@ def swap_file(spot: FilePlace, content: bytes, *, like: bytes = b"") -> bytes | 
 
 
 def left_behind(spot: FilePlace) -> bytes | None:
-    """Return the file that a process killed during a swap left behind, if there is one.
+    """Return the file that a process killed during a swap left over, if there is one.
 
     It is complete: the new file before the exchange, the old one after it. A link or a pipe
     of that name is ignored.

@@ -224,7 +224,7 @@ def check_expected(stream: str, *, expect: Expected, actual: int) -> None:
 
 
 def check_key(first: RecordedEvent, key_digest: bytes | None) -> None:
-    """Raise `KeyConflictError` unless a key used before stood for the same command."""
+    """Raise `KeyConflictError` unless the key was used for the same command."""
     if first.key_digest != key_digest:
         raise KeyConflictError(key=str(first.key), position=first.position)
 
@@ -246,7 +246,7 @@ def check_limits(
             f"an append holds 1 to {APPEND_EVENTS_MAX} events, not {len(new_events)}",
             field="events",
         )
-    # What is as in the event before is not looked at again.
+    # Fields that equal those of the previous event are not checked again.
     at = type_ = actor = shape = None
     for new_event in new_events:
         if (
@@ -291,8 +291,8 @@ def check_moment(at: str, *, field: str = "at") -> None:
         )
 
 
-# What was looked at is remembered: the same few names and times come again and again,
-# and a look costs as much as a hash. What is refused is looked at every time.
+# Results are cached: a few names and times recur, and a check costs as much as a hash.
+# Invalid values are checked every time.
 @lru_cache(maxsize=256)
 def _check_names(stream: str, type_: str, schema_version: int, actor: str) -> None:
     _check_text("stream", stream, STREAM_CHARS_MAX)

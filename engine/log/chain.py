@@ -32,7 +32,7 @@ FIELD_KINDS: dict[str, tuple[type, ...]] = {
     name: (int, bool) if kind is bool else get_args(kind) or (kind,)
     for name, kind in RecordedEvent.__annotations__.items()
 }
-"""What each field of a row may be; not every store has a kind of its own for truth."""
+"""The valid types of each field; not every store has a boolean type."""
 _WORDS = {int: "a number", bool: "0 or 1", str: "text", bytes: "bytes", type(None): "none"}
 
 Row = tuple[Any, ...]
@@ -44,19 +44,19 @@ _fields = msgspec.structs.astuple
 
 
 class ChainProblem(msgspec.Struct, frozen=True):
-    """What is wrong with one event of a chain."""
+    """A problem of one event in a chain."""
 
     position: int
     problem: str
 
 
 def header(event: RecordedEvent) -> bytes:
-    """Return what an event's hash covers beside its payload."""
+    """Return the part of an event that its hash covers in addition to its payload."""
     return encode_header(_fields(event)[:15])
 
 
 def payload_digest(salt: bytes, payload: bytes) -> bytes:
-    """Return what stands for a payload in the chain; the salt hides short payloads."""
+    """Return the digest of a payload in the chain; the salt hides short payloads."""
     return hashes.sha256(salt + payload).digest()
 
 
@@ -71,11 +71,12 @@ def check_chain(
     after: Head = START,
     versions: Mapping[str, int] | None = None,
 ) -> Iterator[ChainProblem]:
-    """Yield every problem of events in order of position, beginning after a head.
+    """Yield every problem of events in order of position, starting after a head.
 
-    `versions` says where the streams stood there; left out, a stream's first event is
-    taken as it comes unless the check begins at the start. After a problem the event is
-    believed, so that one damaged event is not reported again by all that follow.
+    `versions` are the last versions of the streams at that head; without them, the first
+    version of a stream is not checked, unless the check starts at the beginning. After a
+    problem the event is assumed to be right, so that one damaged event is not reported
+    again for all later ones.
     """
     return check_rows(map(_fields, events), after=after, versions=versions)
 
@@ -131,7 +132,7 @@ def check_rows(
             sound = False
         if not sound:
             if wrong := misfit(row):
-                # Nothing after it can be compared with what has no sense.
+                # Later events cannot be compared with invalid fields.
                 yield ChainProblem(before + 1, wrong)
                 return
             event = recorded(row)
@@ -145,7 +146,7 @@ def check_rows(
 
 
 def recorded(row: Row) -> RecordedEvent:
-    """Return a row as an event; not every store has a kind of its own for truth."""
+    """Return a row as an event; not every store has a boolean type."""
     return RecordedEvent(*(*row[:14], row[14] == 1, *row[15:]))
 
 

@@ -30,7 +30,7 @@ def encode(event: Event) -> bytes:
 
     Bytes that are not UTF-8 are spelt readably and can be recovered (`engine.readable`).
     """
-    # What others say is kept as it is, without what we know around it.
+    # Third-party data is stored unchanged, without our fields around it.
     said = event.data if type(event) is ExtensionEvent else event
     try:
         return _encoder.encode(said)
@@ -103,9 +103,9 @@ class Codec:
         return self.event_of(row_of(event), event.position)
 
     def as_read(self, new: NewEvent) -> Event:
-        """Return an event as a reader will find it, before it is appended.
+        """Return an event as readers will decode it, before it is appended.
 
-        Raise `InvalidInputError` naming the field that holds what nobody could read.
+        Raise `InvalidInputError` naming the field that could not be read again.
         """
         decode, _ = self.reader(form_of(new.type, new.schema_version))
         try:
@@ -114,10 +114,10 @@ class Codec:
             raise wrong_type_error(error, new.type) from error
 
     def today(self, recorded: RecordedEvent) -> bytes | None:
-        """Return the event's payload in today's shape; None when it was erased.
+        """Return the event's payload in the current shape; None if it was erased.
 
-        The stored bytes where they have it already. Raise `UnreadableError` as `decode`
-        does.
+        If it has that shape, these are the stored bytes. Raise `UnreadableError` as
+        `decode` does.
         """
         if recorded.payload is None:
             return None

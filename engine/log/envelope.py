@@ -7,7 +7,7 @@ import msgspec
 PAYLOAD_BYTES_MAX = 1024 * 1024
 DOCUMENT_BYTES_MAX = 8 * 1024 * 1024
 ERASURES = "erasures"
-"""The stream of the events that say what was erased, one for the whole log."""
+"""The stream of the events that record erasures, one per log."""
 
 
 class NewEvent(msgspec.Struct, frozen=True):
@@ -54,7 +54,7 @@ class RecordedEvent(msgspec.Struct, frozen=True, gc=False):
     key: str | None
     """Idempotency key; only on the first event of its append."""
     key_digest: bytes | None
-    """What the key stood for: sha256 of command and arguments."""
+    """The sha256 of the command for which the key was used, with its arguments."""
     remaining: int
     """How many events of the same append follow; 0 on its last."""
     observed: bool
@@ -87,7 +87,7 @@ class Span(msgspec.Struct, frozen=True, omit_defaults=True):
     """The one type that is meant; None for all."""
 
     def holds(self, stream: str, version: int, type_: str) -> bool:
-        """Tell whether an event is one of them."""
+        """Return whether an event is one of them."""
         is_there = stream == self.stream and self.first <= version <= self.last
         return is_there and self.only in (None, type_)
 

@@ -1,7 +1,8 @@
-"""The events that say which payloads were erased: what was said is gone, that it was stays.
+"""The events that record which payloads were erased.
 
-An erased event keeps its place, its header and its payload's digest, so the chain holds.
-Payload and salt go together: without the salt nobody can guess the text by its digest.
+An erased event keeps its position, its header and its payload's digest, so the chain holds.
+Payload and salt are erased together: without the salt, the text cannot be guessed from its
+digest.
 """
 
 from collections.abc import Iterable
@@ -26,7 +27,7 @@ class PayloadErased(Event, frozen=True):
     only_caused: ClassVar[str] = "payloads are erased with it, all or none"
     is_quiet: ClassVar[bool] = True
     reason: str
-    """Why; no word of what was erased."""
+    """The reason, without any of the erased text."""
     spans: tuple[Span, ...]
     """Of which events."""
     payloads: int
@@ -41,7 +42,7 @@ ERASURE_EVENTS: tuple[type[Event], ...] = (PayloadErased,)
 
 
 class Erasures:
-    """What a log says of itself that it was erased."""
+    """The erasures that a log records."""
 
     def __init__(self, events: Iterable[PayloadErased]) -> None:
         self._spans: dict[str, list[Span]] = {}
@@ -56,7 +57,7 @@ class Erasures:
     def tell_of(
         self, stream: str, version: int, type_: str, remainder: bytes | str | None = None
     ) -> bool:
-        """Tell whether an event is among those that were erased, with this remainder."""
+        """Return whether an event was erased and has this remainder."""
         if remainder is not None:
             known = self._remainders.get((stream, version))
             return known == digest_of(remainder)
@@ -67,6 +68,6 @@ class Erasures:
 
 
 def digest_of(remainder: bytes | str) -> str:
-    """Return what stands for what remains of an event; it holds no secret."""
+    """Return the digest of an event's remainder, which has no secret."""
     content = remainder.encode() if isinstance(remainder, str) else remainder
     return hashes.sha256(content).hexdigest()

@@ -83,7 +83,7 @@ def line(event: RecordedEvent, *, previous: bytes | None = None) -> bytes:
 
 
 def event_in(raw: bytes) -> tuple[RecordedEvent, bytes]:
-    """Return the event of a line, and the hash of the event before, which it must tell."""
+    """Return the event of a line, and the hash of the previous event that it states."""
     told = _line_of(raw)
     if told.previous is None:
         raise ValueError("the hash of the event before is missing")
@@ -98,9 +98,9 @@ def last_line(head: Head) -> bytes:
 def read_lines(lines: Iterable[bytes], *, file: str) -> Iterator[RecordedEvent | Head]:
     """Yield the events of a whole log's export, and its head at the end.
 
-    Line 1 is the header, so an event stands on the line of its number plus one. Whether
-    the events fit together is for the chain to say. Raise `InvalidInputError` naming the
-    line that is not as `line` writes it, and the end where the head is missing.
+    Line 1 is the header, so an event is on the line of its position plus one. The chain is
+    not checked. Raise `InvalidInputError` naming the line that differs from the format of
+    `line`, or the end if the head is missing.
     """
     found = enumerate(lines, start=1)
     number, raw = next(found, (1, b""))

@@ -32,7 +32,7 @@ class MerkleTree:
             below = rows[-1]
             pairs = zip(below[::2], below[1::2], strict=False)
             above = [node(left, right) for left, right in pairs]
-            # One without a partner goes up as it is, as in the tree of the RFC.
+            # A node without a partner is moved up, as in the tree of the RFC.
             rows.append(above + below[len(below) - len(below) % 2 :])
         self._rows = rows
 
@@ -43,7 +43,7 @@ class MerkleTree:
 
     @property
     def root(self) -> bytes:
-        """Return what stands for all of them."""
+        """Return the digest of all leaves."""
         return self._rows[-1][0] if self.size else EMPTY
 
     def path(self, position: int) -> list[bytes]:
@@ -60,7 +60,7 @@ class MerkleTree:
 def leads_to(
     event_hash: bytes, position: int, size: int, path: Sequence[bytes], root: bytes
 ) -> bool:
-    """Tell whether an event is at a position of the tree with a size and a root."""
+    """Return whether an event is at a position of the tree with a size and a root."""
     if not 0 < position <= size:
         return False
     index, last, found = position - 1, size - 1, leaf(event_hash)

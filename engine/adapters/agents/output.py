@@ -131,9 +131,10 @@ class Hearing:
         read: Read | None = None,
         document_max: int = ANSWER_BYTES_MAX,
     ) -> None:
-        """Create a reader; `read` decodes the messages of a third-party agent.
+        """Create a reader of one output.
 
-        `told` is the prompt. Output of at most `document_max` bytes may be one object.
+        `told` is the prompt, and `read` decodes the messages of a third-party agent. Output
+        of at most `document_max` bytes may be one object.
         """
         self._told, self._document_max = told, document_max
         self._agent, self._also, self._read = agent, also, read

@@ -229,14 +229,14 @@ def install(text: str | None, form: HookForm, *, file: str) -> Edit:
 
 
 def cut(text: str, spans: list[TextSpan]) -> str:
-    """Return a text without its additions, byte for byte as it was before."""
+    """Return a text without its additions."""
     for start, end in sorted(spans, reverse=True):
         text = text[:start] + text[end:]
     return text
 
 
 def is_bare(text: str, form: HookForm, *, file: str) -> bool:
-    """Return whether a text equals a new file of ours without its hooks."""
+    """Return whether a text equals a new file without hooks."""
     if not text.strip(_BLANK):
         return True
     if form.is_plugin:

@@ -31,7 +31,7 @@ class HookForm(NamedTuple):
     """What a handler has beside its command."""
     command_key: str = "command"
     is_plugin: bool = False
-    """Whether the file is a program of ours that the agent loads, instead of JSON."""
+    """Whether the file is a plugin in JavaScript that the agent loads, instead of JSON."""
     says_event: bool = False
     """Whether the event is an argument, since the input does not have it."""
 

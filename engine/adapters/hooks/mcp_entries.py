@@ -140,7 +140,7 @@ def without(text: str, form: McpForm, *, file: str) -> str:
 
 
 def is_bare(text: str, form: McpForm, *, file: str) -> bool:
-    """Return whether a text equals a new file of ours without our server."""
+    """Return whether a text equals a new file without our server."""
     if not text.strip(_BLANK):
         return True
     return not form.is_toml and parsed(text, file=file) in ({}, form.begins)

@@ -55,7 +55,7 @@ def is_held(path: Path) -> bool:
     except FileNotFoundError:
         return False
     except OSError:
-        # Held, or the system cannot tell.
+        # Held, or unknown.
         return True
     return False
 

@@ -1,13 +1,12 @@
-"""Runs one program and ends whatever it started: a process of its own, one for each run.
+"""Runs one program, as a separate process, and ends everything that the program started.
 
-`supervised.py` starts it and sends it, in one line of JSON, this source and the order; the
-answer is one line, too, with the number of its format. Both go over one socket, its
-standard input and output, which no other process can open by its number, as it could a
-pipe. A further byte tells it to end the program. On Linux it adopts the processes that the
-program leaves or hides (a sub-reaper), so none escapes; elsewhere it ends the program's
-process group. When the socket's other end is closed, whoever started it is gone, and it
-ends all: at once, or as politely as it was told.
-It is run with the standard library alone.
+`supervised.py` starts it and sends it this source and the order in one line of JSON; the
+answer is one line, too, with the number of its format. Both use one socket, its standard
+input and output, which no other process can open by its number, as it could a pipe. A
+further byte tells it to end the program. On Linux it adopts the processes that the program
+leaves or hides (a sub-reaper), so none escapes; elsewhere it ends the program's process
+group. If the other end of the socket is closed, the parent has ended, and it ends all
+processes: immediately, or as gracefully as ordered. It uses the standard library only.
 """
 
 import json
@@ -45,7 +44,7 @@ class Supervisor:
         self.exit: int | None = None
         """The program's exit code, or minus the signal that ended it."""
         self.abandoned = False
-        """Whether whoever started us is gone, or we are told to end."""
+        """Whether the parent has ended, or requested the end."""
         self._reaped = 0
         self._adopts = prctl(SET_CHILD_SUBREAPER, 1)
         # Nothing that we hold or remember is for the program to look into.
@@ -59,7 +58,7 @@ class Supervisor:
             signal.signal(number, self._abandon)
 
     def start(self, order: Order) -> None:
-        """Start the program, in a session of its own."""
+        """Start the program in a new session."""
         self.program = os.fork()
         if self.program == 0:
             try:
@@ -72,7 +71,7 @@ class Supervisor:
     def wait(
         self, until: float, is_over: Callable[[], bool], *, though_abandoned: bool = False
     ) -> bool:
-        """Sleep until something is so; tell whether it was so before the time came."""
+        """Sleep until a condition holds; return whether it did before the time was up."""
         heard = [self._wake] if though_abandoned else [self._wake, CONTROL]
         while True:
             if is_over():
@@ -85,17 +84,17 @@ class Supervisor:
                 os.read(self._wake, 4096)
             if CONTROL in ready:
                 if os.read(CONTROL, 1):
-                    # The program is to be ended as at its time limit.
+                    # The program is ended as at its time limit.
                     return False
                 self.abandoned = True
 
     def has_ended(self) -> bool:
-        """Tell whether the program has ended."""
+        """Return whether the program has ended."""
         self._reap()
         return self.exit is not None
 
     def is_alone(self) -> bool:
-        """Tell whether nothing that the program started is left."""
+        """Return whether no process of the program is left."""
         if self._reap():
             return False
         return self._adopts or not self._signal_group(0)
@@ -117,9 +116,9 @@ class Supervisor:
         return max(self._reaped - before, 1)
 
     def left(self) -> list[int]:
-        """Return our children: nobody else can reap them, so the numbers stay theirs.
+        """Return our children: only we can reap them, so their numbers remain valid.
 
-        What is below them becomes our child when they end.
+        Their descendants become our children when they end.
         """
         return children() if self._adopts else []
 
@@ -142,7 +141,7 @@ class Supervisor:
         return True
 
     def _reap(self) -> bool:
-        """Take leave of the children that ended; tell whether there are others."""
+        """Reap the children that ended; return whether there are others."""
         for _ in range(REAPED_AT_ONCE):
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
@@ -160,9 +159,10 @@ class Supervisor:
 
 
 def keep(order: Order) -> dict[str, Any] | None:
-    """Run a program within a time limit and end what it leaves; return how it went.
+    """Run a program within a time limit and end its remaining processes.
 
-    None when it was ended before its time, so that nobody can say how it would have gone.
+    Return the result; None if the program was ended before its time, because its result is
+    unknown then.
     """
     supervisor = Supervisor()
     began = time.monotonic()
@@ -172,7 +172,7 @@ def keep(order: Order) -> dict[str, Any] | None:
     ended = supervisor.wait(began + order["seconds"], supervisor.has_ended)
     duration = time.monotonic() - began
     if ended:
-        # What writes the last of the output may be about to end by itself.
+        # The process that writes the last output may be about to end.
         supervisor.wait(time.monotonic() + order["linger"], supervisor.is_alone)
     stopping = order["stopping"]
     grace = stopping if supervisor.abandoned else order["grace"]
@@ -192,7 +192,7 @@ def keep(order: Order) -> dict[str, Any] | None:
 def _become(order: Order) -> None:
     """Turn this process into the program."""
     os.setsid()
-    # Should the supervisor be killed, at least the program goes with it.
+    # If the supervisor is killed, the program ends as well.
     prctl(_SET_PDEATHSIG, signal.SIGKILL)
     # Python ignores these; a program expects them to do what they do.
     for number in (signal.SIGPIPE, signal.SIGXFSZ):
@@ -208,7 +208,7 @@ def _become(order: Order) -> None:
 
 
 def children() -> list[int]:
-    """Return the numbers of this process's children, where the system tells them."""
+    """Return the numbers of this process's children, if the system lists them."""
     found = []
     for name in filter(str.isdigit, os.listdir("/proc") if os.path.isdir("/proc") else ()):
         with suppress(OSError), open(f"/proc/{name}/stat", "rb") as stat:
@@ -220,7 +220,7 @@ def children() -> list[int]:
 
 
 def prctl(option: int, value: int) -> bool:
-    """Set an attribute of this process; tell whether this system can."""
+    """Set an attribute of this process; return whether the system supports it."""
     if not sys.platform.startswith("linux"):
         return False
     try:
@@ -232,7 +232,7 @@ def prctl(option: int, value: int) -> bool:
 
 @cache
 def _system() -> Any:
-    # Each one that is made is a class of its own, which a loop of a night would pile up.
+    # Each type is a new class, and a long loop would accumulate them.
     import ctypes
 
     return ctypes.CDLL(None)

@@ -66,7 +66,7 @@ def end_as(exit_code: int) -> NoReturn:
     with suppress(AttributeError, OSError, ValueError):
         sys.stdout.flush()
     if exit_code < 0:
-        # The parent process sees the signal. A core file of ours would be useless.
+        # The parent process sees the signal, and does not need a core file.
         with suppress(ImportError, OSError, ValueError):
             import resource
 

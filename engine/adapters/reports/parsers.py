@@ -149,13 +149,13 @@ def walk(
     end: Callable[[str], None] = lambda tag: None,
     text: Callable[[str], None] = lambda text: None,
 ) -> None:
-    """Call `start` with each element's tag and attributes, and `end` after what is in it.
+    """Call `start` with each element's tag and attributes, and `end` after its contents.
 
-    `text` gets what stands between tags, in pieces.
-    A document type that only names its definition is passed over, as that of some
-    Cobertura reports: nothing is fetched. Any declaration within the file is refused.
+    `text` receives the text between tags, in pieces. A document type that only names its
+    definition, as in some Cobertura reports, is ignored: nothing is fetched. A declaration
+    within the file is rejected.
     """
-    # Imported here: whoever reads no XML needs none of it.
+    # Imported here: only XML reports need it.
     from xml.etree.ElementTree import ParseError
 
     from defusedxml import DefusedXmlException
@@ -170,7 +170,7 @@ def walk(
 
     parser = Parser(target=_Target(report, start, end, text), forbid_dtd=True)
     try:
-        # All at once: some versions of expat read a long token anew with each piece.
+        # In one call: some versions of expat parse a long token again with each piece.
         parser.feed(report.content)
         parser.close()
     except DefusedXmlException as error:

@@ -20,7 +20,7 @@ _SKIPPED_WORDS = ("skipped", "notrun", "disabled", "ignored")
 
 
 def read_junit(report: Report) -> Found:
-    """Return the counts of tests; refuse what is no JUnit report."""
+    """Return the counts of tests; raise `InvalidInputError` unless it is a JUnit report."""
     cases = _JUnitCases(report)
     walk(report, start=cases.start, end=cases.end)
     passed = cases.count - cases.failed - cases.skipped
@@ -106,12 +106,12 @@ class _JUnitCases:
             # Surefire may include each run of a case in the sums of its suite.
             if stated.get("tests", 0) >= suite.cases + suite.reruns:
                 known += suite.reruns
-            # What failed outside its cases failed all the same.
+            # A failure outside of all cases counts as well.
             more = max(0, failed - known)
             self.count += more
             self.failed += more
             if self.tool == "jest":
-                # It lists what is to do as if it had passed, and not in its sum.
+                # Jest lists todo tests as if they had passed, but omits them from its sum.
                 to_do = max(0, suite.cases - stated.get("tests", suite.cases))
                 self.skipped += min(to_do, suite.passed)
         elif stated:

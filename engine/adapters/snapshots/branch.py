@@ -1,7 +1,7 @@
-"""A snapshot's files as a new branch of the person's own repository.
+"""A snapshot's files as a new branch of the user's repository.
 
-Nothing there but the branch and what it needs is written: objects go in as one pack, the
-branch is made only where there is none, and no work tree, index or hook has a part in it.
+Only the branch and its objects are written: the objects are added as one pack, the branch
+is created only if it does not exist, and no work tree, index or hook is used.
 """
 
 import os
@@ -57,7 +57,7 @@ def entries_kept(
     """
     kept, said = {}, []
     left = {path for path, _ in snapshot.left_out if path}
-    # What was left out without a name may be any file.
+    # A path that was left out without a name may be any file.
     is_vague = snapshot.left_out_count > len(left)
     folders = parents_of([*snapshot.files])
     for path, entry in head.items():
@@ -83,7 +83,7 @@ def entries_kept(
 def _in_another_form(
     entry: TreeEntry, known: HeadEntry, *, their_blob: Blob, our_blob: Blob
 ) -> tuple[HeadEntry | None, str | None]:
-    """Return the entry of a file that git holds in another form, and what to say of it."""
+    """Return git's entry of a file that it stores in another form, and a remark."""
     if entry.is_link or known.mode not in FILE_MODES or known.oid == entry.oid:
         return None, None
     theirs, ours = their_blob(known.oid), our_blob(entry.oid)
@@ -108,12 +108,12 @@ def make_branch(
     message: str,
     own: Collection[str],
 ) -> tuple[str, list[LeftOut]]:
-    """Make a branch whose newest commit holds a snapshot's files.
+    """Create a branch whose newest commit has a snapshot's files.
 
-    Return that commit, and what it does not hold as it was. It follows the commit that
-    is checked out, where there is one, and has its entry for what the snapshot left out
-    and for `own` paths, of which none speaks. Raise `RefusedError` for a name that is
-    taken or no name, and without a repository.
+    Return that commit, and the paths that differ from the snapshot. Its parent is the
+    commit that is checked out, if there is one, whose entries are used for the paths that
+    the snapshot left out and for `own` paths, which are not reported. Raise `RefusedError`
+    for an invalid or existing name, and without a repository.
     """
     directory = git_directory(root / ".git")
     if directory is None:

@@ -27,14 +27,14 @@ READS_MAX = 3
 
 
 class Limits(NamedTuple):
-    """What a snapshot takes at most; what is beyond is left out, and said so."""
+    """The limits of a snapshot; files beyond them are left out and reported."""
 
     file_bytes_max: int = 64 * 1024 * 1024
     read_bytes_max: int = 2 * 1024 * 1024 * 1024
-    """How much one snapshot reads anew."""
+    """The number of bytes read for one snapshot."""
     files_max: int = 1_000_000
     patterns: Sequence[str] = ()
-    """Ignored files that are included all the same."""
+    """Ignored files that are nevertheless included."""
 
 
 class TakenSnapshot(NamedTuple):
@@ -62,14 +62,14 @@ def take(
     own: frozenset[str] = frozenset(),
     last: str = "",
 ) -> TakenSnapshot:
-    """Take a snapshot of what stands below a root; the lock must be held.
+    """Take a snapshot of the files below a root; the lock must be held.
 
-    With `last`, the id of the last snapshot's content, none is taken if every file looks
-    as it did then: the commit returned is empty.
+    With `last`, the id of the last snapshot's content, no snapshot is taken if every file
+    looks unchanged since: the returned commit is empty.
 
-    `also` names paths that are taken whatever their size, `marked` those whose state is
-    recorded although they are taken, `without` folders that are left alone, and `own`
-    paths below the root that are left alone, unless they are in `also`.
+    `also` names paths that are included regardless of their size, `marked` those whose
+    state is recorded although they are included, `without` ignored folders, and `own`
+    ignored paths below the root, unless they are in `also`.
     """
     store.make()
     if not last and store.unsound(bytes_max=CHECKED_BYTES_MAX):
@@ -104,7 +104,7 @@ def take(
     except GitError:
         if not known.tree:
             raise
-        # The snapshot that is known may have been dropped; all is read anew then.
+        # The known snapshot may have been dropped; all files are read again then.
         made = taker.make(Known("", {}), at_seconds)
     is_local = taker.quiet.is_local
     looked = {
@@ -117,7 +117,7 @@ def take(
 
 
 class _Taker(msgspec.Struct):
-    """Makes one commit from a listing and what is known of the one before."""
+    """Makes one commit from a listing and the known previous one."""
 
     store: Store
     root: Path
@@ -126,7 +126,7 @@ class _Taker(msgspec.Struct):
     limits: Limits
     quiet: Quiet
     held: Listing = Listing({}, {}, [], [], {})
-    """What is in the snapshot, as it looked when it was read, and what is left out."""
+    """The contents of the snapshot, as they looked when read, and omitted files."""
 
     def make(self, known: Known, at_seconds: int) -> TakenSnapshot:
         """Read what changed and make the commit."""
@@ -141,8 +141,8 @@ class _Taker(msgspec.Struct):
         return TakenSnapshot(commit, tree, len(files), size, read, sorted(left), alike)
 
     def _lines(self, before: Collection[str], changed: Sequence[str]) -> Iterator[bytes]:
-        """Yield how git is told what differs from the snapshot before."""
-        # What changes its kind must be gone before what comes in its place.
+        """Yield git's input for the differences from the previous snapshot."""
+        # A path that changes its kind is removed before its replacement is added.
         gone = sorted({*before} - self.held.files.keys())
         yield from (b"D %s\n" % quoted(path) for path in gone)
         yield from self._changed(changed)
@@ -154,7 +154,7 @@ class _Taker(msgspec.Struct):
         yield from put(b"100644", MANIFEST.encode(), encode(manifest))
 
     def _changed(self, changed: Sequence[str]) -> Iterator[bytes]:
-        """Yield the files that changed, as git is told them; note what is left out."""
+        """Yield git's input for the changed files; note omitted ones."""
         room = self.limits.read_bytes_max
         with opened(self.root) as root:
             for path in changed:
@@ -181,9 +181,9 @@ class _Taker(msgspec.Struct):
 
 
 def _read(root: int, path: str, size: int, quiet: Quiet) -> tuple[Stat, bytes]:
-    """Return a file as it was when its bytes were read, or a link and its target.
+    """Return a file's stat and bytes, or those of a link's target.
 
-    One that may change without looking so has no time.
+    A file that may change without a new stat has no time.
     """
     folder, _, name = path.rpartition("/")
     with opened_below(root, folder) as inner:
@@ -255,14 +255,14 @@ def make_commit(
 
 
 def put(mode: bytes, path: bytes, content: bytes) -> Iterator[bytes]:
-    """Yield how git is told a file."""
+    """Yield git's input for a file."""
     yield b"M %s inline %s\ndata %d\n" % (mode, path, len(content))
     yield content
     yield b"\n"
 
 
 def quoted(path: str) -> bytes:
-    """Return the path of a file in a snapshot as git is told it."""
+    """Return the path of a file in a snapshot, quoted for git."""
     name = os.fsencode(f"{FILES}/{path}")
     name = name.replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n")
     return b'"%s"' % name

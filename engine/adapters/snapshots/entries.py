@@ -1,4 +1,4 @@
-"""What a snapshot says of a work tree: its files, and what a git tree cannot hold."""
+"""The contents of a snapshot: its files, and the facts that a git tree cannot store."""
 
 import os
 import stat
@@ -48,7 +48,7 @@ class TreeEntry(NamedTuple):
 
     @property
     def is_link(self) -> bool:
-        """Tell whether it is a symbolic link."""
+        """Return whether it is a symbolic link."""
         return stat.S_ISLNK(self.mode)
 
     @property
@@ -58,10 +58,10 @@ class TreeEntry(NamedTuple):
 
 
 class Manifest(msgspec.Struct, omit_defaults=True):
-    """What a git tree cannot hold; it lies beside the files in the same commit.
+    """The facts that a git tree cannot store, in the same commit as the files.
 
-    Paths are bytes, because names need not be UTF-8. Only what differs from the usual
-    modes is written down.
+    Paths are bytes, because names need not be UTF-8. Only modes that differ from the usual
+    ones are stored.
     """
 
     format: int = 1
@@ -76,7 +76,7 @@ class Manifest(msgspec.Struct, omit_defaults=True):
     left_out: list[tuple[bytes, str]] = []
     left_out_count: int = 0
     marks: dict[bytes, str] = {}
-    """The state of each path left out, and of others that are asked for."""
+    """The state of each path left out, and of other requested paths."""
     collisions: list[list[bytes]] = []
     """Paths that are one and the same where case does not matter."""
     unseen: list[bytes] = []
@@ -84,7 +84,7 @@ class Manifest(msgspec.Struct, omit_defaults=True):
 
 
 class Snapshot(NamedTuple):
-    """A snapshot as it is read."""
+    """A snapshot that was read."""
 
     commit: str
     files: dict[str, TreeEntry]
@@ -105,7 +105,7 @@ class Snapshot(NamedTuple):
 
 
 class Listing(NamedTuple):
-    """A work tree as it is found, and what of it a snapshot holds."""
+    """The files of a work tree, and the part of them in a snapshot."""
 
     files: dict[str, Stat]
     folders: dict[str, int]
@@ -116,7 +116,7 @@ class Listing(NamedTuple):
 
 
 def make_manifest(found: Listing, unseen: Iterable[str] = ()) -> Manifest:
-    """Return the manifest of a tree as it was listed, with what git ignores."""
+    """Return the manifest of a listed tree, with the files that git ignores."""
     files, folders, left_out, collisions, marks = found
     counted = Counter(status[0] for status in files.values())
     modes = {mode: n for mode, n in counted.items() if not stat.S_ISLNK(mode)}
@@ -150,7 +150,7 @@ def make_manifest(found: Listing, unseen: Iterable[str] = ()) -> Manifest:
 
 
 def encode(manifest: Manifest) -> bytes:
-    """Return a manifest as it is stored."""
+    """Return the stored form of a manifest."""
     return msgspec.msgpack.encode(manifest)
 
 

@@ -1,7 +1,7 @@
 """The objects of a repository, read and compared with the ids that name them.
 
-Git itself believes most of what it reads: a bit that turned over on the disk would come
-back as somebody's file.
+Git does not verify most objects that it reads: a flipped bit on the disk would change a
+user's file.
 """
 
 import subprocess
@@ -74,7 +74,7 @@ class Objects:
         return _answer(process.stdout)
 
     def _next(self, oid: str) -> tuple[str, bytes]:
-        """Return an object that was requested ahead; skip those that nobody asked for."""
+        """Return an object that was requested ahead; skip those that were not used."""
         if self._stream is None:
             with TemporaryFile() as asked:
                 asked.writelines(f"{one}\n".encode() for one in reversed(self._ahead))

@@ -150,7 +150,7 @@ def unlink(descriptor: int, name: str) -> None:
 
 
 def check_free(target: Path) -> None:
-    """Raise `RefusedError` where something stands, or where nothing can."""
+    """Raise `RefusedError` if the path exists, or cannot be created."""
     if os.path.lexists(target):
         raise RefusedError(
             f"{target} is there already",
@@ -164,13 +164,13 @@ def check_free(target: Path) -> None:
 def extract(
     snapshot: Snapshot, plan: PlacementPlan, target: Path, blob: Callable[[str], bytes]
 ) -> None:
-    """Make a folder with what a plan writes; it has its name only when it is whole.
+    """Create a folder with the files of a plan; it gets its name only when complete.
 
-    Raise `RefusedError` when something stands there, or where two of its names are one.
+    Raise `RefusedError` if the path exists, or if two of its names are equal there.
     """
     check_free(target)
     draft = target.with_name(f".{target.name}.sprintlog-new")
-    # One that a killed process left behind holds nothing that the store does not hold.
+    # The draft of a killed process has nothing that the store lacks.
     _discard(draft)
     try:
         draft.mkdir(mode=0o700)

@@ -110,7 +110,7 @@ def plan(
 def _left_alone(
     wanted: Snapshot, present: Snapshot, stuck: Iterable[str]
 ) -> list[tuple[LeftOut, bool]]:
-    """Return what one of two snapshots left out, and whether that is no difference."""
+    """Return the paths that one of two snapshots left out, and whether each is equal."""
     unknown = {path for path, _ in wanted.left_out}
     found = [
         (LeftOut(path, f"{NOT_KNOWN}: {why}"), _is_as_then(path, why, wanted, present))
@@ -126,7 +126,7 @@ def _left_alone(
 
 
 def _is_as_then(path: str, reason: str, wanted: Snapshot, present: Snapshot) -> bool:
-    """Return whether a path that was left out is known to be as it was then."""
+    """Return whether a path that was left out is known to be unchanged."""
     then = wanted.marks.get(path)
     if then is not None:
         return reason == OTHER_TREE or then == present.marks.get(path)
@@ -223,7 +223,7 @@ def _deepest_first(path: str) -> tuple[int, str]:
 
 
 def meant(paths: Collection[str]) -> Callable[[str], bool]:
-    """Return what tells whether a path is one of these, or lies in one of them."""
+    """Return a function that tells whether a path is one of these, or below one of them."""
     if not paths:
         return lambda path: True
     whole = frozenset(paths)
@@ -235,12 +235,12 @@ def meant(paths: Collection[str]) -> Callable[[str], bool]:
 
 
 def is_in(path: str, some: Collection[str]) -> bool:
-    """Return whether a path is one of these, or lies in one of them."""
+    """Return whether a path is one of these, or below one of them."""
     return bool(some) and (path in some or lies_in(path, some))
 
 
 def lies_in(path: str, folders: Collection[str], end: str = "") -> bool:
-    """Return whether a path lies in one of the folders."""
+    """Return whether a path is below one of the folders."""
     at = path.find("/")
     while at >= 0:
         if path[:at] + end in folders:

@@ -1,8 +1,8 @@
-"""A git remote that machines share snapshots through: each under its own id.
+"""A git remote through which machines share snapshots, each under its own id.
 
-What comes from there is not trusted: a snapshot is taken only where it has the id that the
-log says, so its bytes are those that were recorded. No program is run but git and ssh, and
-no hook; the remote is reached by https or ssh alone, because a folder would bring settings.
+The remote is not trusted: a snapshot is accepted only with the id in the log, so its bytes
+are those that were recorded. No program is run except git and ssh, and no hook; only https
+and ssh addresses are allowed, because a folder would bring settings.
 """
 
 import os
@@ -16,7 +16,7 @@ from .store import REFS, Store
 
 SHARED = "refs/sprintlog/snapshots/"
 SECONDS_MAX = 120.0
-"""How long one call may take: whoever records waits for it."""
+"""The time limit of one call: a recording command waits for it."""
 _ID = re.compile(r"[0-9a-f]{40}", re.ASCII)
 _ADDRESS = re.compile(
     r"https://[\w.\[][^\s@]*|ssh://[\w.\[]\S*|(?:[\w.]+@)?[\w.][\w.-]*:(?!:|//|-)\S+",
@@ -41,7 +41,7 @@ _PASSED_ON = (
 
 
 def check_remote(url: str) -> None:
-    """Raise `InvalidInputError` for what is no address of a remote that may be used."""
+    """Raise `InvalidInputError` unless it is the address of an allowed remote."""
     if _WITH_PASSWORD.match(url):
         raise InvalidInputError(
             "a password does not belong into an address",

@@ -1,8 +1,8 @@
-"""Whether the store's files are what was written, and what is done when they are not.
+"""Checks whether the store's files are intact, and repair of damaged ones.
 
-Each pack ends with a checksum of itself, so that a bit that turned over is found without
-unpacking anything. Mending gets all that is whole out of a damaged pack, and sets the pack
-aside: what is missing then is stored again when a tree still has it.
+Each pack ends with a checksum of itself, so that a flipped bit is found without unpacking.
+A repair extracts the intact objects of a damaged pack and sets the pack aside: missing
+objects are stored again if a tree still has them.
 """
 
 import os
@@ -23,7 +23,7 @@ from .objects import DamagedError, Objects, object_id
 CONFIG = b"[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n"
 HEAD = b"ref: refs/heads/master\n"
 FIXED = {"config": CONFIG, "HEAD": HEAD}
-"""What never changes, so that it can be written anew."""
+"""The files that never change, so that they can be rewritten."""
 _SUM = 20
 _CHUNK = 1 << 20
 _REF = re.compile(rb"[0-9a-f]{40}\n")
@@ -101,7 +101,7 @@ def _problem_of(pack: Path) -> str | None:
 
 
 def _ending(path: Path) -> bytes:
-    """Return a file's end if it is the checksum of what comes before, else nothing."""
+    """Return the end of a file if it is the checksum of the rest, otherwise nothing."""
     with _reading(path) as file:
         left = os.fstat(file.fileno()).st_size - _SUM
         counted, content = sha1(usedforsecurity=False), b""
@@ -130,7 +130,7 @@ def _is_object(loose: Path) -> bool:
 
 
 def _index_anew(git: Git, pack: Path) -> bool:
-    """Make a pack's index from the pack; tell whether that could be done."""
+    """Create a pack's index from the pack; return whether that succeeded."""
     pack.with_suffix(".rev").unlink(missing_ok=True)
     pack.with_suffix(".idx").unlink(missing_ok=True)
     try:
@@ -141,7 +141,7 @@ def _index_anew(git: Git, pack: Path) -> bool:
 
 
 def _whole_objects(git: Git, objects: Objects, pack: Path) -> Iterator[tuple[str, bytes]]:
-    """Yield what of a pack is whole, as it is stored by itself."""
+    """Yield the intact objects of a pack, in the form of loose objects."""
     listed = b""
     if (index := _read(pack.with_suffix(".idx"))) is not None:
         try:
@@ -190,15 +190,15 @@ def _opened(path: Path) -> IO[bytes]:
 
 @contextmanager
 def _reading(path: Path) -> Iterator[IO[bytes]]:
-    """Hold a file open; what is in the block ends where a disk does not give it back.
+    """Hold a file open; a read error of the disk ends the block.
 
-    Any other error may be over in a moment: nothing is set aside for that.
+    Any other error may be temporary: nothing is set aside for it.
     """
     try:
         with _opened(path) as file:
             yield file
     except OSError as error:
         if error.errno != EIO:
-            # Where it was only read, it does not know what.
+            # After a read, the error does not name the file.
             error.filename = error.filename or os.fspath(path)
             raise

@@ -21,10 +21,10 @@ from .objects import DamagedError, Objects, blobs_of
 from .soundness import FIXED, Unsound, mend, unsound
 
 FILES, MANIFEST = "files", "manifest"
-"""What a commit's tree holds: the work tree's files, and what a git tree cannot say."""
+"""The contents of a commit's tree: the files, and facts that a git tree cannot store."""
 REFS = "refs/snapshots/"
 ALIASES = "refs/rewritten/"
-"""Names of the snapshots that came in the places of others, by the ids of those."""
+"""References to the snapshots that replaced others, by the ids of those."""
 STORE = "store.git"
 ASIDE = "damaged"
 """The folder, beside the store, of files that are not what was written."""
@@ -35,7 +35,7 @@ PACKS_MAX = 40
 """More packs than this are put together."""
 _WAIT = Wait()
 _held: set[tuple[int, Path]] = set()
-"""The locks of this process, by thread: whoever holds one may take it again."""
+"""The locks of this process, by thread; their holder may take them again."""
 _ID = re.compile(r"[0-9a-f]{40}", re.ASCII)
 
 
@@ -52,7 +52,7 @@ class Store:
 
     @property
     def exists(self) -> bool:
-        """Tell whether a snapshot was ever taken."""
+        """Return whether a snapshot was ever taken."""
         return self.git.folder.is_dir()
 
     @contextmanager
@@ -80,7 +80,7 @@ class Store:
                 _held.discard(own)
 
     def make(self) -> None:
-        """Make the store where there is none; the lock must be held."""
+        """Create the store if it is missing; the lock must be held."""
         if self.exists:
             return
         draft = Git(self.folder / "store.new", self.git.environment)
@@ -114,7 +114,7 @@ class Store:
         try:
             listed = self.git.run(*listing, commit)
         except GitError as error:
-            # What was recorded before names the one whose place it took.
+            # Earlier events name the snapshot that was replaced.
             if (taken := self.aliases().get(commit)) is None:
                 raise _missing(commit) from error
             commit = taken
@@ -124,7 +124,7 @@ class Store:
         for line in filter(None, listed.decode(*NAMES).split("\0")):
             about, _, path = line.partition("\t")
             mode, _, oid, length = about.split()
-            # Of an object that is missing git tells no size.
+            # Git states no size of a missing object.
             size = int(length) if length.isdigit() else 0
             if path == MANIFEST:
                 manifest = oid
@@ -185,7 +185,7 @@ class Store:
         mend(self.git, self.folder / ASIDE)
 
     def aliases(self) -> dict[str, str]:
-        """Return by the ids of old snapshots those that came in their places."""
+        """Return the replacements of old snapshots, by the ids of those."""
         listed = self.git.run("for-each-ref", "--format=%(refname) %(objectname)", ALIASES)
         found = (line.split(" ", 1) for line in listed.decode().splitlines())
         return {name.removeprefix(ALIASES): commit for name, commit in found}
@@ -234,7 +234,7 @@ class Store:
             self.git.run("update-ref", "-z", "--stdin", given=command.encode())
 
     def tidy(self) -> None:
-        """Give back the room of what was dropped; the lock must be held."""
+        """Free the space of dropped snapshots; the lock must be held."""
         for left in (self.git.folder / "objects" / "pack").glob("tmp_*"):
             left.unlink(missing_ok=True)
         try:
@@ -265,7 +265,7 @@ class Store:
         return True
 
     def _unlock(self) -> None:
-        """Remove locks of a git that was killed: whoever holds ours is alone here."""
+        """Remove the locks of a killed git: the holder of our lock is the only user."""
         for left in (
             *self.git.folder.glob("*.lock"),
             *self.git.folder.glob("refs/**/*.lock"),
@@ -308,7 +308,7 @@ _HEAD = re.compile(rb"([0-9a-f]{40}) ([0-9a-f]{40})\n")
 def changes_between(
     git: Git, pairs: Iterable[Pair], folder: str
 ) -> dict[Pair, list[PathChange]]:
-    """Return what differs below a folder; of what is not in the store nothing is told."""
+    """Return the differences below a folder; pairs that are not stored are omitted."""
     wanted = [pair for pair in pairs if all(map(_ID.fullmatch, pair))]
     trees = _trees(git, {commit for pair in wanted for commit in pair})
     asked: dict[Pair, list[Pair]] = {}

@@ -1,4 +1,4 @@
-"""Files read whole, and descriptors given back: what closing says comes too late."""
+"""Reading and writing of whole files, and closing of descriptors."""
 
 import errno
 import fcntl
@@ -45,17 +45,17 @@ def sync(path: Path) -> None:
 
 
 def give_back(descriptor: int) -> None:
-    """Close a descriptor of which nothing is wanted any more.
+    """Close a descriptor that is no longer needed; errors are ignored.
 
-    The system takes it back even where it reports an interruption or a failed disk, and
-    what was read or synced before that is as good as ever.
+    The system closes it even if it reports an error, and everything read or synced before
+    remains valid.
     """
     with suppress(OSError):
         os.close(descriptor)
 
 
 def is_being_written(descriptor: int) -> bool:
-    """Tell whether somebody can write to an open file; where none can tell, nobody can."""
+    """Return whether a process has an open file open for writing; false if unknown."""
     # Imported here: only who waits for others asks. The inner module of Python has the
     # number; `signal` makes words of all numbers first, which takes longer than to ask.
     try:

@@ -1,9 +1,9 @@
-"""The second head: position and hash of the last event, in a small file of its own.
+"""The second head: position and hash of the last event, in a separate small file.
 
-Neither a hash chain nor SQLite notices a cut tail; a head file that is ahead of the log
-tells. It is written after each commit without waiting for the disk, so behind the log it
-may be. It holds 48 bytes: `slh1`, the position as eight bytes with the highest first, the
-hash, and the CRC-32 of all that as four bytes.
+Neither a hash chain nor SQLite detects a lost end, but a head file ahead of the log does.
+It is written after each commit without waiting for the disk, so it may be older than the
+log. It has 48 bytes: `slh1`, the position as eight big-endian bytes, the hash, and the
+CRC-32 of these as four bytes.
 """
 
 import os

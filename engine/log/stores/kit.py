@@ -1,4 +1,4 @@
-"""What a store has to do: the heart of the suite that every store of ours is tried by."""
+"""The checks of a store, which are the core of our own tests of stores."""
 
 from collections.abc import Callable
 from hashlib import shake_128
@@ -15,11 +15,11 @@ ErrorT = TypeVar("ErrorT", bound=Exception)
 
 
 def check_store(store: Any, place: str) -> None:
-    """Try a store at a place where there is no log yet.
+    """Check a store at a location without a log.
 
-    `store` is the class that the entry point names. What is not kept beyond its process,
-    like a log in memory, is tried with `place` "". Raise `AssertionError` saying the rule
-    that is broken.
+    `store` is the class that the entry point names. A store that does not outlive its
+    process, like a log in memory, is checked with `place` "". Raise `AssertionError` with
+    the rule that is violated.
     """
     log: Log = store.create(place, **_given())
     _appends(log)

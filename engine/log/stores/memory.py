@@ -33,7 +33,7 @@ Paged = TypeVar("Paged")
 
 
 class MemoryLog:
-    """A log in a list, with everything beside it in memory, too."""
+    """A log in a list, with its caches in memory as well."""
 
     def __init__(
         self,
@@ -122,7 +122,7 @@ class MemoryLog:
         said: NewEvent,
         remainders: Sequence[bytes] = (),
     ) -> Appended | None:
-        """Append an event, and take payload and salt out of others."""
+        """Append an event, and erase payload and salt of others (see the port)."""
         self._check_open()
         found = [event for event in self._events if _is_among(event, spans)]
         if not found:
@@ -143,7 +143,7 @@ class MemoryLog:
             self._keys[event.key] = event
 
     def give_back(self) -> None:
-        """Give back nothing: memory goes as it came."""
+        """Do nothing: memory needs no cleanup."""
 
     def find_key(self, key: str) -> list[RecordedEvent]:
         """Return the events appended under an idempotency key, or an empty list."""
@@ -207,7 +207,7 @@ class MemoryLog:
         return len(self._streams.get(stream, ()))
 
     def hash_of(self, stream: str, version: int) -> bytes | None:
-        """Return the hash of a stream's event; None where there is none."""
+        """Return the hash of a stream's event; None if there is none."""
         found = self.read_stream(stream, after=version - 1, until=version)
         return next((event.hash for event in found if version > 0), None)
 
@@ -326,7 +326,7 @@ class MemoryCheckpoints:
 
 
 class MemoryDigests:
-    """The digests of what was written while the process lives."""
+    """The digests of written contents."""
 
     def __init__(self) -> None:
         self.known: dict[tuple[str, bytes], int] = {}
@@ -365,7 +365,7 @@ def _paged(rows: Iterable[Paged]) -> Iterator[list[Paged]]:
 
 
 def _is_among(event: RecordedEvent, spans: Sequence[Span]) -> bool:
-    """Tell whether an event is one of those, and was not erased yet."""
+    """Return whether an event is in the spans, and was not erased before."""
     place = event.stream, event.version, event.type
     return event.salt is not None and any(span.holds(*place) for span in spans)
 

@@ -13,7 +13,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}", re.ASCII)
 _DEFAULTS = {
     "application_name": "sprintlog",
     "client_encoding": "utf8",
-    # Who waits for a machine that is gone is told after seconds, not after a quarter hour.
+    # A vanished server is detected after seconds, not after a quarter of an hour.
     "keepalives_idle": "5",
     "keepalives_interval": "2",
     "keepalives_count": "3",
@@ -22,7 +22,7 @@ _DEFAULTS = {
 
 
 class Address(msgspec.Struct, frozen=True):
-    """Where a log is: what libpq is told, and which of the logs there it is."""
+    """The location of a log: the parameters for libpq, and the name of the log."""
 
     given: str
     """For libpq, with whatever secrets are in it: it is printed nowhere."""
@@ -30,7 +30,7 @@ class Address(msgspec.Struct, frozen=True):
     """The address as it may be shown and written down."""
     log: str
     is_unsafe: bool = False
-    """Whether a server that forgets what it acknowledged is taken all the same."""
+    """Whether to accept a server that may lose acknowledged events."""
     has_secret: bool = False
 
     @property
@@ -40,7 +40,7 @@ class Address(msgspec.Struct, frozen=True):
 
 
 def parse(url: str) -> Address:
-    """Return an address taken apart; raise `InvalidInputError` for one that is none."""
+    """Return a parsed address; raise `InvalidInputError` if it is invalid."""
     try:
         parts = urlsplit(url)
         pairs = parse_qsl(parts.query, keep_blank_values=True, strict_parsing=True)

@@ -90,13 +90,13 @@ class ServerLeases:
                 )
 
     def _keep(self, stream: str, token: int, over: threading.Event) -> None:
-        """Say again and again that the worker is there, on a connection of its own."""
+        """Send heartbeats of the worker, on a separate connection."""
         wait = Wait(self.seconds / BEATS_A_LEASE)
         address = self._connection.address
         connection = ServerConnection(address, wait=wait, entropy=self._entropy)
         given: tuple[Any, ...] = (self._log, stream, token, self.seconds)
         while not over.wait(self.seconds / BEATS_A_LEASE):
-            # Who is not heard loses the lease, and is told so by its next append.
+            # Without heartbeats the lease expires, and the next append fails.
             with suppress(SprintlogError):
                 connection.rows("SELECT sprintlog.beat_lease(%b, %b, %b, %b)", given)
         connection.close()

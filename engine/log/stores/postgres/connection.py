@@ -1,4 +1,4 @@
-"""The one connection of a store: made anew where it broke, with a bounded wait."""
+"""The single connection of a store, reconnected after failures, with a bounded wait."""
 
 import math
 import time
@@ -38,11 +38,11 @@ No search path leads it elsewhere.
 CALLS_UNTIL_PREPARED = 3
 """A command appends once, and need not ask twice for that."""
 _NOT_PREPARED = (b"26000", b"0A000")
-"""No such statement; or what it answers has changed meanwhile."""
+"""The statement does not exist, or its result has changed since."""
 _ALREADY_PREPARED = b"42P05"
 
 Again = Sequence[Any]
-"""What is said the second time, where a first time may have come through."""
+"""The values for a repetition, after a first attempt with an unknown result."""
 
 
 class StatementDone(NamedTuple):
@@ -69,7 +69,7 @@ class ServerConnection:
 
     @property
     def raw(self) -> psycopg.Connection[Any]:
-        """Return the connection of the driver, made where there is none."""
+        """Return the driver's connection; connect if there is none."""
         if self._is_closed:
             raise RefusedError("the log is closed")
         if self._ahead is not None:
@@ -110,11 +110,11 @@ class ServerConnection:
         again: Again,
         is_again: bool = False,
     ) -> StatementDone:
-        """Run a statement that says itself what its values are, and that changes something.
+        """Run a statement with typed values that changes something.
 
-        Once it may have come through it is repeated with the values `again`, and so it
-        was before where `is_again`. Whatever fails from then on, the error says that it
-        may have come through.
+        After an attempt with an unknown result it is repeated with the values `again`;
+        `is_again` states that there was one before. From then on, every error states that
+        the statement may have succeeded.
         """
         given = again if is_again else values
         return StatementDone(*self._insist(partial(self._called, asked), given, again))
@@ -152,9 +152,9 @@ class ServerConnection:
         parameters: Again,
         again: Again | None,
     ) -> tuple[list[Any], bool]:
-        """Ask until there is an answer; tell with it whether a first time may have counted.
+        """Repeat a statement until it succeeds; return also whether it may have run before.
 
-        That is so from the start where `parameters` are those that are said `again`.
+        That is so from the start if `parameters` are the values `again`.
         """
         patience: _Patience | None = None
         given = parameters
@@ -165,7 +165,7 @@ class ServerConnection:
                 is_sent = True
                 return ask(raw, given), given is again
             except psycopg.Error as error:
-                # Cancelled, a call that commits by itself may have come through.
+                # A cancelled call that commits may nevertheless have succeeded.
                 is_open = again is not None and isinstance(error, codes.QueryCanceled)
                 if self._is_held or not (is_passing(error) or is_open):
                     self._drop_broken()
@@ -266,7 +266,7 @@ class PendingAnswer:
             self.found = error
 
     def answer(self) -> PGresult:
-        """Return the answer; raise `psycopg.Error` as it says, or where it was lost."""
+        """Return the answer; raise `psycopg.Error` if it failed, or if it was lost."""
         if self.found is None:
             # Whoever has the connection has received what was under way on it.
             _ = self._connection.raw
@@ -278,7 +278,7 @@ class PendingAnswer:
         return self.found
 
     def rows(self) -> list[Any] | None:
-        """Return the rows of the answer; None where it has to be asked for again."""
+        """Return the rows of the answer; None if it must be requested again."""
         try:
             return loaded(self._raw, self.answer())
         except psycopg.Error:

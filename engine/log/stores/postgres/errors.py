@@ -27,7 +27,7 @@ _FINAL_WORDS = ("FATAL", "could not translate host name", "failed to resolve hos
 
 
 def is_passing(error: psycopg.Error) -> bool:
-    """Tell whether waiting can help: the server is away, or others were in the way."""
+    """Return whether waiting can help: the server is unavailable, or busy."""
     if isinstance(error, _PASSING) or is_standby(error):
         return True
     if not isinstance(error, psycopg.OperationalError) or error.sqlstate is not None:
@@ -39,10 +39,10 @@ def is_passing(error: psycopg.Error) -> bool:
 
 
 def is_standby(error: psycopg.Error) -> bool:
-    """Tell whether the server only reads; it may become the primary."""
+    """Return whether the server is read-only; it may become the primary."""
     if isinstance(error, codes.ReadOnlySqlTransaction):
         return True
-    # What takes a number of a transaction first is told by no code of its own.
+    # A statement that first requests a transaction id has no error code of its own.
     return isinstance(error, codes.InternalError_) and "during recovery" in str(error)
 
 
@@ -86,7 +86,7 @@ def explained(error: psycopg.Error, address: Address) -> errors.SprintlogError:
 
 
 def unsure(error: psycopg.Error, address: Address) -> errors.SprintlogError:
-    """Return the error for an append of which nobody knows whether it came through."""
+    """Return the error for an append with an unknown result."""
     said = explained(error, address).message.removeprefix("nothing recorded: ")
     return errors.SprintlogError(
         f"{said}: an event being recorded may be in the log or not",

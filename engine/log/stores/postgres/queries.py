@@ -35,7 +35,7 @@ _SCANS = {
         (INT4, INT8, INT8, TEXT, TEXT),
     ),
 }
-# What is said to be there, and so all that is read up to it, is durable.
+# The reported end, and so everything up to it, is durable.
 _VERSION = (
     "SELECT coalesce(max(version), 0), sprintlog.is_settled() FROM sprintlog.events"
     " WHERE log = %b AND stream = %b"
@@ -163,7 +163,7 @@ class ServerQueries:
         return self.head().position
 
     def hash_of(self, stream: str, version: int) -> bytes | None:
-        """Return the hash of a stream's event; None where there is none."""
+        """Return the hash of a stream's event; None if there is none."""
         rows = self._rows(
             "SELECT hash FROM sprintlog.events"
             " WHERE log = %b AND stream = %b AND version = %b",
@@ -172,7 +172,7 @@ class ServerQueries:
         return rows[0][0] if rows else None
 
     def hash_at(self, position: int) -> bytes | None:
-        """Return the hash of an event; None where there is none."""
+        """Return the hash of an event; None if there is none."""
         rows = self._rows(
             "SELECT hash FROM sprintlog.events WHERE log = %b AND position = %b",
             (self._log, position),

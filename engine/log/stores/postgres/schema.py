@@ -19,7 +19,7 @@ from .address import Address
 from .connection import ServerConnection
 
 _LOCK = 0x73706C67
-"""`splg`: whoever applies steps holds this advisory lock of the database."""
+"""`splg`: the advisory lock of the database that protects migrations."""
 _APPLIED = """CREATE SCHEMA IF NOT EXISTS sprintlog;
 CREATE TABLE IF NOT EXISTS sprintlog.migrations (
   number integer PRIMARY KEY,
@@ -200,7 +200,7 @@ def problems(connection: ServerConnection) -> Iterator[str]:
 
 
 def settings(connection: ServerConnection) -> dict[str, str]:
-    """Return the server's settings that say what an acknowledged event survives."""
+    """Return the server's settings that decide what an acknowledged event survives."""
     asked = ", ".join(f"current_setting('{name}', true)" for name in _SETTINGS)
     (values,) = connection.rows(f"SELECT {asked}")
     return {n: v for n, v in zip(_SETTINGS, values, strict=True) if v is not None}
@@ -223,9 +223,9 @@ def waited_for(known: list[tuple[str, str]]) -> list[str]:
 
 
 def unwaited(known: list[tuple[str, str]]) -> str | None:
-    """Return what standbys cost that nobody waits for; None without such ones.
+    """Return the risk of asynchronous standbys; None if there are none.
 
-    Whoever may not see what they are about says nothing of them.
+    A role that cannot see the state of a standby gets None.
     """
     if not known or waited_for(known) or any(state == UNSEEN for _, state in known):
         return None

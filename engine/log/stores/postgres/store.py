@@ -62,7 +62,7 @@ class Takeover:
             self._ahead = self._connection.ask_ahead(TAKE, ready)
 
     def end(self) -> None:
-        """Await the answer to what was sent last; raise `RefusedError` as it says."""
+        """Await the answer to the last part; raise `RefusedError` if it was rejected."""
         if self._ahead is None:
             return
         ahead, self._ahead = self._ahead, None
@@ -74,7 +74,7 @@ class Takeover:
             )
 
     def give_up(self) -> None:
-        """Await it all the same, so that the connection is free to undo everything."""
+        """Await it and ignore errors, so that the connection is free for the rollback."""
         with suppress(psycopg.Error, RefusedError):
             self.end()
 
@@ -90,8 +90,8 @@ FROM (SELECT 1) AS one LEFT JOIN sprintlog.logs l ON l.name = %b"""
 class PostgresLog:
     """A log in a PostgreSQL database; belongs to the thread and process that opened it.
 
-    What a machine keeps for itself (saved states, digests of its files, locks of them, the
-    head it was told last) is in the folder `beside`; without one it goes with the process.
+    Local data of this machine (saved states, digests of its files, locks, the head last
+    acknowledged) is in the folder `beside`; without one it is in memory.
     """
 
     def __init__(
@@ -129,7 +129,7 @@ class PostgresLog:
         self.checkpoints = self._caches.checkpoints
         self.digests = self._caches.digests
         self.leases = ServerLeases(self.connection, self._log, entropy=entropy)
-        # What is locked are files of this machine.
+        # Locks protect files of this machine.
         self.locks = MemoryLocks(wait) if beside is None else FileLocks(beside, wait)
         self._appends = ServerAppends(
             self.connection,
@@ -159,9 +159,9 @@ class PostgresLog:
         wait: Wait = _WAIT,
         beside: Path | None = None,
     ) -> Self:
-        """Make a new log, and the schema where it is missing, and return it open.
+        """Create a log, and the schema if it is missing, and return it open.
 
-        Raise `RefusedError` where there is a log of this name.
+        Raise `RefusedError` if there is a log of this name.
         """
         address = parse(url)
         connection = ServerConnection(address, wait=wait, entropy=entropy)
@@ -249,7 +249,7 @@ class PostgresLog:
         return erased
 
     def give_back(self) -> None:
-        """Let the server reuse the space of what was erased, where this role may."""
+        """Let the server reuse the space of erased payloads, if the role may."""
         self._check_can_record()
         self.connection.run("VACUUM sprintlog.events")
 

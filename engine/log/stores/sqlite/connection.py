@@ -279,10 +279,10 @@ def was_not_read(path: Path) -> bool:
 
 
 def _fails(path: Path) -> bool:
-    """Tell whether the disk does not give all of the log's files.
+    """Return whether the disk fails to read one of the log's files.
 
-    They are read through the descriptors that SQLite has: to open and close them here
-    would give up every lock that this process holds on them.
+    The files are read through the descriptors of SQLite: opening and closing them here
+    would release every lock that this process holds on them.
     """
     try:
         wanted = [_identity(os.stat(name)) for name in _files(path)]
@@ -314,9 +314,10 @@ def _breaks_off(descriptor: int, wanted: list[tuple[int, int]]) -> bool:
 
 
 def _is_malformed(path: Path) -> bool:
-    """Tell whether SQLite, asked anew about every page and index, finds damage.
+    """Return whether SQLite finds damage, after a check of every page and index.
 
-    Read only: the last to close would else carry over what may be wanted as it is.
+    The database is opened read-only: the last connection to close would otherwise
+    checkpoint the write-ahead log.
     """
     try:
         uri = f"{path.absolute().as_uri()}?mode=ro"

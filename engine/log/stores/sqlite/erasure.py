@@ -1,9 +1,9 @@
-"""Taking payloads out of events, so that no file of the store holds their bytes.
+"""Erasure of payloads, so that no file of the store contains their bytes.
 
-The trigger that forbids changes is left out within one transaction, which also holds the
-event that says so. What it overwrites is zeroed (`secure_delete`), and the write-ahead log,
-in which the bytes stood once, is emptied. A mark beside the database says that this is
-still to be done, so whoever opens the log next does it.
+The trigger that forbids changes is disabled within one transaction, which also has the
+event that records the erasure. Overwritten bytes are zeroed (`secure_delete`), and the
+write-ahead log, which had a copy of them, is emptied. A mark file next to the database
+records that this is pending, so the next process to open the log completes it.
 """
 
 import os
@@ -48,9 +48,9 @@ def mark(path: Path) -> None:
 
 @contextmanager
 def erasing(connection: Connection) -> Iterator[None]:
-    """Let events be changed within a transaction, and what they held be zeroed.
+    """Allow changes of events within a transaction, and zero their old bytes.
 
-    Nobody else writes meanwhile, and nobody sees the log without its trigger.
+    No process writes meanwhile, and none sees the log without its trigger.
     """
     ((before,),) = connection.rows("PRAGMA secure_delete")
     connection.rows("PRAGMA secure_delete = 1")
@@ -64,7 +64,7 @@ def erasing(connection: Connection) -> Iterator[None]:
 
 
 def has_payloads(connection: Connection, spans: Sequence[Span]) -> bool:
-    """Tell whether one of the events was not erased yet."""
+    """Return whether an event in the spans was not erased yet."""
     asked = f"SELECT 1 FROM events WHERE {_AMONG} LIMIT 1"
     return any(connection.rows(asked, _bounds(span)) for span in spans)
 
@@ -86,7 +86,7 @@ def erase(
 
 
 def clear(connection: Connection, *, seconds: float = CLEAR_SECONDS) -> bool:
-    """Empty the write-ahead log, and tell whether nobody was in the way for so long."""
+    """Empty the write-ahead log; return whether no reader prevented that for so long."""
     until = time.monotonic() + min(seconds, connection.wait.seconds)
     while not checkpoint(connection.raw, "TRUNCATE"):
         if time.monotonic() >= until:

@@ -51,7 +51,7 @@ def choose_journal_mode(folder: Path) -> JournalMode:
 
 
 def file_system(path: Path, mounts: str) -> str | None:
-    """Return the type of the file system a path lies on, from the text of mountinfo."""
+    """Return the type of a path's file system, from the text of mountinfo."""
     best, kind, text = -1, None, f"{path}/"
     for line in mounts.splitlines():
         fields, _, rest = line.partition(" - ")
@@ -68,9 +68,9 @@ def file_system(path: Path, mounts: str) -> str | None:
 
 
 def has_wal_reset_bug(version: tuple[int, ...]) -> bool:
-    """Tell whether automatic checkpoints of this SQLite can damage a database.
+    """Return whether automatic checkpoints of this SQLite can damage a database.
 
-    They can when those of two processes meet; it was mended in three lines of releases.
+    They can if those of two processes coincide; three release series have a fix.
     """
     mended = ((3, 44, 6), (3, 50, 7), (3, 51, 3))
     return not any(
@@ -96,7 +96,7 @@ def set_journal_mode(connection: sqlite3.Connection, mode: JournalMode) -> None:
     # cut could bring the journal back and take an acknowledged event with it.
     connection.execute(f"PRAGMA synchronous={'FULL' if current == 'wal' else 'EXTRA'}")
     if sys.platform == "darwin":
-        # There a sync ends in the disk's own memory, unless the disk is told to empty it.
+        # There, a sync does not empty the disk's cache unless it is told to.
         connection.execute("PRAGMA fullfsync=1")
         connection.execute("PRAGMA checkpoint_fullfsync=1")
     # See has_wal_reset_bug; RESTART and TRUNCATE take the writer's lock.
@@ -104,11 +104,11 @@ def set_journal_mode(connection: sqlite3.Connection, mode: JournalMode) -> None:
 
 
 class Growth:
-    """How far the write-ahead log has grown, and whose turn it is to carry it over.
+    """The growth of the write-ahead log, and whose turn it is to checkpoint it.
 
-    Nobody sees that in the file, which keeps its size. A writer counts the pages that its
-    appends write, and takes those of others for small ones; of all who write small ones,
-    the one that comes by a certain position has the turn.
+    The size of the file does not show it. A writer counts the pages of its own appends, and
+    assumes that those of others are small; among the writers of small ones, the one that
+    reaches a certain position has the turn.
     """
 
     def __init__(self) -> None:
@@ -128,7 +128,7 @@ class Growth:
         )
 
     def carried_over(self, *, is_all: bool) -> None:
-        """Begin to count anew; when somebody was in the way, wait for the next turn."""
+        """Restart the count; if a reader prevented it, wait for the next turn."""
         self._own = 0
         if is_all:
             self._all = 0
@@ -145,10 +145,10 @@ def checkpoint_if_large(connection: sqlite3.Connection, wal: Path) -> None:
 
 
 def checkpoint(connection: sqlite3.Connection, way: str = "RESTART") -> bool:
-    """Carry the write-ahead log over into the database; tell whether nobody was in the way.
+    """Copy the write-ahead log into the database; return whether no process prevented it.
 
-    With `RESTART` the file keeps its size and is written again from its start: an append
-    that makes a file longer waits for the disk twice as long.
+    With `RESTART` the file keeps its size and is reused from its start: an append that
+    extends a file waits for the disk twice as long.
     """
     try:
         busy, pages, carried = connection.execute(

@@ -16,8 +16,8 @@ from .connection import Connection
 from .rows import READ, events_of
 
 ROWS_PER_READ = 256
-"""Who reads holds two pages at a time. With half of it a fold takes 2 % longer. With twice
-as many a check of all columns is slower: they do not fit into a processor's cache."""
+"""A reader has two pages in memory. With half as many rows a fold takes 2 % longer. With
+twice as many a check of all columns is slower: they exceed a processor's cache."""
 
 _SELECT = f"SELECT {READ} FROM events"
 _PAGE = f"{_SELECT} WHERE position > ? AND position <= ? ORDER BY position LIMIT ?"
@@ -65,8 +65,8 @@ FROM names WHERE name IS NOT NULL ORDER BY name
 """
 
 
-# One lower bound of what is ordered by: SQLite would go to the first of two, and walk
-# from there to the second, for each page again.
+# One lower bound of the sort key: with two, SQLite would start at the first and walk to the
+# second, again for each page.
 _SCAN = "SELECT version, position, at, type, schema_version, payload FROM events"
 _ONLY = ("", " AND type = ?")
 _BY_VERSION = [
@@ -94,13 +94,13 @@ class End(msgspec.Struct, frozen=True):
 
     head: Head
     known_hash: bytes | None
-    """The hash of the event that was asked for, None where there is none."""
+    """The hash of the requested event; None if there is none."""
     version: int
     """The last version of the stream."""
 
 
 def _are_plain(rows: list[StoredRow]) -> bool:
-    """Tell whether a page is of one stream and actor, and the next one may be as plain."""
+    """Return whether a page has one stream and actor, so that the next one may, too."""
     ((stream, actor, *others), *more) = {*map(_plain_parts, rows)}
     is_text = type(stream) is type(actor) is str and type(rows[-1][2]) is int
     return not more and is_text and others == [1, None, None, 0]
@@ -142,7 +142,7 @@ class Queries:
     def pages(
         self, *, after: int = 0, until: int | None = None
     ) -> Iterator[list[StoredRow]]:
-        """Yield the rows of `read` as they are stored, many at a time."""
+        """Yield the stored rows of `read`, in batches."""
         end = self.last_position()
         end = end if until is None else min(until, end)
         with self._walking() if end - after > ROWS_PER_READ else nullcontext():
@@ -217,8 +217,8 @@ class Queries:
     ) -> Iterator[Page]:
         """Yield what a fold needs of a stream, page by page, with the same bounds."""
         after, end = max(after, 0), self.version(stream) if until is None else until
-        # By the index every row is a search of its own: where a stream is most of the
-        # log, going through the log itself takes half the time.
+        # With the index, every row is a separate search: if a stream is most of the log, a
+        # scan of the log takes half the time.
         many = end - after > ROWS_PER_READ and 2 * (end - after) > self.last_position()
         with self._walking() if many else nullcontext():
             found = self._through_log if many else self._by_index
@@ -275,7 +275,7 @@ class Queries:
         bounds: tuple[int, int],
         only: str | None,
     ) -> Page | None:
-        """Return the next events of all or of one type; None where there is none left."""
+        """Return the next events, of all types or of one; None if there are no more."""
         kind = () if only is None else (only,)
         rows = self._rows(forms[len(kind)], (stream, *bounds, *kind, ROWS_PER_READ))
         if not rows:
@@ -293,16 +293,16 @@ class Queries:
         return Head(*rows[0]) if rows else START
 
     def end(self, stream: str, known: Head | None) -> End:
-        """Return what an append to a stream has to know of the log's end.
+        """Return the end of the log, as an append to a stream needs it.
 
-        `known` is the head that the log must hold, as its position says.
+        `known` is a head that the log must contain.
         """
         rows = self._rows(_END, (known and known.position, stream))
         if not rows:
             return End(START, None, 0)
         position, hash_, known_hash, version = rows[0]
         if not isinstance(hash_, bytes) or not isinstance(version, int):
-            # Who asks one by one is told what is damaged.
+            # Separate queries report which part is damaged.
             return End(self.head(), known_hash, self.version(stream))
         return End(Head(position, hash_), known_hash, version)
 
@@ -312,12 +312,12 @@ class Queries:
         return int(last)
 
     def hash_of(self, stream: str, version: int) -> bytes | None:
-        """Return the hash of a stream's event; None where there is none."""
+        """Return the hash of a stream's event; None if there is none."""
         rows = self._rows(_HASH_OF, (stream, version))
         return rows[0][0] if rows else None
 
     def hash_at(self, position: int) -> bytes | None:
-        """Return the hash of an event; None where there is none."""
+        """Return the hash of an event; None if there is none."""
         rows = self._rows(_HASH, (position,))
         return rows[0][0] if rows else None
 

@@ -1,8 +1,8 @@
-"""A new log from what is sound of a damaged one, which is only read.
+"""A new log from the intact part of a damaged one, which is only read.
 
-What is sound is the longest beginning whose chain fits: the same positions, the same
-hashes. It is looked for in the pages themselves (`page_rows`), because SQLite gives up
-on a database for damage that no event lies in.
+The intact part is the longest beginning with a valid chain: the same positions and hashes.
+It is read from the pages (`page_rows`), because SQLite rejects a database for damage
+outside of all events.
 """
 
 import sqlite3
@@ -36,7 +36,7 @@ OTHER = "the head file has another event: this log was put in the place of anoth
 Problem = Callable[[RecordedEvent], str | None]
 """Answers what is wrong with an event beyond its place in the chain, if anything."""
 Judge = Callable[[Callable[[], Iterator[RecordedEvent]]], Problem]
-"""Makes what answers that, given what finds the events that say what was erased."""
+"""Returns a `Problem`, given a function that finds the events of erasures."""
 Keep = Callable[[RecordedEvent, str], None]
 """Takes an event that does not get into the new log, and why."""
 
@@ -47,19 +47,19 @@ class RescuedRange(NamedTuple):
     first: int
     last: int
     state: str
-    """`saved`: in the new log; `readable`: whole, but the chain to it is broken;
-    `damaged`: found, and not as it was recorded; `missing`: nothing of it was found."""
+    """`saved`: in the new log; `readable`: whole, but the chain before it is broken;
+    `damaged`: found, but changed; `missing`: not found."""
 
 
 class Salvaged(NamedTuple):
-    """What came of it."""
+    """The result of a rescue."""
 
     head: Head
     """The end of the new log."""
     ranges: list[RescuedRange]
     """Every position that is known to have been there, in order."""
     problem: str | None
-    """What is wrong with the first event that was not saved; None when all were."""
+    """The problem of the first event that was not saved; None if all were."""
     unread: int
     """How many pages the disk did not give; they may hold what was not saved."""
 
@@ -74,11 +74,11 @@ def salvage(
     keep: Keep,
     progress: Callable[[int], None],
 ) -> Salvaged:
-    """Make a log at `target` of what is sound at `source`; `keep` gets what comes after.
+    """Create a log at `target` from the intact part of `source`; `keep` gets later events.
 
-    Raise `UnreadableError` where no event at all is found, `BusyError` when somebody
-    recorded meanwhile. Not for a process that has the old log open: closing a file it
-    read would give up SQLite's locks on it.
+    Raise `UnreadableError` if no event is found, and `BusyError` if a process recorded
+    meanwhile. Do not use it in a process that has the old log open: closing a file that was
+    read would release SQLite's locks on it.
     """
     before = files_now(source)
     known = HeadFile(head_path(source)).read()
@@ -122,10 +122,10 @@ def salvage(
 
 
 def sound_events(rows: PageRows, known: Head | None) -> Iterator[RecordedEvent]:
-    """Yield the events from the first one on, as long as one fits on the other.
+    """Yield the events from the first one on, as long as the chain is valid.
 
-    What is in doubt counts only when something certain comes after it: a committed
-    event, or the end that the head file remembers as acknowledged.
+    An uncommitted event counts only if a certain one follows it: a committed event, or the
+    acknowledged end in the head file.
     """
     position, previous = 0, GENESIS
     waiting: list[RecordedEvent] = []
@@ -150,7 +150,7 @@ def sound_events(rows: PageRows, known: Head | None) -> Iterator[RecordedEvent]:
 
 
 def _erasures(rows: PageRows) -> Iterator[RecordedEvent]:
-    """Yield all that say what was erased, also those after the first damage."""
+    """Yield all events that record erasures, including those after the first damage."""
     for position in rows.positions:
         for event, _ in rows.at(position):
             if event.stream == ERASURES and event.salt is not None and is_whole(event):
@@ -196,7 +196,7 @@ def _save(
 def _account(
     rows: PageRows, head: Head, known: Head | None, keep: Keep, said: str | None
 ) -> tuple[list[RescuedRange], str | None]:
-    """Return what became of every position, and what is wrong with the first lost one."""
+    """Return the state of every position, and the problem of the first lost one."""
     ranges = [RescuedRange(1, head.position, SAVED)] if head.position else []
     last = max(head.position, known.position if known else 0, rows.last_plausible)
     before: Head | None = head
@@ -227,7 +227,7 @@ def _account(
 def _looked_at(
     rows: PageRows, position: int, before: Head | None
 ) -> tuple[RecordedEvent | None, str, str]:
-    """Return the best that there is for a position, its state, and what is wrong."""
+    """Return the best event found for a position, its state, and its problem."""
     events = [event for event, _ in rows.at(position)]
     whole = [event for event in events if is_whole(event)]
     has_neighbour = before is not None and before.position == position - 1
@@ -241,7 +241,7 @@ def _looked_at(
 
 
 def _gap(ranges: list[RescuedRange], found: int, last: int) -> RescuedRange | None:
-    """Return what is missing between the last range and a position, if anything is."""
+    """Return the range missing between the last range and a position, if there is one."""
     first = ranges[-1].last + 1 if ranges else 1
     end = min(found - 1, last)
     return RescuedRange(first, end, MISSING) if first <= end else None

@@ -58,7 +58,7 @@ _COUNTED: Final = {
     "payload_digest": _cut("payload_digest", 32),
     "hash": _cut("hash", 32),
 }
-"""How the other columns come from what is bound for all; `key` counts the events."""
+"""The expressions of the other columns; `key` counts the events."""
 
 READ: Final = ", ".join(
     "CAST(payload AS BLOB)" if name == "payload" else name
@@ -89,10 +89,10 @@ def insert(events: Sequence[RecordedEvent]) -> tuple[str, list[Any]]:
 
 
 def _values(event: RecordedEvent) -> list[Any]:
-    """Return what is bound for an event, but its key.
+    """Return the bound values of an event, except its key.
 
-    Python's sqlite3 takes int, str and bytearray as they are. Everything else, also bytes,
-    True and None, first goes through its adapters: 0.5 to 1 µs for each value.
+    Python's sqlite3 takes int, str and bytearray directly. All other types, including
+    bytes, True and None, pass its adapters first: 0.5 to 1 µs for each value.
     """
     salt, payload = event.salt, event.payload
     assert salt is not None
@@ -142,10 +142,10 @@ def insert_many(events: Sequence[RecordedEvent]) -> Iterator[tuple[str, Any]]:
 def _by_columns(
     events: Sequence[RecordedEvent], sizes: Sequence[int]
 ) -> tuple[str, dict[str, Any]]:
-    """Return the statement that inserts events which have no key, and its values.
+    """Return the statement that inserts events without a key, and its values.
 
-    What all share is bound once, what each has of its own as one text, from which SQLite
-    cuts it: to bind 17 values for each event takes as long as to store them.
+    Common values are bound once, and the others as one text, from which SQLite cuts them:
+    binding 17 values for each event takes as long as storing them.
     """
     first = events[0]
     values: dict[str, Any] = {
@@ -209,7 +209,7 @@ def events_of(rows: Iterable[Any]) -> list[RecordedEvent]:
             if wrong := misfit(row):
                 position = row[0] if isinstance(row[0], int) else None
                 raise UnreadableError(wrong, position=position, hint=RESCUE)
-    # Unpacked by hand, which takes half as long as slices: every reader comes by here.
+    # Unpacked by hand, which takes half as long as slices: every reader uses this.
     return [
         RecordedEvent(a, b, c, d, e, f, g, h, i, j, k, x, m, n, o == 1, p, q, r, s)
         for a, b, c, d, e, f, g, h, i, j, k, x, m, n, o, p, q, r, s in rows

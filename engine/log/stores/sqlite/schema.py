@@ -61,8 +61,7 @@ END""",
 NEVER_CHANGE = "events_never_change"
 """The trigger that an erasure leaves out within its own transaction (ADR 0058)."""
 
-# What is in them can be thrown away; without `written`, files of older versions count
-# as edited.
+# Their contents may be deleted; without `written`, files of older versions count as edited.
 CACHES = (
     """CREATE TABLE checkpoints (
   stream TEXT NOT NULL,
@@ -199,13 +198,13 @@ def tables_of_litestream(connection: sqlite3.Connection) -> list[str]:
 
 
 def _is_litestreams(kind: str, name: str, sql: str | None) -> bool:
-    # A virtual table has code of its own, and a trigger would run on what is ours.
+    # A virtual table runs its own code, and a trigger would run on our data.
     is_plain = kind == "table" and str(sql).startswith("CREATE TABLE ")
     return is_plain and name in _OF_LITESTREAM
 
 
 def _difference(made: dict[str, str], names: dict[str, str]) -> str:
-    """Return in words in what a schema is not the one that is expected, by names."""
+    """Return a description of the differences between a schema and the expected one."""
     said = [f"{name} is missing" for name in sorted(names.keys() - made.keys())]
     said += [f"{name} is not ours" for name in sorted(made.keys() - names.keys())]
     said += [f"{n} is another" for n in sorted(names) if made.get(n, names[n]) != names[n]]
@@ -243,7 +242,7 @@ def _made_by(steps: int) -> dict[str, str]:
 
 
 _OURS = _made_by(len(MIGRATIONS))
-"""Every text of a log of today, by name."""
+"""The texts of the current schema, by name."""
 
 
 Ask = Callable[[str, Sequence[Any]], Iterable[Any]]
@@ -255,7 +254,7 @@ PARAMETERS_MAX = 500
 
 
 def tables_of(ask: Ask) -> list[str]:
-    """Return the names of the tables that keep rows of their own."""
+    """Return the names of the ordinary tables."""
     rows = ask(
         "SELECT name FROM sqlite_master WHERE type = 'table'"
         " AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"

@@ -25,7 +25,7 @@ from .rows import ROWS_PER_INSERT, insert, insert_each, insert_many
 from .schema import rows_holding, tables_of, tables_of_litestream
 
 LOOKS_FIRST = 4
-"""How many appends look first after one that found events of others."""
+"""The number of appends that look first, after one that found events of other writers."""
 
 
 class SqliteLog:
@@ -162,7 +162,7 @@ class SqliteLog:
                 return None
             erase(self.connection, spans, remainders)
             if remainders:
-                # Nobody may read a state in between that was made of what is gone.
+                # No process may read a state that contains erased text.
                 self.checkpoints.clear()
             end = self._queries.end(stream, acknowledged)
             compare(acknowledged, lambda position: end.known_hash)
@@ -174,7 +174,7 @@ class SqliteLog:
         return appended
 
     def give_back(self) -> None:
-        """Let SQLite write the database anew, without the space that is free in it."""
+        """Let SQLite rewrite the database without its free space."""
         from .erasure import clear, mark
 
         self._check_can_record()
@@ -249,7 +249,7 @@ class SqliteLog:
             prepared.check_expected(end.version)
             events = prepared.after(end.head, end.version)
             self._insert_all(events)
-        # Where others come in between, an INSERT behind what is remembered is in vain.
+        # If other writers append in between, an INSERT after the remembered end fails.
         is_disturbed = acknowledged not in (None, end.head)
         self._looks_first = LOOKS_FIRST if is_disturbed else max(self._looks_first - 1, 0)
         return self._recorded(events)
@@ -319,7 +319,7 @@ class SqliteLog:
         yield from (" ".join(str(x).split())[:200] for (x,) in rows if x != "ok")
 
     def risks(self) -> Iterator[str]:
-        """Yield nothing: every append waits for the disk, whatever the file says."""
+        """Yield nothing: every append waits for the disk."""
         return iter(())
 
     def parts(self) -> list[str]:

@@ -230,9 +230,9 @@ class PageRows:
 
     @property
     def last_plausible(self) -> int:
-        """Return the last position that stands beside another one.
+        """Return the last position that has a neighbour.
 
-        A damaged number can name any position at all, but hardly one beside another.
+        A damaged number can be any position, but hardly one next to another.
         """
         return max((p for p in self._places if p == 1 or p - 1 in self._places), default=0)
 
@@ -279,7 +279,7 @@ class PageRows:
                 yield page[begin:end] + more
 
     def _overflow(self, number: int, size: int, room: int, *, committed: bool) -> bytes:
-        """Return what is written on a chain of pages, as far as there are any."""
+        """Return the contents of a chain of overflow pages, as far as they exist."""
         parts = []
         while size > 0:
             page = self._pages.newest(number, committed=committed)
@@ -294,8 +294,8 @@ class PageRows:
 def _cells(page: bytes) -> Iterator[tuple[int, int]]:
     """Yield position and offset of every cell that may hold an event.
 
-    The list of their places ends at a zero, or where the first cell begins. The page's
-    own count is believed only where it is more than that.
+    The array of cell offsets ends at a zero, or at the first cell. The page's own count is
+    used only if it is larger.
     """
     counted = min(_CELLS_BEGIN + 2 * int.from_bytes(page[3:5]), len(page))
     end, at = len(page), _CELLS_BEGIN
@@ -315,7 +315,7 @@ def _cells(page: bytes) -> Iterator[tuple[int, int]]:
 
 
 def _may_begin(record: bytes) -> bool:
-    """Tell whether a record begins with a header of as many columns as an event has."""
+    """Return whether a record begins with a header of as many columns as an event has."""
     size = record[0] if record else 0
     # Each column has a number, whose last byte is below 128; the position's is 0.
     kinds = record[1:size]
@@ -323,7 +323,7 @@ def _may_begin(record: bytes) -> bool:
 
 
 def _event(position: int, record: bytes) -> RecordedEvent | None:
-    """Return what a record says, or None when it is no event at all."""
+    """Return the event of a record, or None if it is not an event."""
     columns = _columns(record)
     if len(columns) != COLUMNS:
         return None
