@@ -213,6 +213,9 @@ def _in_turns(
     parts: Iterable[Part], live: Sequence[VersionRange] | None
 ) -> Iterator[tuple[bool, Sequence[int], Sequence[Row]]]:
     """Yield parts, split at the bounds of discarded stretches, with a flag if effective."""
+    if live is None:
+        yield from ((True, versions, rows) for versions, rows in parts if versions)
+        return
     turns, in_force, turn = _turns(live), False, 0
     for versions, rows in parts:
         while versions and versions[-1] >= turn:
@@ -225,9 +228,9 @@ def _in_turns(
             yield in_force, versions, rows
 
 
-def _turns(live: Sequence[VersionRange] | None) -> Iterator[tuple[bool, int]]:
+def _turns(live: Sequence[VersionRange]) -> Iterator[tuple[bool, int]]:
     """Yield alternately whether events are effective, and the version that ends it."""
-    for first, last in (ALL_VERSIONS,) if live is None else live:
+    for first, last in live:
         yield False, first
         yield True, last + 1
     yield False, ALL_VERSIONS[1] + 1

@@ -160,6 +160,9 @@ FieldT = TypeVar("FieldT", covariant=True)
 class Watch(Protocol[FieldT]):
     """Compares the fields of a sprint with those it saw last."""
 
+    def concerns(self, event: Event) -> bool:
+        """Return whether an event can change a field."""
+
     def changes(self, sprint: Sprint, event: Event | None = None) -> Iterable[FieldT]:
         """Yield the fields that are others, after an event or whatever happened."""
 
@@ -182,7 +185,9 @@ def changes_in(
     by_event, end = dict[Field, int](), 0
     for one in (watch, each):
         deque(one.changes(stretch.begin), maxlen=0)
-    for version, event, sprint, back_to in repository.walk(stretch):
+    # The events of an import count together, so none of them may be passed over.
+    is_seen = None if imports else watch.concerns
+    for version, event, sprint, back_to in repository.walk(stretch, is_seen):
         compared = event if back_to is None else None
         if imports:
             if version in imports:
@@ -207,6 +212,10 @@ class _Watch:
 
     def __init__(self, probes: Sequence[Probe]) -> None:
         self.probes = list(enumerate(probes))
+
+    def concerns(self, event: Event) -> bool:
+        """Return whether an event can change one of the fields."""
+        return any(probe.concerns(event) for _, probe in self.probes)
 
     def changes(self, sprint: Sprint, event: Event | None = None) -> Iterator[int]:
         """Yield the indexes of the fields that are others."""

@@ -9,18 +9,17 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from sprintlog.engine.log.envelope import RecordedEvent
-from sprintlog.engine.log.event import Event
+from sprintlog.engine.log.event import Event, Reach
 from sprintlog.engine.service.streams.repository import Repository
 from sprintlog.engine.service.workspace import ServiceWorkspace
 from sprintlog.engine.sprint.document import patch as field_paths
-from sprintlog.engine.sprint.document.patch import SomeItems
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.transitions import check_exists
 
 from ..state_files.sprint_file import render
 from ..state_files.yaml.writer import dump_entry, dump_item
 from .blame import Setting, changes_in, event_at, search
-from .document_versions import SharedDocument, excerpt
+from .document_versions import SharedDocument
 from .probe import line_token
 
 _KEY_CHARS_MAX = 256
@@ -124,34 +123,42 @@ class _LineWatch:
         """Every place, by its index, at which something with an id ever stood."""
         self._shared = SharedDocument(Sprint(sprint_id))
 
+    def concerns(self, event: Event) -> bool:
+        """Return whether an event can change any field."""
+        return event.reach is not Reach.NOTHING
+
     def changes(self, sprint: Sprint, event: Event | None = None) -> Iterator[str]:
         """Yield the fields whose lines show something else."""
-        old, nodes = self._shared.document, None
+        old = self._shared.document
         if event is None:
             self._shared.replace(sprint)
-        else:
-            nodes = self._shared.follow(sprint, event)
-        new = self._shared.document
-        if nodes is not None:
-            old, new = excerpt(old, nodes), excerpt(new, nodes)
-        return self._changes("", old, new)
+        elif self._shared.follow(sprint, event) is not None:
+            for place, was, value in self._shared.changed:
+                if isinstance(value, dict | list):
+                    yield from self._changes(place, was, value)
+                else:
+                    yield place
+            return
+        yield from self._changes("", old, self._shared.document)
 
     def _changes(self, name: str, old: Any, new: Any) -> Iterator[str]:
         """Yield the fields of a value whose lines show something else than before."""
-        if not isinstance(new, SomeItems) and line_token(old) != line_token(new):
+        if line_token(old) != line_token(new):
             yield name
+        if not isinstance(new, dict | list):
+            return
         before = self._inside(name, old) if type(old) is type(new) else {}
+        is_mapping = isinstance(new, dict)
         for key, value in self._inside(name, new).items():
-            if (was := before.get(key, field_paths.MISSING)) is not value:
-                place = field_paths.under_key(name, key) if isinstance(new, dict) else key
+            was = before.get(key, field_paths.MISSING)
+            if was is not value and not (was == value and type(value) is type(was) is str):
+                place = field_paths.under_key(name, key) if is_mapping else key
                 yield from self._changes(place, was, value)
 
     def _inside(self, name: str, value: Any) -> dict[str, Any]:
         """Return what is directly in a value: by key, or the items of a list by name."""
         if isinstance(value, dict):
             return value
-        if isinstance(value, SomeItems):
-            return dict(value.items.values())
         if not isinstance(value, list):
             return {}
         places = [place for place, _ in field_paths.named_items(name, value)]

@@ -6,6 +6,7 @@ below. All the rest is the same object before and after.
 """
 
 from collections.abc import Iterator
+from operator import is_
 from typing import Any, NamedTuple
 
 import msgspec
@@ -40,6 +41,8 @@ class SharedDocument:
 
     def __init__(self, sprint: Sprint) -> None:
         self.document: Data = {}
+        self.changed: list[tuple[str, Any, Any]] = []
+        """Each value that the last event changed: its name, the old and the new one."""
         self._names: dict[Place, str] = {}
         self.replace(sprint)
 
@@ -50,6 +53,7 @@ class SharedDocument:
 
     def follow(self, sprint: Sprint, event: Event) -> ReachedNodes | None:
         """Take what an event may have changed; return which nodes, None for all."""
+        self.changed = []
         if event.reach is Reach.NOTHING:
             return {}
         if event.reach is Reach.WHOLE:
@@ -63,7 +67,7 @@ class SharedDocument:
         queue: Any = sprint.queue if is_queue else self.document.get(QUEUE)
         now = with_queue(sprint.plan.derived_document(), queue)
         kept = RECORDS - {event.records}
-        self.document = _renewed(self.document, now, nodes, kept=kept)
+        self.document = self._renewed(self.document, now, nodes, kept=kept)
         return nodes
 
     def _add(self, nodes: ReachedNodes, place: Place) -> None:
@@ -85,6 +89,48 @@ class SharedDocument:
             for index, (found, _) in enumerate(names):
                 self._names[(*above, index)] = found
         return self._names[place]
+
+    def _renewed(
+        self,
+        old: Data,
+        now: Data,
+        nodes: ReachedNodes,
+        *,
+        name: str = "",
+        level: int = 0,
+        kept: frozenset[str] = frozenset(),
+    ) -> Data:
+        """Return a node as it is now, sharing every value that is the same."""
+        below = CHILDREN[level] if level < len(CHILDREN) else None
+        new: Data = {}
+        for key, value in now.items():
+            was = old.get(key, MISSING)
+            if key == below and isinstance(value, list) and isinstance(was, list):
+                new[key] = items = list(was) if nodes else was
+                for index, (place, inside) in nodes.items():
+                    items[index] = self._renewed(
+                        was[index], value[index], inside, name=place, level=level + 1
+                    )
+            elif was is value or (key in kept and was is not MISSING):
+                new[key] = was
+            else:
+                new[key] = self._shared(was, value, name, key)
+        return new
+
+    def _shared(self, was: Any, value: Any, name: str, key: str) -> Any:
+        """Return a value as it is now: the old object if it is the same."""
+        kind = type(value)
+        if kind is dict and type(was) is dict and [*was] == [*value]:
+            inside, name = {}, under_key(name, key)
+            for under, one in value.items():
+                old = was[under]
+                inside[under] = old if old is one else self._shared(old, one, name, under)
+            return was if all(map(is_, inside.values(), was.values())) else inside
+        if (kind is str and was == value) or same(was, value):
+            return was
+        new = value if kind is str else _copied(value)
+        self.changed.append((under_key(name, key), was, new))
+        return new
 
 
 def excerpt(document: Data, nodes: ReachedNodes, *, level: int = 0) -> Data:
@@ -119,35 +165,6 @@ def _reached(tree: Tree, event: Event) -> Iterator[Node]:
             yield from node.above()
             if event.reach is Reach.BRANCH:
                 yield from node.walk()
-
-
-def _renewed(
-    old: Data,
-    now: Data,
-    nodes: ReachedNodes,
-    *,
-    level: int = 0,
-    kept: frozenset[str] = frozenset(),
-) -> Data:
-    """Return a node as it is now; what is the same in it is that of before."""
-    below = CHILDREN[level] if level < len(CHILDREN) else None
-    new: Data = {}
-    for key, value in now.items():
-        was = old.get(key, MISSING)
-        if key == below and isinstance(value, list) and isinstance(was, list):
-            items = was
-            if nodes:
-                items = list(was)
-                for index, node in nodes.items():
-                    items[index] = _renewed(
-                        was[index], value[index], node.below, level=level + 1
-                    )
-            new[key] = items
-        elif (key in kept and was is not MISSING) or same(was, value):
-            new[key] = was
-        else:
-            new[key] = _copied(value)
-    return new
 
 
 def _copied(value: Any) -> Any:

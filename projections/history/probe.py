@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from sprintlog.engine.log.event import Reach
+from sprintlog.engine.log.event import Event, Reach
 from sprintlog.engine.sprint.document.patch import MISSING, Path, find, index_of
 from sprintlog.engine.sprint.state.figures import FIGURES, figure
 from sprintlog.engine.sprint.state.queue import QUEUE
@@ -54,9 +54,27 @@ class Probe:
         self._touched = False
         self._node: Any = None
         self._rest: Path = ()
+        self._address: str | None = None
+        """That of the node, if it alone decides which events can change the field."""
         self._value: Any = MISSING
         self.before: Any = MISSING
         """The token of what the field was before it changed last."""
+
+    def concerns(self, event: Event) -> bool:
+        """Return whether an event can change the field, as of the last look at it."""
+        reach = event.reach
+        if reach is Reach.NOTHING or reach is Reach.WHOLE:
+            return reach is Reach.WHOLE
+        if self._is_kept:
+            return self._key == event.records
+        if self._address is None:
+            return True
+        if reach is Reach.TOP:
+            return False
+        # An event on a node can also change the nodes above it, or those below.
+        about = f"{getattr(event, event.subject.address)}/"
+        is_below = reach is Reach.BRANCH and self._address.startswith(about)
+        return is_below or about.startswith(self._address)
 
     def changes(self, sprint: Sprint, reach: Reach, *, records: str = "") -> bool:
         """Tell whether an event that reaches so far has changed the field.
@@ -68,7 +86,7 @@ class Probe:
             return False
         plan = sprint.plan
         if reach is Reach.WHOLE or plan.touched is not self._touched:
-            self._node, self._touched = None, plan.touched
+            self._node, self._touched, self._address = None, plan.touched, None
         elif reach is Reach.TOP and self._is_below and not plan.tree.empty:
             return False
         if self._is_kept and self._key != records and reach is not Reach.WHOLE:
@@ -97,6 +115,12 @@ class Probe:
             return find(_part(sprint, self._key), self._inside)
         if self._node is None:
             self._node, self._rest = _nearest(plan.document, self.path)
+            address = "/".join(
+                map(str, self.path[1 : len(self.path) - len(self._rest) : 2])
+            )
+            node = plan.tree.find(address)
+            is_it = node is not None and node.data is self._node
+            self._address = f"{address}/" if is_it else None
         return find(self._node, self._rest)
 
 

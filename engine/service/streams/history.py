@@ -5,7 +5,6 @@ made when the fold reached it. The appends that matter to a rollback, an undo or
 the original ones: a fork copies its events in a few large appends.
 """
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -15,6 +14,9 @@ from ...log.port import Log
 from ...sprint.fold import fold
 from ...sprint.state.sprint import Sprint, pack, unpack
 from .catalogue import sprint_stream
+
+AT_ONCE = 512
+"""Unseen events folded together."""
 
 
 class Walked(NamedTuple):
@@ -49,19 +51,34 @@ def walk(
     events: Iterable[Versioned],
     rollbacks: Sequence[tuple[int, int]],
     at_version: Callable[[int], Sprint] | None = None,
+    is_seen: Callable[[Event], bool] | None = None,
 ) -> Iterator[Walked]:
     """Yield the events after a state, each with the sprint after it.
 
     The given sprint is modified. `rollbacks` are (version, target) of those among the
     events. If a target precedes the state, unless it is 0, `at_version` returns the sprint
-    after the rollback.
+    after the rollback. Events that `is_seen` rejects, other than rollbacks and their
+    targets, are only folded, many at once.
     """
     # An imported log may name a later version as the target: that discards nothing.
     targets = {at: to for at, to in rollbacks if to < at}
-    wanted = Counter(to for to in targets.values() if to >= 1)
-    kept = {sprint.version: pack(sprint)} if wanted[sprint.version] else {}
+    wanted = dict.fromkeys(targets.values(), 0)
+    for to in targets.values():
+        wanted[to] += to >= 1
+    kept = {sprint.version: pack(sprint)} if wanted.get(sprint.version) else {}
+    unseen: list[Versioned] = []
     for version, at, event in events:
         back_to = targets.get(version)
+        is_kept = bool(wanted.get(version))
+        if is_seen and back_to is None and not is_kept and not is_seen(event):
+            unseen.append((version, at, event))
+            if len(unseen) == AT_ONCE:
+                fold(sprint, unseen)
+                unseen = []
+            continue
+        if unseen:
+            fold(sprint, unseen)
+            unseen = []
         is_before = back_to is not None and back_to >= 1 and back_to not in kept
         if is_before and at_version is not None:
             sprint = at_version(version)
@@ -75,6 +92,8 @@ def walk(
             wanted[back_to] -= 1
             if not wanted[back_to]:
                 kept.pop(back_to, None)
-        if wanted[version]:
+        if is_kept:
             kept[version] = pack(sprint)
         yield Walked(version, event, sprint, back_to)
+    if unseen:
+        fold(sprint, unseen)

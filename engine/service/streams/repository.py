@@ -1,6 +1,6 @@
 """From the log to the state of a stream at any version, by checkpoint and tail."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 import msgspec
@@ -264,14 +264,22 @@ class Repository(Generic[State]):
         """Return all of a stream up to a version, without any checkpoint."""
         return Stretch(Sprint(sprint_id), until, self.rollbacks(sprint_id, until))
 
-    def walk(self: "Repository[Sprint]", stretch: Stretch) -> "Iterator[Walked]":
-        """Yield every version of a stretch, which is used up, voided ones included."""
+    def walk(
+        self: "Repository[Sprint]",
+        stretch: Stretch,
+        is_seen: Callable[[Event], bool] | None = None,
+    ) -> "Iterator[Walked]":
+        """Yield the versions of a stretch, discarded ones included, as `history.walk`.
+
+        The stretch is used up.
+        """
         begin, last = stretch.begin, stretch.last
         rows = self._log.scan(self.kind.stream(begin.id), after=begin.version, until=last)
         # Imported here: only who asks about the past follows it.
         from .history import walk
 
-        return walk(begin, CODEC.events_of_rows(rows), stretch.rollbacks)
+        events = CODEC.events_of_rows(rows)
+        return walk(begin, events, stretch.rollbacks, is_seen=is_seen)
 
     def save(self, state: State) -> None:
         """Keep the state when enough happened since the last one on its path."""

@@ -57,14 +57,17 @@ def escape(segment: object) -> str:
 
 def same(a: Any, b: Any) -> bool:
     """Return whether two values are equal in value, type and order of keys."""
-    if type(a) is not type(b):
+    kind = type(a)
+    if kind is not type(b):
         return False
+    if kind is str or kind is int:
+        return bool(a == b)
     if isinstance(a, dict):
         return list(a) == list(b) and all(same(a[key], b[key]) for key in a)
     if isinstance(a, list):
         return len(a) == len(b) and all(map(same, a, b))
     # Negative zero equals zero and is written differently.
-    return bool(a == b) and (type(a) is not float or repr(a) == repr(b))
+    return bool(a == b) and (kind is not float or repr(a) == repr(b))
 
 
 def _apply_one(holder: Any, last: str, operation: Operation) -> None:
