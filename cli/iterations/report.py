@@ -32,7 +32,7 @@ from sprintlog.projections.judging.tracker import selection_data
 from sprintlog.projections.markdown import code
 from sprintlog.projections.page.document import page as page_of
 from sprintlog.projections.page.extracts import DRAWINGS, job_summary
-from sprintlog.projections.page.sections.timeline import laid_out
+from sprintlog.projections.page.timeline import laid_out
 from sprintlog.projections.state_files.loop_files import then_of
 from sprintlog.projections.text.phrases import duration, spent_said, usage
 from sprintlog.projections.text.stops import work_ended

@@ -11,20 +11,14 @@ from typing import NamedTuple
 from sprintlog.facts import SprintFacts, sprint_facts
 from sprintlog.workspaces import Workspace
 
-from .assets import asset
-from .markup import NOTHING, Markup, joined, tag, text
-from .sections.comparison import comparison
-from .sections.decisions import decisions
-from .sections.events import events
-from .sections.head import head
-from .sections.iterations import iterations
-from .sections.learnings import learnings
-from .sections.plan import plan
-from .sections.quality import quality
-from .sections.requests import queue
-from .sections.sessions import sessions
-from .sections.state_file import state_file
-from .sections.timeline import timeline
+from .head import head
+from .iterations import comparison, iterations
+from .markup import NOTHING, Markup, asset, joined, tag, text
+from .plan import plan
+from .quality import quality
+from .records import decisions, events, learnings, queue, sessions
+from .state_file import state_file
+from .timeline import timeline
 
 SECTIONS: dict[str, Callable[[SprintFacts], Markup]] = {
     "head": head,

@@ -5,14 +5,11 @@ from collections.abc import Callable
 
 from sprintlog.facts import SprintFacts
 
-from ..page import gantt
-from .assets import asset
-from .gantt import WAITS
+from . import timeline
 from .layout import Timeline
-from .markup import Markup, tag
-from .quality import HEIGHT, Levels, quality
-from .sections.quality import scored
-from .sections.timeline import laid_out
+from .markup import Markup, asset, tag
+from .quality import HEIGHT, Levels, plotted, scored
+from .timeline import WAITS, laid_out
 
 BYTES_MAX = 1024 * 1024
 """A job's summary may not be longer."""
@@ -75,25 +72,25 @@ TITLE = 34
 def timeline_drawing(facts: SprintFacts) -> str:
     """Return the timeline with the names of its rows."""
     found = laid_out(facts)
-    begin = gantt.top(found)
+    begin = timeline.top(found)
     names = [
-        tag("text", name, x=NAMES - 10, y=TITLE + begin + n * gantt.ROW + 17,
+        tag("text", name, x=NAMES - 10, y=TITLE + begin + n * timeline.ROW + 17,
             text_anchor="end")
-        for n, name in enumerate(gantt.names(found))
+        for n, name in enumerate(timeline.names(found))
     ]  # fmt: skip
     plot = tag(
-        "svg", gantt.drawn(found), x=NAMES, y=TITLE, width=WIDTH - NAMES - 10,
-        height=gantt.height(found), overflow="visible",
+        "svg", timeline.drawn(found), x=NAMES, y=TITLE, width=WIDTH - NAMES - 10,
+        height=timeline.height(found), overflow="visible",
     )  # fmt: skip
     title = f"{facts.sprint.id}: {facts.status.status}, version {facts.version}, UTC"
-    return _file(title, gantt.height(found) + TITLE, *names, plot)
+    return _file(title, timeline.height(found) + TITLE, *names, plot)
 
 
 def quality_drawing(facts: SprintFacts) -> str:
     """Return the quality of all iterations."""
     found, levels = scored(facts)
     plot = tag(
-        "svg", quality(found, levels), x=10, y=TITLE, width=WIDTH - 20, height=HEIGHT
+        "svg", plotted(found, levels), x=10, y=TITLE, width=WIDTH - 20, height=HEIGHT
     )
     return _file(f"{facts.sprint.id}: quality{_levels(levels)}", HEIGHT + TITLE, plot)
 

@@ -14,10 +14,10 @@ from sprintlog.workspaces import Workspace
 
 from . import document as page
 from . import live_markup
+from .head import chip
 from .live_markup import bar, document, entered, head, hidden, link, served
 from .markup import NOTHING, Markup, heading, row, section, table, tag, text
 from .numbers import time
-from .sections.head import chip
 
 STATE_FILES = ("progress", "best", "journal")
 Clock = Callable[[], float]

@@ -1,7 +1,8 @@
-"""HTML and SVG by construction: text is escaped, and what acts in it becomes visible."""
+"""HTML and SVG by construction: text is escaped, control characters become visible."""
 
 import re
 from collections.abc import Sequence
+from functools import cache
 from html import escape
 from typing import Any
 
@@ -139,3 +140,16 @@ def _attribute(key: str, value: object) -> str:
         return f" {name}"
     said = value if isinstance(value, Markup) else escape(visible(str(value)))
     return f' {name}="{said}"'
+
+
+@cache
+def asset(name: str) -> Markup:
+    """Return a file of the page, which is ours and needs no escaping.
+
+    Without what only its readers need: how far lines stand in, and comments of a line.
+    """
+    # The loader has the files that belong to this module, also after an upgrade.
+    loader: Any = __spec__.loader
+    said = loader.get_data(f"{__file__.rpartition('/')[0]}/static/{name}").decode()
+    lines = (line.strip() for line in said.splitlines())
+    return Markup("\n".join(x for x in lines if x and not x.startswith("//")) + "\n")

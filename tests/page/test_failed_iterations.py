@@ -11,9 +11,8 @@ from sprintlog.engine.sprint import events as f
 from sprintlog.facts import sprint_facts
 from sprintlog.projections.facts.course import NOTES_MAX, IterationFailures
 from sprintlog.projections.facts.sprint_facts import SprintFacts
-from sprintlog.projections.page.sections.comparison import comparison
-from sprintlog.projections.page.sections.iterations import iterations
-from sprintlog.projections.page.sections.timeline import laid_out
+from sprintlog.projections.page.iterations import comparison, iterations
+from sprintlog.projections.page.timeline import laid_out
 
 from .night import SPRINT, night
 from .test_odd_logs import workspace_with

@@ -11,8 +11,8 @@ from sprintlog.projections.page.extracts import (
     MERMAID_BYTES_MAX,
     job_summary,
 )
-from sprintlog.projections.page.layout import timeline
-from sprintlog.projections.page.sections.timeline import laid_out
+from sprintlog.projections.page.layout import place_timeline
+from sprintlog.projections.page.timeline import laid_out
 
 from .hostile import hostile_night
 from .night import SPRINT, night
@@ -45,7 +45,9 @@ def test_the_plot_fits_its_terminal() -> None:
 
 def test_a_job_summary_is_bounded() -> None:
     """However long its parts are, it is no longer than a summary may be, and says so."""
-    found = timeline([Work("a:`;#", n, n + 1, "good", ("x" * 50,)) for n in range(9_000)])
+    found = place_timeline(
+        [Work("a:`;#", n, n + 1, "good", ("x" * 50,)) for n in range(9_000)]
+    )
     said = job_summary("## Sprint\n" + "| y |\n" * 300_000, found)
     assert len(said.encode()) <= BYTES_MAX
     assert said.endswith("The rest is left out: `sprintlog report` has all of it.\n")

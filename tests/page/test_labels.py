@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sprintlog.facts import sprint_facts
-from sprintlog.projections.page.labels import (
+from sprintlog.projections.page.layout import (
     AFTER,
     BEFORE,
     CHAR,
@@ -18,10 +18,10 @@ from sprintlog.projections.page.labels import (
     WIDE,
     Box,
     Label,
+    Timeline,
     labels_of,
 )
-from sprintlog.projections.page.layout import Timeline
-from sprintlog.projections.page.sections.timeline import laid_out
+from sprintlog.projections.page.timeline import laid_out
 
 from .night import SPRINT, night
 
@@ -78,7 +78,7 @@ def test_no_label_is_cut_or_meets_another(
 
 
 @pytest.fixture
-def timeline(tmp_path: Path) -> Timeline:
+def place_timeline(tmp_path: Path) -> Timeline:
     """Return the timeline of a night."""
     with night(tmp_path) as workspace:
         return laid_out(sprint_facts(workspace, SPRINT))

@@ -3,14 +3,14 @@
 import pytest
 
 from sprintlog.facts import Delay, Instant, Return, Work
-from sprintlog.projections.page.labels import WHOLE
 from sprintlog.projections.page.layout import (
     BAR_MIN,
     ROWS_MAX,
+    WHOLE,
     percent,
+    place_timeline,
     plot,
     ticks,
-    timeline,
 )
 
 MINUTE = 60_000
@@ -23,14 +23,14 @@ def work(row: str, begin: int, end: int) -> Work:
 
 def test_bars_are_placed_by_the_clock() -> None:
     """Half of the time is half of the width."""
-    found = timeline([work("a", 0, 5), work("b", 5, 10)])
+    found = place_timeline([work("a", 0, 5), work("b", 5, 10)])
     places = [(bar.row, bar.x, bar.width) for bar in found.bars]
     assert places == [(0, 0, 5000), (1, 5000, 5000)]
 
 
 def test_rows_stand_in_the_order_of_work() -> None:
     """A row is there once, where it was met first; signs may bring one, too."""
-    found = timeline([work("b", 0, 1), work("a", 1, 2), work("b", 2, 3)],
+    found = place_timeline([work("b", 0, 1), work("a", 1, 2), work("b", 2, 3)],
                      signs=[Instant("c", 0, "retry", "")])  # fmt: skip
     assert found.rows == ["b", "a", "c"]
     assert [bar.row for bar in found.bars] == [0, 1, 0]
@@ -38,26 +38,28 @@ def test_rows_stand_in_the_order_of_work() -> None:
 
 def test_a_short_bar_can_be_seen() -> None:
     """What took no time has the least width, and stays inside at the end."""
-    found = timeline([work("a", 0, 100), work("a", 100, 100)])
+    found = place_timeline([work("a", 0, 100), work("a", 100, 100)])
     assert found.bars[1][1:3] == (WHOLE - BAR_MIN, BAR_MIN)
 
 
 def test_a_clock_that_went_backwards_makes_nothing_negative() -> None:
     """An end before its beginning is a bar of the least width at its beginning."""
-    found = timeline([work("a", 10, 4), work("a", 0, 20)], [Delay(9 * MINUTE, 0, "x")])
+    found = place_timeline(
+        [work("a", 10, 4), work("a", 0, 20)], [Delay(9 * MINUTE, 0, "x")]
+    )
     assert found.bars[0][1:3] == (5000, BAR_MIN)
     assert found.gaps[0][:2] == (4500, BAR_MIN)
 
 
 def test_nothing_is_a_timeline_too() -> None:
     """Without events there are no rows, and one moment is no division by zero."""
-    assert timeline([]).rows == []
-    assert timeline([work("a", 3, 3)]).bars[0].width == BAR_MIN
+    assert place_timeline([]).rows == []
+    assert place_timeline([work("a", 3, 3)]).bars[0].width == BAR_MIN
 
 
 def test_many_rows_are_counted() -> None:
     """So many rows are drawn, and the others are said to be missing."""
-    found = timeline([work(str(n), n, n + 1) for n in range(ROWS_MAX + 7)])
+    found = place_timeline([work(str(n), n, n + 1) for n in range(ROWS_MAX + 7)])
     assert (len(found.rows), found.left_out) == (ROWS_MAX, 7)
     assert {bar.row for bar in found.bars} == set(range(ROWS_MAX))
 
@@ -66,7 +68,7 @@ def test_ways_back_that_cross_have_levels() -> None:
     """Two rollbacks over the same time are drawn above one another, others are not."""
     back = [Return(4 * MINUTE, 0, ""), Return(6 * MINUTE, 2 * MINUTE, "")]
     back += [Return(10 * MINUTE, 8 * MINUTE, "")]
-    found = timeline([work("a", 0, 10)], returns=back)
+    found = place_timeline([work("a", 0, 10)], returns=back)
     assert [arrow.level for arrow in found.arrows] == [0, 1, 0]
     assert (found.arrows[0].x, found.arrows[0].to) == (4000, 0)
 
@@ -74,7 +76,7 @@ def test_ways_back_that_cross_have_levels() -> None:
 def test_two_hundred_ways_back_are_drawn() -> None:
     """As many levels as there are serve for any number of rollbacks."""
     back = [Return((n + 1) * MINUTE, 0, "") for n in range(200)]
-    assert len(timeline([work("a", 0, 200)], returns=back).arrows) == 200
+    assert len(place_timeline([work("a", 0, 200)], returns=back).arrows) == 200
 
 
 @pytest.mark.parametrize(
@@ -124,5 +126,5 @@ def test_places_are_written_as_shares() -> None:
 
 def test_a_label_is_one_that_has_room() -> None:
     """The longest that fits is taken, and none where not even the shortest does."""
-    found = timeline([work("a", 0, 880), work("a", 880, 980), work("a", 980, 1000)])
+    found = place_timeline([work("a", 0, 880), work("a", 880, 980), work("a", 980, 1000)])
     assert [bar.wide.text for bar in found.bars] == ["a long label", "short", ""]

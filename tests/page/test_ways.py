@@ -22,7 +22,7 @@ from sprintlog.engine.command import Command
 from sprintlog.engine.judging.events import Usage
 from sprintlog.engine.sprint.events import AgentRan, Budgets
 from sprintlog.facts import sprint_facts
-from sprintlog.projections.page.sections.head import head
+from sprintlog.projections.page.head import head
 from sprintlog.projections.workspace import Workspace
 
 from .night import SPRINT as NIGHT

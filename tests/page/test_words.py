@@ -3,10 +3,10 @@
 from pathlib import Path
 
 from sprintlog.facts import sprint_facts
-from sprintlog.projections.page import gantt
-from sprintlog.projections.page.layout import ticks, timeline
+from sprintlog.projections.page import timeline
+from sprintlog.projections.page.layout import place_timeline, ticks
 from sprintlog.projections.page.markup import command
-from sprintlog.projections.page.sections.timeline import laid_out
+from sprintlog.projections.page.timeline import laid_out
 from sprintlog.projections.text.decision_sentences import decided
 
 from .night import SPRINT, night
@@ -17,11 +17,13 @@ def test_long_names_of_rows_stay_apart() -> None:
     """Names that are the same once they are cut are numbered; short ones stay."""
     middle = "in/the/middle/of/a/long/way/"
     rows = ["build", f"store/{middle}a/check", f"store/{middle}b/check/check"]
-    shown = gantt.names(timeline([work(name, 0, 1) for name in [*rows, f"{rows[1]}"]]))
+    shown = timeline.names(
+        place_timeline([work(name, 0, 1) for name in [*rows, f"{rows[1]}"]])
+    )
     assert shown[0] == "build"
     assert len({*shown}) == len(shown) == 3
     same = [f"x{'y' * 40}{n}{'z' * 40}" for n in range(3)]
-    shown = gantt.names(timeline([work(name, 0, 1) for name in same]))
+    shown = timeline.names(place_timeline([work(name, 0, 1) for name in same]))
     assert [name.partition(" ")[2] for name in shown] == ["", "(2)", "(3)"]
 
 

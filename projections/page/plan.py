@@ -5,8 +5,8 @@ from typing import Any
 
 from sprintlog.facts import Node, SprintFacts
 
-from ..limits import limits_of
-from ..markup import NOTHING, Markup, section, tag, text
+from .limits import limits_of
+from .markup import NOTHING, Markup, section, tag, text
 
 MARKS = {
     "completed": ("\N{CHECK MARK}", "good"),

@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from sprintlog.facts import BudgetStanding, SprintFacts
 from sprintlog.formatting import UNKNOWN, counted, duration
 
-from ..labels import WHOLE
-from ..layout import percent
-from ..markup import NOTHING, Markup, command, joined, said, tag, text
-from ..numbers import clock_of, cost, money, number, score, time, tokens, took
+from .layout import WHOLE, percent
+from .markup import NOTHING, Markup, command, joined, said, tag, text
+from .numbers import clock_of, cost, money, number, score, time, tokens, took
 
 _TONES = {
     "completed": "good",

@@ -8,9 +8,9 @@ import msgspec
 from sprintlog.facts import FileHistory, FileLine, SprintFacts
 from sprintlog.formatting import visible
 
-from ..limits import limits_of
-from ..markup import Markup, command, cut, heading, row, section, table, tag, text
-from ..numbers import version_link
+from .limits import limits_of
+from .markup import Markup, command, cut, heading, row, section, table, tag, text
+from .numbers import version_link
 
 AT, ELAPSED = "\x01", "\x02"
 """Stand for the time of an event, and for how long it was since the beginning."""

@@ -1,1 +1,0 @@
-"""The sections of the page, from top to bottom: each from facts to HTML."""
