@@ -33,7 +33,6 @@ from .views import (
     journal,
     quality,
     queue,
-    rules,
     runs,
     sessions,
     work,
@@ -221,7 +220,7 @@ def _report(asked: Asked, sprint: Sprint) -> Any:
 
 def _rules(asked: Asked, sprint: Sprint) -> Any:
     found = sprint.knowledge.tracker.rules_at(sprint.version)
-    return rules.rules(found, sprint.knowledge.loops.budgets)
+    return quality.rules(found, sprint.knowledge.loops.budgets)
 
 
 def _schema(asked: Asked) -> Any:

@@ -1,8 +1,9 @@
 """Questions about the past: what happened, who set a field, which iteration is best."""
 
+from .engine.service.streams.evaluation import evaluate
 from .engine.service.streams.subscription import follow as follow
 from .engine.sprint.document.patch import MISSING as MISSING
-from .projections.best_iteration import best_iteration as best_iteration
+from .engine.sprint.state.transitions import check_exists
 from .projections.history.blame import Blame as Blame, blame as blame
 from .projections.history.blame_files import (
     blame_best as blame_best,
@@ -13,7 +14,7 @@ from .projections.history.differences import (
     Difference as Difference,
     difference as difference,
 )
-from .projections.history.timeline import ReplayStep as ReplayStep, replay as replay
+from .projections.history.replay import ReplayStep as ReplayStep, replay as replay
 from .projections.runner import (
     Happened as Happened,
     Mark as Mark,
@@ -23,3 +24,17 @@ from .projections.runner import (
     catch_up_sprint as catch_up_sprint,
     happened as happened,
 )
+from .engine.service.workspace import ServiceWorkspace
+from .projections.views.iterations import JudgedIteration, best
+
+
+def best_iteration(
+    workspace: ServiceWorkspace, sprint_id: str, *, at: str | None = None
+) -> JudgedIteration | None:
+    """Return a sprint's best iteration as of a point; None if none was measured.
+
+    Raise `NotFoundError` if there is no such sprint.
+    """
+    sprint = workspace.sprint(sprint_id, at=at)
+    check_exists(sprint)
+    return best(evaluate(workspace.log, sprint)).best

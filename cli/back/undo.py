@@ -16,7 +16,6 @@ from sprintlog.engine.sprint.iterations import snapshots
 from sprintlog.engine.sprint.iterations.rollback import Redo, Undo, rollback_to_undo
 from sprintlog.engine.sprint.state.knowledge import Restore
 from sprintlog.engine.sprint.state.sprint import Sprint
-from sprintlog.projections.history.undone import work_gone
 from sprintlog.projections.views import back as views
 from sprintlog.projections.views.back import ChangedFiles
 from sprintlog.projections.views.events import described
@@ -28,7 +27,16 @@ from ..output import counted, print_json, print_text, warn
 from ..record import Options, Recording, arguments_of, recording, summary
 from .agreement import Agreement, with_asking, with_force
 from .paths import warn_of_kept
-from .way_back import Done, Step, agree_to, end_as_restored, file_lines, go_back, show
+from .way_back import (
+    Done,
+    Step,
+    agree_to,
+    end_as_restored,
+    file_lines,
+    go_back,
+    show,
+    work_gone,
+)
 
 
 def put_back(run: Recording, wanted: Agreement) -> bool:

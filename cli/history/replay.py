@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import click
 
-from sprintlog.projections.history.timeline import ReplayStep, replay
+from sprintlog.projections.history.replay import ReplayStep, replay
 from sprintlog.projections.views import history as views
 
 from .. import typed

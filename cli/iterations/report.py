@@ -30,8 +30,8 @@ from sprintlog.projections.judging.selection_report import selection_markdown
 from sprintlog.projections.judging.summary_report import SummaryTexts, summary_markdown
 from sprintlog.projections.judging.tracker import selection_data
 from sprintlog.projections.markdown import code
+from sprintlog.projections.page.document import DRAWINGS, job_summary
 from sprintlog.projections.page.document import page as page_of
-from sprintlog.projections.page.extracts import DRAWINGS, job_summary
 from sprintlog.projections.page.timeline import laid_out
 from sprintlog.projections.state_files.loop_files import then_of
 from sprintlog.projections.text.phrases import duration, spent_said, usage

@@ -10,7 +10,7 @@ from sprintlog.engine.errors import NotFoundError
 from sprintlog.engine.judging.events import OwnMetric
 from sprintlog.engine.judging.loop_rules import MeasureRules
 from sprintlog.engine.sprint.iterations.decisions import ChangeRules
-from sprintlog.projections.views import rules as views
+from sprintlog.projections.views import quality as views
 
 from .. import settings, typed
 from ..context import ReadOptions, open_workspace, with_reading, with_recording

@@ -8,8 +8,8 @@ from msgspec.structs import asdict
 from sprintlog.engine.adapters.replace import replace_file
 from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.service.work_tree.own_paths import know_for_people
-from sprintlog.projections.trust import heads
-from sprintlog.projections.views.trust import HeadAnswer
+from sprintlog.projections.trust import proofs
+from sprintlog.projections.views.log import HeadAnswer
 
 from .. import typed
 from ..context import open_workspace, with_json
@@ -43,11 +43,11 @@ def command(
     file = out or (Path("HEAD.txt") if sign else None)
     signature = None
     with open_workspace() as workspace:
-        head = heads.head_of(workspace)
+        head = proofs.head_of(workspace)
         if file is not None:
             replace_file(file, head.text.encode(), mode=0o644)
         if sign and key is not None and file is not None:
-            signature = heads.sign(file, key, os.environ)
+            signature = proofs.sign(file, key, os.environ)
         for written in filter(None, (file, signature)):
             know_for_people(workspace, written)
     answer = HeadAnswer(
@@ -55,7 +55,7 @@ def command(
         file=None if file is None else str(file),
         signature=None if signature is None else str(signature),
     )
-    lines = [heads.trailer(head)] if trailer else head.text.splitlines()
+    lines = [proofs.trailer(head)] if trailer else head.text.splitlines()
     if file is not None:
         lines = [f"{file}: position {head.position}, {head.hash[:16]}"]
         lines += [] if signature is None else [f"{signature}: its signature"]

@@ -8,8 +8,8 @@ from sprintlog.engine.adapters.replace import replace_file
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.log.stores.descriptors import read_whole
 from sprintlog.engine.service.work_tree.own_paths import know_for_people
-from sprintlog.projections.trust import heads, proofs
-from sprintlog.projections.views.trust import ProofAnswer
+from sprintlog.projections.trust import proofs
+from sprintlog.projections.views.log import ProofAnswer
 
 from .. import typed
 from ..context import open_workspace, with_json
@@ -33,13 +33,15 @@ def command(position: int, head_file: Path | None, out: Path | None, as_json: bo
     """
     signature = None
     with open_workspace() as workspace:
-        head = heads.head_of(workspace) if head_file is None else heads.read_head(head_file)
-        for problem in heads.compare(workspace, head):
+        head = (
+            proofs.head_of(workspace) if head_file is None else proofs.read_head(head_file)
+        )
+        for problem in proofs.compare(workspace, head):
             raise RefusedError(f"the head does not fit the log: {problem}")
         if head_file is not None:
             beside = head_file.with_name(f"{head_file.name}.sig")
             if beside.is_file():
-                content = read_whole(beside, at_most=heads.FILE_BYTES_MAX)
+                content = read_whole(beside, at_most=proofs.FILE_BYTES_MAX)
                 signature = content.decode("ascii", "replace")
         content = proofs.prove(workspace, position, head, signature)
         file = out or Path(f"proof-{position}.json")

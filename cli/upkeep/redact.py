@@ -12,7 +12,7 @@ from sprintlog.engine.service.agent_sessions.known_sessions import choose_sessio
 from sprintlog.projections.trust import redaction
 from sprintlog.projections.trust.reach import COPIES, unreached
 from sprintlog.projections.trust.selection import Chosen, Selector, chosen
-from sprintlog.projections.views.trust import (
+from sprintlog.projections.views.log import (
     ErasedEvent,
     PlaceOfText,
     Redaction,

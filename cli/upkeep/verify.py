@@ -16,9 +16,8 @@ from sprintlog.engine.log.envelope import Head
 from sprintlog.projections.health.verify import Finding, Verification, verify
 from sprintlog.projections.state_files import progress_json
 from sprintlog.projections.state_files.sprint_file import render
-from sprintlog.projections.trust import heads, proofs
-from sprintlog.projections.views.log import verified
-from sprintlog.projections.views.trust import ProofAnswer
+from sprintlog.projections.trust import proofs
+from sprintlog.projections.views.log import ProofAnswer, verified
 from sprintlog.projections.workspace import Workspace
 
 from .. import output, typed
@@ -170,21 +169,21 @@ def findings_of_head(
     workspace: Workspace, file: Path, signers: Path | None
 ) -> Iterator[Finding]:
     """Yield what of a log is not as a head says, and what is wrong with its signature."""
-    head = heads.read_head(file)
+    head = proofs.read_head(file)
     if signers is not None:
         beside = file.with_name(f"{file.name}.sig")
         try:
-            who = heads.check_signature(head.text.encode(), beside, signers, os.environ)
+            who = proofs.check_signature(head.text.encode(), beside, signers, os.environ)
             output.note(f"{file} is signed by {who}")
         except RefusedError as error:
             yield Finding("damage", str(file), error.message)
-    for problem in heads.compare(workspace, head):
+    for problem in proofs.compare(workspace, head):
         yield Finding("damage", str(file), problem)
 
 
 def findings_of_git(workspace: Workspace) -> Iterator[Finding]:
     """Yield which commits name a head that the log does not have."""
-    count, wrong = heads.witnessed(workspace)
+    count, wrong = proofs.witnessed(workspace)
     is_one = count == 1
     output.note(
         f"{output.counted(count, 'head')} {'is' if is_one else 'are'} named by commits"
@@ -228,4 +227,4 @@ def _signed_by(proof: proofs.Proof, signers: Path) -> str:
         file.write(proof.signature.encode())
         file.flush()
         content = proof.head.encode()
-        return heads.check_signature(content, Path(file.name), signers, os.environ)
+        return proofs.check_signature(content, Path(file.name), signers, os.environ)

@@ -15,7 +15,7 @@ from sprintlog.engine.sprint.events import RolledBack
 from sprintlog.engine.sprint.state.sprint import Sprint
 
 from ..history.blame_lines import blame_lines, item_fields, line_fields
-from ..history.timeline import Replay
+from ..history.replay import Replay
 from ..state_files.yaml.writer import dump_entry, dump_item
 from ..text.phrases import milliseconds
 from ..workspace import Workspace

@@ -48,10 +48,9 @@ from ..views import work as work_views
 from ..views.queue import RequestAnswer, request
 from ..views.runs import what_is_next
 from ..workspace import Workspace
-from .changed_files import Changed
 from .course import Course
 from .file_history import FileHistory
-from .past import SprintPast
+from .past import Changed, SprintPast
 
 SESSIONS_MAX = 40
 """Of more sessions only the newest are told."""

@@ -8,8 +8,8 @@ from sprintlog.engine.log.stores.postgres.store import PostgresLog
 
 from ..workspace import Workspace
 from .diagnosis import judge_files, judge_here
+from .examination import count_sessions, look_here
 from .findings import NOTE, OK, PROBLEM, WARNING, Check, agent_lines
-from .local_files import count_sessions, look_here
 from .verify import verify
 
 SKEW_SECONDS = 2.0

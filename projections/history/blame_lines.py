@@ -19,8 +19,8 @@ from sprintlog.engine.sprint.state.transitions import check_exists
 from ..state_files.sprint_file import render
 from ..state_files.yaml.writer import dump_entry, dump_item
 from .blame import Setting, changes_in, event_at, search
-from .document_versions import SharedDocument
 from .probe import line_token
+from .replay import SharedDocument
 
 _KEY_CHARS_MAX = 256
 """A longer key may stand on a line of its own."""

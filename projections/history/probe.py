@@ -11,7 +11,7 @@ from sprintlog.engine.sprint.state.queue import QUEUE
 from sprintlog.engine.sprint.state.sprint import Plan, Sprint
 from sprintlog.engine.sprint.state.tree import CHILDREN
 
-from .document_versions import RECORDS
+from .replay import RECORDS
 
 _COUNTERS = frozenset(FIGURES) - {"elapsed"}
 _encode = msgspec.msgpack.encode

@@ -17,7 +17,7 @@ from sprintlog.engine.masking import secrets_in
 from sprintlog.engine.own_files import own_text
 from sprintlog.engine.sprint.state.times import parse
 
-from ..views.trust import LeakFound
+from ..views.log import LeakFound
 from ..workspace import Workspace
 from .selection import contents, texts_in
 

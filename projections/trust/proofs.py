@@ -1,19 +1,199 @@
-"""A small file that proves an event was in a log, to somebody who does not have it."""
+"""Heads of a log that a person signs, and files that prove an event was in the log.
 
+    sprintlog-head 1
+    log: the id of its first event
+    position: the last event
+    hash: its hash, which stands for all before it
+    root: of the Merkle tree over all events
+    time: when it was written
+
+Signing is OpenSSH's (`ssh-keygen -Y`): with an agent, a hardware key, or a file.
+"""
+
+import re
+import subprocess
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from sprintlog.engine.errors import InvalidInputError, NotFoundError
+from sprintlog.engine.adapters.git.repositories import repository_around
+from sprintlog.engine.adapters.git.untrusted import borrowed
+from sprintlog.engine.errors import InvalidInputError, NotFoundError, RefusedError
 from sprintlog.engine.log import chain
-from sprintlog.engine.log.envelope import DOCUMENT_BYTES_MAX, ERASURES
+from sprintlog.engine.log.envelope import DOCUMENT_BYTES_MAX, ERASURES, Head, RecordedEvent
 from sprintlog.engine.log.lines import event_in, line
-from sprintlog.engine.log.merkle import leads_to
+from sprintlog.engine.log.merkle import MerkleTree, leads_to
+from sprintlog.engine.log.port import EventStore
 from sprintlog.engine.log.stores.descriptors import read_whole
 
 from ..workspace import Workspace
-from .heads import WrittenHead, parse_head, tree_of
+
+NAMESPACE = "sprintlog-head"
+"""What a signature is for: one made for anything else is none."""
+TRAILER = "Sprintlog-Head"
+FIRST = "sprintlog-head 1"
+FILE_BYTES_MAX = 1 << 16
+SECONDS_MAX = 120.0
+_HASH = RecordedEvent.__struct_fields__.index("hash")
+_LINE = re.compile(
+    rf"{FIRST}\nlog: (?P<log>[0-9a-f-]{{36}}|-)\n"
+    r"position: (?P<position>0|[1-9]\d{0,17})\nhash: (?P<hash>[0-9a-f]{64})\n"
+    r"root: (?P<root>[0-9a-f]{64})\ntime: (?P<time>\S{1,40})\n",
+    re.ASCII,
+)
+_TRAILED = re.compile(rf"{TRAILER}: (\d{{1,18}}):([0-9a-f]{{16,64}})", re.ASCII)
+
+
+class WrittenHead(msgspec.Struct, frozen=True):
+    """A head that was written down."""
+
+    log: str
+    position: int
+    hash: str
+    root: str
+    time: str
+
+    @property
+    def text(self) -> str:
+        """Return the head as it is signed."""
+        return (
+            f"{FIRST}\nlog: {self.log}\nposition: {self.position}\n"
+            f"hash: {self.hash}\nroot: {self.root}\ntime: {self.time}\n"
+        )
+
+
+def tree_of(log: EventStore, size: int) -> MerkleTree:
+    """Return the tree of the first events of a log."""
+    pages = log.pages(until=size)
+    return MerkleTree(bytes(row[_HASH]) for page in pages for row in page)
+
+
+def head_of(workspace: Workspace) -> WrittenHead:
+    """Return the head of a log as it is now."""
+    head = workspace.log.head()
+    first = next(workspace.log.read(until=1), None)
+    root = tree_of(workspace.log, head.position).root
+    name = first.id if first else "-"
+    return WrittenHead(name, head.position, head.hash.hex(), root.hex(), workspace.now())
+
+
+def read_head(file: Path) -> WrittenHead:
+    """Return a head from its file; raise `InvalidInputError` for anything else."""
+    try:
+        text = read_whole(file, at_most=FILE_BYTES_MAX).decode()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInputError(f"cannot be read: {error}", file=str(file)) from error
+    return parse_head(text, file=str(file))
+
+
+def parse_head(text: str, *, file: str) -> WrittenHead:
+    """Return a head from its text."""
+    match = _LINE.fullmatch(text)
+    if match is None:
+        raise InvalidInputError("is no head: `sprintlog head` writes one", file=file)
+    name, position, digest, root, time = match.groups()
+    return WrittenHead(name, int(position), digest, root, time)
+
+
+def sign(file: Path, key: Path, environment: Mapping[str, str]) -> Path:
+    """Sign a file with OpenSSH; return where the signature is."""
+    made = file.with_name(f"{file.name}.sig")
+    made.unlink(missing_ok=True)
+    call = ("-Y", "sign", "-n", NAMESPACE, "-f", str(key), str(file))
+    _ssh_keygen(call, environment, "the head is not signed")
+    return made
+
+
+def check_signature(
+    content: bytes, signature: Path, signers: Path, environment: Mapping[str, str]
+) -> str:
+    """Return who signed some bytes; raise `RefusedError` where nobody did who is listed."""
+    found = ("-Y", "find-principals", "-s", str(signature), "-f", str(signers))
+    said = _ssh_keygen(found, environment, "its key is not among the allowed signers")
+    who = said.splitlines()[0].strip() if said.strip() else ""
+    call = ("-Y", "verify", "-f", str(signers), "-I", who, "-n", NAMESPACE)
+    wrong = "the signature is not one of these bytes, or not for heads of sprintlog"
+    _ssh_keygen((*call, "-s", str(signature)), environment, wrong, given=content)
+    return who
+
+
+def compare(workspace: Workspace, head: WrittenHead) -> Iterator[str]:
+    """Yield in words in what a log is not what a head says."""
+    log = workspace.log
+    first = next(log.read(until=1), None)
+    if first is None or first.id != head.log:
+        yield "it is the head of another log"
+        return
+    last = log.head().position
+    if last < head.position:
+        yield f"the log ends at position {last}: its end was cut off"
+        return
+    if not log.holds(Head(head.position, bytes.fromhex(head.hash))):
+        yield f"position {head.position} has another hash: what came before was changed"
+    elif tree_of(log, head.position).root.hex() != head.root:
+        yield "the events before it are not those of then"
+
+
+def trailer(head: WrittenHead) -> str:
+    """Return the line by which a commit bears witness."""
+    return f"{TRAILER}: {head.position}:{head.hash}"
+
+
+def witnessed(workspace: Workspace) -> tuple[int, list[tuple[str, str]]]:
+    """Return how often commits name a head, and which name one that the log has not.
+
+    In a trailer of its message, or in a note on it.
+    """
+    repository = repository_around(workspace.location.root)
+    if repository is None:
+        raise NotFoundError("there is no git repository around the work tree")
+    trailers = f"%(trailers:key={TRAILER},separator=%x20)"
+    call = ("log", "--all", "--notes=*", f"--format=%H%x00{trailers} %N%x1e")
+    with borrowed(repository, workspace.environment) as git:
+        told = git.read(*call).decode("utf-8", "replace").split("\x1e")
+    count, wrong = 0, []
+    for one in told:
+        commit, _, said = one.strip().partition("\0")
+        for position, digest in _TRAILED.findall(said):
+            count += 1
+            number = int(position)
+            event = next(workspace.log.read(after=number - 1, until=number), None)
+            if event is None or not event.hash.hex().startswith(digest):
+                what = "the log has no such event" if event is None else "has another hash"
+                wrong.append((commit, f"position {number}: {what}"))
+    return count, wrong
+
+
+def _ssh_keygen(
+    call: tuple[str, ...],
+    environment: Mapping[str, str],
+    problem: str,
+    *,
+    given: bytes | None = None,
+) -> str:
+    try:
+        done = subprocess.run(
+            ["ssh-keygen", *call],
+            input=given,
+            env=dict(environment),
+            capture_output=True,
+            check=False,
+            timeout=SECONDS_MAX,
+        )
+    except FileNotFoundError as error:
+        raise RefusedError(
+            f"{problem}: there is no ssh-keygen on this machine",
+            hint="it comes with OpenSSH 8.2 or newer",
+        ) from error
+    except subprocess.TimeoutExpired as error:
+        raise RefusedError(f"{problem}: it took too long") from error
+    if done.returncode:
+        lines = done.stderr.decode(errors="replace").strip().splitlines()
+        raise RefusedError(f"{problem}: {lines[-1] if lines else 'ssh-keygen failed'}")
+    return done.stdout.decode(errors="replace")
+
 
 FORMAT = "sprintlog-proof"
 PATH_MAX = 64

@@ -12,7 +12,7 @@ from sprintlog.engine.log.erasures import STREAM
 from sprintlog.engine.service.erasure import remainder
 
 from ..health.text_places import Needle
-from ..views.trust import UnreachedPlace
+from ..views.log import UnreachedPlace
 from ..workspace import Workspace
 
 HEADER = ("stream", "key", "actor", "correlation_id", "causation_id", "type")

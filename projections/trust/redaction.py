@@ -39,7 +39,7 @@ from ..state_files.loop_place import files_of_loop
 from ..state_files.refresh import ProjectedFile
 from ..state_files.sprint_file import SprintFile
 from ..views.events import reference
-from ..views.trust import PlaceOfText, RedactionDone, UnreachedPlace
+from ..views.log import PlaceOfText, RedactionDone, UnreachedPlace
 from ..workspace import Workspace
 
 _NOTE_BYTES_MAX = 1 << 28

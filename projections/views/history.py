@@ -7,7 +7,7 @@ from msgspec import Struct
 from sprintlog.engine.sprint.document.patch import FieldChange
 from sprintlog.engine.sprint.state.document_fields import MISSING
 
-from ..history import blame, blame_lines, decisions, differences, timeline
+from ..history import blame, blame_lines, decisions, differences, replay
 from ..history.blame_files import Standing
 from ..sql import schema
 from .events import WholeEvent, envelope, filled
@@ -137,7 +137,7 @@ def blamed_line(found: blame_lines.Line) -> BlamedLine:
     )
 
 
-def step(found: timeline.ReplayStep) -> StepAnswer:
+def step(found: replay.ReplayStep) -> StepAnswer:
     """Return an event with what it changed."""
     event, reason, fields = found.event, found.reason, found.changes()
     patch = found.json_patch()

@@ -26,9 +26,9 @@ from ..judging.iteration_report import IterationReport, is_best_preserved
 from ..judging.quality import ScorePart, advice_in_force, plain, score_fields
 from ..judging.tracker import selection_data
 from .back import ChangedFiles
-from .costs import Spending, spending
 from .events import Answered, Recorded, Unchanged, filled
 from .files import Differences
+from .runs import Spending, spending
 from .work import PathsLeftOut, left_out, work_tree, work_trees
 
 Figures = dict[str, float | str]

@@ -1,4 +1,4 @@
-"""The last run of the loop: whether it goes on, what it spent, how it ended."""
+"""Answers about runs: what they used, what is left of the budgets, what to do next."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -6,7 +6,12 @@ from typing import Any
 from msgspec import UNSET, Struct, UnsetType
 
 from sprintlog.engine.log.event import Kind
-from sprintlog.engine.service.lost_runs import ALIVE, ELSEWHERE, seen_from_here, spent_until
+from sprintlog.engine.service.lost_runs import (
+    ALIVE,
+    ELSEWHERE,
+    seen_from_here,
+    spent_until,
+)
 from sprintlog.engine.service.lost_runs import GONE as GONE
 from sprintlog.engine.service.streams.catalogue import CODEC, sprint_stream
 from sprintlog.engine.service.workspace import ServiceWorkspace
@@ -22,10 +27,46 @@ from sprintlog.engine.sprint.runs.budgets import (
 )
 from sprintlog.engine.sprint.runs.record import spent_since
 from sprintlog.engine.sprint.state.knowledge import newest_first
-from sprintlog.engine.sprint.state.sprint import Sprint
+from sprintlog.engine.sprint.state.sprint import Spent, Sprint
 from sprintlog.engine.usage import plus
 
 from .events import filled
+
+
+class Spending(Struct, frozen=True, omit_defaults=True):
+    """What agents took; what none of them said is left out."""
+
+    runs: int
+    duration_ms: int
+    turns: int | UnsetType = UNSET
+    input_tokens: int | UnsetType = UNSET
+    output_tokens: int | UnsetType = UNSET
+    cache_read_tokens: int | UnsetType = UNSET
+    cache_creation_tokens: int | UnsetType = UNSET
+    tokens: int | UnsetType = UNSET
+    """Input, cache creation and output; reads from a cache are not counted."""
+    cost_usd: float | UnsetType = UNSET
+    at_least: tuple[str, ...] = ()
+    """The names of the figures here that are lower bounds."""
+    runs_without_cost: int = 0
+    """How many of the runs did not say what they cost; left out where all did."""
+    runs_without_tokens: int = 0
+    """Of how many the tokens are not fully known."""
+    runs_cut_short: int = 0
+    """How many more were ended with their loop: what they took, nobody knows."""
+
+
+def spending(took: Spent) -> Spending:
+    """Return what agents took."""
+    names = [name for name in Spending.__struct_fields__ if hasattr(took, name)]
+    known = {n: x for n in names if (x := getattr(took, n)) is not None}
+    return Spending(
+        **known,
+        runs_without_cost=took.without_cost,
+        runs_without_tokens=took.without_tokens,
+        runs_cut_short=took.cut_short,
+    )
+
 
 RUNNING, ENDED = "running", "ended"
 

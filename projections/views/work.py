@@ -30,9 +30,8 @@ from sprintlog.engine.sprint.state.tree import Node, gate_status
 from sprintlog.engine.sprint.state.words import PASSED
 
 from . import runs
-from .costs import Spending, spending
 from .events import EventReference, Recorded, event_of, filled
-from .runs import BudgetStanding, LoopRun, last_run
+from .runs import BudgetStanding, LoopRun, Spending, last_run, spending
 
 STOPPED = (STOP, WAIT, RESUME)
 """Where something other than work is next, and a person may wonder why."""

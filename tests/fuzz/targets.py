@@ -43,8 +43,7 @@ from sprintlog.engine.sprint import commands as of_sprint
 from sprintlog.engine.sprint.compile.templates import read_template
 from sprintlog.engine.sprint.document.patch import parse_path
 from sprintlog.projections.state_files.yaml.reader import AsWritten, load
-from sprintlog.projections.trust.heads import parse_head
-from sprintlog.projections.trust.proofs import problems, read_proof
+from sprintlog.projections.trust.proofs import parse_head, problems, read_proof
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 KEPT = FIXTURES / "fuzz"

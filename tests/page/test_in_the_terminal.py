@@ -5,7 +5,7 @@ from pathlib import Path
 
 from sprintlog.cli.work.watch import BARE, HEIGHT, IterationDot, quality_lines
 from sprintlog.facts import Work, sprint_facts
-from sprintlog.projections.page.extracts import (
+from sprintlog.projections.page.document import (
     BYTES_MAX,
     DRAWINGS,
     MERMAID_BYTES_MAX,

@@ -16,7 +16,7 @@ from sprintlog.projections import Workspace
 from sprintlog.projections.history.blame import search
 from sprintlog.projections.history.blame_lines import line_fields
 from sprintlog.projections.history.differences import difference
-from sprintlog.projections.history.timeline import replay
+from sprintlog.projections.history.replay import replay
 
 from ..commands import answers, run
 from ..criterion import Verdict

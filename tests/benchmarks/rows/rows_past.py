@@ -5,7 +5,7 @@ from itertools import islice
 from pathlib import Path
 
 from sprintlog.engine.sprint.events import NoteAdded
-from sprintlog.projections.history.timeline import replay
+from sprintlog.projections.history.replay import replay
 from sprintlog.projections.sql.proof import proven
 from sprintlog.projections.sql.read_model import NAME, refreshed
 from sprintlog.projections.workspace import Workspace

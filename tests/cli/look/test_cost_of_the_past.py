@@ -18,7 +18,7 @@ from sprintlog.engine.service.streams.catalogue import new_event
 from sprintlog.engine.sprint import events as f
 from sprintlog.projections.history.blame_lines import search_all
 from sprintlog.projections.history.decisions import decisions
-from sprintlog.projections.history.timeline import ReplayStep, replay
+from sprintlog.projections.history.replay import ReplayStep, replay
 from sprintlog.projections.runner import catch_up
 from sprintlog.projections.sql.read_model import ReadModel, in_memory
 from sprintlog.projections.workspace import Workspace

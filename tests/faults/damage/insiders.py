@@ -23,7 +23,7 @@ from sprintlog.engine.log import chain
 from sprintlog.engine.log.envelope import Head, RecordedEvent
 from sprintlog.engine.log.stores.head_file import HeadFile
 from sprintlog.projections.health.verify import verify
-from sprintlog.projections.trust import heads, proofs
+from sprintlog.projections.trust import proofs
 from sprintlog.projections.workspace import Workspace
 
 from ...copies import copy_tree
@@ -160,15 +160,15 @@ def make(tree: Path) -> Path:
         workspace.handle(CreateSprint(plan), sprint_id="auth")
         for number in range(NOTES):
             workspace.handle(AddNote(f"note {number}"), sprint_id="auth")
-        head = heads.head_of(workspace)
+        head = proofs.head_of(workspace)
         (tree / "HEAD.txt").write_text(head.text)
         (tree / "proof.json").write_bytes(proofs.prove(workspace, PROVED, head, None))
     if shutil.which("ssh-keygen") is not None:
         call = ("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "ann", "-f", "ann")
         subprocess.run(call, cwd=tree, check=True)
         key = (tree / "ann.pub").read_text()
-        (tree / "allowed").write_text(f'ann namespaces="{heads.NAMESPACE}" {key}')
-        heads.sign(tree / "HEAD.txt", tree / "ann", os.environ)
+        (tree / "allowed").write_text(f'ann namespaces="{proofs.NAMESPACE}" {key}')
+        proofs.sign(tree / "HEAD.txt", tree / "ann", os.environ)
     return tree
 
 
@@ -187,7 +187,7 @@ def found_by(tree: Path) -> tuple[bool, bool, bool, bool]:
     alone = _is_damaged(tree)
     try:
         with Workspace.open(tree) as workspace:
-            signed = bool([*heads.compare(workspace, head)])
+            signed = bool([*proofs.compare(workspace, head)])
             by_proof = not workspace.log.holds(told)
     except SprintlogError:
         signed = by_proof = True
@@ -203,14 +203,14 @@ def _is_damaged(tree: Path) -> bool:
         return True
 
 
-def signed_head(tree: Path) -> heads.WrittenHead:
+def signed_head(tree: Path) -> proofs.WrittenHead:
     """Return the head that was kept elsewhere; its signature is checked where it can be."""
     file, signature = tree / "HEAD.txt", tree / "HEAD.txt.sig"
     if signature.exists():
         content = file.read_bytes()
-        said = heads.check_signature(content, signature, tree / "allowed", os.environ)
+        said = proofs.check_signature(content, signature, tree / "allowed", os.environ)
         assert said == "ann"
-    return heads.read_head(file)
+    return proofs.read_head(file)
 
 
 def table(whole: Path, folder: Path) -> Iterator[str]:

@@ -21,8 +21,8 @@ from sprintlog.engine.sprint.fold import fold
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.projections.history.blame import ALWAYS_SET, Setting, search
 from sprintlog.projections.history.blame_lines import line_fields, search_all
-from sprintlog.projections.history.document_versions import RECORDS
 from sprintlog.projections.history.probe import told_by
+from sprintlog.projections.history.replay import RECORDS
 from sprintlog.projections.state_files.yaml.writer import dump
 
 from ..sprint.test_sprint_laws import laws

@@ -16,7 +16,7 @@ from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.document.patch import FieldChange, changes, diff
 from sprintlog.projections.history.blame import Setting
 from sprintlog.projections.history.blame_lines import search_all
-from sprintlog.projections.history.timeline import replay
+from sprintlog.projections.history.replay import replay
 from sprintlog.projections.workspace import Workspace
 
 from ..sprint_histories import World, copied, worlds
