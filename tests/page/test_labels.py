@@ -78,7 +78,7 @@ def test_no_label_is_cut_or_meets_another(
 
 
 @pytest.fixture
-def place_timeline(tmp_path: Path) -> Timeline:
+def timeline(tmp_path: Path) -> Timeline:
     """Return the timeline of a night."""
     with night(tmp_path) as workspace:
         return laid_out(sprint_facts(workspace, SPRINT))
