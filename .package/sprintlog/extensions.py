@@ -1,14 +1,16 @@
 """What a package needs that extends sprintlog; `sprintlog.testing` tries what it brings."""
 
-from .cli.importers.found import Unread as Unread, name_from as name_from
-from .cli.importers.imported import (
+from .cli.intake.foreign_files import Unread as Unread, name_from as name_from
+from .cli.intake.imported import (
     Imported as Imported,
+    ImportedLoop as ImportedLoop,
     ImportedSprint as ImportedSprint,
     Iteration as Iteration,
     Remark as Remark,
 )
-from .cli.importers.lines import (
+from .cli.intake.foreign_files import (
     Checkbox as Checkbox,
+    Source as Source,
     checkboxes as checkboxes,
     load_json as load_json,
     load_json_lines as load_json_lines,

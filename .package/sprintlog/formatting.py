@@ -1,6 +1,6 @@
 """Figures, durations and texts as sprintlog prints them."""
 
-from .engine.masking import mask_all as mask_all
+from .engine.masking import cut as cut, mask_all as mask_all
 from .projections.markdown import visible as visible
 from .projections.text.phrases import (
     UNKNOWN as UNKNOWN,

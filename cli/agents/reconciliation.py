@@ -30,7 +30,7 @@ from sprintlog.projections.workspace import Workspace
 
 from .. import typed
 from ..context import open_workspace, with_actor, with_json
-from ..importers.transcript import TranscriptRead, read_transcript, subagents_of
+from ..intake.transcript import TranscriptRead, read_transcript, subagents_of
 from ..output import counted, print_answer
 
 SILENT_SECONDS = 15 * 60

@@ -48,8 +48,8 @@ class Recognising(typed.TypedGroup):
         if not path.exists() and not re.search(r"[./]", args[0]):
             return super().resolve_command(ctx, args)
         # Imported here: whoever names the command needs none of it.
-        from ..importers.recognise import recognise
         from .import_extended import command_of
+        from .recognise import recognise
 
         kind, found = recognise(path)
         if kind == "folder":

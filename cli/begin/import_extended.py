@@ -14,9 +14,8 @@ from sprintlog.projections.workspace import Workspace
 
 from .. import typed
 from ..context import open_workspace, with_actor, with_json, with_sprint
-from ..importers.found import FoundLoop
-from ..importers.imported import Imported, document_of, facts_of
 from ..importers.markdown import READERS
+from ..intake.imported import Imported, ImportedLoop, document_of, facts_of
 from ..record import Options, Recording, refresh
 from .import_prd import in_force
 from .loop_facts import is_there, options_of, take_facts, tell
@@ -55,7 +54,7 @@ def extended_command(name: str) -> click.Command | None:
 
 
 def read_with(extension: Extension, read: Any, path: Path) -> Imported:
-    """Return what an importer reads; raise naming it where that cannot be used."""
+    """Return the result of an importer; raise an error naming it if it is unusable."""
     if not path.exists():
         raise NotFoundError(f"{path}: there is no such file", file=str(path))
     with named(extension):
@@ -71,7 +70,7 @@ def read_with(extension: Extension, read: Any, path: Path) -> Imported:
 def take_imported(
     workspace: Workspace, path: Path, imported: Imported, options: Options, *, kind: str
 ) -> None:
-    """Record what was read, bring the state files up to date, and tell what it came to."""
+    """Record an import, update the state files, and print the result."""
     recorded = record_imported(workspace, path, imported, options, kind=kind)
     named_ids = [options.sprint_id or one.id for one in imported.sprints]
     for sprint_id in named_ids:
@@ -86,7 +85,7 @@ def record_imported(
 ) -> int:
     """Record all sprints that were read, or none: all are checked before the first.
 
-    Return how many events came of them.
+    Return the number of events.
     """
     if options.sprint_id is not None and len(imported.sprints) > 1:
         raise RefusedError(
@@ -112,7 +111,8 @@ def record_imported(
         run = Recording(f"import {kind}", options, workspace)
         if document is not None:
             recorded += _take_document(run, sprint.id, document, kind=kind)
-        loop = FoundLoop(sprint.id, sprint.goal, facts, {}, [], more=sprint.more)
+        loop = ImportedLoop(sprint.id, sprint.goal)
+        loop.facts, loop.more = facts, sprint.more
         recorded += take_facts(run, sprint.id, loop, kind=kind)
     return recorded
 

@@ -16,11 +16,11 @@ from sprintlog.projections.views.log import NotTaken
 
 from .. import typed
 from ..context import open_workspace, with_actor, with_json
-from ..importers.found import check_no_link
-from ..importers.recognise import KNOWN, PLACES, in_folder, recognise
+from ..intake.foreign_files import check_no_link
 from ..output import print_answer
 from .import_extended import command_of, read_with, take_imported
 from .loop_facts import options_of
+from .recognise import KNOWN, PLACES, in_folder, recognise
 
 TOOLS: dict[str, str] = PLACES["tools"]
 IN_TOOLS: list[str] = PLACES["folders"]["names"]

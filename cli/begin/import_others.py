@@ -18,8 +18,8 @@ from sprintlog.projections.workspace import Workspace
 from .. import typed
 from ..context import open_workspace, with_actor, with_json, with_sprint
 from ..importers.aiwg import FoundAiwg
-from ..importers.found import FoundLoop
-from ..importers.transcript import TranscriptRead
+from ..intake.imported import ImportedLoop
+from ..intake.transcript import TranscriptRead
 from ..record import Options, Recording, refresh
 from .loop_facts import key_of, number_of, take_facts, tell
 
@@ -138,7 +138,7 @@ def transcript(files: tuple[Path, ...], **given: Any) -> None:
     a session recorded by `wrap` or an earlier import, only new data is added. The sprint
     stays open.
     """
-    from ..importers.transcript import read_transcript, session_file
+    from ..intake.transcript import read_transcript, session_file
     from .loop_facts import options_of
 
     named = dict.fromkeys(session_file(file) for file in files)
@@ -202,7 +202,7 @@ def _keyed(run: Recording, sprint_id: str, fact: str, *, at: str | None) -> Opti
 
 
 def take_loop(
-    workspace: Workspace, path: Path, loop: FoundLoop, options: Options, *, kind: str
+    workspace: Workspace, path: Path, loop: ImportedLoop, options: Options, *, kind: str
 ) -> None:
     """Record a loop that was read."""
     sprint_id = options.sprint_id or loop.name

@@ -1,34 +1,121 @@
 """`sprintlog import prd`: task lists as sprints, and the progress.txt next to them."""
 
-from collections.abc import Collection, Iterator
+import os
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from sprintlog.engine.errors import RefusedError
+from sprintlog.engine.errors import InvalidInputError, NotFoundError, RefusedError
 from sprintlog.engine.journal.progress_text import Parsed, TakeText, parse_text
 from sprintlog.engine.journal.state import JOURNAL
+from sprintlog.engine.log.envelope import DOCUMENT_BYTES_MAX
 from sprintlog.engine.service.streams.catalogue import CODEC
 from sprintlog.engine.sprint.events import Place, SprintImported
 from sprintlog.engine.sprint.plan.create import ImportDocument
 from sprintlog.engine.sprint.plan.imported_documents import losses
 from sprintlog.engine.sprint.state.effective_history import effective_ranges, is_effective
+from sprintlog.engine.sprint.state.tree import Tree
+from sprintlog.projections.history.committed import committed_file
 from sprintlog.projections.workspace import Workspace
 
-from ..importers import prd_history as prds
-from ..importers.found import Unread, folder_of, name_from
-from ..importers.task_lists import TaskList, branch_of, leaf_texts
+from ..importers.markdown import folder_of
+from ..importers.task_lists import TaskList, branch_of, read_task_lists, title_of
 from ..intake.files import read_text
+from ..intake.foreign_files import Unread, bytes_of, kept_of, name_from
+from ..intake.versions import moments
 from ..output import hint, warn
 from ..places import place_in
 from ..record import Options, Recording, refresh, refresh_stream
 from .loop_facts import tell, warn_of_cut
 
+
+class ListsVersion(NamedTuple):
+    """One version of a file of task lists."""
+
+    source: str
+    """Names it in the log: the same name is the same version."""
+    lists: Sequence[TaskList]
+    at: str | None = None
+    committed_at: str | None = None
+
+
+class ListsHistory(NamedTuple):
+    """The versions found, oldest first."""
+
+    versions: list[ListsVersion]
+    unread: list[Unread]
+    is_cut: bool = False
+    """Whether the repository lacks the older versions."""
+
+
+def lists_at_hand(file: Path) -> ListsHistory:
+    """Return the current file."""
+    return _with_unread([_at_hand(file, bytes_of(file))])
+
+
+def committed_lists(file: Path) -> ListsHistory:
+    """Return every committed version, then the file at hand if it differs.
+
+    A version without a task list is reported and left out. Raise `NotFoundError` if no
+    version has one.
+    """
+    content = bytes_of(file) if file.is_file() else None
+    versions: list[tuple[ListsVersion, Sequence[Unread]]] = []
+    left_out = []
+    with committed_file(file, os.environ, bytes_max=DOCUMENT_BYTES_MAX) as history:
+        committed = history.versions(_is_same)
+        for version in committed:
+            name = f"{version.path}@{version.commit[:12]}"
+            text = b""
+            try:
+                text = history.content(version)
+                read = read_task_lists(text, file=name)
+            except InvalidInputError as error:
+                left_out.append(Unread(name, 0, error.message, kept_of(text)))
+                continue
+            found = ListsVersion(name, read.lists, *moments(version))
+            versions.append((found, read.unread))
+        if content is not None and not history.is_text_of(committed[-1], content):
+            versions.append(_at_hand(file, content))
+        is_cut = history.is_cut
+    if not versions:
+        raise NotFoundError(f"{file}: git has no version with a task list", file=str(file))
+    found_all = _with_unread(versions)
+    return found_all._replace(unread=[*left_out, *found_all.unread], is_cut=is_cut)
+
+
+def _with_unread(
+    versions: list[tuple[ListsVersion, Sequence[Unread]]],
+) -> ListsHistory:
+    """Return a history; what the newest version leaves open is reported."""
+    return ListsHistory([one for one, _ in versions], [*versions[-1][1]])
+
+
+def _at_hand(file: Path, content: bytes) -> tuple[ListsVersion, Sequence[Unread]]:
+    read = read_task_lists(content, file=str(file))
+    return ListsVersion(f"{file.name}@{read.digest[:12]}", read.lists), read.unread
+
+
+def _is_same(older: bytes, newer: bytes) -> bool:
+    """Return whether two texts share an item, to recognise a renamed file."""
+    return bool(_texts(older) & _texts(newer))
+
+
+def _texts(text: bytes) -> set[str]:
+    try:
+        lists = read_task_lists(text, file="").lists
+    except InvalidInputError:
+        return set()
+    return {said for one in lists if one.document for said in leaf_texts(one.document)}
+
+
 TEXT = "progress.txt"
 SHARED_MIN = 0.5
 """Two plans with this share of equal items, of the shorter one, are of one feature."""
 Data = dict[str, Any]
-Versions = list[tuple[prds.ListsVersion, TaskList]]
+Versions = list[tuple[ListsVersion, TaskList]]
 Features = dict[str, Versions]
 """The versions of each sprint, oldest first."""
 
@@ -43,7 +130,7 @@ def take_prd(
     sprint_dir: Path | None = None,
 ) -> None:
     """Record the task lists of a file and the entries next to it; both are read first."""
-    history = prds.committed_lists(file) if of_git else prds.lists_at_hand(file)
+    history = committed_lists(file) if of_git else lists_at_hand(file)
     if history.is_cut:
         warn_of_cut(file)
     text_file = text or _beside(file)
@@ -94,7 +181,7 @@ def _take_text(run: Recording, text: str) -> int:
 def _features(
     workspace: Workspace,
     file: Path,
-    history: prds.ListsHistory,
+    history: ListsHistory,
     sprint_id: str | None,
 ) -> Features:
     """Return the versions of each sprint: one sprint for each feature.
@@ -102,7 +189,7 @@ def _features(
     Raise `RefusedError` if several are to be one, or if one exists that was not imported.
     """
     found: Features = {}
-    empty: tuple[str, prds.ListsVersion, TaskList] | None = None
+    empty: tuple[str, ListsVersion, TaskList] | None = None
     for version in history.versions:
         for one in version.lists:
             names = _names(one, found, file, workspace.sprints())
@@ -223,3 +310,12 @@ def in_force(workspace: Workspace, sprint_id: str) -> tuple[list[str], bool]:
 def _unread(parsed: Parsed, text_file: Path | None) -> list[Unread]:
     problem = "neither an entry with its day nor `Codebase Patterns`"
     return [Unread(str(text_file), 0, problem, heading) for heading in parsed.unread]
+
+
+def leaf_texts(document: Data) -> set[str]:
+    """Return the name of each leaf in every version: its title if that is unique."""
+    leaves = [node.data for node in Tree(document).leaves]
+    titles = [title_of(one).casefold() for one in leaves]
+    times = Counter(titles)
+    named = zip(titles, leaves, strict=True)
+    return {title if times[title] == 1 else str(one.get("prompt")) for title, one in named}

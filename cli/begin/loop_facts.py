@@ -15,7 +15,8 @@ from sprintlog.projections.health.kept_text import keep_lines
 from sprintlog.projections.views.log import LoopTaken
 from sprintlog.projections.workspace import Outcome
 
-from ..importers.found import FoundLoop, Unread
+from ..intake.foreign_files import Unread
+from ..intake.imported import ImportedLoop
 from ..output import counted, print_answer, warn
 from ..record import UNNAMED, Options, Recording
 
@@ -77,7 +78,7 @@ KIND = "imported-from"
 """The key in its document that says which import a sprint is of."""
 
 
-def take_facts(run: Recording, sprint_id: str, loop: FoundLoop, *, kind: str) -> int:
+def take_facts(run: Recording, sprint_id: str, loop: ImportedLoop, *, kind: str) -> int:
     """Record facts of a loop that are new; return how many events came of them."""
     recorded = _make_sprint(run, sprint_id, loop, kind=kind) if loop.facts else 0
     number: int | None = None
@@ -89,7 +90,7 @@ def take_facts(run: Recording, sprint_id: str, loop: FoundLoop, *, kind: str) ->
     return recorded
 
 
-def _make_sprint(run: Recording, sprint_id: str, loop: FoundLoop, *, kind: str) -> int:
+def _make_sprint(run: Recording, sprint_id: str, loop: ImportedLoop, *, kind: str) -> int:
     """Make the sprint of a loop where there is none; return how many events came of it."""
     if is_there(run, sprint_id, kind=kind):
         return 0

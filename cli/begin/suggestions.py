@@ -120,7 +120,7 @@ TEXTS = (
 SPRINTS_IN = (".claude/sprints", "sprints")
 
 _PLACES = tomllib.loads(
-    files("sprintlog.cli.importers").joinpath("places.toml").read_text("utf-8")
+    files("sprintlog.cli.begin").joinpath("places.toml").read_text("utf-8")
 )
 LOOPS = {place: one for one in _PLACES["kinds"] if "what" in one for place in one["places"]}
 """Records of other tools, and the kind of import that reads them."""

@@ -37,7 +37,7 @@ from sprintlog.projections.runner import Happened, catch_up_sprint, happened
 from sprintlog.projections.workspace import Workspace
 
 from ..begin.import_extended import read_with, record_imported
-from ..importers.imported import Imported, document_of, facts_of
+from ..intake.imported import Imported, document_of, facts_of
 from ..record import Options
 
 PLAN: dict[str, Any] = {

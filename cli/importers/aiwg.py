@@ -4,11 +4,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from sprintlog.engine.errors import InvalidInputError, NotFoundError, RefusedError
+from sprintlog.errors import InvalidInputError, NotFoundError, RefusedError
+from sprintlog.extensions import ImportedLoop, Source, Unread
 
-from ..intake.metrics import DOCUMENT, load_either
-from .aiwg_loop import AiwgLoop
-from .found import FoundLoop, Unread, bytes_of
+from .aiwg_loop import DOCUMENT, AiwgLoop
 
 FILES_MAX = 10_000
 """More files of one folder are refused."""
@@ -31,7 +30,7 @@ class FoundAiwg(NamedTuple):
     """One loop, and whether its measurements stand in a folder of its name."""
 
     id: str
-    loop: FoundLoop
+    loop: ImportedLoop
     is_measured: bool
 
 
@@ -45,7 +44,7 @@ def read_aiwg(path: Path) -> list[FoundAiwg]:
     unread = []
     folder = path if path.is_dir() else None
     for file in _files(path):
-        if _read(loops, file, bytes_of(file, below=folder)):
+        if _read(loops, Source(file, below=folder)):
             continue
         problem = "is no state, analytics or measurement of a loop"
         if folder is None:
@@ -56,9 +55,8 @@ def read_aiwg(path: Path) -> list[FoundAiwg]:
     ]
     if not found:
         raise NotFoundError(f"{path}: nothing of a loop is in it", file=str(path))
-    first = found[0]
-    loop = first.loop._replace(unread=[*first.loop.unread, *unread])
-    return [first._replace(loop=loop), *found[1:]]
+    found[0].loop.unread += unread
+    return found
 
 
 def _files(path: Path) -> list[Path]:
@@ -83,18 +81,18 @@ def _named(root: Path) -> Iterator[Path]:
             yield from (file for file in named if file.suffix in _SUFFIXES)
 
 
-def _read(loops: dict[str, AiwgLoop], file: Path, content: bytes) -> bool:
+def _read(loops: dict[str, AiwgLoop], source: Source) -> bool:
     """Read a file into the loop that it is of; return whether it is of one."""
-    given, name = load_either(content, file=str(file)), str(file)
+    given = source.data()
     if not isinstance(given, dict):
         return False
     if DOCUMENT in given:
-        loop = loops.setdefault(_loop_of(file), AiwgLoop())
-        loop.take_document(given[DOCUMENT], file=name)
+        loop = loops.setdefault(_loop_of(source.file), AiwgLoop())
+        loop.take_document(given[DOCUMENT], source)
     elif isinstance(given.get("loopId"), str):
-        loops.setdefault(given["loopId"], AiwgLoop()).take_state(given, file=name)
+        loops.setdefault(given["loopId"], AiwgLoop()).take_state(given, source)
     elif isinstance(given.get("loop_id"), str) and "iterations" in given:
-        loops.setdefault(given["loop_id"], AiwgLoop()).take_analytics(given, file=name)
+        loops.setdefault(given["loop_id"], AiwgLoop()).take_analytics(given, source)
     else:
         return False
     return True

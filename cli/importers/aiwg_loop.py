@@ -4,30 +4,28 @@ The state has the iterations without their times: they are counted from its star
 each took, unless the analytics or a measurement say when one ended.
 """
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import BaseModel, ConfigDict, Field
 
-from sprintlog.engine.errors import InvalidInputError, RefusedError
-from sprintlog.engine.judging.events import Usage
-from sprintlog.engine.judging.metrics import check_metrics
-from sprintlog.engine.masking import cut
-from sprintlog.engine.sprint.events import AgentRan
-from sprintlog.engine.sprint.iterations import facts as f
-from sprintlog.engine.sprint.state.times import later, normalise, parse, to_text
-from sprintlog.engine.sprint.state.words import COMPLETED, FAILED
+from sprintlog.events import AgentRan, Usage
+from sprintlog.extensions import ImportedLoop, Source, Unread, name_from
+from sprintlog.formatting import cut, parse_time
 
-from ..intake.fields import Identity, Text, Verbatim
-from ..intake.files import naming
-from ..intake.metrics import DOCUMENT, document_metrics
-from ..intake.problems import check_shape
-from .found import ITERATIONS_MAX, FoundLoop, Unread, name_from
-
+ITERATIONS_MAX = ImportedLoop.ITERATIONS_MAX
+Text = Annotated[str, Field(strict=True)]
+Identity = Annotated[str, Field(strict=True, min_length=1, max_length=128)]
 Number = Annotated[int, Field(strict=True, ge=1, le=ITERATIONS_MAX)]
 Milliseconds = Annotated[float, Field(strict=True, ge=0, le=10**12)] | None
 Texts = list[Text] | None
 Begun = Annotated[int, Field(strict=True, ge=0, le=ITERATIONS_MAX)] | None
+
+
+class Verbatim(BaseModel):
+    """A mapping of another tool; further keys are allowed."""
+
+    model_config = ConfigDict(extra="allow", protected_namespaces=(), frozen=True)
 
 
 class LoopIteration(Verbatim):
@@ -99,6 +97,8 @@ class MetricsDocument(Verbatim):
 
 
 Data = dict[str, Any]
+DOCUMENT = "iteration_metrics"
+"""The key that holds the document of an iteration."""
 TEXT_CHARS_MAX = 2_000
 OPEN = ("running", "paused", "starting", "resumed", "completing", "analyzing")
 """What a loop says of itself that goes on, or may."""
@@ -122,76 +122,75 @@ class AiwgLoop:
         self._unread: list[Unread] = []
         self._files = 0
 
-    def take_state(self, given: Data, *, file: str) -> None:
+    def take_state(self, given: Data, source: Source) -> None:
         """Take the state of the loop."""
         self._files += 1
         if self._state:
-            self._refuse(file, "is the state of the same loop once more", given)
+            self._refuse(source, "is the state of the same loop once more", given)
             return
-        check_shape(LoopState, given, file)
+        source.check(LoopState, given)
         for name in ("startTime", "lastUpdate"):
-            _moment(given, name, file)
+            _moment(given, name, source)
         self._state = given
-        self._number(self._runs, given.get("iterations") or [], "number", file)
+        self._number(self._runs, given.get("iterations") or [], "number", source)
         for number, run in self._runs.items():
             if run.get("status") not in (None, *_WENT_WELL, *_WENT_WRONG):
                 problem = (
                     f"iteration {number}: status {str(run['status'])[:40]!r} is unknown"
                 )
-                self._refuse(file, problem, run)
-        known = (None, COMPLETED, *OPEN, *BROKEN_OFF)
+                self._refuse(source, problem, run)
+        known = (None, "completed", *OPEN, *BROKEN_OFF)
         if given.get("status") not in known:
             problem = f"status: {str(given['status'])[:40]!r} is unknown"
-            self._refuse(file, problem, given["status"])
+            self._refuse(source, problem, given["status"])
 
-    def take_analytics(self, given: Data, *, file: str) -> None:
+    def take_analytics(self, given: Data, source: Source) -> None:
         """Take the analytics of the loop."""
         self._files += 1
         if self._analytics:
-            self._refuse(file, "is the analytics of the same loop once more", given)
+            self._refuse(source, "is the analytics of the same loop once more", given)
             return
-        check_shape(Analytics, given, file)
-        _moment(given, "start_time", file)
+        source.check(Analytics, given)
+        _moment(given, "start_time", source)
         for index, one in enumerate(given["iterations"]):
-            _moment(one, "timestamp", file, f"iterations[{index}].")
+            _moment(one, "timestamp", source, f"iterations[{index}].")
         self._analytics = given
-        self._number(self._analysed, given["iterations"], "iteration_number", file)
+        self._number(self._analysed, given["iterations"], "iteration_number", source)
 
-    def take_document(self, given: Any, *, file: str) -> None:
+    def take_document(self, given: Any, source: Source) -> None:
         """Take the measurement of one iteration, 0 for the baseline."""
         self._files += 1
         self.is_measured = True
-        metrics = document_metrics(given, file=file)
-        check_shape(MetricsDocument, {DOCUMENT: given}, file)
-        at = _moment(given, "timestamp", file, f"{DOCUMENT}.")
-        try:
-            check_metrics(metrics)
-        except RefusedError as error:
-            raise InvalidInputError(error.message, file=file, field=DOCUMENT) from error
+        metrics = source.metrics(given)
+        source.check(MetricsDocument, {DOCUMENT: given})
+        at = _moment(given, "timestamp", source, f"{DOCUMENT}.")
         number = given["iteration"]
         if number in self._measured:
-            self._refuse(file, f"measures iteration {number} once more", given)
+            self._refuse(source, f"measures iteration {number} once more", given)
             return
         score = given.get("quality_score")
         self._measured[number] = {"metrics": metrics, "score": score, "at": at}
 
-    def found(self, loop_id: str) -> FoundLoop:
-        """Return what all of it comes to."""
+    def found(self, loop_id: str) -> ImportedLoop:
+        """Return the loop with all that was read of it."""
         state = self._state
         goal = _first(state, "objective", "task") or self._analytics.get("task_description")
         criteria = _first(state, "completionCriteria", "completion")
         numbers = self._numbers()
-        measured = sum(self._worth(number) is not None for number in numbers)
-        found = {"iteration": len(numbers), "measurement": measured, "file": self._files}
-        return FoundLoop(
-            name_from(f"aiwg-{loop_id}"),
-            str(goal or f"the loop {loop_id}"),
-            self._facts(loop_id, numbers),
-            found,
-            self._unread,
-            max_iterations=state.get("maxIterations") or 0,
-            more={"completion-criteria": criteria} if criteria else {},
+        loop = ImportedLoop(
+            name_from(f"aiwg-{loop_id}"), str(goal or f"the loop {loop_id}")
         )
+        self._add_facts(loop, loop_id, numbers)
+        measured = sum(self._worth(number) is not None for number in numbers)
+        loop.found = {
+            "iteration": len(numbers),
+            "measurement": measured,
+            "file": self._files,
+        }
+        loop.unread = self._unread
+        loop.max_iterations = state.get("maxIterations") or 0
+        loop.more = {"completion-criteria": criteria} if criteria else {}
+        return loop
 
     def _numbers(self) -> list[int]:
         """Return the iterations that began."""
@@ -199,18 +198,16 @@ class AiwgLoop:
         named = {*self._runs, *self._analysed, *self._measured, *begun}
         return sorted(named - {0})
 
-    def _facts(self, loop_id: str, numbers: list[int]) -> list[f.Fact]:
-        facts: list[f.Fact] = []
+    def _add_facts(self, loop: ImportedLoop, loop_id: str, numbers: list[int]) -> None:
         said = (self._measured[n]["at"] for n in sorted(self._measured))
         first = _first(self._state, "startTime") or self._analytics.get("start_time")
-        at = normalise(first) if first else next((one for one in said if one), None)
+        at = _normalised(first) if first else next((one for one in said if one), None)
         if (base := self._measured.get(0)) is not None and base["metrics"]:
-            key = f"{loop_id}:baseline"
-            facts.append(f.Baseline(key, base["at"] or at, base["metrics"]))
+            loop.baseline(f"{loop_id}:baseline", base["at"] or at, base["metrics"])
         for number in numbers:
             began, at = self._times(number, at)
-            facts += self._iteration(f"{loop_id}:{number}", number, began, at)
-        return [*facts, *self._end(loop_id, at, len(numbers))]
+            self._add_iteration(loop, f"{loop_id}:{number}", number, began, at)
+        self._add_end(loop, loop_id, at, len(numbers))
 
     def _times(self, number: int, before: str | None) -> tuple[str | None, str | None]:
         """Return when an iteration began and ended, after the one before."""
@@ -218,11 +215,11 @@ class AiwgLoop:
         stated = self._analysed.get(number, {}).get("timestamp")
         stated = stated or self._measured.get(number, {}).get("at")
         if stated is None:
-            return before, before and later(before, milliseconds=took)
-        ended = normalise(stated)
-        began = to_text(parse(ended) - timedelta(milliseconds=took))
-        if before is not None and parse(began) < parse(before):
-            began = before if parse(before) <= parse(ended) else ended
+            return before, before and _later(before, took)
+        ended = _normalised(stated)
+        began = _text_of(parse_time(ended) - timedelta(milliseconds=took))
+        if before is not None and parse_time(began) < parse_time(before):
+            began = before if parse_time(before) <= parse_time(ended) else ended
         return began, ended
 
     def _took(self, number: int) -> int | None:
@@ -231,30 +228,34 @@ class AiwgLoop:
         took = run if run is not None else analysed
         return None if took is None else round(took)
 
-    def _iteration(
-        self, key: str, number: int, began: str | None, ended: str | None
-    ) -> list[f.Fact]:
-        facts: list[f.Fact] = [f.Began(f"{key}:began", began, number)]
-        texts = self._texts(number)
-        facts += [f.LoopSaid(f"{key}:said:{text}", ended, text) for text in texts]
-        worth = self._worth(number)
-        if worth is not None:
-            facts.append(worth._replace(key=f"{key}:measured", at=ended))
+    def _add_iteration(
+        self,
+        loop: ImportedLoop,
+        key: str,
+        number: int,
+        began: str | None,
+        ended: str | None,
+    ) -> None:
+        loop.began(f"{key}:began", began, number)
+        for text in self._texts(number):
+            loop.noted(f"{key}:said:{text}", ended, text)
+        if (worth := self._worth(number)) is not None:
+            loop.measured(f"{key}:measured", ended, *worth)
         run = self._runs.get(number)
         # While there is a state, it says what has ended.
         if run is not None:
             summary = _short(run.get("progress") or "") or None
-            facts.append(f.Ended(f"{key}:ended", ended, self._run(number, run), summary))
+            loop.ended(f"{key}:ended", ended, self._run(number, run), summary)
         elif not self._state:
-            facts.append(f.Ended(f"{key}:ended", ended))
-        return facts
+            loop.ended(f"{key}:ended", ended)
 
     def _run(self, number: int, run: Data) -> AgentRan:
         code, status = run.get("exitCode"), run.get("status")
         went_well = code in (None, 0) and status in (None, *_WENT_WELL)
         session = run.get("sessionId")
-        return f.run_of(
-            COMPLETED if went_well else FAILED,
+        return AgentRan(
+            "",
+            "completed" if went_well else "failed",
             # A run that could not be made has -1, which is no signal.
             exit_code=code if code is not None and code >= 0 else None,
             duration_ms=self._took(number),
@@ -275,8 +276,8 @@ class AiwgLoop:
             said.append(_short(f"verification {verified}{more}"))
         return said
 
-    def _worth(self, number: int) -> f.MeasurementSaid | None:
-        """Return what an iteration was measured to be worth."""
+    def _worth(self, number: int) -> tuple[Data, float | None, Usage | None] | None:
+        """Return the metrics, the score and the usage of an iteration, if measured."""
         measured, analysed = self._measured.get(number, {}), self._analysed.get(number, {})
         score = analysed.get("quality_score")
         score = measured.get("score") if score is None else score / 100
@@ -287,39 +288,38 @@ class AiwgLoop:
         cost, took = analysed.get("token_cost_usd") or None, self._took(number)
         known = cost is not None or took is not None
         usage = Usage(cost_usd=cost, duration_ms=took) if known else None
-        return f.MeasurementSaid("", None, metrics, score, usage)
+        return metrics, score, usage
 
-    def _end(self, loop_id: str, at: str | None, count: int) -> list[f.Fact]:
+    def _add_end(
+        self, loop: ImportedLoop, loop_id: str, at: str | None, count: int
+    ) -> None:
         status = self._state.get("status")
-        if status not in (COMPLETED, *BROKEN_OFF):
-            return []
+        if status not in ("completed", *BROKEN_OFF):
+            return
         stated = self._state.get("lastUpdate")
-        at = normalise(stated) if stated else at
-        facts: list[f.Fact] = []
+        at = _normalised(stated) if stated else at
         selected, why = (
             self._analytics.get(n) for n in ("selected_iteration", "selection_reason")
         )
         if selected is not None:
             text = f"the loop selected iteration {selected}: {why or 'no reason is said'}"
-            facts.append(f.LoopSaid(f"{loop_id}:selected:{count}", at, _short(text)))
-        if status == COMPLETED:
-            facts.append(f.LoopOver(f"{loop_id}:over:{count}", at, "the loop completed"))
+            loop.noted(f"{loop_id}:selected:{count}", at, _short(text))
+        if status == "completed":
+            loop.completed(f"{loop_id}:over:{count}", at, "the loop completed")
         else:
-            text = f"the loop ended: {status}"
-            facts.append(f.LoopSaid(f"{loop_id}:ended:{count}", at, text))
-        return facts
+            loop.noted(f"{loop_id}:ended:{count}", at, f"the loop ended: {status}")
 
     def _number(
-        self, into: dict[int, Data], listed: list[Data], name: str, file: str
+        self, into: dict[int, Data], listed: list[Data], name: str, source: Source
     ) -> None:
         for one in listed:
             if one[name] in into:
-                self._refuse(file, f"iteration {one[name]} is there twice", one)
+                self._refuse(source, f"iteration {one[name]} is there twice", one)
             else:
                 into[one[name]] = one
 
-    def _refuse(self, file: str, problem: str, what: object) -> None:
-        self._unread.append(Unread.of(file, problem, what))
+    def _refuse(self, source: Source, problem: str, what: object) -> None:
+        self._unread.append(Unread.of(str(source.file), problem, what))
 
 
 def _first(given: Data, *names: str) -> Any:
@@ -331,9 +331,24 @@ def _short(text: str) -> str:
     return cut(text, TEXT_CHARS_MAX)
 
 
-def _moment(given: Data, name: str, file: str, before: str = "") -> str | None:
+def _moment(given: Data, name: str, source: Source, before: str = "") -> str | None:
     """Return a time where there is one; raise `InvalidInputError` where it is none."""
     if given.get(name) is None:
         return None
-    with naming(file, f"{before}{name}"):
-        return normalise(given[name])
+    return source.time(given[name], f"{before}{name}")
+
+
+def _normalised(text: str) -> str:
+    return Source.normalised(text)
+
+
+def _text_of(moment: datetime) -> str:
+    return Source.normalised(moment.isoformat())
+
+
+def _later(text: str, milliseconds: int) -> str:
+    """Return the time that many milliseconds after another, year 9999 at most."""
+    try:
+        return _text_of(parse_time(text) + timedelta(milliseconds=milliseconds))
+    except OverflowError:
+        return _text_of(datetime.max.replace(tzinfo=UTC))

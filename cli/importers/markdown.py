@@ -7,19 +7,25 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from sprintlog.engine.adapters.agents.values import amount
-from sprintlog.engine.errors import InvalidInputError
-from sprintlog.engine.sprint.state.words import COMPLETED, IN_PROGRESS, PENDING
-from sprintlog.engine.usage import ModelCall, summed
-from sprintlog.projections.state_files.yaml.reader import load
+from sprintlog.errors import InvalidInputError
+from sprintlog.extensions import (
+    Checkbox,
+    Imported,
+    ImportedSprint,
+    Iteration,
+    Source,
+    Unread,
+    checkboxes,
+    name_from,
+)
+from sprintlog.usage import ModelCall, summed
 
-from ..intake.files import decoded
-from .found import Unread, bytes_of, folder_of, name_from
-from .imported import Imported, ImportedSprint, Iteration
-from .lines import checkboxes, unmarked
-
+COMPLETED, IN_PROGRESS, PENDING = "completed", "in-progress", "pending"
+_OF_TOOLS = {"tasks", "scripts", "ralph", "docs"}
+"""Folders that hold the files of a loop."""
 Data = dict[str, Any]
 PHASES_MAX = 1_000
+_AMOUNT_MAX = 10**9
 _ID = re.compile(r"\W*([A-Z]{1,6}-?[0-9]+(?:[.-][0-9]+)*)\b.*")
 _FRONT = re.compile(r"---\n(.*?\n)---\n", re.DOTALL)
 _POSITION = re.compile(
@@ -41,7 +47,7 @@ _PROMPT = re.compile(r"^#### (?![/!])", re.MULTILINE)
 
 
 def _text_of(path: Path) -> str:
-    return decoded(bytes_of(path), file=str(path)).replace("\r\n", "\n")
+    return Source(path).text().replace("\r\n", "\n")
 
 
 def read_checklist(path: Path) -> Imported:
@@ -70,7 +76,7 @@ def read_checklist(path: Path) -> Imported:
             step["title"] = step.pop("prompt")
     name = name_from(f"{folder_of(path)}-{path.stem}".replace("_", "-"))
     found = {"item": len(boxes), "passed": sum(box.done for box in boxes)}
-    if number := unmarked(text):
+    if number := Checkbox.missing(text):
         found["unmarked item"] = number
     return Imported([ImportedSprint(name, [*phases.values()])], found)
 
@@ -87,7 +93,7 @@ def read_state(path: Path) -> Imported:
     """Return GSD's STATE.md: its phases, by their number completed and the current one."""
     text = _text_of(path)
     front = _FRONT.match(text)
-    stated: Any = load(front[1].encode(), file=str(path)) if front else {}
+    stated: Any = Source(path).yaml(front[1]) if front else {}
     stated = stated if isinstance(stated, dict) else {}
     progress = stated.get("progress") if isinstance(stated.get("progress"), dict) else {}
     position = _POSITION.search(text[front.end() :] if front else text)
@@ -191,14 +197,21 @@ def _amount(stated: str | None) -> float | None:
     """Return an amount as aider rounds it, such as 310, 2.4k or 12k; None if it is none."""
     factor = {"k": 1_000, "M": 1_000_000}.get((stated or "")[-1:], 1)
     try:
-        return amount(float((stated or "").rstrip("kM").replace(",", "")) * factor)
+        found = float((stated or "").rstrip("kM").replace(",", "")) * factor
     except ValueError:
         return None
+    return found if 0 <= found < _AMOUNT_MAX else None
 
 
 def _count(stated: str | None) -> int | None:
     given = _amount(stated)
     return None if given is None else round(given)
+
+
+def folder_of(file: Path) -> str:
+    """Return the name of the project that a file is of: folders of tools are skipped."""
+    names = (folder.name for folder in file.resolve().parents)
+    return next((x for x in names if x not in _OF_TOOLS and not x.startswith(".")), "")
 
 
 READERS = {"aider": read_chats, "checklist": read_checklist, "gsd": read_state}

@@ -10,22 +10,20 @@ from typing import Any
 
 import msgspec
 
-from sprintlog.engine.errors import InvalidInputError, NotFoundError
-from sprintlog.engine.sprint.iterations import facts as f
-from sprintlog.engine.sprint.state.times import normalise, parse
-from sprintlog.engine.sprint.state.words import COMPLETED, FAILED
-
-from ..intake.files import naming
-from .found import FoundLoop, JsonLines, Unread, name_from
+from sprintlog.errors import InvalidInputError, NotFoundError
+from sprintlog.events import AgentRan
+from sprintlog.extensions import ImportedLoop, Source, name_from
+from sprintlog.formatting import parse_time
 
 Data = dict[str, Any]
 HISTORY = "history.jsonl"
 EVENTS = "events-*.jsonl"
+COMPLETED, FAILED = "completed", "failed"
 TEXT_CHARS_MAX = 2_000
 _SAID = {"loop_resumed", "event_published"}
 
 
-def read_orchestrator(path: Path) -> FoundLoop:
+def read_orchestrator(path: Path) -> ImportedLoop:
     """Return what a folder or one of its files says.
 
     Raise `NotFoundError` where neither file is there, `InvalidInputError` for a file of
@@ -34,11 +32,11 @@ def read_orchestrator(path: Path) -> FoundLoop:
     reading = _Reading()
     files = _files(path)
     for file in files:
-        lines = JsonLines(file, below=path if path.is_dir() else None)
+        lines = Source(file, below=path if path.is_dir() else None).lines()
         reading.take(lines, is_history=not file.name.startswith("events"))
         lines.check()
-        reading.unread += lines.unread
-    return reading.loop(files[0])
+        reading.loop.unread += lines.unread
+    return reading.ended(files[0])
 
 
 def _files(path: Path) -> list[Path]:
@@ -57,40 +55,36 @@ class _Reading:
     """The lines that were understood so far."""
 
     def __init__(self) -> None:
-        self.unread: list[Unread] = []
-        self._goal = ""
+        self.loop = ImportedLoop("")
         self._open: tuple[str, int] | None = None
-        self._facts: list[f.Fact] = []
         self._seen: Counter[bytes] = Counter()
         self._found: Counter[str] = Counter()
 
-    def take(self, lines: JsonLines, *, is_history: bool) -> None:
+    def take(self, lines: Any, *, is_history: bool) -> None:
         """Take the lines of a file; those that say nothing known are told."""
         for number, line in lines:
             try:
                 at = _moment(line)
                 key = self._key(line)
-                fact = (
-                    self._of_history(line, at, key) if is_history else _event(line, at, key)
-                )
+                if is_history:
+                    self._of_history(line, at, key)
+                else:
+                    self._of_events(line, at, key)
             except InvalidInputError as error:
                 lines.refuse(number, error.message, line)
                 continue
-            self._facts.append(fact)
             self._found["line" if is_history else "event"] += 1
 
-    def loop(self, file: Path) -> FoundLoop:
+    def ended(self, file: Path) -> ImportedLoop:
         """Return all of it, in the order of its times."""
-        order = {f.Began: 0, f.LoopSaid: 1, f.Ended: 2, f.LoopOver: 3}
-        facts = sorted(self._facts, key=lambda fact: (fact.at or "", order[type(fact)]))
-        iterations = sum(isinstance(fact, f.Began) for fact in facts)
-        folder = file.resolve().parent
+        folder, loop = file.resolve().parent, self.loop
         top = folder.parent if folder.name.startswith(".") else folder
-        goal = self._goal or f"the loop in {top.name or 'this folder'}"
-        found = {"iteration": iterations, **self._found}
-        return FoundLoop(
-            name_from(f"orchestrator-{top.name}"), goal, facts, found, self.unread
-        )
+        loop.sort()
+        loop.name = name_from(f"orchestrator-{top.name}")
+        loop.goal = loop.goal or f"the loop in {top.name or 'this folder'}"
+        iterations = self._found.pop("iteration", 0)
+        loop.found = {"iteration": iterations, **self._found}
+        return loop
 
     def _key(self, line: Data) -> str:
         """Return what names a line, and the same one once more."""
@@ -98,31 +92,32 @@ class _Reading:
         self._seen[digest] += 1
         return f"{digest.hex()}:{self._seen[digest]}"
 
-    def _of_history(self, line: Data, at: str, key: str) -> f.Fact:
+    def _of_history(self, line: Data, at: str, key: str) -> None:
         said = line.get("type")
         if not isinstance(said, dict):
             raise InvalidInputError("is no object with a kind", field="type")
-        kind = _text(said, "kind", "type.")
+        kind, loop = _text(said, "kind", "type."), self.loop
         if kind == "loop_started":
             prompt = _text(said, "prompt", "type.")
-            self._goal = self._goal or prompt
-            return f.LoopSaid(key, at, f"the loop began: {prompt}"[:TEXT_CHARS_MAX])
-        if kind == "iteration_started":
+            loop.goal = loop.goal or prompt
+            loop.noted(key, at, f"the loop began: {prompt}"[:TEXT_CHARS_MAX])
+        elif kind == "iteration_started":
             self._open = at, _number(said)
-            return f.Began(key, at, self._open[1])
-        if kind == "iteration_completed":
-            return self._ended(said, at, key)
-        if kind == "loop_completed":
-            reason = _word(said, "reason")
-            return f.LoopOver(key, at, f"the loop ended: {reason}")
-        if kind == "loop_terminated":
-            return f.LoopSaid(key, at, f"the loop was ended by {_word(said, 'signal')}")
-        if kind in _SAID or kind.startswith("merge_"):
+            loop.began(key, at, self._open[1])
+            self._found["iteration"] += 1
+        elif kind == "iteration_completed":
+            self._end(said, at, key)
+        elif kind == "loop_completed":
+            loop.completed(key, at, f"the loop ended: {_word(said, 'reason')}")
+        elif kind == "loop_terminated":
+            loop.noted(key, at, f"the loop was ended by {_word(said, 'signal')}")
+        elif kind in _SAID or kind.startswith("merge_"):
             more = {n: x for n, x in said.items() if n != "kind"} or line.get("data") or ""
-            return f.LoopSaid(key, at, _short(kind, more))
-        raise InvalidInputError(f"{kind[:40]!r} is unknown", field="type.kind")
+            loop.noted(key, at, _short(kind, more))
+        else:
+            raise InvalidInputError(f"{kind[:40]!r} is unknown", field="type.kind")
 
-    def _ended(self, said: Data, at: str, key: str) -> f.Fact:
+    def _end(self, said: Data, at: str, key: str) -> None:
         number, success = _number(said), said.get("success")
         if not isinstance(success, bool):
             raise InvalidInputError("is not true or false", field="type.success")
@@ -130,17 +125,16 @@ class _Reading:
             problem = f"iteration {number} ends, which did not begin"
             raise InvalidInputError(problem, field="type.iteration")
         began, self._open = self._open[0], None
-        took = parse(at) - parse(began)
+        took = parse_time(at) - parse_time(began)
         duration = max(0, round(took.total_seconds() * 1000))
-        run = f.run_of(COMPLETED if success else FAILED, duration_ms=duration)
-        return f.Ended(key, at, run)
+        outcome = COMPLETED if success else FAILED
+        self.loop.ended(key, at, AgentRan("", outcome, duration_ms=duration))
 
-
-def _event(line: Data, at: str, key: str) -> f.Fact:
-    topic = _text(line, "topic")
-    hat = line.get("hat")
-    who = f"{hat}: {topic}" if isinstance(hat, str) and hat else topic
-    return f.LoopSaid(key, at, _short(who, line.get("payload") or ""))
+    def _of_events(self, line: Data, at: str, key: str) -> None:
+        topic = _text(line, "topic")
+        hat = line.get("hat")
+        who = f"{hat}: {topic}" if isinstance(hat, str) and hat else topic
+        self.loop.noted(key, at, _short(who, line.get("payload") or ""))
 
 
 def _short(what: str, more: object) -> str:
@@ -149,8 +143,7 @@ def _short(what: str, more: object) -> str:
 
 
 def _moment(line: Data) -> str:
-    with naming(None, "ts"):
-        return normalise(_text(line, "ts"))
+    return Source.normalised(_text(line, "ts"), field="ts")
 
 
 def _text(line: Data, name: str, before: str = "") -> str:

@@ -5,15 +5,11 @@ away when it ends, and raises only its `iteration` in between.
 """
 
 import re
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from sprintlog.engine.errors import InvalidInputError
-from sprintlog.engine.sprint.iterations.facts import Began, Fact, LoopOver, LoopSaid
-from sprintlog.engine.sprint.state.times import from_milliseconds, normalise
-
-from ..intake.files import naming
-from .found import ITERATIONS_MAX, FoundLoop, Unread, name_from
-from .lines import read_text
+from sprintlog.errors import InvalidInputError
+from sprintlog.extensions import ImportedLoop, Source, Unread, name_from, read_text
 
 FILE = ".claude/ralph-loop.local.md"
 _PARTS = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*$\n?(.*)", re.DOTALL | re.MULTILINE)
@@ -28,7 +24,7 @@ _KEYS = (
 )
 
 
-def read_ralph_loop(file: Path) -> FoundLoop:
+def read_ralph_loop(file: Path) -> ImportedLoop:
     """Return what the file of a loop says.
 
     Raise `InvalidInputError` naming the field that is wrong. When an iteration after the
@@ -45,18 +41,17 @@ def read_ralph_loop(file: Path) -> FoundLoop:
     if not goal:
         raise InvalidInputError("is missing", file=str(file), field="prompt")
     started = reading.moment("started_at")
-    number = reading.number("iteration", at_most=ITERATIONS_MAX)
-    written = from_milliseconds(file.stat().st_mtime_ns // 1_000_000)
-    more = {"completion-promise": promise} if (promise := reading.text(_PROMISE)) else {}
-    return FoundLoop(
-        name_from(f"ralph-loop-{started}"),
-        goal,
-        _facts(reading, started, number, written=written),
-        {"iteration": number},
-        unread,
-        max_iterations=reading.number("max_iterations", at_most=10**9),
-        more=more,
-    )
+    number = reading.number("iteration", at_most=ImportedLoop.ITERATIONS_MAX)
+    milliseconds = file.stat().st_mtime_ns // 1_000_000
+    written = datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=milliseconds)
+    loop = ImportedLoop(name_from(f"ralph-loop-{started}"), goal)
+    promise = reading.text(_PROMISE)
+    loop.more = {"completion-promise": promise} if promise else {}
+    loop.max_iterations = reading.number("max_iterations", at_most=10**9)
+    loop.found, loop.unread = {"iteration": number}, unread
+    at = Source.normalised(written.isoformat())
+    _add_facts(loop, reading, started, number, written=at)
+    return loop
 
 
 _PROMISE = "completion_promise"
@@ -106,8 +101,7 @@ class _Said:
         value = self.text(name)
         if value is None:
             raise InvalidInputError("is missing", file=self._file, field=name)
-        with naming(self._file, name):
-            return normalise(value)
+        return Source.normalised(value, file=self._file, field=name)
 
     def flag(self, name: str) -> bool | None:
         """Return what a key says that is true or false; None without it."""
@@ -118,14 +112,13 @@ class _Said:
         return None if value is None else value == "true"
 
 
-def _facts(said: _Said, started: str, number: int, *, written: str) -> list[Fact]:
-    facts: list[Fact] = []
+def _add_facts(
+    loop: ImportedLoop, said: _Said, started: str, number: int, *, written: str
+) -> None:
     if session := said.text("session_id"):
-        facts.append(LoopSaid(f"{started}:session", started, f"session {session}"))
+        loop.noted(f"{started}:session", started, f"session {session}")
     for one in range(1, number + 1):
-        at = started if one == 1 else written
-        facts.append(Began(f"{started}:{one}:began", at, one))
+        loop.began(f"{started}:{one}:began", started if one == 1 else written, one)
     if said.flag("active") is False:
         over = f"{started}:over:{number}"
-        facts.append(LoopOver(over, written, "the loop is no longer active"))
-    return facts
+        loop.completed(over, written, "the loop is no longer active")

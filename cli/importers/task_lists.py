@@ -7,7 +7,6 @@ here is prefixed.
 
 import re
 import tomllib
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
 from hashlib import sha256
@@ -16,17 +15,12 @@ from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from msgspec import structs
+from sprintlog.errors import InvalidInputError
+from sprintlog.extensions import ImportedSprint, Source, Unread
 
-from sprintlog.engine.errors import InvalidInputError
-from sprintlog.engine.sprint.plan import shape
-from sprintlog.engine.sprint.state.tree import CHILDREN, Tree
-from sprintlog.engine.sprint.state.words import COMPLETED, PENDING
-
-from ..intake.files import load
-from .found import Unread
-from .imported import OURS, ImportedSprint, document_of
-
+COMPLETED, PENDING = "completed", "pending"
+CHILDREN = ("phases", "steps", "phases")
+"""The key of the nodes of each level."""
 Data = dict[str, Any]
 
 
@@ -45,10 +39,6 @@ STATUSES = {word: name for name, words in FORMS["words"].items() for word in wor
 TAGS_MAX = 200
 WHOLE_MIN = 2
 """A file that is a map with fewer items is not taken for a list."""
-_LEVELS = (shape.CompiledTopPhase, shape.CompiledStep, shape.SubPhase)
-_RESERVED = {field.encode_name for one in _LEVELS for field in structs.fields(one)} | {
-    *("parallel", "wait-for-parallel", "depends-on", "workflow")
-}
 _PREFIX = "source-"
 
 
@@ -75,7 +65,7 @@ class TaskFile(NamedTuple):
 
 def read_task_lists(content: bytes, *, file: str) -> TaskFile:
     """Return the task lists of a file; raise `InvalidInputError` naming a field."""
-    given = load(content, file=file)
+    given = Source(Path(file), content=content).json()
     unread: list[Unread] = []
     lists = [
         _Reading(file, listed, unread).task_list(top, tag)
@@ -98,13 +88,9 @@ def is_task_file(given: object) -> bool:
     )
 
 
-def leaf_texts(document: Data) -> set[str]:
-    """Return what names each leaf in every version: its title if that is unique."""
-    leaves = [node.data for node in Tree(document).leaves]
-    titles = [_first(one, "title").casefold() for one in leaves]
-    times = Counter(titles)
-    named = zip(titles, leaves, strict=True)
-    return {title if times[title] == 1 else str(one.get("prompt")) for title, one in named}
+def title_of(item: Data) -> str:
+    """Return the title of an item, or an empty string."""
+    return _first(item, "title")
 
 
 def branch_of(document: Data) -> str:
@@ -216,6 +202,7 @@ class _Reading:
         self._shape, self._items = listed
         self._unread = unread
         self._total = self._passed = 0
+        self._reserved = ImportedSprint.reserved()
 
     def task_list(self, top: Data, tag: str) -> TaskList:
         """Return the list as the plan of a sprint."""
@@ -223,9 +210,11 @@ class _Reading:
         own = {k: v for k, v in top.items() if k != self._shape.key}
         document = None
         if phases:
-            more = _kept(own, OURS) | ({"tag": tag} if tag else {})
+            more = _kept(own, ImportedSprint.reserved(is_top=True)) | (
+                {"tag": tag} if tag else {}
+            )
             sprint = ImportedSprint("list", phases, more=more)
-            document = document_of(sprint, kind="prd", file=Path(self._file))
+            document = sprint.document(kind="prd", file=Path(self._file))
             del document["sprint-id"]
         meta = own.get("meta") or own.get("project")
         names = (
@@ -269,7 +258,7 @@ class _Reading:
     def _node(self, item: Data, id_: str, at: str, level: int) -> Data:
         key, below = _children(item, level)
         read = {"id", "passes", key}
-        own = _kept({k: v for k, v in item.items() if k not in read}, _RESERVED)
+        own = _kept({k: v for k, v in item.items() if k not in read}, self._reserved)
         if below:
             children = self._nodes(below, f"{at}.{key}", level + 1)
             title = _first(item, "title") or id_

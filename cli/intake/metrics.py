@@ -9,8 +9,14 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
-from sprintlog.engine.errors import InvalidInputError
-from sprintlog.engine.judging.metrics import BUILD_STATUSES, GROUPS, NAMES, PERCENTAGES
+from sprintlog.engine.errors import InvalidInputError, RefusedError
+from sprintlog.engine.judging.metrics import (
+    BUILD_STATUSES,
+    GROUPS,
+    NAMES,
+    PERCENTAGES,
+    check_metrics,
+)
 
 from .fields import OneOf
 from .files import load, read_text
@@ -91,6 +97,16 @@ def document_metrics(given: object, *, file: str) -> dict[str, Any]:
     if given.get(OWN) is not None:
         metrics[OWN], groups[OWN] = given[OWN], f"{DOCUMENT}."
     return _checked(metrics, groups, file=file)
+
+
+def checked_document(given: object, *, file: str) -> dict[str, Any]:
+    """Do the same, and raise `InvalidInputError` for metrics that contradict each other."""
+    metrics = document_metrics(given, file=file)
+    try:
+        check_metrics(metrics)
+    except RefusedError as error:
+        raise InvalidInputError(error.message, file=file, field=DOCUMENT) from error
+    return metrics
 
 
 def _checked(

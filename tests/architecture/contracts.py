@@ -26,6 +26,7 @@ _OF_A_LOG = {"connection", "rows"}
 
 
 OUTER = (
+    "cli/importers",
     "cli/mcp",
     "cli/rpc",
     "cli/web",

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from sprintlog.cli.intake.imported import facts_of
+from sprintlog.extensions import ImportedLoop, ImportedSprint, Remark
 from sprintlog.testing import check_importer
 
 from ..cli.conftest import Run
@@ -230,3 +232,14 @@ def main() -> None:
 
 if __name__ == "__main__":
     main()
+
+
+def test_an_importer_can_give_facts_of_its_loop() -> None:
+    """The facts of `loop` are recorded, in their order, after iterations and remarks."""
+    loop = ImportedLoop("a")
+    loop.began("1", None, 1)
+    loop.measured("2", None, {"test_coverage": 80.0}, score=0.8)
+    sprint = ImportedSprint("a", goal="go", remarks=[Remark("r", "said")], loop=loop)
+    assert [type(one).__name__ for one in facts_of(sprint, file=Path("x"))] == [
+        *("LoopSaid", "Began", "MeasurementSaid")
+    ]

@@ -16,11 +16,11 @@ import msgspec
 
 from sprintlog.cli.importers import markdown
 from sprintlog.cli.importers.aiwg import read_aiwg
-from sprintlog.cli.importers.imported import Imported, facts_of
 from sprintlog.cli.importers.orchestrator import read_orchestrator
 from sprintlog.cli.importers.ralph_loop import read_ralph_loop
 from sprintlog.cli.importers.task_lists import FORMS, read_task_lists
 from sprintlog.cli.intake import journal, progress
+from sprintlog.cli.intake.imported import Imported, facts_of
 from sprintlog.engine.journal.progress_text import parse_text
 from sprintlog.engine.sprint.iterations import facts as f
 

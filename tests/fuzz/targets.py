@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
+from sprintlog.cli.begin.recognise import recognise
 from sprintlog.cli.importers import markdown
 from sprintlog.cli.importers.aiwg import read_aiwg
 from sprintlog.cli.importers.orchestrator import read_orchestrator
 from sprintlog.cli.importers.ralph_loop import read_ralph_loop
-from sprintlog.cli.importers.recognise import recognise
 from sprintlog.cli.importers.task_lists import read_task_lists
 from sprintlog.cli.intake import files, journal, metrics, progress, queue
 from sprintlog.cli.intake.definition import compile_files

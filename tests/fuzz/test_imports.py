@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from sprintlog.cli.importers import lines, markdown, orchestrator, ralph_loop, task_lists
+from sprintlog.cli.importers import markdown, orchestrator, ralph_loop, task_lists
 from sprintlog.cli.importers.aiwg_loop import AiwgLoop
+from sprintlog.cli.intake import foreign_files
 from tests import lengths
 
 from .imports import IMPORTERS, feed
@@ -21,9 +22,9 @@ def test_mutated_files(name: str) -> None:
     assert fed.understood * 20 > fed.inputs
 
 
-def done(text: str) -> Iterator[lines.Checkbox]:
+def done(text: str) -> Iterator[foreign_files.Checkbox]:
     """Yield all boxes as ticked."""
-    return (box._replace(done=True) for box in lines.checkboxes(text))
+    return (box._replace(done=True) for box in foreign_files.checkboxes(text))
 
 
 def more(read: Callable[..., Any]) -> Callable[..., Any]:

@@ -23,11 +23,17 @@ Section = tuple[str, tuple[str, ...]]
 SECTIONS: tuple[Section, ...] = (
     ("Event types", ("RecordExtensionEvent", "extension_event", "ExtensionEvent")),
     ("Projections", ("SprintReading", "Happened", "RecordedEvent", "projected")),
-    ("Importers", ("Imported", "ImportedSprint", "Iteration", "Remark", "Unread")),
+    (
+        "Importers",
+        (
+            *("Imported", "ImportedSprint", "Iteration", "Remark", "ImportedLoop"),
+            "Unread",
+        ),
+    ),
     (
         "Files that are read",
         (
-            *("read_text", "load_json", "load_json_lines", "load_yaml"),
+            *("Source", "read_text", "load_json", "load_json_lines", "load_yaml"),
             *("checkboxes", "Checkbox", "name_from"),
         ),
     ),

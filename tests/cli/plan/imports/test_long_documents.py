@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from sprintlog.cli.importers import transcript
-from sprintlog.cli.importers.transcript import read_transcript
+from sprintlog.cli.intake import transcript
+from sprintlog.cli.intake.transcript import read_transcript
 from sprintlog.engine.adapters.agents.output import DOCUMENT_BYTES_MAX, LINE_BYTES_MAX
 
 from ...conftest import Run

@@ -1,4 +1,4 @@
-"""What a file or a folder is that somebody gives to `import` without saying so."""
+"""Recognition of a file or folder that `import` gets without a subcommand."""
 
 import os
 import re
@@ -11,15 +11,15 @@ from sprintlog.engine.adapters.agents.output import Hearing
 from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.journal.progress_text import parse_text
 
+from ..importers.task_lists import is_task_file
 from ..intake.files import read_bytes
-from .found import json_of
-from .task_lists import is_task_file
-from .transcript import NOT_TRANSCRIPTS
+from ..intake.foreign_files import json_of
+from ..intake.transcript import NOT_TRANSCRIPTS
 
 BEGINNING = 256 * 1024
-"""So much of a file is looked at."""
+"""The length of the beginning that is examined."""
 WHOLE_MAX = 8 * 1024 * 1024
-"""A longer file is no document: it is told by its first lines."""
+"""A longer file is recognised by its first lines."""
 PLACES = tomllib.loads(files(__package__).joinpath("places.toml").read_text("utf-8"))
 """Where the records of other tools are, and how a text is recognised."""
 _SESSION = re.compile(rb'\s*\{[^\0]*?"(?:projectHash|responderUsername)"\s*:')
@@ -31,14 +31,14 @@ KNOWN = ", ".join([*_NAMES, "an export", "a transcript"])
 
 
 class Recognised(NamedTuple):
-    """What something is taken for, and what of it is given to that import."""
+    """The kind of a record, and the path for the import of that kind."""
 
     kind: str
     path: Path
 
 
 def recognise(path: Path) -> Recognised:
-    """Return what a file or folder is, by what is in it.
+    """Return the kind of a file or folder, from its content.
 
     Raise `InvalidInputError` for a file that no import takes.
     """
@@ -68,7 +68,7 @@ def in_folder(folder: Path) -> dict[Recognised, Path]:
 
 
 def _of_document(content: bytes, name: str) -> str | None:
-    """Return what a file is that is one document."""
+    """Return the kind of a file that is one document."""
     if len(content) > WHOLE_MAX:
         return None
     if (found := json_of(content)) is None:
@@ -84,7 +84,7 @@ def _of_document(content: bytes, name: str) -> str | None:
 
 
 def _of_text(content: bytes, name: str) -> str | None:
-    """Return what a text is, by its lines; a journal, by its dated headings.
+    """Return the kind of a text from its lines; of a journal from its dated headings.
 
     A text with the name of a checklist is one: its headings may have dates, too.
     """
@@ -104,7 +104,7 @@ def _of_text(content: bytes, name: str) -> str | None:
 
 
 def _of_lines(content: bytes) -> str | None:
-    """Return what a file is that has a message on each line, by its first lines."""
+    """Return the kind of a file with a message on each line, from its first lines."""
     for line in content.split(b"\n")[:100]:
         found = json_of(line)
         if isinstance(found, dict) and (kind := _of_line(found)):

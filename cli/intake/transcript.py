@@ -16,7 +16,7 @@ from sprintlog.engine.sprint.answers.verdict import Answer, judge
 from sprintlog.engine.sprint.events import AgentRan
 from sprintlog.engine.sprint.state.times import from_milliseconds, normalise
 
-from .found import Unread, check_no_link, kept_of
+from .foreign_files import Unread, check_no_link, kept_of
 
 PIECE = 1024 * 1024
 SUBAGENTS = "subagents"

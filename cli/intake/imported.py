@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.judging.events import Usage
+from sprintlog.engine.sprint.events import AgentRan
 from sprintlog.engine.sprint.iterations import facts
 from sprintlog.engine.sprint.state import words
 from sprintlog.engine.sprint.state.node import Node, derived_status
@@ -17,9 +18,9 @@ from sprintlog.engine.sprint.state.times import normalise
 from sprintlog.engine.sprint.state.tree import CHILDREN, Tree
 from sprintlog.engine.usage import ModelCall
 
-from ..intake.files import naming
-from ..intake.progress import check_progress
-from .found import Unread
+from .files import naming
+from .foreign_files import Unread
+from .progress import check_progress
 
 Data = dict[str, Any]
 
@@ -66,6 +67,92 @@ class ImportedSprint(NamedTuple):
     """What else is kept at the top of its document."""
     iterations: Sequence[Iteration] = ()
     remarks: Sequence[Remark] = ()
+    loop: "ImportedLoop | None" = None
+    """Further facts of the loop, such as measurements."""
+
+    def document(self, *, kind: str, file: Path) -> Data:
+        """Return the document of a sprint with phases, complete and checked.
+
+        Raise `InvalidInputError` naming the invalid field.
+        """
+        return document_of(self, kind=kind, file=file)
+
+    @staticmethod
+    def reserved(*, is_top: bool = False) -> set[str]:
+        """Return the fields with a fixed meaning in a phase, or at the top."""
+        # Imported here: only lists with fields of their own ask.
+        from msgspec import structs
+
+        from sprintlog.engine.sprint.plan import shape
+
+        if is_top:
+            return OURS
+        levels = (shape.CompiledTopPhase, shape.CompiledStep, shape.SubPhase)
+        named = {field.encode_name for one in levels for field in structs.fields(one)}
+        return named | {"parallel", "wait-for-parallel", "depends-on", "workflow"}
+
+
+class ImportedLoop:
+    """A loop that becomes a sprint with a goal: its iterations, fact by fact.
+
+    Each fact has a key that names it within its source, and is recorded once. The time
+    `at` is None if it is unknown.
+    """
+
+    ITERATIONS_MAX = 10_000
+    """The highest number of an iteration: each becomes an event."""
+
+    def __init__(self, name: str, goal: str = "") -> None:
+        self.name, self.goal = name, goal
+        self.max_iterations = 0
+        """How many iterations the loop allows; 0 for no limit."""
+        self.more: Mapping[str, Any] = {}
+        """Further fields at the top of the sprint's document."""
+        self.found: dict[str, int] = {}
+        self.unread: list[Unread] = []
+        self.facts: list[facts.Fact] = []
+
+    def began(self, key: str, at: str | None, number: int | None = None) -> None:
+        """Add that an iteration began; `number` is the loop's own."""
+        self.facts.append(facts.Began(key, at, number))
+
+    def ended(
+        self,
+        key: str,
+        at: str | None,
+        run: AgentRan | None = None,
+        summary: str | None = None,
+    ) -> None:
+        """Add that the iteration under way ended, and the run of its agent."""
+        self.facts.append(facts.Ended(key, at, run, summary))
+
+    def baseline(self, key: str, at: str | None, metrics: Data) -> None:
+        """Add the measurement from before the first iteration."""
+        self.facts.append(facts.Baseline(key, at, metrics))
+
+    def measured(
+        self,
+        key: str,
+        at: str | None,
+        metrics: Data,
+        score: float | None = None,
+        usage: Usage | None = None,
+    ) -> None:
+        """Add the measurement of the iteration that began last."""
+        self.facts.append(facts.MeasurementSaid(key, at, metrics, score, usage))
+
+    def noted(self, key: str, at: str | None, text: str) -> None:
+        """Add a remark of the loop."""
+        self.facts.append(facts.LoopSaid(key, at, text))
+
+    def completed(self, key: str, at: str | None, summary: str) -> None:
+        """Add that the loop completed."""
+        self.facts.append(facts.LoopOver(key, at, summary))
+
+    def sort(self) -> None:
+        """Order the facts by their times."""
+        order = {facts.Began: 0, facts.LoopSaid: 1, facts.Ended: 2, facts.LoopOver: 3}
+        self.facts.sort(key=lambda fact: (fact.at or "", order.get(type(fact), 1)))
 
 
 class Imported(NamedTuple):
@@ -125,6 +212,7 @@ def facts_of(sprint: ImportedSprint, *, file: Path) -> Iterator[facts.Fact]:
         yield facts.Ended(f"iteration {one.key} ended", ended, run, one.summary)
     for remark in sprint.remarks:
         yield facts.LoopSaid(f"remark {remark.key}", _time(remark.at, file), remark.text)
+    yield from () if sprint.loop is None else sprint.loop.facts
 
 
 def _time(at: str | None, file: Path) -> str | None:

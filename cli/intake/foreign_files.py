@@ -1,0 +1,281 @@
+"""What every reader of another loop's files gives back, and how JSON lines are read."""
+
+import os
+import re
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+import msgspec
+
+from sprintlog.engine.errors import InvalidInputError
+from sprintlog.engine.log.stores.descriptors import held_open
+from sprintlog.engine.masking import cut
+from sprintlog.engine.sprint.state import times
+
+from .files import decoded, load, naming, opening, read_bytes, within, without_mark
+
+FILE_BYTES_MAX = 64 * 1024 * 1024
+"""A longer file of another loop is refused."""
+LINE_CHARS_KEPT = 2_000
+"""So much is kept of a line that was not understood."""
+MARGIN_BYTES = 8 * 1024
+"""Looked at behind what is kept, so that a secret is seen whole."""
+_UNNAMED = re.compile(r"[^a-z0-9._-]+")
+
+
+class Unread(NamedTuple):
+    """A line, or a part of a file, that was not understood."""
+
+    file: str
+    line: int
+    """0 where it is no line."""
+    problem: str
+    text: str
+
+    @classmethod
+    def of(cls, file: str, problem: str, what: object) -> Self:
+        """Return a part that is data."""
+        return cls(file, 0, problem, kept_of(what))
+
+
+class Source:
+    """A file of another tool, read within bounds; errors name the file.
+
+    A file in the folder `below` must be a plain file that no link leads to.
+    """
+
+    def __init__(
+        self, file: Path, *, below: Path | None = None, content: bytes | None = None
+    ) -> None:
+        self.file, self._name, self._below = file, str(file), below
+        self._content = content
+
+    @property
+    def content(self) -> bytes:
+        """Return the bytes of the file; raise `InvalidInputError` if it is too long."""
+        if self._content is None:
+            self._content = bytes_of(self.file, below=self._below)
+        return self._content
+
+    def text(self) -> str:
+        """Return the text of the file."""
+        return decoded(self.content, file=self._name)
+
+    def json(self) -> Any:
+        """Return the JSON data of the file."""
+        return load(self.content, file=self._name)
+
+    def yaml(self, text: str) -> Any:
+        """Return the data of YAML that is part of the file."""
+        return yaml_of(text.encode(), file=self._name)
+
+    def data(self) -> Any:
+        """Return the data of the file, which is JSON or YAML."""
+        # Imported here, as below: pydantic is slow to start.
+        from .metrics import load_either
+
+        return load_either(self.content, file=self._name)
+
+    def lines(self) -> "JsonLines":
+        """Return the objects of a file of JSON lines."""
+        return JsonLines(self.file, below=self._below)
+
+    def metrics(self, document: object) -> dict[str, Any]:
+        """Return the metrics of the document of an iteration, checked."""
+        from .metrics import checked_document
+
+        return checked_document(document, file=self._name)
+
+    def check(self, model: Any, data: object) -> None:
+        """Raise `InvalidInputError` naming the first field that a model refuses."""
+        from .problems import check_shape
+
+        check_shape(model, data, self._name)
+
+    def time(self, text: str, field: str | None = None) -> str:
+        """Return a time as the log has it; raise `InvalidInputError` for other text."""
+        return self.normalised(text, file=self._name, field=field)
+
+    @staticmethod
+    def normalised(text: str, *, file: str | None = None, field: str | None = None) -> str:
+        """Do the same for a time in any file."""
+        with naming(file, field):
+            return times.normalise(text)
+
+
+def kept_of(what: object) -> str:
+    """Return what is kept of a line, or of data; no cut goes through a secret."""
+    line = what if isinstance(what, bytes) else msgspec.json.encode(what)
+    text = line[: LINE_CHARS_KEPT + MARGIN_BYTES].decode("utf-8", "replace")
+    return cut(text, LINE_CHARS_KEPT)
+
+
+class JsonLines:
+    """The objects of a file of JSON lines, and which of its lines were not understood."""
+
+    def __init__(self, file: Path, *, below: Path | None = None) -> None:
+        self.file = file
+        self._below = below
+        self.unread: list[Unread] = []
+        self.understood = 0
+
+    def __iter__(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Yield each object with the number of its line."""
+        content = bytes_of(self.file, below=self._below)
+        for number, line in enumerate(content.split(b"\n"), start=1):
+            if not line.strip():
+                continue
+            if isinstance(found := json_of(line), dict):
+                self.understood += 1
+                yield number, found
+            else:
+                self.refuse(number, "not a JSON object", line, was_understood=False)
+
+    def refuse(
+        self, number: int, problem: str, line: object, *, was_understood: bool = True
+    ) -> None:
+        """Take a line back: nobody knows what it says."""
+        self.understood -= was_understood
+        self.unread.append(Unread(str(self.file), number, problem, kept_of(line)))
+
+    def check(self) -> None:
+        """Raise `InvalidInputError` where nothing at all was understood."""
+        if self.understood:
+            return
+        if not self.unread:
+            raise InvalidInputError("is empty", file=str(self.file))
+        first = self.unread[0]
+        raise InvalidInputError(first.problem, file=str(self.file), line=first.line)
+
+
+def json_of(text: bytes) -> Any:
+    """Return the data of a text in JSON; None if it is not JSON."""
+    try:
+        return msgspec.json.decode(without_mark(text))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+
+
+def bytes_of(file: Path, *, below: Path | None = None) -> bytes:
+    """Return a file's bytes; raise `InvalidInputError` for one that is too long.
+
+    One that was found in the folder `below` must be a plain file that no link leads to.
+    """
+    if below is not None:
+        return plain_bytes(file, below=below)
+    content = read_bytes(file, bytes_max=FILE_BYTES_MAX)
+    return within(FILE_BYTES_MAX, content, file=str(file))
+
+
+def plain_bytes(file: Path, *, below: Path | None = None) -> bytes:
+    """Return the bytes of a file that nobody named: whoever put it there may be hostile.
+
+    It must be a plain file, and `below` a folder by no link.
+    """
+    folder = file.parent if below is None else below
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
+    check_no_link(file, below=folder)
+    with opening(file), held_open(file, flags) as held:
+        if not stat.S_ISREG(os.fstat(held).st_mode):
+            raise InvalidInputError("is no file", file=str(file))
+        with open(held, "rb", closefd=False) as opened:
+            content = opened.read(FILE_BYTES_MAX + 1)
+    return within(FILE_BYTES_MAX, content, file=str(file))
+
+
+def check_no_link(file: Path, *, below: Path) -> None:
+    """Raise `InvalidInputError` where a file is reached by a link within a folder."""
+    inner = [part for part in file.parents if below in part.parents]
+    if any(part.is_symlink() for part in (file, *inner)):
+        raise InvalidInputError("is a link, which is not followed", file=str(file))
+
+
+def name_from(*texts: object) -> str:
+    """Return the id of a sprint made of the first text that has letters for one."""
+    for text in texts:
+        name = _UNNAMED.sub("-", str(text or "").lower()).strip("-._")[:60]
+        if name:
+            return name
+    return "imported"
+
+
+_ITEM = r"(?:[-*+]|\d{1,9}[.)]) "
+_BOX = re.compile(rf"([ \t]*){_ITEM}\[([ xX])\][ \t]+(\S.*)")
+_UNMARKED = re.compile(rf"{_ITEM}(?!\[[ xX]\]\s)")
+_HEADING = re.compile(r"(#{1,6})[ \t]+(\S.*)")
+_FENCE = re.compile(r"[ \t]*(```|~~~)")
+
+
+def yaml_of(content: bytes, *, file: str) -> Any:
+    """Return the data of YAML, its core schema alone; raise naming the line."""
+    # Imported here: YAML is slow to start, and most files are JSON.
+    from sprintlog.projections.state_files.yaml.reader import load as load_yaml
+
+    return load_yaml(content, file=file)
+
+
+class Checkbox(NamedTuple):
+    """An item of a list in Markdown that is ticked or not."""
+
+    line: int
+    headings: tuple[str, ...]
+    """Those it is under, the widest first."""
+    depth: int
+    """By how much it is indented; 0 at the margin."""
+    done: bool
+    text: str
+
+    @staticmethod
+    def missing(text: str) -> int:
+        """Return how many items at the margin of a text in Markdown have no check box."""
+        return sum(_UNMARKED.match(line) is not None for _, line in _outside_code(text))
+
+
+def read_text(file: Path, *, below: Path | None = None) -> str:
+    """Return the text of a plain file that no link leads to, within `below`."""
+    return decoded(plain_bytes(file, below=below), file=str(file))
+
+
+def load_json(file: Path, *, below: Path | None = None) -> Any:
+    """Return what a file of JSON holds; raise naming the file."""
+    return load(plain_bytes(file, below=below), file=str(file))
+
+
+def load_yaml(file: Path, *, below: Path | None = None) -> Any:
+    """Return what a file of YAML holds, its core schema alone; raise naming the line."""
+    return yaml_of(plain_bytes(file, below=below), file=str(file))
+
+
+def load_json_lines(
+    file: Path, *, below: Path | None = None
+) -> tuple[list[tuple[int, dict[str, Any]]], list[Unread]]:
+    """Return each object with its line, and the lines that are none."""
+    lines = JsonLines(file, below=below or file.parent)
+    return [*lines], lines.unread
+
+
+def checkboxes(text: str) -> Iterator[Checkbox]:
+    """Yield the items of a text in Markdown, but those in blocks of code."""
+    headings: dict[int, str] = {}
+    for number, line in _outside_code(text):
+        if found := _HEADING.match(line):
+            level = len(found[1])
+            headings = {at: said for at, said in headings.items() if at < level}
+            headings[level] = found[2].strip(" #")
+        elif found := _BOX.match(line):
+            above = tuple(headings[at] for at in sorted(headings))
+            depth = len(found[1].expandtabs(4))
+            is_done = found[2] != " "
+            yield Checkbox(number, above, depth, is_done, found[3].strip())
+
+
+def _outside_code(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the lines that are in no block of code, with their numbers."""
+    fence = ""
+    for number, line in enumerate(text.splitlines(), start=1):
+        if found := _FENCE.match(line):
+            fence = "" if fence == found[1] else fence or found[1]
+        elif not fence:
+            yield number, line
