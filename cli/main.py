@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,6 +16,9 @@ from sprintlog.engine.errors import InvalidInputError, SprintlogError
 
 from . import typed
 from .output import USAGE, clear_counting, print_error, print_text
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 FOLDERS = {
     "begin": ("init", "demo", "import", "compile", "sprint", "goal"),
@@ -68,6 +71,14 @@ class LazyGroup(typed.TypedGroup):
         # Versions of click differ in what becomes of a group that is typed alone.
         command.no_args_is_help = False
         return command
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
+        """Return the completions of a command without importing a single command."""
+        if ctx._protected_args or ctx.args or incomplete.startswith("-"):
+            return super().shell_complete(ctx, incomplete)
+        from .completion import commands
+
+        return commands(incomplete)
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the first screen without importing a single command."""
@@ -122,7 +133,7 @@ def main() -> None:
         _hold_standard_files()
         if "_SPRINTLOG_COMPLETE" in os.environ:
             # Imported here: a shell asks, and nobody else.
-            from .completer import print_offers
+            from .completion import print_offers
 
             print_offers(cli)
             return

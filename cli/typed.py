@@ -7,7 +7,7 @@ take a recording command longer than reading the log, so help waits until it is 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 import msgspec
@@ -17,10 +17,26 @@ from sprintlog.engine.errors import SprintlogError
 
 from . import settings
 
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-class TypedOption(click.Option):
+class _Completed(click.Parameter):
+    """A parameter whose values `ctx.obj` completes, unless it leaves them to the type."""
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
+        """Return the completions of a value."""
+        found = ctx.obj(ctx, self, incomplete)
+        return super().shell_complete(ctx, incomplete) if found is None else found
+
+
+class TypedArgument(_Completed, click.Argument):
+    """An argument that completes its values."""
+
+
+class TypedOption(_Completed, click.Option):
     """An option with its help as written; help of a `topic` is on the topic's page."""
 
     def __init__(self, names: Sequence[str], **given: Any) -> None:
@@ -252,7 +268,7 @@ class TypedCommand(click.Command):
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return what the command takes, and what every command takes."""
         *own, help_option = super().get_params(ctx)
-        return [*own, *HIDDEN, help_option]
+        return [*own, *(SHOWN if ctx.resilient_parsing else HIDDEN), help_option]
 
     def get_help_option(self, ctx: click.Context) -> click.Option:
         """Return the same option for every command."""
@@ -289,7 +305,13 @@ class TypedGroup(click.Group):
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return what the group takes; the help of the first one shows all of it."""
         *own, help_option = super().get_params(ctx)
-        return [*own, *(HIDDEN if ctx.parent else SHOWN), help_option]
+        is_hidden = ctx.parent is not None and not ctx.resilient_parsing
+        return [*own, *(HIDDEN if is_hidden else SHOWN), help_option]
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
+        """Return the completions of the group, unless an unknown command is before them."""
+        is_unknown = bool(ctx._protected_args or ctx.args)
+        return [] if is_unknown else super().shell_complete(ctx, incomplete)
 
     def get_help_option(self, ctx: click.Context) -> click.Option:
         """Return the same option for every command."""
@@ -314,6 +336,11 @@ class TypedGroup(click.Group):
                 elif args[0] in SEEING and self.name in SEEN_IN:
                     said += f" here: it is sprintlog {SEEN_IN[self.name]}"
             raise UnknownWordError(said, args[0], known, ctx) from error
+
+
+def argument(*names: str, **given: Any) -> Callable[[Function], Function]:
+    """Add an argument to a command."""
+    return click.argument(*names, cls=TypedArgument, **given)
 
 
 def option(*names: str, **given: Any) -> Callable[[Function], Function]:

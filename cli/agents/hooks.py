@@ -5,8 +5,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import click
-
 from sprintlog.engine.adapters.hooks.files import HOOKS, MCP, SCOPES, HookFile
 from sprintlog.engine.adapters.hooks.forms import FORMS
 from sprintlog.engine.adapters.hooks.preconditions import (
@@ -51,7 +49,7 @@ def command() -> None:
 
 
 def _with_agent(function: Any) -> Any:
-    return click.argument("agent_name", metavar="AGENT", type=typed.Choice([*FORMS]))(
+    return typed.argument("agent_name", metavar="AGENT", type=typed.Choice([*FORMS]))(
         function
     )
 
@@ -130,7 +128,7 @@ def uninstall(
 
 
 @command.command("status", epilog="Example: sprintlog hooks status")
-@click.argument(
+@typed.argument(
     "agent_name", metavar="[AGENT]", type=typed.Choice([*FORMS]), required=False
 )
 @with_json

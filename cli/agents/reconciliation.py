@@ -8,8 +8,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-import click
-
 from sprintlog.engine.adapters.hooks.hook_calls import HookPlace
 from sprintlog.engine.adapters.hooks.transcript_calls import (
     READERS,
@@ -271,7 +269,7 @@ def _compared(workspace: Workspace, run: AgentRunEnded, *, actor: str) -> Iterat
     epilog="Examples: sprintlog session reconcile\n\n"
     "sprintlog session reconcile 4f21 --transcript ~/.claude/projects/-shop/4f21.jsonl",
 )
-@click.argument("session", required=False)
+@typed.argument("session", required=False)
 @typed.file_option(
     "--transcript",
     help="The transcript. [the file reported by hooks, in the agent's folder]",

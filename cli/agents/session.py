@@ -2,8 +2,6 @@
 
 from collections.abc import Iterator
 
-import click
-
 from sprintlog.engine.service.agent_sessions import known_sessions
 from sprintlog.projections.text.session_lines import figures, short_name
 from sprintlog.projections.views import sessions
@@ -23,7 +21,7 @@ def command() -> None:
 @typed.command(
     "session", epilog="Examples: sprintlog show session\n\nsprintlog show session 1f3a"
 )
-@click.argument("session", required=False)
+@typed.argument("session", required=False)
 @with_json
 def show_session(session: str | None, as_json: bool) -> None:
     """Print the actions of an agent in a session, or list the sessions.

@@ -28,7 +28,7 @@ from .changes import changed
 
 
 @typed.command("adopt", epilog="Example: sprintlog adopt --actor operator:ana")
-@click.argument("version", type=click.IntRange(1), required=False)
+@typed.argument("version", type=click.IntRange(1), required=False)
 @typed.option("--journal", "of_journal", is_flag=True, help="An edit of progress.json.")
 @with_asking
 @with_recording

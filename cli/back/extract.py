@@ -25,8 +25,8 @@ from .way_back import Step, go_back, show
 
 
 @typed.command("extract", epilog="Example: sprintlog extract iter:3 src --into ../best-src")
-@click.argument("of", metavar="OF")
-@click.argument("paths", nargs=-1, metavar="[PATH]…")
+@typed.argument("of", metavar="OF")
+@typed.argument("paths", nargs=-1, metavar="[PATH]…")
 @typed.option("--into", metavar="FOLDER", help="A new folder; with --apply, any.")
 @typed.option("--branch", metavar="NAME", help="A new git branch.")
 @typed.option(

@@ -2,8 +2,6 @@
 
 from pathlib import Path, PurePosixPath
 
-import click
-
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.masking import mask_all
 from sprintlog.engine.service.fork import fork
@@ -23,7 +21,7 @@ from .agreement import with_dry_run
     "fork",
     epilog="Example: sprintlog fork auth-again --from iter:3 --reason 'another approach'",
 )
-@click.argument("name")
+@typed.argument("name")
 @typed.option(
     "--from",
     "point",

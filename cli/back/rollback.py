@@ -30,8 +30,8 @@ FILES_OF = ("iter:", "snapshot:")
     epilog="Examples: sprintlog rollback iter:3 --reason 'went bad'\n\n"
     "sprintlog rollback best --files --dry-run",
 )
-@click.argument("to", metavar="TO", callback=AT_POINT)
-@click.argument("paths", nargs=-1, metavar="[PATH]…")
+@typed.argument("to", metavar="TO", callback=AT_POINT)
+@typed.argument("paths", nargs=-1, metavar="[PATH]…")
 @typed.option("--plan", "of_plan", is_flag=True, help="Only the plan, not the files.")
 @typed.option("--files", "of_files", is_flag=True, help="Only the files, not the plan.")
 @typed.option("--reason", metavar="TEXT", help="Why.")

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     epilog="Examples: sprintlog compile .claude/sprints/2026-01-15_auth\n\n"
     "sprintlog compile --check",
 )
-@click.argument(
+@typed.argument(
     "definition",
     type=click.Path(path_type=Path),
     default=Path(),

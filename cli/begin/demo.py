@@ -38,7 +38,7 @@ STATE_FILE = "PROGRESS.yaml"
 
 
 @typed.command("demo", epilog="Example: sprintlog demo")
-@click.argument("folder", required=False, type=click.Path(path_type=Path))
+@typed.argument("folder", required=False, type=click.Path(path_type=Path))
 def command(folder: Path | None) -> None:
     """Play a short sprint in a new folder to show every command.
 

@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
-import click
-
 from sprintlog.engine.errors import NotFoundError
 from sprintlog.engine.sprint.iterations.goal import CompleteGoal, SetGoal, claim_in_force
 from sprintlog.engine.sprint.state.completion import urgent
@@ -23,7 +21,7 @@ def command() -> None:
 
 
 @command.command("set", epilog="Example: sprintlog goal set 'Every test is green'")
-@click.argument("text", metavar="GOAL")
+@typed.argument("text", metavar="GOAL")
 @typed.option("--idle-threshold", type=int, help="Idle iterations before a reflection. [3]")
 @typed.option("--min-iterations", type=int, help="First iteration that can reach it. [0]")
 @typed.option("--max-iterations", type=int, help="Limit of iterations.")

@@ -86,7 +86,7 @@ def command() -> None:
     epilog="Examples: sprintlog import progress sprints/auth/PROGRESS.yaml\n\n"
     "sprintlog import progress --git sprints/auth/PROGRESS.yaml"
 )
-@click.argument("files", nargs=-1, type=click.Path(path_type=Path), metavar="FILE…")
+@typed.argument("files", nargs=-1, type=click.Path(path_type=Path), metavar="FILE…")
 @typed.file_option("--git", help="All committed versions of this file, oldest first.")
 @typed.folder_option(
     "--sprint-dir",
@@ -133,7 +133,7 @@ def progress(
 
 
 @command.command(epilog="Example: sprintlog init && sprintlog import log auth.jsonl")
-@click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
+@typed.argument("file", type=click.Path(path_type=Path, allow_dash=True))
 @with_json
 def log(file: Path, as_json: bool) -> None:
     """Import a log that `export` wrote into an empty log; - reads stdin.
@@ -171,7 +171,7 @@ def _lines(file: Path) -> Iterator[Iterator[bytes]]:
 
 
 @command.command(epilog="Example: sprintlog import journal .ralph/progress.json")
-@click.argument("files", nargs=-1, type=click.Path(path_type=Path), required=True)
+@typed.argument("files", nargs=-1, type=click.Path(path_type=Path), required=True)
 @with_envelope
 def journal(files: tuple[Path, ...], **given: Any) -> None:
     """Import progress.json or a dated text: each entry, learning and pattern.

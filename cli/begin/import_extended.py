@@ -39,7 +39,7 @@ def extended_command(name: str) -> click.Command | None:
             return None
 
     @typed.command(name, epilog=f"Example: sprintlog import {name} PATH")
-    @click.argument("path", type=click.Path(path_type=Path))
+    @typed.argument("path", type=click.Path(path_type=Path))
     @with_sprint
     @with_actor
     @with_json

@@ -31,7 +31,7 @@ Tools = dict[str, set[Path]]
 
 
 @typed.command("folder", epilog="Example: sprintlog import .")
-@click.argument("folder", type=click.Path(path_type=Path), default=Path())
+@typed.argument("folder", type=click.Path(path_type=Path), default=Path())
 @with_actor
 @with_json
 def folder(folder: Path, as_json: bool, actor: str) -> None:

@@ -38,7 +38,7 @@ def _with_source(function: Function) -> Function:
     epilog="Examples: sprintlog import prd prd.json\n\n"
     "sprintlog import prd --git scripts/ralph/prd.json",
 )
-@click.argument("file", type=FILE)
+@typed.argument("file", type=FILE)
 @typed.option("--git", "of_git", is_flag=True, help="All its committed versions, too.")
 @typed.option(
     "--progress",
@@ -70,7 +70,7 @@ def prd(
 
 
 @typed.command("orchestrator", epilog="Example: sprintlog import orchestrator .ralph")
-@click.argument("path", type=FILE, default=Path(".ralph"))
+@typed.argument("path", type=FILE, default=Path(".ralph"))
 @_with_source
 def orchestrator(path: Path, **given: Any) -> None:
     """Import history.jsonl and events-*.jsonl of ralph-orchestrator.
@@ -87,7 +87,7 @@ def orchestrator(path: Path, **given: Any) -> None:
 
 
 @typed.command("aiwg", epilog="Example: sprintlog import aiwg .aiwg")
-@click.argument("path", type=FILE, default=Path(".aiwg"))
+@typed.argument("path", type=FILE, default=Path(".aiwg"))
 @_with_source
 def aiwg(path: Path, **given: Any) -> None:
     """Import the loops of AIWG: their state, analytics and measurements.
@@ -107,7 +107,7 @@ def aiwg(path: Path, **given: Any) -> None:
 @typed.command(
     "ralph-loop", epilog="Example: sprintlog import ralph-loop .claude/ralph-loop.local.md"
 )
-@click.argument("file", type=FILE, default=Path(".claude/ralph-loop.local.md"))
+@typed.argument("file", type=FILE, default=Path(".claude/ralph-loop.local.md"))
 @_with_source
 def ralph_loop(file: Path, **given: Any) -> None:
     """Import the file of the ralph-loop plugin of Claude Code while the loop runs.
@@ -127,7 +127,7 @@ def ralph_loop(file: Path, **given: Any) -> None:
     "transcript",
     epilog="Example: sprintlog import transcript ~/.claude/projects/-work-shop/*.jsonl",
 )
-@click.argument("files", type=FILE, nargs=-1, required=True, metavar="FILE…")
+@typed.argument("files", type=FILE, nargs=-1, required=True, metavar="FILE…")
 @_with_source
 def transcript(files: tuple[Path, ...], **given: Any) -> None:
     """Import transcripts of an agent: each session becomes an iteration.

@@ -45,7 +45,7 @@ def command() -> None:
     epilog="Examples: sprintlog sprint create auth --plan plan.yaml\n\n"
     "sprintlog sprint create auth --goal 'People can log in' --max-iterations 40"
 )
-@click.argument("new_id", metavar="ID")
+@typed.argument("new_id", metavar="ID")
 @typed.file_option("--plan", help="A compiled plan.")
 @typed.folder_option(
     "--sprint-dir", help="The folder of PROGRESS.yaml. [the plan's folder, else this one]"
@@ -301,7 +301,7 @@ def reopen(reason: str | None, **given: Any) -> None:
 
 
 @command.command(epilog="Example: sprintlog sprint limit 40")
-@click.argument("max_iterations", type=click.IntRange(0), metavar="ITERATIONS")
+@typed.argument("max_iterations", type=click.IntRange(0), metavar="ITERATIONS")
 @with_recording
 def limit(max_iterations: int, **given: Any) -> None:
     """Set the limit of iterations; all iterations ever started count.

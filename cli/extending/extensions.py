@@ -4,7 +4,6 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import click
 import msgspec
 
 from sprintlog.engine import extensions as found
@@ -45,7 +44,7 @@ def list_(kind: str | None, as_json: bool) -> None:
 
 
 @command.command("check", epilog="Example: sprintlog extensions check acme-deployments")
-@click.argument("name", required=False)
+@typed.argument("name", required=False)
 @typed.option("--kind", type=KIND, help="Only of this kind.")
 @with_json
 def check(name: str | None, kind: str | None, as_json: bool) -> None:
@@ -68,7 +67,7 @@ def check(name: str | None, kind: str | None, as_json: bool) -> None:
 
 
 @command.command("project", epilog="Example: sprintlog extensions project acme-deployments")
-@click.argument("name")
+@typed.argument("name")
 @with_sprint
 @with_json
 def project(name: str, sprint_id: str | None, as_json: bool) -> None:
@@ -91,7 +90,7 @@ def project(name: str, sprint_id: str | None, as_json: bool) -> None:
     epilog="Example: sprintlog run --agent 'claude -p' --notify "
     "'sprintlog extensions notify acme-file'",
 )
-@click.argument("name")
+@typed.argument("name")
 def notify(name: str) -> None:
     """Send a notice to an extension: a JSON object on standard input.
 

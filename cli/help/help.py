@@ -249,7 +249,7 @@ ALSO = {"plan": "beginning", "start": "beginning", "loop": "working", "events": 
     epilog="Examples: sprintlog help going-back\n\nsprintlog help phase complete\n\n"
     "sprintlog help --all",
 )
-@click.argument("words", nargs=-1, metavar="[TOPIC|COMMAND…]")
+@typed.argument("words", nargs=-1, metavar="[TOPIC|COMMAND…]")
 @typed.option("--all", "is_whole", is_flag=True, help="List all commands, by topic.")
 def command(words: tuple[str, ...], is_whole: bool) -> None:
     """Explain a topic or a command; without an argument, show the first screen.

@@ -29,7 +29,7 @@ from ..screen.terminal import terminal
     "sprintlog blame --all --at iter:3\n\n"
     "sprintlog blame --file journal 'learnings[learning-0001].still_valid'",
 )
-@click.argument("fields", nargs=-1, metavar="[FIELD]...")
+@typed.argument("fields", nargs=-1, metavar="[FIELD]...")
 @typed.option("--all", "every", is_flag=True, help="Every line of PROGRESS.yaml.")
 @typed.option(
     "--file",

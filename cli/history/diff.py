@@ -23,8 +23,8 @@ from ..screen.terminal import BAD, GOOD, QUIET, Ready
     epilog="Examples: sprintlog diff iter:2 iter:3\n\n"
     "sprintlog diff auth@start auth-2@ --unified",
 )
-@click.argument("old", metavar="FROM", callback=SPRINT_POINT)
-@click.argument("new", metavar="[TO]", required=False, callback=SPRINT_POINT)
+@typed.argument("old", metavar="FROM", callback=SPRINT_POINT)
+@typed.argument("new", metavar="[TO]", required=False, callback=SPRINT_POINT)
 @typed.option("--json-patch", is_flag=True, help="As JSON Patch (RFC 6902).")
 @typed.option("--unified", is_flag=True, help="As a unified diff of the file's text.")
 @typed.option(

@@ -28,7 +28,7 @@ SECONDS_MAX = 10.0
     epilog="Examples: sprintlog query "
     "'SELECT type, count(*) FROM v_events GROUP BY type'\n\nsprintlog query --tables",
 )
-@click.argument("sql", required=False)
+@typed.argument("sql", required=False)
 @typed.option("--csv", "as_csv", is_flag=True, help="Answer as CSV, a header first.")
 @typed.option("--tables", is_flag=True, help="List the tables and their columns.")
 @typed.option(

@@ -74,7 +74,7 @@ def journal(at: str | None, as_json: bool) -> None:
 
 
 @command.command(epilog="Example: sprintlog show event 7")
-@click.argument("position", type=click.IntRange(1))
+@typed.argument("position", type=click.IntRange(1))
 @with_json
 def event(position: int, as_json: bool) -> None:
     """Print one event: a summary, its data and its metadata."""

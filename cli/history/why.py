@@ -27,7 +27,7 @@ _KNOWN = {
 
 
 @typed.command("why", epilog="Example: sprintlog why src/login.py:12")
-@click.argument("place", metavar="FILE:LINE")
+@typed.argument("place", metavar="FILE:LINE")
 @with_sprint
 @with_json
 def command(place: str, sprint_id: str | None, as_json: bool) -> None:

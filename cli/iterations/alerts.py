@@ -2,8 +2,6 @@
 
 from collections.abc import Sequence
 
-import click
-
 from sprintlog.engine.judging.changes import Alert
 from sprintlog.engine.judging.evaluation import Judgement
 from sprintlog.engine.service.streams.evaluation import Judged
@@ -23,7 +21,7 @@ TONES = {"CRITICAL": BAD, "HIGH": BAD, "MEDIUM": ATTENTION}
 
 
 @typed.command("alerts", epilog="Example: sprintlog alerts --all")
-@click.argument("word", required=False, metavar="[list]", type=typed.Choice(["list"]))
+@typed.argument("word", required=False, metavar="[list]", type=typed.Choice(["list"]))
 @typed.number_option("--iteration", least=0, help="The iteration. [the last measured one]")
 @typed.option("--all", "of_all", is_flag=True, help="Of every iteration.")
 @with_reading

@@ -32,8 +32,8 @@ _HERE = "iter"
     "compare",
     epilog="Examples: sprintlog compare 2 3\n\nsprintlog compare 2 3 other:5 --json",
 )
-@click.argument("first", metavar="A")
-@click.argument("others", metavar="B…", nargs=-1, required=True)
+@typed.argument("first", metavar="A")
+@typed.argument("others", metavar="B…", nargs=-1, required=True)
 @with_reading
 def command(first: str, others: tuple[str, ...], reading: ReadOptions) -> None:
     """Compare iterations side by side: N, iter:N, or SPRINT:N; 0 is the baseline.

@@ -39,7 +39,7 @@ from .options import (
     epilog="Examples: sprintlog iteration describe 3 --tag candidate --note 'cache on'\n\n"
     "sprintlog iteration describe --param model=small --param seed=7"
 )
-@click.argument("number", metavar="[N]", type=click.IntRange(0), required=False)
+@typed.argument("number", metavar="[N]", type=click.IntRange(0), required=False)
 @with_params
 @typed.option("--note", metavar="TEXT", help="Add a note.")
 @typed.option("--tag", "tags", multiple=True, metavar="WORD", help="Add a tag.")
@@ -68,7 +68,7 @@ def describe(
 @typed.command(
     epilog="Example: sprintlog iteration retract 3 --reason 'the machine was busy'"
 )
-@click.argument("number", metavar="N", type=click.IntRange(0))
+@typed.argument("number", metavar="N", type=click.IntRange(0))
 @typed.option("--reason", metavar="TEXT", required=True, help="Why it was wrong.")
 @with_recording
 def retract(number: int, reason: str, **given: Any) -> None:

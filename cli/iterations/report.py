@@ -102,7 +102,7 @@ def _open(file: Path) -> None:
     "sprintlog report iter:3\n\n"
     "sprintlog report --html night.html --open",
 )
-@click.argument("point", required=False, metavar="[iter:N|N]")
+@typed.argument("point", required=False, metavar="[iter:N|N]")
 @typed.option("--selection", "is_selection", is_flag=True, help="Report on the selection.")
 @typed.option(
     "--write",

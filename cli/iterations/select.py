@@ -27,7 +27,7 @@ from .options import with_writing
     epilog="Examples: sprintlog iteration select --apply --write\n\n"
     "sprintlog iteration select 4 --reason 'reads better'"
 )
-@click.argument("number", metavar="[N]", type=click.IntRange(0), required=False)
+@typed.argument("number", metavar="[N]", type=click.IntRange(0), required=False)
 @typed.option("--reason", metavar="TEXT", help="The reason for the choice.")
 @typed.option(
     "--apply",

@@ -144,8 +144,8 @@ def _answer(outcome: Outcome, taken: TakenSnapshot, *, as_json: bool) -> None:
 
 
 @typed.command(epilog="Example: sprintlog iteration diff iter:2 iter:3 src --patch")
-@click.argument("one")
-@click.argument("more", nargs=-1, metavar="[OTHER] [PATH]…")
+@typed.argument("one")
+@typed.argument("more", nargs=-1, metavar="[OTHER] [PATH]…")
 @typed.option("--patch", "as_patch", is_flag=True, help="Show the changed lines.")
 @with_reading
 def diff(one: str, more: tuple[str, ...], as_patch: bool, reading: ReadOptions) -> None:
@@ -261,7 +261,7 @@ def files_changed_in(
     "iteration",
     epilog="Examples: sprintlog show iteration 3 --files\n\nsprintlog show iter:3",
 )
-@click.argument("number", type=click.IntRange(0))
+@typed.argument("number", type=click.IntRange(0))
 @typed.option("--files", "with_files", is_flag=True, help="List its files.")
 @with_reading
 def show_files(number: int, with_files: bool, reading: ReadOptions) -> None:

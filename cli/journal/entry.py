@@ -61,7 +61,7 @@ def command() -> None:
     epilog="Example: sprintlog entry record auth-login --status completed "
     "--summary 'login works' --observation 'finding: tokens last an hour'"
 )
-@click.argument("prd_id", metavar="PRD")
+@typed.argument("prd_id", metavar="PRD")
 @typed.option(
     "--status", required=True, type=typed.Choice(parts.STATUSES), help="The outcome."
 )
@@ -165,7 +165,7 @@ def list_(
 
 
 @command.command(epilog="Example: sprintlog entry show auth-login-2")
-@click.argument("entry_id", metavar="ENTRY")
+@typed.argument("entry_id", metavar="ENTRY")
 @with_point
 @with_json
 def show(entry_id: str, at: str | None, as_json: bool) -> None:

@@ -93,7 +93,7 @@ def status(prd: str | None, at: str | None, as_json: bool) -> None:
 
 
 @command.command(epilog="Example: sprintlog journal search callback slash --kind learning")
-@click.argument("words", nargs=-1, required=True)
+@typed.argument("words", nargs=-1, required=True)
 @typed.option("--kind", type=typed.Choice(KINDS), help="Only of this kind.")
 @typed.number_option("--limit", default=20, least=1, help="At most N. [20]")
 @with_json
@@ -123,7 +123,7 @@ def search(words: tuple[str, ...], kind: str | None, limit: int, as_json: bool) 
     epilog="Examples: sprintlog journal migrate\n\n"
     "sprintlog journal migrate scripts/ralph/progress.txt"
 )
-@click.argument("file", type=click.Path(path_type=Path), required=False)
+@typed.argument("file", type=click.Path(path_type=Path), required=False)
 @with_envelope
 def migrate(file: Path | None, **given: Any) -> None:
     """Import a progress.txt: entries, learnings, patterns and the whole text.

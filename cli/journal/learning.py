@@ -32,7 +32,7 @@ def command() -> None:
     epilog="Example: sprintlog learning add 'callback URLs need the trailing slash' "
     "--type api-convention --from auth-oauth-2 --observation 1"
 )
-@click.argument("content")
+@typed.argument("content")
 @typed.option(
     "--type",
     "type_",
@@ -106,7 +106,7 @@ def list_(type_: str | None, with_retired: bool, at: str | None, as_json: bool) 
 
 
 @command.command(epilog="Example: sprintlog learning show learning-0003")
-@click.argument("learning_id", metavar="LEARNING")
+@typed.argument("learning_id", metavar="LEARNING")
 @with_point
 @with_json
 def show(learning_id: str, at: str | None, as_json: bool) -> None:
@@ -128,7 +128,7 @@ def show(learning_id: str, at: str | None, as_json: bool) -> None:
 
 
 @command.command(epilog="Example: sprintlog learning use learning-0003 --prd user-profile")
-@click.argument("learning_id", metavar="LEARNING")
+@typed.argument("learning_id", metavar="LEARNING")
 @typed.option("--prd", "prd_id", default="", metavar="PRD", help="The PRD that used it.")
 @with_envelope
 def use(learning_id: str, prd_id: str, **given: Any) -> None:
@@ -141,7 +141,7 @@ def use(learning_id: str, prd_id: str, **given: Any) -> None:
 @command.command(
     epilog="Example: sprintlog learning retire learning-0003 --reason 'new API'"
 )
-@click.argument("learning_id", metavar="LEARNING")
+@typed.argument("learning_id", metavar="LEARNING")
 @typed.option("--reason", metavar="TEXT", help="Why it no longer holds.")
 @with_envelope
 def retire(learning_id: str, reason: str | None, **given: Any) -> None:
@@ -150,7 +150,7 @@ def retire(learning_id: str, reason: str | None, **given: Any) -> None:
 
 
 @command.command(epilog="Example: sprintlog learning extract auth-oauth-2 --add")
-@click.argument("entry_id", metavar="ENTRY")
+@typed.argument("entry_id", metavar="ENTRY")
 @typed.option("--add", "adds", is_flag=True, help="Add them instead of only showing them.")
 @with_envelope
 def extract(entry_id: str, adds: bool, **given: Any) -> None:

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import click
-
 from sprintlog.engine.journal import parts, queries
 from sprintlog.engine.journal.parts import Pattern
 from sprintlog.engine.journal.rules import DiscoverPattern
@@ -23,7 +21,7 @@ def command() -> None:
     epilog="Example: sprintlog pattern add 'Service and handler' --type file-structure "
     "--example services/auth.py --confidence high"
 )
-@click.argument("name")
+@typed.argument("name")
 @typed.option(
     "--type",
     "type_",

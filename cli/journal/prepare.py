@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from typing import Any
 
-import click
 import msgspec
 
 from sprintlog.engine.journal.briefing import Prepared, Room, prepare
@@ -20,7 +19,7 @@ from ..record import Options, recording, refresh_stream
 @typed.command(
     "prepare", epilog="Example: sprintlog prepare auth-login --budget 4000 --json"
 )
-@click.argument("prd_id", metavar="PRD")
+@typed.argument("prd_id", metavar="PRD")
 @typed.number_option(
     "--budget",
     least=0,

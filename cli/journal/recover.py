@@ -1,7 +1,5 @@
 """`sprintlog recover`: what to do about a failure of a PRD."""
 
-import click
-
 from sprintlog.engine.journal.queries import failure_of, recover
 from sprintlog.projections.views.journal import RecoveryAnswer
 
@@ -13,7 +11,7 @@ from ..output import print_json, print_text
 @typed.command(
     "recover", epilog="Example: sprintlog recover auth-oauth --failure 'no credentials'"
 )
-@click.argument("prd_id", metavar="PRD")
+@typed.argument("prd_id", metavar="PRD")
 @typed.option("--failure", metavar="TEXT", help="The failure. [from its entry]")
 @with_point
 @with_json

@@ -14,7 +14,7 @@ from ..output import print_answer
 
 
 @typed.command("backup", epilog="Example: sprintlog backup ../auth-log.db")
-@click.argument("file", type=click.Path(path_type=Path))
+@typed.argument("file", type=click.Path(path_type=Path))
 @with_json
 def command(file: Path, as_json: bool) -> None:
     """Back up the log to one file while others may write, and verify the copy.

@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-import click
-
 from .. import typed
 from ..output import print_bytes
 
@@ -12,7 +10,7 @@ SHELLS = ("bash", "zsh", "fish")
 
 
 @typed.command("completion", epilog='Example: eval "$(sprintlog completion bash)"')
-@click.argument("shell", type=typed.Choice(SHELLS))
+@typed.argument("shell", type=typed.Choice(SHELLS))
 def command(shell: str) -> None:
     """Print the completion script of a shell: for commands, options and values.
 

@@ -22,7 +22,7 @@ from ..suggest import closest
     epilog="Examples: sprintlog config\n\nsprintlog config agent.command --json\n\n"
     "sprintlog config --trust",
 )
-@click.argument("key", required=False)
+@typed.argument("key", required=False)
 @typed.option(
     "--trust",
     "trusts",

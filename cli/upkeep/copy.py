@@ -5,8 +5,6 @@ from contextlib import closing, contextmanager
 from os import urandom
 from pathlib import Path
 
-import click
-
 from sprintlog.engine.errors import NotFoundError, RefusedError
 from sprintlog.engine.log.port import Log, Wait
 from sprintlog.engine.log.stores import create_log, is_extension, is_served, open_log
@@ -31,8 +29,8 @@ _SQLITE = b"SQLite format 3\0"
     epilog="Examples: sprintlog copy . 'postgresql://db.example/work?log=auth'\n\n"
     "sprintlog copy 'postgresql://db.example/work?log=auth' ../auth-copy",
 )
-@click.argument("source", metavar="FROM")
-@click.argument("target", metavar="TO")
+@typed.argument("source", metavar="FROM")
+@typed.argument("target", metavar="TO")
 @with_json
 def command(source: str, target: str, as_json: bool) -> None:
     """Copy a log to another store; positions, ids, keys and hashes do not change.

@@ -17,7 +17,7 @@ from ..output import print_answer
 
 
 @typed.command("prove", epilog="Example: sprintlog prove 412 --head HEAD.txt")
-@click.argument("position", type=click.IntRange(1))
+@typed.argument("position", type=click.IntRange(1))
 @typed.file_option(
     "--head",
     "head_file",

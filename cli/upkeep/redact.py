@@ -50,7 +50,7 @@ def _ranges(
     epilog="Examples: sprintlog redact 412 --reason 'holds a token' --dry-run\n\n"
     "pass show token | sprintlog redact --text - --reason 'old token' --yes",
 )
-@click.argument("positions", nargs=-1, callback=_ranges, metavar="[POSITION]...")
+@typed.argument("positions", nargs=-1, callback=_ranges, metavar="[POSITION]...")
 @typed.option("--stream", metavar="STREAM", help="Only events of this stream.")
 @typed.option("--session", metavar="SESSION", help="Only events of this session.")
 @typed.option("--since", metavar="TIME", callback=HAPPENED, help="Only since then.")

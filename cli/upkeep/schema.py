@@ -21,7 +21,7 @@ _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
 
 @typed.command("schema", epilog="Example: sprintlog schema progress > progress.schema.json")
-@click.argument(
+@typed.argument(
     "what",
     type=typed.Choice(
         [
@@ -30,7 +30,7 @@ _DRAFT = "https://json-schema.org/draft/2020-12/schema"
         ]
     ),
 )
-@click.argument("name", nargs=-1, metavar="[NAME]")
+@typed.argument("name", nargs=-1, metavar="[NAME]")
 def command(what: str, name: tuple[str, ...]) -> None:
     """Print the JSON Schema of a file, of the data of all events, or of all commands.
 

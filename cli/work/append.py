@@ -44,7 +44,7 @@ def _pass_over(tag: str | None, **given: Any) -> None:
     epilog='Examples: sprintlog append phase-started --data \'{"phase": "setup"}\'\n\n'
     'echo \'{"type": "activity-seen"}\' | sprintlog append',
 )
-@click.argument("tag", metavar="[TYPE]", required=False)
+@typed.argument("tag", metavar="[TYPE]", required=False)
 @typed.option(
     "--stream",
     metavar="sprint/ID",

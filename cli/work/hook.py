@@ -10,8 +10,8 @@ from .. import typed
     context_settings={"allow_interspersed_args": False},
     epilog="Example: sprintlog hook claude < what-the-hook-was-handed.json",
 )
-@click.argument("agent", metavar="AGENT")
-@click.argument("more", metavar="[EVENT]", nargs=-1, type=click.UNPROCESSED)
+@typed.argument("agent", metavar="AGENT")
+@typed.argument("more", metavar="[EVENT]", nargs=-1, type=click.UNPROCESSED)
 def command(agent: str, more: tuple[str, ...]) -> None:
     """Record a hook call that an agent passes on stdin, as an event of its session.
 

@@ -28,8 +28,8 @@ TAKEN = {
     "sprintlog hook-task running learning --pid 4711\n\n"
     "sprintlog hook-task failed learning --error 'no key'",
 )
-@click.argument("status", type=typed.Choice(STATUSES))
-@click.argument("hook_id", metavar="HOOK")
+@typed.argument("status", type=typed.Choice(STATUSES))
+@typed.argument("hook_id", metavar="HOOK")
 @typed.option("--iteration", type=int, help="Its iteration. [the latest]")
 @typed.option("--pid", type=int, help="With spawned or running: the process.")
 @typed.option(

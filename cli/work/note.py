@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import click
-
 from sprintlog.engine.sprint.phases.lifecycle import AddNote
 
 from .. import typed
@@ -12,7 +10,7 @@ from ..record import record
 
 
 @typed.command("note", epilog="Example: sprintlog note 'retried by hand, flaky network'")
-@click.argument("text")
+@typed.argument("text")
 @typed.option("--phase", metavar="ADDRESS", help="Its subject. [the sprint]")
 @with_recording
 def command(text: str, phase: str | None, **given: Any) -> None:

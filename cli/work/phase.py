@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import click
-
 from sprintlog.engine.sprint.phases import leaves
 from sprintlog.engine.sprint.state.completion import waits_to_go_on
 from sprintlog.engine.sprint.state.words import FAILURE_CATEGORIES, MODELS
@@ -18,7 +16,7 @@ REASON = typed.option("--reason", metavar="TEXT", help="Why.")
 
 def with_phase(function: Function) -> Function:
     """Add the address of a leaf; without it the pointer's leaf is meant."""
-    return click.argument("phase", required=False, metavar="[PHASE/STEP/SUB-PHASE]")(
+    return typed.argument("phase", required=False, metavar="[PHASE/STEP/SUB-PHASE]")(
         with_recording(function)
     )
 
@@ -116,7 +114,7 @@ def retry(phase: str | None, reason: str | None, **given: Any) -> None:
 
 
 @command.command(epilog="Example: sprintlog phase reopen setup --reason 'wrong branch'")
-@click.argument("phase", metavar="PHASE/STEP/SUB-PHASE")
+@typed.argument("phase", metavar="PHASE/STEP/SUB-PHASE")
 @REASON
 @with_recording
 def reopen(phase: str, reason: str | None, **given: Any) -> None:

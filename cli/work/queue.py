@@ -86,7 +86,7 @@ def name_request(
     return InvalidInputError(problem, file=file, line=line, field=name, hint=error.hint)
 
 
-REQUEST = click.argument("request", metavar="ID")
+REQUEST = typed.argument("request", metavar="ID")
 
 
 @typed.group(
@@ -112,7 +112,7 @@ def command() -> None:
     epilog="Examples: sprintlog queue add 'Crash without an address' --priority high "
     "--type bug\n\nsprintlog queue add --file found.jsonl"
 )
-@click.argument("title", required=False, metavar="[TITLE]")
+@typed.argument("title", required=False, metavar="[TITLE]")
 @typed.option(
     "--description", may_be_empty=True, metavar="TEXT", help="The details. [the title]"
 )

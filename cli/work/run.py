@@ -74,7 +74,7 @@ class RunCommand(typed.TypedCommand):
     context_settings={"allow_interspersed_args": False},
     epilog="Example: sprintlog run -- claude -p --output-format json",
 )
-@click.argument("agent", nargs=-1, metavar="[COMMAND [ARGUMENT]…]", type=click.UNPROCESSED)
+@typed.argument("agent", nargs=-1, metavar="[COMMAND [ARGUMENT]…]", type=click.UNPROCESSED)
 @typed.option(
     "--timeout",
     type=click.FloatRange(min=0, min_open=True),

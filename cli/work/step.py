@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import click
-
 from sprintlog.engine.sprint.plan.goal_steps import AddStep, UpdateStep
 from sprintlog.engine.sprint.plan.injection import InjectSteps
 from sprintlog.engine.sprint.state.words import COMPLETED, DYNAMIC_STEP_STATUSES
@@ -44,7 +42,7 @@ def add(prompt: str, step: str | None, **given: Any) -> None:
 
 
 @command.command(epilog="Example: sprintlog step update step-1 --status in-progress")
-@click.argument("step", metavar="ID")
+@typed.argument("step", metavar="ID")
 @typed.option("--status", type=typed.Choice(DYNAMIC_STEP_STATUSES), help="Its status.")
 @typed.option("--prompt", metavar="TEXT", help="The new task.")
 @with_recording
@@ -54,7 +52,7 @@ def update(step: str, status: str | None, prompt: str | None, **given: Any) -> N
 
 
 @command.command(epilog="Example: sprintlog step complete step-1")
-@click.argument("step", metavar="ID")
+@typed.argument("step", metavar="ID")
 @with_recording
 def complete(step: str, **given: Any) -> None:
     """Mark a step towards the goal as completed."""

@@ -50,7 +50,7 @@ from ..wrapping.start import wrap as run
 )
 @typed.option("--state-files", is_flag=True, help="Write PROGRESS.yaml into the work tree.")
 @typed.option("--no-mask", is_flag=True, help="Record secrets unmasked.")
-@click.argument("wrapped", metavar="[--] COMMAND...", nargs=-1, type=click.UNPROCESSED)
+@typed.argument("wrapped", metavar="[--] COMMAND...", nargs=-1, type=click.UNPROCESSED)
 def command(
     sprint_id: str | None,
     snapshot: bool,
