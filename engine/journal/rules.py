@@ -11,29 +11,19 @@ from ..command import Command, Commands, Events, JournalCommand, command_from_ev
 from ..errors import NotFoundError, RefusedError
 from ..log.event import Event, event_of
 from . import events as f
+from . import parts
 from .fold import fold
 from .foreign import shape_of
-from .parts import (
-    CODEBASE_PATTERN,
-    ERROR_WORKAROUND,
-    ClosedObject,
-    Entry,
-    Learning,
-    Observation,
-    Pattern,
-    check,
-    refuse,
-)
 from .state import NUMBER_MAX, Journal, entry_id, pack, unpack
 
-Part = TypeVar("Part", bound=ClosedObject)
+Part = TypeVar("Part", bound=parts.ClosedObject)
 
 BY_TAG = {event.type: event for event in f.JOURNAL_EVENTS}
 
-_PARTS: dict[type[Event], tuple[str, type[ClosedObject]]] = {
-    f.EntryRecorded: ("entry", Entry),
-    f.LearningAdded: ("learning", Learning),
-    f.PatternDiscovered: ("pattern", Pattern),
+_PARTS: dict[type[Event], tuple[str, type[parts.ClosedObject]]] = {
+    f.EntryRecorded: ("entry", parts.Entry),
+    f.LearningAdded: ("learning", parts.Learning),
+    f.PatternDiscovered: ("pattern", parts.Pattern),
 }
 
 
@@ -79,7 +69,9 @@ def open_journal(journal: Journal, command: OpenJournal, at: str) -> list[Event]
             is_there = (place, worktree) == (journal.place, journal.worktree)
             return [f.JournalMoved(place, worktree)] if place and not is_there else []
         named = journal.project_name or "not named"
-        raise refuse("project_name", f"the journal is open, and its project is {named}")
+        raise parts.refuse(
+            "project_name", f"the journal is open, and its project is {named}"
+        )
     began = command.created_at or at
     return [f.JournalOpened(began, name, worktree=worktree, place=place or f.PLACE)]
 
@@ -90,7 +82,7 @@ class RecordEntry(JournalCommand, frozen=True):
     The iteration defaults to the one after the highest of this PRD.
     """
 
-    entry: Entry
+    entry: parts.Entry
 
 
 def record_entry(journal: Journal, command: RecordEntry, at: str) -> list[Event]:
@@ -103,14 +95,14 @@ def record_entry(journal: Journal, command: RecordEntry, at: str) -> list[Event]
         id=entry.id or entry_id(entry.prd_id, iteration),
         timestamp=entry.timestamp or at,
     )
-    check(entry, "entry")
+    parts.check(entry, "entry")
     if entry.id != entry_id(entry.prd_id, entry.iteration):
         why = "does not follow from the PRD and the iteration; leave it out"
-        raise refuse("entry.id", f"{entry.id[:60]} {why}")
+        raise parts.refuse("entry.id", f"{entry.id[:60]} {why}")
     if entry.id in journal.entries:
         why = "is recorded already, and an entry is never replaced"
         hint = "give the iteration it is of; --key makes a command safe to repeat"
-        raise refuse("entry.id", f"{entry.id} {why}", hint)
+        raise parts.refuse("entry.id", f"{entry.id} {why}", hint)
     for index, observation in enumerate(entry.observations):
         if observation.related_learning_id:
             field = f"entry.observations[{index}].related_learning_id"
@@ -121,7 +113,7 @@ def record_entry(journal: Journal, command: RecordEntry, at: str) -> list[Event]
 class AddLearning(JournalCommand, frozen=True):
     """Record a learning; with `observation`, link it to that observation of its entry."""
 
-    learning: Learning
+    learning: parts.Learning
     observation: int = 0
 
 
@@ -132,9 +124,11 @@ def add_learning(journal: Journal, command: AddLearning, at: str) -> list[Event]
     learning = replace(
         learning, id=learning.id or new_id, created_at=learning.created_at or at
     )
-    check(learning, "learning")
+    parts.check(learning, "learning")
     if learning.id != new_id:
-        raise refuse("learning.id", f"{learning.id[:60]} is not the next one; leave it out")
+        raise parts.refuse(
+            "learning.id", f"{learning.id[:60]} is not the next one; leave it out"
+        )
     source = learning.source_entry_id
     if source and source not in journal.entries:
         raise NotFoundError(
@@ -161,9 +155,11 @@ def reference_learning(
     """Decide on `ReferenceLearning`."""
     journal.check_learning(command.learning_id)
     if not journal.learnings[command.learning_id]:
-        raise refuse("learning", f"{command.learning_id} was retired, it no longer holds")
+        raise parts.refuse(
+            "learning", f"{command.learning_id} was retired, it no longer holds"
+        )
     if command.times < 1:
-        raise refuse("times", "must be >= 1")
+        raise parts.refuse("times", "must be >= 1")
     return [f.LearningReferenced(command.learning_id, command.prd_id, command.times)]
 
 
@@ -205,7 +201,7 @@ def retire_learning(journal: Journal, command: RetireLearning, at: str) -> list[
 class DiscoverPattern(JournalCommand, frozen=True):
     """Record a pattern of the codebase."""
 
-    pattern: Pattern
+    pattern: parts.Pattern
 
 
 def discover_pattern(journal: Journal, command: DiscoverPattern, at: str) -> list[Event]:
@@ -215,9 +211,11 @@ def discover_pattern(journal: Journal, command: DiscoverPattern, at: str) -> lis
     pattern = replace(
         pattern, id=pattern.id or new_id, discovered_at=pattern.discovered_at or at
     )
-    check(pattern, "pattern")
+    parts.check(pattern, "pattern")
     if pattern.id != new_id:
-        raise refuse("pattern.id", f"{pattern.id[:60]} is not the next one; leave it out")
+        raise parts.refuse(
+            "pattern.id", f"{pattern.id[:60]} is not the next one; leave it out"
+        )
     return [f.PatternDiscovered(pattern)]
 
 
@@ -231,7 +229,7 @@ def to_event(tag: str, data: object) -> Event:
     if isinstance(data, dict):
         if kind is f.JournalOpened:
             data = {"created_at": "", **data}
-        name, shape = _PARTS.get(kind, ("", ClosedObject))
+        name, shape = _PARTS.get(kind, ("", parts.ClosedObject))
         if name in data:
             data = {**data, name: part_of(shape, data[name], field=f"data.{name}")}
     return event_of(kind, data)
@@ -240,13 +238,13 @@ def to_event(tag: str, data: object) -> Event:
 def part_of(kind: type[Part], data: object, *, field: str) -> Part:
     """Return an entry, observation, learning or pattern from a user's data."""
     part = shape_of(kind, data, field=field)
-    inner: list[ClosedObject] = [part]
-    if isinstance(part, Entry):
+    inner: list[parts.ClosedObject] = [part]
+    if isinstance(part, parts.Entry):
         inner += [*part.observations, *filter(None, [part.context])]
     for one in inner:
         for name in one.extra:
             known = ", ".join(n for n in type(one).__struct_fields__ if n != "extra")
-            raise refuse(field, f"there is no field {name[:40]!r}; allowed: {known}")
+            raise parts.refuse(field, f"there is no field {name[:40]!r}; allowed: {known}")
     return part
 
 
@@ -263,7 +261,7 @@ def _given(word: str, next_id: str | None) -> str:
     """Return the id for a new part; raise `RefusedError` if none is left."""
     if next_id is None:
         last = f"{word}-{NUMBER_MAX}"
-        raise refuse(f"{word}.id", f"{last} was the last, an id has four digits")
+        raise parts.refuse(f"{word}.id", f"{last} was the last, an id has four digits")
     return next_id
 
 
@@ -273,15 +271,17 @@ def _check_link(journal: Journal, source: str, observation: int) -> None:
     if not 1 <= observation <= count:
         why = f"{source or 'no entry'} has no observation {observation}; it has {count}"
         hint = "they are counted from 1; `sprintlog entry show ENTRY` numbers them"
-        raise refuse("observation", why, hint)
+        raise parts.refuse("observation", why, hint)
     if observation in journal.linked.get(source, ()):
         why = f"{observation} of {source} names a learning already"
-        raise refuse("observation", why)
+        raise parts.refuse("observation", why)
 
 
 def _opens(event: f.JournalOpened) -> OpenJournal:
     if event != f.JournalOpened(event.created_at, event.project_name):
-        raise refuse("data", "give created_at and project_name alone, the rest follows")
+        raise parts.refuse(
+            "data", "give created_at and project_name alone, the rest follows"
+        )
     return OpenJournal(event.project_name, created_at=event.created_at)
 
 
@@ -295,11 +295,11 @@ TYPES = {
 }
 """The type of a learning by the category of its observation."""
 
-Proposal = tuple[int, Learning]
+Proposal = tuple[int, parts.Learning]
 """The number of an observation, from 1, and what would be learned from it."""
 
 
-def extract(entry: Entry) -> list[Proposal]:
+def extract(entry: parts.Entry) -> list[Proposal]:
     """Return the learnings in an entry's observations that name no learning."""
     return [
         (number, _learning(entry, observation))
@@ -322,16 +322,16 @@ def add_extracted(journal: Journal, command: AddExtractedLearnings, at: str) -> 
     return ahead.events
 
 
-def _suggests(observation: Observation) -> bool:
+def _suggests(observation: parts.Observation) -> bool:
     return not observation.related_learning_id and (
         observation.action_taken == "documented" or observation.category == ARCHITECTURE
     )
 
 
-def _learning(entry: Entry, observation: Observation) -> Learning:
+def _learning(entry: parts.Entry, observation: parts.Observation) -> parts.Learning:
     fixed = observation.action_taken == "fixed"
-    otherwise = ERROR_WORKAROUND if fixed else CODEBASE_PATTERN
-    return Learning(
+    otherwise = parts.ERROR_WORKAROUND if fixed else parts.CODEBASE_PATTERN
+    return parts.Learning(
         type=TYPES.get(observation.category, otherwise),
         content=observation.description or observation.title,
         context=f"Discovered while working on {entry.prd_id}",

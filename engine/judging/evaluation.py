@@ -13,18 +13,8 @@ from msgspec.structs import asdict
 
 from ..errors import NotFoundError
 from ..log.event import Event
-from . import events
-from .changes import (
-    BASELINE,
-    STALL_LENGTH,
-    STALLED,
-    Alert,
-    Deltas,
-    alerts,
-    classify,
-    deltas,
-    stalled,
-)
+from . import changes, events
+from .changes import Alert, Deltas, alerts
 from .events import OwnMetric
 from .metrics import Figures, figures, weighed
 from .score import Score
@@ -198,7 +188,7 @@ class Judge:
             metrics=known.metrics,
             figures=known.figures,
             score=known.score,
-            classification=BASELINE,
+            classification=changes.BASELINE,
             reasons=("before any change",),
         )
 
@@ -223,9 +213,9 @@ class Judge:
         rules = self._tracker.rules_at(now.entry.version)
         limits = rules.thresholds
         change, found_alerts, word, reasons = self._compare(chain, 0)
-        why = stalled(
-            [self._compare(chain, back)[2] for back in range(STALL_LENGTH)][::-1],
-            [one.score.value for one in chain[:STALL_LENGTH]][::-1],
+        why = changes.stalled(
+            [self._compare(chain, back)[2] for back in range(changes.STALL_LENGTH)][::-1],
+            [one.score.value for one in chain[: changes.STALL_LENGTH]][::-1],
             limits,
         )
         # The baseline is not an iteration of the loop.
@@ -245,12 +235,12 @@ class Judge:
             metrics=now.metrics,
             figures=now.figures,
             score=now.score,
-            classification=STALLED if why else word,
+            classification=changes.STALLED if why else word,
             reasons=(*reasons, why) if why else reasons,
             alerts=found_alerts,
             previous=self._tracker.built_on(now.entry.previous),
             from_previous=change,
-            from_baseline=deltas(now.figures, figures(base)) if base else None,
+            from_baseline=changes.deltas(now.figures, figures(base)) if base else None,
             is_incomplete=now.entry.is_incomplete,
             loop=loop,
         )
@@ -263,16 +253,16 @@ class Judge:
             return None, (), None, ("nothing before it was measured",)
         now, then = chain[back], chain[back + 1]
         rules = self._tracker.rules_at(now.entry.version)
-        change = deltas(now.figures, then.figures)
+        change = changes.deltas(now.figures, then.figures)
         found = alerts(
             now.entry.number, now.figures, then.figures, change, rules.thresholds
         )
-        return change, found, *classify(change, found, rules.metrics)
+        return change, found, *changes.classify(change, found, rules.metrics)
 
     def _chain(self, number: int) -> list[_Measured]:
         """Return an iteration and those it was built on, as far back as is looked at."""
         chain = [self._measured(number)]
-        while len(chain) < max(WINDOW, STALL_LENGTH + 1):
+        while len(chain) < max(WINDOW, changes.STALL_LENGTH + 1):
             previous = self._tracker.built_on(chain[-1].entry.previous)
             if previous is None or self._entry(previous) is None:
                 break

@@ -7,19 +7,10 @@ from typing import NamedTuple
 import msgspec
 
 from ...engine import hashes
-from .events import (
-    ContextCompacted,
-    PromptGiven,
-    SessionEnded,
-    SessionEvent,
-    SessionStarted,
-    SubagentStarted,
-    ToolCalled,
-    TurnEnded,
-)
+from . import events as f
 
-_Told = Callable[[ToolCalled], object]
-_Bare = Callable[[ToolCalled], bool]
+_Told = Callable[[f.ToolCalled], object]
+_Bare = Callable[[f.ToolCalled], bool]
 
 
 class Compared(NamedTuple):
@@ -29,7 +20,7 @@ class Compared(NamedTuple):
     """Calls that hooks reported."""
     taken: int
     """Calls recorded earlier from a transcript or a stream."""
-    missing: list[ToolCalled]
+    missing: list[f.ToolCalled]
     only_hooks: int
     """Calls that hooks reported and the transcript or stream lacks."""
 
@@ -64,7 +55,7 @@ class Summary(msgspec.Struct):
     version: str | None = None
     transcript: str | None = None
 
-    def take(self, at: str, event: SessionEvent | None) -> None:
+    def take(self, at: str, event: f.SessionEvent | None) -> None:
         """Take the next event; None for an erased one."""
         self.started_at = min(filter(None, (self.started_at, at)))
         self.last_at = max(self.last_at, at)
@@ -75,30 +66,30 @@ class Summary(msgspec.Struct):
         # An event after an end continues the session.
         self.ended_at = self.reason = None
         match event:
-            case ToolCalled():
+            case f.ToolCalled():
                 self._called(event)
-            case SessionStarted():
+            case f.SessionStarted():
                 self.starts += 1
                 self.model = event.model or self.model
                 self.version = event.version or self.version
                 self.transcript = event.transcript or self.transcript
-            case PromptGiven():
+            case f.PromptGiven():
                 self.prompts += 1
-            case TurnEnded():
+            case f.TurnEnded():
                 self.turns += 1
                 self.failed_turns += event.failed
                 self.transcript = event.transcript or self.transcript
-            case SubagentStarted():
+            case f.SubagentStarted():
                 self.subagents += 1
-            case ContextCompacted():
+            case f.ContextCompacted():
                 self.compactions += 1
-            case SessionEnded():
+            case f.SessionEnded():
                 self.ended_at, self.reason = at, event.reason
             case _:
                 # A subagent's end.
                 pass
 
-    def _called(self, event: ToolCalled) -> None:
+    def _called(self, event: f.ToolCalled) -> None:
         self.tool_calls += 1
         self.failed_calls += event.ok is False
         self.unknown_calls += event.ok is None
@@ -109,7 +100,7 @@ class Summary(msgspec.Struct):
                 self.files_changed.append(file.path)
 
 
-def summary_of(events: Iterable[tuple[str, SessionEvent | None]]) -> Summary:
+def summary_of(events: Iterable[tuple[str, f.SessionEvent | None]]) -> Summary:
     """Return the summary of a session's events, each passed with its time."""
     found = Summary(files_changed=[])
     for at, event in events:
@@ -117,17 +108,17 @@ def summary_of(events: Iterable[tuple[str, SessionEvent | None]]) -> Summary:
     return found
 
 
-def compare(known: Iterable[ToolCalled], kept: Iterable[ToolCalled]) -> Compared:
+def compare(known: Iterable[f.ToolCalled], kept: Iterable[f.ToolCalled]) -> Compared:
     """Return the comparison of a transcript's or stream's calls with recorded ones.
 
     Calls match by the agent's id; if one side has none, by input; if one side has no input
     either, by command or files. Each call matches at most one other.
     """
-    unmatched, left, matched = list(known), list(kept), list[ToolCalled]()
+    unmatched, left, matched = list(known), list(kept), list[f.ToolCalled]()
     # The most reliable way first: no call is matched with one that only looks like it.
     for told, is_bare in _WAYS:
         waiting = _Waiting(unmatched, told, is_bare)
-        further = list[ToolCalled]()
+        further = list[f.ToolCalled]()
         for call in left:
             one = waiting.take(call)
             if one is None:
@@ -140,7 +131,7 @@ def compare(known: Iterable[ToolCalled], kept: Iterable[ToolCalled]) -> Compared
     return Compared(len(matched) - taken, taken, left, only)
 
 
-def _work(call: ToolCalled) -> object:
+def _work(call: f.ToolCalled) -> object:
     files = tuple(sorted({file.path for file in call.files}))
     return call.command or files or call.tool.rpartition("__")[2]
 
@@ -159,7 +150,7 @@ Of two matching calls, at least one must lack a better identifier.
 class _Waiting:
     """The known calls that are not matched yet, by an identifier."""
 
-    def __init__(self, known: list[ToolCalled], told: _Told, is_bare: _Bare) -> None:
+    def __init__(self, known: list[f.ToolCalled], told: _Told, is_bare: _Bare) -> None:
         self._told = told
         self._is_bare = is_bare
         self._known = known
@@ -168,7 +159,7 @@ class _Waiting:
         for place, call in enumerate(known):
             self._places[told(call), is_bare(call)].append(place)
 
-    def take(self, call: ToolCalled) -> ToolCalled | None:
+    def take(self, call: f.ToolCalled) -> f.ToolCalled | None:
         """Return the first matching call, or None."""
         said = self._told(call)
         if said is None:
@@ -181,12 +172,12 @@ class _Waiting:
         self._taken.add(place)
         return self._known[place]
 
-    def rest(self) -> list[ToolCalled]:
+    def rest(self) -> list[f.ToolCalled]:
         """Return the unmatched calls, in order."""
         return [x for place, x in enumerate(self._known) if place not in self._taken]
 
 
-def likeness(agent: str, call: ToolCalled) -> str:
+def likeness(agent: str, call: f.ToolCalled) -> str:
     """Return the common property of calls that have no id in common; empty if ids do.
 
     Hooks of some agents state no call id, and the stream of Codex uses different ids.

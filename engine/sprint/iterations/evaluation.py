@@ -21,14 +21,7 @@ from ...judging.recommend import (
 from ...judging.select import Selection, chosen_by_a_person, describe, select
 from ...judging.tracker import BASELINE_NUMBER, UNKEPT, Tracker
 from ...log.event import Event
-from ..events import (
-    OF_ITERATION,
-    AgentRan,
-    IterationEnded,
-    RolledBack,
-    RunEnded,
-    SnapshotTaken,
-)
+from .. import events as e
 from ..state.effective_history import effective_ranges, is_effective
 from ..state.goal_settings import max_iterations
 from ..state.sprint import Spent, Sprint
@@ -315,7 +308,7 @@ class Judged:
         return {one.number: one for one in self._endings(self.sprint.knowledge.iterations)}
 
     def _endings(self, iterations: Iterable[tuple[int, int]]) -> list[outcomes.RunEnding]:
-        runs = self._events.all(AgentRan)
+        runs = self._events.all(e.AgentRan)
         return outcomes.endings(iterations, runs, self._begun(), self.summaries())
 
     def described(self) -> dict[int, Description]:
@@ -325,13 +318,13 @@ class Judged:
         """
         found: defaultdict[int, Description] = defaultdict(lambda: Description({}))
         begun = self._begun()
-        for version, _, ran in self._events.all(AgentRan):
+        for version, _, ran in self._events.all(e.AgentRan):
             number = outcomes.iteration_of(ran, version, begun)
             found[number] = found[number].with_run(ran)
-        for _, _, taken in self._events.all(SnapshotTaken):
-            if taken.git is not None and taken.purpose == OF_ITERATION:
+        for _, _, taken in self._events.all(e.SnapshotTaken):
+            if taken.git is not None and taken.purpose == e.OF_ITERATION:
                 found[taken.iteration] = found[taken.iteration]._replace(git=taken.git)
-        for _, _, ended in self._events.all(IterationEnded):
+        for _, _, ended in self._events.all(e.IterationEnded):
             if ended.git is not None:
                 found[ended.number] = found[ended.number]._replace(git=ended.git)
         for _, _, said in self._events.all(f.IterationDescribed):
@@ -340,7 +333,7 @@ class Judged:
 
     def summaries(self) -> dict[int, str]:
         """Return the summaries at the end of iterations, by number."""
-        ended = self._events.all(IterationEnded)
+        ended = self._events.all(e.IterationEnded)
         return {event.number: event.summary for _, _, event in ended if event.summary}
 
     def spent(self) -> dict[int, Spent]:
@@ -348,12 +341,12 @@ class Judged:
 
         Without a recorded run, it is the usage that the measurement reports.
         """
-        runs, measured = self._events.all(AgentRan), self._events.all(f.IterationMeasured)
+        runs, measured = self._events.all(e.AgentRan), self._events.all(f.IterationMeasured)
         return outcomes.spent_by_iteration(runs, measured, self._begun())
 
     def runs_seen(self) -> dict[int, list[outcomes.RunSeen]]:
         """Return the runs of agents in each iteration, with their limits."""
-        runs, ends = self._events.all(AgentRan), self._events.all(RunEnded)
+        runs, ends = self._events.all(e.AgentRan), self._events.all(e.RunEnded)
         return outcomes.runs_seen(runs, ends, self._begun())
 
     def _begun(self) -> outcomes.Begun:
@@ -361,7 +354,7 @@ class Judged:
 
     def rollbacks(self) -> list[tuple[int, str, str]]:
         """Return version and time of each rollback, and in words where it went."""
-        return outcomes.rollbacks(self._events.all(RolledBack), self._begun())
+        return outcomes.rollbacks(self._events.all(e.RolledBack), self._begun())
 
     def has_same_files(self, one: int, other: int) -> bool:
         """Return whether complete snapshots of two iterations have the same files."""

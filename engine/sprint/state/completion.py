@@ -8,20 +8,10 @@ from collections.abc import Sequence
 
 from ...log.event import Event
 from ..events import BreakpointReached, WorkDone
+from . import words
 from .queue import takes_part
 from .sprint import Plan, Sprint
 from .tree import Data, Node, gate_is_open
-from .words import (
-    COMPLETED,
-    DEFERRALS,
-    DEFERRED,
-    FINISHED,
-    IN_PROGRESS,
-    PENDING,
-    PRIORITIES,
-    SKIPPED,
-    STOPPED,
-)
 
 
 def breakpoint_after(node: Node, status: str) -> list[Event]:
@@ -31,14 +21,17 @@ def breakpoint_after(node: Node, status: str) -> list[Event]:
     """
     while node.level > 1 and node.parent is not None:
         parent = node.parent
-        words = {status, *(child.status for child in parent.children if child is not node)}
-        if not words <= FINISHED:
+        statuses = {
+            status,
+            *(child.status for child in parent.children if child is not node),
+        }
+        if not statuses <= words.FINISHED:
             return []
-        status = COMPLETED if COMPLETED in words else SKIPPED
-        if status == COMPLETED and gate_is_open(parent.data):
+        status = words.COMPLETED if words.COMPLETED in statuses else words.SKIPPED
+        if status == words.COMPLETED and gate_is_open(parent.data):
             return []
         node = parent
-    if status == COMPLETED and node.data.get("break") is True:
+    if status == words.COMPLETED and node.data.get("break") is True:
         return [BreakpointReached(node.address)]
     return []
 
@@ -47,12 +40,12 @@ def breakpoint_after_skipping(node: Node) -> list[Event]:
     """Return the breakpoint reached when all unfinished leaves of a node are skipped."""
     if any(gate_is_open(x.data) and _is_done(x) for x in (node, *node.walk())):
         return []
-    return breakpoint_after(node, COMPLETED if _is_done(node) else SKIPPED)
+    return breakpoint_after(node, words.COMPLETED if _is_done(node) else words.SKIPPED)
 
 
 def _is_done(node: Node) -> bool:
     """Return whether there is completed work for a gate to check."""
-    return any(leaf.status == COMPLETED for leaf in node.leaves())
+    return any(leaf.status == words.COMPLETED for leaf in node.leaves())
 
 
 def done_work(plan: Plan, address: str) -> WorkDone | None:
@@ -62,15 +55,15 @@ def done_work(plan: Plan, address: str) -> WorkDone | None:
 
 def waits_to_go_on(plan: Plan) -> bool:
     """Return whether a leaf with its work done waits for a stopped sprint to resume."""
-    if plan.status not in STOPPED:
+    if plan.status not in words.STOPPED:
         return False
-    begun = (leaf for leaf in plan.tree.leaves if leaf.status == IN_PROGRESS)
+    begun = (leaf for leaf in plan.tree.leaves if leaf.status == words.IN_PROGRESS)
     return any(done_work(plan, leaf.address) for leaf in begun)
 
 
 def has_ended(plan: Plan) -> bool:
     """Return whether nothing is left to do; in Ralph mode only its goal decides."""
-    if plan.status == COMPLETED:
+    if plan.status == words.COMPLETED:
         return True
     tree = plan.tree
     return tree.leaf_count > 0 and not plan.is_ralph and tree.open_leaf() is None
@@ -85,14 +78,14 @@ def finished_phases(plan: Plan) -> set[str]:
         phase.address
         for phase in plan.tree.root.children
         if not phase.is_passed_over
-        and phase.status in FINISHED
-        and (phase.status == SKIPPED or not gate_is_open(phase.data))
+        and phase.status in words.FINISHED
+        and (phase.status == words.SKIPPED or not gate_is_open(phase.data))
     }
 
 
-HIGH = PRIORITIES[1]
+HIGH = words.PRIORITIES[1]
 """A request of this priority or a higher one is urgent: no sprint is finished over it."""
-NEXT_SPRINT = DEFERRALS[-1]
+NEXT_SPRINT = words.DEFERRALS[-1]
 
 
 def urgent(sprint: Sprint, *, priority: str = HIGH, put_off: bool = False) -> list[str]:
@@ -100,13 +93,13 @@ def urgent(sprint: Sprint, *, priority: str = HIGH, put_off: bool = False) -> li
 
     With `put_off`, include those deferred until the end of this sprint.
     """
-    words = PRIORITIES[: PRIORITIES.index(priority) + 1]
+    priorities = words.PRIORITIES[: words.PRIORITIES.index(priority) + 1]
     queue = filter(takes_part, sprint.queue)
-    waiting = [entry for entry in queue if entry.get("priority") in words]
+    waiting = [entry for entry in queue if entry.get("priority") in priorities]
     return [
         entry["id"]
         for entry in waiting
-        if entry["status"] == PENDING or (put_off and _comes_back(entry))
+        if entry["status"] == words.PENDING or (put_off and _comes_back(entry))
     ]
 
 
@@ -133,4 +126,4 @@ def came_back(sprint: Sprint) -> list[str]:
 
 
 def _comes_back(entry: Data) -> bool:
-    return entry["status"] == DEFERRED and entry.get("deferred-until") != NEXT_SPRINT
+    return entry["status"] == words.DEFERRED and entry.get("deferred-until") != NEXT_SPRINT

@@ -9,16 +9,7 @@ import msgspec
 from ...judging.tracker import Tracker
 from ...usage import TOKENS as TOKENS
 from ...usage import Usage, lower_bounds, open_figures, tokens_of
-from ..events import (
-    AgentRan,
-    Budgets,
-    BudgetsSet,
-    BudgetWarned,
-    RequestQueued,
-    RestoreStarted,
-    RunEnded,
-    RunStarted,
-)
+from .. import events as f
 from .words import NO_SUCCESS
 
 COST = "cost"
@@ -89,7 +80,7 @@ class Spent(msgspec.Struct, array_like=True):
 
             self.cost = plus(self.cost, cost)
 
-    def add_run(self, event: AgentRan) -> None:
+    def add_run(self, event: f.AgentRan) -> None:
         """Add what one run took."""
         self.add(event.usage)
         if event.is_rest:
@@ -126,8 +117,8 @@ class Runs(msgspec.Struct, array_like=True):
 
     version: int = 0
     """The version that began the last one; 0 before the first."""
-    started: RunStarted | None = None
-    ended: RunEnded | None = None
+    started: f.RunStarted | None = None
+    ended: f.RunEnded | None = None
     ended_version: int = 0
     """The version of its end."""
     duration_ms: int = 0
@@ -140,7 +131,7 @@ class Runs(msgspec.Struct, array_like=True):
     """How many runs of agents failed in a row, until now."""
     failures_in_run: int = 0
     """How many of them did since the last run began."""
-    budgets: Budgets = Budgets()
+    budgets: f.Budgets = f.Budgets()
     """What the sprint may spend in all."""
     warned: list[str] = []
     """The budgets of which somebody was warned, by `BudgetState.name`."""
@@ -150,7 +141,7 @@ class Runs(msgspec.Struct, array_like=True):
     """By command, whether the last successful run reported its cost."""
 
     @property
-    def open(self) -> RunStarted | None:
+    def open(self) -> f.RunStarted | None:
         """Return the run of which no end is known."""
         return self.started if self.ended is None else None
 
@@ -170,7 +161,7 @@ class Restore(msgspec.Struct, array_like=True):
     """A restore, and the version that began it."""
 
     version: int
-    event: RestoreStarted
+    event: f.RestoreStarted
 
 
 class NamesTree(Protocol):
@@ -230,7 +221,7 @@ class Knowledge(msgspec.Struct):
     """The usage of agents, including runs that were discarded."""
     loops: Runs = msgspec.field(default_factory=Runs)
     """The runs of `sprintlog run`."""
-    requests: dict[str, tuple[int, RequestQueued]] = {}
+    requests: dict[str, tuple[int, f.RequestQueued]] = {}
     """Every request ever queued, with the version that did it, in recording order."""
     request_ids: list[str] = []
     """The ids of requests in imported documents."""
@@ -275,7 +266,7 @@ def note_tree(knowledge: Knowledge, work_tree: str | None, worktree: str | None)
         knowledge.tree = OwnTree(work_tree, worktree or "")
 
 
-def record_spent(knowledge: Knowledge, event: AgentRan, version: int) -> None:
+def record_spent(knowledge: Knowledge, event: f.AgentRan, version: int) -> None:
     """Add what a run took to what all of them took."""
     knowledge.spent.add_run(event)
     loops = knowledge.loops
@@ -301,12 +292,12 @@ def record_spent(knowledge: Knowledge, event: AgentRan, version: int) -> None:
             del loops.says_cost[next(iter(loops.says_cost))]
 
 
-def record_budgets(knowledge: Knowledge, event: BudgetsSet, version: int) -> None:
+def record_budgets(knowledge: Knowledge, event: f.BudgetsSet, version: int) -> None:
     """Record the budgets of the sprint."""
     knowledge.loops.budgets = event.budgets
 
 
-def record_warned(knowledge: Knowledge, event: BudgetWarned, version: int) -> None:
+def record_warned(knowledge: Knowledge, event: f.BudgetWarned, version: int) -> None:
     """Keep of which budget somebody was warned."""
     # Imported here: what most commands read costs nothing.
     from ...usage import plus
@@ -315,7 +306,7 @@ def record_warned(knowledge: Knowledge, event: BudgetWarned, version: int) -> No
     knowledge.loops.warned.append(f"{event.of} {event.budget} {limit}")
 
 
-def record_began(knowledge: Knowledge, event: RunStarted, version: int) -> None:
+def record_began(knowledge: Knowledge, event: f.RunStarted, version: int) -> None:
     """Record the start of a run of the loop."""
     loops = knowledge.loops
     loops.started, loops.version = event, version
@@ -327,7 +318,7 @@ def record_began(knowledge: Knowledge, event: RunStarted, version: int) -> None:
     loops.warned = [name for name in loops.warned if not name.startswith("run ")]
 
 
-def record_ended(knowledge: Knowledge, event: RunEnded, version: int) -> None:
+def record_ended(knowledge: Knowledge, event: f.RunEnded, version: int) -> None:
     """Keep how a run of the loop ended; of one that is not the last no more than counts."""
     loops = knowledge.loops
     if loops.open is not None and event.run == loops.open.run:

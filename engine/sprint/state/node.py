@@ -11,21 +11,10 @@ from itertools import repeat
 from operator import contains, itemgetter
 from typing import Any
 
+from . import words
 from .times import elapsed
-from .words import (
-    BLOCKED,
-    COMPLETED,
-    FAILED,
-    FINISHED,
-    GATE_STATUSES,
-    IN_PROGRESS,
-    PASSED,
-    PENDING,
-    PHASE_STATUSES,
-    SKIPPED,
-)
 
-NO_CHILDREN = dict.fromkeys(PHASE_STATUSES, 0)
+NO_CHILDREN = dict.fromkeys(words.PHASE_STATUSES, 0)
 """The tally of a leaf; it is never modified."""
 Data = dict[str, Any]
 
@@ -141,12 +130,12 @@ def gate_status(data: dict[str, Any]) -> str | None:
         return None
     tracking = data.get("gate-tracking")
     status = tracking.get("status") if isinstance(tracking, dict) else None
-    return status if status in GATE_STATUSES else PENDING
+    return status if status in words.GATE_STATUSES else words.PENDING
 
 
 def gate_is_open(data: dict[str, Any]) -> bool:
     """Return whether the node has a gate that has not passed."""
-    return gate_status(data) not in (None, PASSED)
+    return gate_status(data) not in (None, words.PASSED)
 
 
 def takes_part(data: dict[str, Any]) -> bool:
@@ -155,7 +144,7 @@ def takes_part(data: dict[str, Any]) -> bool:
     return (
         isinstance(identity, str)
         and identity != ""
-        and data.get("status") in PHASE_STATUSES
+        and data.get("status") in words.PHASE_STATUSES
     )
 
 
@@ -172,17 +161,19 @@ def escape(segment: str) -> str:
 def derived_status(node: Node) -> str:
     """Return a parent's status from its children's (SPR-052, SPR-053)."""
     tally, total = node.tally, len(node.children)
-    if tally[BLOCKED]:
-        return BLOCKED
-    if tally[FAILED]:
-        return FAILED
-    if tally[COMPLETED] + tally[SKIPPED] == total:
-        if tally[SKIPPED] == total:
-            return SKIPPED
+    if tally[words.BLOCKED]:
+        return words.BLOCKED
+    if tally[words.FAILED]:
+        return words.FAILED
+    if tally[words.COMPLETED] + tally[words.SKIPPED] == total:
+        if tally[words.SKIPPED] == total:
+            return words.SKIPPED
         if not gate_is_open(node.data):
-            return COMPLETED
-        return BLOCKED if gate_status(node.data) == BLOCKED else IN_PROGRESS
-    return PENDING if tally[PENDING] == total else IN_PROGRESS
+            return words.COMPLETED
+        return (
+            words.BLOCKED if gate_status(node.data) == words.BLOCKED else words.IN_PROGRESS
+        )
+    return words.PENDING if tally[words.PENDING] == total else words.IN_PROGRESS
 
 
 def waits_for_gate(node: Node) -> bool:
@@ -192,17 +183,17 @@ def waits_for_gate(node: Node) -> bool:
     """
     if not gate_is_open(node.data):
         return False
-    done = node.tally[COMPLETED]
-    if done + node.tally[SKIPPED] == len(node.children):
+    done = node.tally[words.COMPLETED]
+    if done + node.tally[words.SKIPPED] == len(node.children):
         return done > 0
-    words = {leaf.status for leaf in node.leaves()}
+    statuses = {leaf.status for leaf in node.leaves()}
     gates = any(waits_for_gate(x) if x.children else needs_gate(x) for x in node.walk())
-    return words <= FINISHED and COMPLETED in words and not gates
+    return statuses <= words.FINISHED and words.COMPLETED in statuses and not gates
 
 
 def needs_gate(leaf: Node) -> bool:
     """Return whether a completed leaf waits for its own gate."""
-    return leaf.status == COMPLETED and gate_is_open(leaf.data)
+    return leaf.status == words.COMPLETED and gate_is_open(leaf.data)
 
 
 def put(data: Data, key: str, value: Any) -> None:
@@ -223,9 +214,11 @@ def drop(data: Data, *keys: str) -> None:
 def note_error(parent: Node) -> None:
     """Set a parent's error to that of its first failed or blocked child, or its gate."""
     data, source = parent.data, None
-    if parent.tally[FAILED] or parent.tally[BLOCKED]:
-        source = next(x.data for x in parent.children if x.status in (FAILED, BLOCKED))
-    elif gate_status(data) == BLOCKED:
+    if parent.tally[words.FAILED] or parent.tally[words.BLOCKED]:
+        source = next(
+            x.data for x in parent.children if x.status in (words.FAILED, words.BLOCKED)
+        )
+    elif gate_status(data) == words.BLOCKED:
         source = data["gate-tracking"]
     if source is None:
         data.pop("error", None)
@@ -248,11 +241,11 @@ def set_elapsed(data: Data) -> None:
 
 def note_times(data: Data, status: str, at: str) -> None:
     """Update a parent's times according to its derived status."""
-    if status == PENDING:
+    if status == words.PENDING:
         data.pop("started-at", None)
-    if status == IN_PROGRESS and not data.get("started-at"):
+    if status == words.IN_PROGRESS and not data.get("started-at"):
         put(data, "started-at", at)
-    if status == COMPLETED:
+    if status == words.COMPLETED:
         put(data, "completed-at", at)
         if (duration := elapsed(data.get("started-at"), at)) is not None:
             put(data, "elapsed", duration)
@@ -297,7 +290,7 @@ class FlatPhases:
     def is_over(self, index: int) -> bool:
         """Return whether a phase is finished and has no gate."""
         phase = self.phases[index]
-        return phase["status"] in FINISHED and "gate" not in phase
+        return phase["status"] in words.FINISHED and "gate" not in phase
 
 
 def flat_phases(
@@ -315,13 +308,13 @@ def flat_phases(
     if {*map(type, phases)} != {dict} or any(map(contains, phases, repeat("steps"))):
         return None
     try:
-        ids, words = ([*map(itemgetter(key), phases)] for key in ("id", "status"))
+        ids, statuses = ([*map(itemgetter(key), phases)] for key in ("id", "status"))
     except KeyError:
         return None
-    if {*map(type, ids), *map(type, words)} != {str}:
+    if {*map(type, ids), *map(type, statuses)} != {str}:
         return None
-    counted = Counter(words)
-    tally = {word: counted[word] for word in PHASE_STATUSES}
+    counted = Counter(statuses)
+    tally = {word: counted[word] for word in words.PHASE_STATUSES}
     text = "\n".join(ids)
     is_plain = (
         len({*ids}) == sum(tally.values()) == len(ids)
