@@ -10,7 +10,7 @@ from sprintlog.engine.service.streams.catalogue import CODEC
 from sprintlog.engine.sprint.events import AgentRan, IterationStarted
 from sprintlog.engine.sprint.iterations.facts import Ended, Fact, decision_on
 from sprintlog.engine.sprint.plan.create import CreateSprint
-from sprintlog.engine.sprint.state.goal_settings import ralph_fields
+from sprintlog.engine.sprint.state.document_fields import ralph_fields
 from sprintlog.projections.health.kept_text import keep_lines
 from sprintlog.projections.views.log import LoopTaken
 from sprintlog.projections.workspace import Outcome

@@ -25,7 +25,7 @@ from sprintlog.engine.service.streams.extension_events import (
     event_as_said,
     struct_problem,
 )
-from sprintlog.engine.sprint.agent.notices import NOTICES, Notice
+from sprintlog.engine.sprint.agent.actions import NOTICES, Notice
 from sprintlog.engine.sprint.answers.verdict import Answer
 from sprintlog.engine.sprint.commands import RecordExtensionEvent
 from sprintlog.engine.sprint.iterations.rollback import RollBack, Undo

@@ -7,8 +7,7 @@ from sprintlog.engine.sprint.agent import actions
 from sprintlog.engine.sprint.agent.actions import Action
 from sprintlog.engine.sprint.gates.gate import gate_of
 from sprintlog.engine.sprint.iterations.goal import goal_standing
-from sprintlog.engine.sprint.state.document_fields import mapping_of
-from sprintlog.engine.sprint.state.goal_settings import goal_said
+from sprintlog.engine.sprint.state.document_fields import goal_said, mapping_of
 from sprintlog.engine.sprint.state.node import Node
 from sprintlog.engine.sprint.state.queue import counts
 from sprintlog.engine.sprint.state.sprint import Sprint

@@ -23,7 +23,7 @@ from sprintlog.engine.sprint.plan.shape import (
     Steps,
     find_problem,
 )
-from sprintlog.engine.sprint.state.goal_settings import RALPH
+from sprintlog.engine.sprint.state.document_fields import RALPH
 from sprintlog.engine.sprint.state.tree import CHILDREN, Tree
 from sprintlog.projections.state_files.yaml.reader import AsWritten, load
 from sprintlog.projections.state_files.yaml.writer import field_path

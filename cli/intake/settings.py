@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.judging.events import EDIT_POLICIES
 from sprintlog.engine.judging.loop_rules import ON_REGRESSION
-from sprintlog.engine.sprint.agent.notices import NOTICES
+from sprintlog.engine.sprint.agent.actions import NOTICES
 
 from .fields import Flag, OneOf, kebab
 

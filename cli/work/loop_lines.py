@@ -10,7 +10,7 @@ from sprintlog.engine.sprint.iterations.goal import goal_standing
 from sprintlog.engine.sprint.iterations.measurement import measured_on_path
 from sprintlog.engine.sprint.iterations.outcomes import is_lost, runs_seen
 from sprintlog.engine.sprint.runs.record import LOST
-from sprintlog.engine.sprint.state.goal_settings import goal_said
+from sprintlog.engine.sprint.state.document_fields import goal_said
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.words import COMPLETED
 from sprintlog.projections.workspace import Workspace

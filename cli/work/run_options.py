@@ -15,9 +15,8 @@ from sprintlog.engine.service.driver.agent import Means
 from sprintlog.engine.service.driver.notices import Notices
 from sprintlog.engine.service.driver.runs import check_cost_is_known
 from sprintlog.engine.service.work_tree.snapshot import store_of
-from sprintlog.engine.sprint.agent.actions import ACTIONS, DONE, STOP
+from sprintlog.engine.sprint.agent.actions import ACTIONS, DONE, NOTICES, STOP
 from sprintlog.engine.sprint.agent.next import next_action
-from sprintlog.engine.sprint.agent.notices import NOTICES
 from sprintlog.engine.sprint.iterations.follow_up import loop_rules
 from sprintlog.projections.views.runs import DryRun, planned
 from sprintlog.projections.views.runs import told as answered

@@ -15,8 +15,11 @@ from sprintlog.engine.sprint.iterations.kept_files import left_words
 from sprintlog.engine.sprint.iterations.loop_changes import reflection_is_due
 from sprintlog.engine.sprint.plan.goal_steps import steps_of
 from sprintlog.engine.sprint.runs.budgets import said
-from sprintlog.engine.sprint.state.document_fields import mapping_of
-from sprintlog.engine.sprint.state.goal_settings import goal_said, idle_threshold
+from sprintlog.engine.sprint.state.document_fields import (
+    goal_said,
+    idle_threshold,
+    mapping_of,
+)
 from sprintlog.engine.sprint.state.queue import counts
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.transitions import check_exists

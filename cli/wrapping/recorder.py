@@ -22,7 +22,7 @@ from sprintlog.engine.service.streams.catalogue import sprint_stream
 from sprintlog.engine.sprint.events import Place
 from sprintlog.engine.sprint.iterations.loop import EndWrapped
 from sprintlog.engine.sprint.iterations.measurement import MeasureIteration
-from sprintlog.engine.sprint.state.goal_settings import ITERATIONS_MAX
+from sprintlog.engine.sprint.state.document_fields import ITERATIONS_MAX
 from sprintlog.engine.sprint.state.sprint import open_iteration
 from sprintlog.engine.sprint.state.times import from_milliseconds
 from sprintlog.projections.workspace import Decide, Workspace, wall_clock

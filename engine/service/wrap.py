@@ -19,7 +19,7 @@ from ..sprint.events import AgentRan, GitState, IterationStarted, Place
 from ..sprint.iterations.loop import EndWrapped, StartWrapped
 from ..sprint.phases.lifecycle import AddNote, StartSprint
 from ..sprint.plan.create import CreateSprint
-from ..sprint.state.goal_settings import LOOP_IN, ralph_fields
+from ..sprint.state.document_fields import LOOP_IN, ralph_fields
 from ..sprint.state.words import COMPLETED, NOT_STARTED, is_agent
 from .agent_sessions.ran import figures, outcome
 from .port import Decide, Envelope, Outcome

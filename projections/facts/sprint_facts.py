@@ -28,7 +28,7 @@ from sprintlog.engine.sprint.iterations.rollback import iteration_end
 from sprintlog.engine.sprint.iterations.snapshots import has_snapshot
 from sprintlog.engine.sprint.plan.goal_steps import steps_of
 from sprintlog.engine.sprint.runs.budgets import run_again
-from sprintlog.engine.sprint.state.goal_settings import goal_said
+from sprintlog.engine.sprint.state.document_fields import goal_said
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.times import elapsed
 from sprintlog.engine.sprint.state.transitions import check_exists

@@ -8,7 +8,7 @@ import pytest
 
 from sprintlog.engine.service.driver import notices as under_test
 from sprintlog.engine.service.driver.notices import QUEUE_MAX, Notices
-from sprintlog.engine.sprint.agent.notices import (
+from sprintlog.engine.sprint.agent.actions import (
     NOTICES,
     PERSON,
     QUALITY,

@@ -22,8 +22,7 @@ from ...adapters.zones import moment_at
 from ...judging.loop_rules import MeasureRules
 from ...masking import cut
 from ...sessions.work import CORRELATION, work_in
-from ...sprint.agent.actions import Action
-from ...sprint.agent.notices import Notice
+from ...sprint.agent.actions import Action, Notice
 from ...sprint.answers.items import SaidItems
 from ...sprint.answers.verdict import Verdict, judge, said_beside
 from ...sprint.events import AgentRan, Budgets, Price

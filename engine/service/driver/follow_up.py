@@ -10,7 +10,7 @@ from ...adapters.snapshots.capture import TakenSnapshot
 from ...errors import NotFoundError, RefusedError, SprintlogError
 from ...judging import loop_rules as judging
 from ...sprint.agent import actions
-from ...sprint.agent.notices import of_advice
+from ...sprint.agent.actions import of_advice
 from ...sprint.iterations.decisions import GiveRecommendation, SelectBest
 from ...sprint.iterations.follow_up import due, loop_rules
 from ...sprint.iterations.kept_files import LEFT_SHOWN_MAX

@@ -23,7 +23,7 @@ from ...sprint.agent.prompt import said_in
 from ...sprint.agent.runs import EndTurn, StartTurn
 from ...sprint.answers.verdict import Turn, Verdict, read_turn
 from ...sprint.iterations import hook_tasks
-from ...sprint.state.goal_settings import hooks_of
+from ...sprint.state.document_fields import hooks_of
 from ...sprint.state.words import COMPLETED, IN_PROGRESS, INTERRUPTED, RUNNING, SPAWNED
 from ..work_tree.start_files import begun_with
 from .agent import Driver, ran_as

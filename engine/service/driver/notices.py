@@ -13,7 +13,7 @@ from queue import Empty, Full, Queue
 
 import msgspec
 
-from ...sprint.agent.notices import NOTICES, Notice, is_wanted
+from ...sprint.agent.actions import NOTICES, Notice, is_wanted
 
 TIMEOUT_SECONDS = 30.0
 """How long the command may take for one notice."""

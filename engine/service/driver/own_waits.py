@@ -4,9 +4,8 @@ from collections import deque
 
 from ...log.event import Event
 from ...sprint.agent import actions
-from ...sprint.agent.actions import Action, is_over
+from ...sprint.agent.actions import NEEDS_PERSON, Action, is_over
 from ...sprint.agent.next import next_action
-from ...sprint.agent.notices import NEEDS_PERSON
 from ...sprint.events import AgentRan
 from ...sprint.phases.waits import wait_after
 from ...sprint.state.sprint import Sprint

@@ -14,9 +14,8 @@ from ...adapters.processes.signals import InterruptedBySignal
 from ...errors import NotFoundError, RefusedError
 from ...log.event import Event
 from ...sprint.agent import actions
-from ...sprint.agent.actions import ASK_NOW, PERSON, STOP, Action
+from ...sprint.agent.actions import ASK_NOW, PERSON, STOP, Action, of_wait
 from ...sprint.agent.next import next_action, with_fallback
-from ...sprint.agent.notices import of_wait
 from ...sprint.agent.runs import EndRepair, EndRun, StartRepair, StartRun
 from ...sprint.agent.stops import on_request, stop_by_budget
 from ...sprint.answers.verdict import Verdict

@@ -15,8 +15,7 @@ from ...adapters.processes.process import host
 from ...adapters.processes.signals import InterruptedBySignal
 from ...masking import mask
 from ...sprint.agent import actions
-from ...sprint.agent.actions import Action
-from ...sprint.agent.notices import of_end
+from ...sprint.agent.actions import Action, of_end
 from ...sprint.agent.stops import DONE, ERROR, SIGNAL
 from ...sprint.runs.budgets import WarnOfBudgets, said, to_warn_of
 from ...sprint.runs.record import BeginRun, FinishRun, words_of

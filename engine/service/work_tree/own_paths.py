@@ -19,7 +19,7 @@ from ...errors import SprintlogError
 from ...journal.events import PLACE
 from ...sprint.events import HookTaskSpawned
 from ...sprint.iterations.hook_tasks import tasks_of
-from ...sprint.state.goal_settings import hooks_of
+from ...sprint.state.document_fields import hooks_of
 from ...sprint.state.sprint import Sprint
 from ..place.location import HIDDEN
 from ..place.state_places import CHECKSUM_SUFFIX, LOOPS

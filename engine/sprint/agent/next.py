@@ -18,8 +18,7 @@ from ..phases.waits import limit_of_own, wait_in_force
 from ..runs.budgets import OF_SPRINT
 from ..state import words
 from ..state.completion import done_work
-from ..state.document_fields import count_of
-from ..state.goal_settings import Hook
+from ..state.document_fields import Hook, count_of
 from ..state.sprint import Plan, Sprint
 from ..state.transitions import check_exists
 from ..state.tree import Node, gate_is_open, gate_status

@@ -17,7 +17,7 @@ from ..compile.templates import PromptTemplate, filled_prompt
 from ..iterations.follow_up import note_of
 from ..plan.goal_steps import steps_of
 from ..state import words
-from ..state.goal_settings import max_iterations, min_iterations
+from ..state.document_fields import max_iterations, min_iterations
 from ..state.sprint import Plan, Sprint
 from ..state.tree import CHILDREN, Data, Node
 from . import actions

@@ -24,8 +24,7 @@ from ..runs.budgets import (
 from ..runs.record import LOST as LOST
 from ..state import words
 from ..state.completion import listed, undecided_at_end, urgent
-from ..state.document_fields import mapping_of
-from ..state.goal_settings import max_iterations, min_iterations
+from ..state.document_fields import mapping_of, max_iterations, min_iterations
 from ..state.knowledge import COST, TOKENS
 from ..state.sprint import Plan, Sprint
 from ..state.tree import Data, Node, gate_status

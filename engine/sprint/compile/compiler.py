@@ -13,8 +13,14 @@ from ...log.envelope import DOCUMENT_BYTES_MAX
 from ..gates.gate import GATE_RETRIES, GATE_TIMEOUT_SECONDS, said_of_gate
 from ..plan.create import check_sprint_id
 from ..plan.shape import KEPT
-from ..state.document_fields import list_of, mapping_of, text_of
-from ..state.goal_settings import IDLE_THRESHOLD, NOT_LEFT, RALPH
+from ..state.document_fields import (
+    IDLE_THRESHOLD,
+    NOT_LEFT,
+    RALPH,
+    list_of,
+    mapping_of,
+    text_of,
+)
 from ..state.tree import Data
 from .items import Collection, check_text_id, collections_of, missing_items
 from .problems import Definition, Path, Problem, Problems, is_given, nearest

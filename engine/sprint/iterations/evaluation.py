@@ -22,8 +22,8 @@ from ...judging.select import Selection, chosen_by_a_person, describe, select
 from ...judging.tracker import BASELINE_NUMBER, UNKEPT, Tracker
 from ...log.event import Event
 from .. import events as e
+from ..state.document_fields import max_iterations
 from ..state.effective_history import effective_ranges, is_effective
-from ..state.goal_settings import max_iterations
 from ..state.sprint import Spent, Sprint
 from . import measurement, outcomes
 from .described import Description

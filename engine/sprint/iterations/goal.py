@@ -13,9 +13,8 @@ from ..phases.lifecycle import check_finished
 from ..phases.retry import next_turn_at
 from ..plan.goal_steps import open_steps
 from ..state.completion import listed, urgent
-from ..state.document_fields import mapping_of
-from ..state.goal_settings import min_iterations as least
-from ..state.goal_settings import ralph_fields
+from ..state.document_fields import mapping_of, ralph_fields
+from ..state.document_fields import min_iterations as least
 from ..state.sprint import Plan, Sprint
 from ..state.transitions import check_exists, check_goal, check_open, check_running
 from ..state.words import COMPLETED, FAILURE_CATEGORIES, STOPPED

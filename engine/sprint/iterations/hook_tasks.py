@@ -9,8 +9,7 @@ from ...command import Command, Commands, Events
 from ...errors import NotFoundError, RefusedError
 from ...log.event import Event
 from ..events import HookTaskCompleted, HookTaskFailed, HookTaskRunning, HookTaskSpawned
-from ..state.document_fields import list_of
-from ..state.goal_settings import Hook, hooks_of
+from ..state.document_fields import Hook, hooks_of, list_of
 from ..state.sprint import Evolve, Evolves, Plan, Sprint
 from ..state.transitions import check_exists
 from ..state.tree import Data

@@ -13,8 +13,8 @@ from ...log.event import Event
 from ..answers.items import SaidItems
 from ..events import AgentRan, IterationEnded, IterationsLimited, IterationStarted
 from ..queue.returns import with_item_events
-from ..state.goal_settings import max_iterations
-from ..state.goal_settings import max_iterations as limit_of
+from ..state.document_fields import max_iterations
+from ..state.document_fields import max_iterations as limit_of
 from ..state.sprint import Plan, Sprint, open_iteration
 from ..state.transitions import check_exists, check_open, check_running, find_node
 from .loop_changes import start_reflection

@@ -2,7 +2,7 @@
 
 from ...log.event import Event, Takers
 from ..events import IterationEnded, IterationsLimited, IterationStarted, ReflectionStarted
-from ..state.goal_settings import idle_threshold
+from ..state.document_fields import idle_threshold
 from ..state.knowledge import add_start
 from ..state.sprint import Knowledge, Plan
 

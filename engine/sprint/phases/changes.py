@@ -5,7 +5,7 @@ from typing import Any
 from ...log.event import Event
 from .. import events as f
 from ..state import words
-from ..state.goal_settings import NOT_LEFT
+from ..state.document_fields import NOT_LEFT
 from ..state.plan_records import LimitWait
 from ..state.sprint import Change, Evolve, Evolves, Plan, evolve_nothing
 from ..state.times import elapsed

@@ -29,7 +29,7 @@ from ...usage import (
     tokens_of,
 )
 from ..events import Budgets, BudgetsSet, BudgetWarned, Price, RunStarted
-from ..state.goal_settings import max_iterations
+from ..state.document_fields import max_iterations
 from ..state.knowledge import COST as COST
 from ..state.knowledge import Knowledge, says_cost
 from ..state.sprint import Sprint

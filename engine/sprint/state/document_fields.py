@@ -1,7 +1,11 @@
-"""What a document that anybody may have written says: a field of the kind it should be."""
+"""Typed access to the fields of a document, which may contain anything.
+
+A field of another type counts as missing. The second half reads the settings of a goal's
+loop.
+"""
 
 from enum import Enum
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 
 class Missing(Enum):
@@ -35,3 +39,92 @@ def count_of(data: dict[str, Any], key: str) -> int:
     """Return a field that is a whole number above 0, else 0."""
     value = data.get(key)
     return value if type(value) is int and value > 0 else 0
+
+
+IDLE_THRESHOLD = 3
+"""Iterations without progress before reflection starts."""
+ITERATIONS_MAX = 100
+"""The default maximum number of iterations towards a goal."""
+NOT_LEFT: dict[str, Any] = {"detected-at": None, "iteration": None, "final-summary": None}
+"""`ralph-exit` until the goal is reached."""
+LOOP_IN = "the loop in "
+"""The start of the generated goal of a wrapped command's loop."""
+RALPH = "ralph"
+HOOKS = "per-iteration-hooks"
+
+
+class Hook(NamedTuple):
+    """One entry of `per-iteration-hooks` that is switched on."""
+
+    id: str
+    workflow: str | None
+    prompt: str | None
+    command: str | None
+    is_parallel: bool
+
+
+def ralph_fields(
+    goal: str,
+    *,
+    idle_threshold: int | None = None,
+    min_iterations: int | None = None,
+    hooks: list[dict[str, Any]] | None = None,
+) -> dict[str, Any]:
+    """Return the fields of a document in Ralph mode, in the order they are shown."""
+    ralph: dict[str, Any] = {"idle-threshold": idle_threshold or IDLE_THRESHOLD}
+    if min_iterations is not None:
+        ralph["min-iterations"] = min_iterations
+    return {
+        "mode": RALPH,
+        "goal": goal,
+        "ralph": ralph,
+        **({HOOKS: hooks} if hooks else {}),
+        "dynamic-steps": [],
+        "hook-tasks": [],
+        "ralph-exit": dict(NOT_LEFT),
+    }
+
+
+def max_iterations(document: dict[str, Any]) -> int | None:
+    """Return how many iterations may begin; 0 in a document stands for no limit."""
+    given = mapping_of(document, "stats").get("max-iterations")
+    if type(given) is int and given >= 0:
+        return given or None
+    return ITERATIONS_MAX if document.get("mode") == RALPH else None
+
+
+def idle_threshold(document: dict[str, Any]) -> int:
+    """Return after how many idle iterations the loop reflects."""
+    return count_of(mapping_of(document, "ralph"), "idle-threshold") or IDLE_THRESHOLD
+
+
+def min_iterations(document: dict[str, Any]) -> int:
+    """Return the first iteration in which the goal can be reached; 0 for any."""
+    return count_of(mapping_of(document, "ralph"), "min-iterations")
+
+
+def goal_said(document: dict[str, Any]) -> str | None:
+    """Return the first line of the goal; None if none was set.
+
+    The sprint of a wrapped loop has a name as its goal, and no limit.
+    """
+    goal = (text_of(document, "goal") or "").strip().partition("\n")[0]
+    is_name = goal.startswith(LOOP_IN) and max_iterations(document) is None
+    return None if not goal or is_name else goal
+
+
+def hooks_of(document: dict[str, Any]) -> list[Hook]:
+    """Return the hooks that are switched on, in their order."""
+    found: dict[str, Hook] = {}
+    for hook in list_of(document, HOOKS):
+        identity = text_of(hook, "id")
+        if identity is None or hook.get("enabled") is False or identity in found:
+            continue
+        found[identity] = Hook(
+            identity,
+            text_of(hook, "workflow"),
+            text_of(hook, "prompt"),
+            text_of(hook, "command"),
+            hook.get("parallel") is True,
+        )
+    return list(found.values())

@@ -18,7 +18,7 @@ from sprintlog.engine.sprint.iterations.loop import (
 from sprintlog.engine.sprint.iterations.rollback import RollBack
 from sprintlog.engine.sprint.phases import leaves
 from sprintlog.engine.sprint.phases.lifecycle import ResumeSprint
-from sprintlog.engine.sprint.state.goal_settings import ITERATIONS_MAX
+from sprintlog.engine.sprint.state.document_fields import ITERATIONS_MAX
 
 from ..conftest import Data, Scenario, simple
 from ..goals import begun, goal, idle

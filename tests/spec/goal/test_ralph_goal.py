@@ -17,7 +17,7 @@ from sprintlog.engine.sprint.phases.lifecycle import (
     ResumeSprint,
 )
 from sprintlog.engine.sprint.plan.goal_steps import AddStep
-from sprintlog.engine.sprint.state.goal_settings import NOT_LEFT, ralph_fields
+from sprintlog.engine.sprint.state.document_fields import NOT_LEFT, ralph_fields
 
 from ..conftest import Scenario, simple
 from ..goals import begun, goal

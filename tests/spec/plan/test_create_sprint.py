@@ -7,7 +7,7 @@ import pytest
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.sprint.events import NoteAdded, Place, Source, SprintCompiled
 from sprintlog.engine.sprint.plan.create import CreateSprint, check_sprint_id, create_sprint
-from sprintlog.engine.sprint.state.goal_settings import NOT_LEFT
+from sprintlog.engine.sprint.state.document_fields import NOT_LEFT
 from sprintlog.engine.sprint.state.sprint import Sprint
 
 from ..conftest import Data, Scenario, for_each, simple
