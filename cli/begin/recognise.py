@@ -7,7 +7,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sprintlog.engine.adapters.agents.output import Hearing
+from sprintlog.engine.adapters.agents.output import OutputReader
 from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.journal.progress_text import parse_text
 
@@ -109,7 +109,7 @@ def _of_lines(content: bytes) -> str | None:
         found = json_of(line)
         if isinstance(found, dict) and (kind := _of_line(found)):
             return kind
-    hearing = Hearing()
+    hearing = OutputReader()
     hearing.feed(content)
     return "transcript" if _SESSION.match(content) or hearing.heard()[1].agent else None
 

@@ -13,7 +13,7 @@ from typing import Any, get_args
 import msgspec
 
 from sprintlog.engine.adapters.agents.items import Item
-from sprintlog.engine.adapters.agents.output import Hearing
+from sprintlog.engine.adapters.agents.output import OutputReader
 from sprintlog.engine.adapters.reports.report import COUNT_MAX, Found, Report
 from sprintlog.engine.errors import SprintlogError
 from sprintlog.engine.extensions import Extension
@@ -315,7 +315,7 @@ def check_agent(
 
 
 def _heard(name: str, read: Any, pieces: Iterable[bytes]) -> Answer:
-    hearing = Hearing(agent=name, read=read)
+    hearing = OutputReader(agent=name, read=read)
     for piece in pieces:
         hearing.feed(piece)
     answer, activity = hearing.heard()

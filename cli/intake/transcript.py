@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sprintlog.engine.adapters.agents.outcome import Activity
-from sprintlog.engine.adapters.agents.output import DOCUMENT_BYTES_MAX, Hearing
+from sprintlog.engine.adapters.agents.output import DOCUMENT_BYTES_MAX, OutputReader
 from sprintlog.engine.adapters.folders import pieces_of
 from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.service.agent_sessions.ran import kept
@@ -75,7 +75,7 @@ def read_transcript(file: Path) -> TranscriptRead:
     Raise `InvalidInputError` where no line is one of an agent that is known.
     """
     beside = subagents_of(file)
-    hearing = Hearing(document_max=DOCUMENT_BYTES_MAX)
+    hearing = OutputReader(document_max=DOCUMENT_BYTES_MAX)
     digest, moments = sha256(), list[str]()
     size = 0
     # The session's own words come last: they are its answer.
@@ -148,7 +148,7 @@ def _moments(piece: bytes) -> Iterator[str]:
 def _unread(file: Path) -> Iterator[Unread]:
     """Yield the lines that no agent's reader understands."""
     for number, line in enumerate(pieces_of(file, piece_max=PIECE), start=1):
-        hearing = Hearing()
+        hearing = OutputReader()
         hearing.feed(line)
         if line.strip() and hearing.heard()[1].agent is None:
             text = kept_of(line)

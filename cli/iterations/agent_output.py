@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from sprintlog.engine.adapters.agents.items import Items
-from sprintlog.engine.adapters.agents.output import DOCUMENT_BYTES_MAX, Hearing, Read
+from sprintlog.engine.adapters.agents.output import DOCUMENT_BYTES_MAX, OutputReader, Read
 from sprintlog.engine.adapters.processes.output import Output
 from sprintlog.engine.extensions import loaded, named
 from sprintlog.engine.service.agent_sessions.ran import printed
@@ -30,7 +30,7 @@ def recorded_run(
     `InvalidInputError` if the source cannot be read.
     """
     read = _decoder_of(agent) if agent is not None and is_extension(agent) else None
-    hearing = Hearing(agent=agent, read=read, document_max=DOCUMENT_BYTES_MAX)
+    hearing = OutputReader(agent=agent, read=read, document_max=DOCUMENT_BYTES_MAX)
     output = Output()
     for piece in pieces(source):
         hearing.feed(piece)

@@ -3,7 +3,7 @@
 from typing import BinaryIO
 
 from sprintlog.engine.adapters.agents.outcome import Activity
-from sprintlog.engine.adapters.agents.output import Hearing, with_errors
+from sprintlog.engine.adapters.agents.output import OutputReader, with_errors
 from sprintlog.engine.adapters.hooks.transcript_calls import StreamCalls
 from sprintlog.engine.adapters.processes.output import Output
 from sprintlog.engine.sprint.answers.verdict import Answer
@@ -17,7 +17,7 @@ class Heard:
     def __init__(self) -> None:
         self.output, self.errors = Output(), Output()
         self.calls = StreamCalls()
-        self._hearing = Hearing(also=self.calls.take)
+        self._hearing = OutputReader(also=self.calls.take)
         self.problem: Exception | None = None
         """Why what it printed was not understood."""
         self.ended: tuple[int, int] | None = None
@@ -55,7 +55,7 @@ class Heard:
                 return with_errors(heard, errors, exit_code=exit_code)
         except Exception as error:  # noqa: BLE001 (a hostile output must not cost the rest)
             self.problem = error
-        return Hearing().heard()
+        return OutputReader().heard()
 
 
 def _exactly(frames: BinaryIO, size: int) -> bytes:

@@ -16,7 +16,7 @@ _BYTE_ORDER_MARK = "\ufeff"
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _ROOT = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 NAMES = sys.getfilesystemencoding(), sys.getfilesystemencodeerrors()
-"""The encoding of names and what it does with errors, as `os.fsencode` has them."""
+"""The encoding of names and its error handler, the same as those of `os.fsencode`."""
 _LINK = "it is a link, which is not followed"
 NO_FOLDER = "no folder is on the way, or a link, which is not followed"
 _IGNORABLE = frozenset(

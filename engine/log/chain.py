@@ -1,4 +1,4 @@
-"""The hash chain: what every event's hash stands for, and how a stranger checks it.
+"""The hash chain: the definition of every event's hash, and its verification.
 
     payload_digest = sha256(salt ‖ payload)
     hash           = sha256(hash of the event before ‖ header ‖ payload_digest)
@@ -6,13 +6,13 @@
 The event before position 1 has the hash `GENESIS`, 32 zero bytes. The header is one
 MessagePack array of the envelope's first fifteen fields, in this order: position,
 stream, version, id, type, schema_version, at, recorded_at, actor, correlation_id,
-causation_id, key, key_digest, remaining, observed. Every value takes MessagePack's
+causation_id, key, key_digest, remaining, observed. Every value has MessagePack's
 smallest form (integers as int, text as str in UTF-8, digests as bin, truth as bool,
 absence as nil), so each is prefixed by its kind and length: two different envelopes
-never share a header, and nothing is not the empty text. An erased event keeps its
-payload_digest, so the chain holds without salt and payload. Where something remains of
-it, that is in the place of its payload, without a salt: its digest is in the event that
-says so (`payload-erased`).
+never share a header, and None differs from the empty text. An erased event keeps its
+payload_digest, so the chain holds without salt and payload. If a remainder is stored in
+place of the payload, it has no salt: the event that records the erasure
+(`payload-erased`) has its digest.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

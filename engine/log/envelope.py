@@ -34,7 +34,7 @@ class NewEvent(msgspec.Struct, frozen=True):
 
 
 class RecordedEvent(msgspec.Struct, frozen=True, gc=False):
-    """An event in the log, exactly as it is stored; its fields are the columns."""
+    """An event in the log, exactly as stored; its fields are the columns."""
 
     position: int
     """Place in the log: 1, 2, 3 … without gaps."""

@@ -1,8 +1,8 @@
 """A log as JSON Lines: a header, every event with its whole envelope, the head.
 
-Bytes stand in hexadecimal, and the payload as text, so that no tool on the way changes
-what its digest is of. The same log always gives the same lines, and a line is only taken
-back when it is exactly what this module writes.
+Bytes are in hexadecimal, and the payload is text, so that no tool changes the input of its
+digest. The same log always gives the same lines, and a line is only accepted if it is
+exactly what this module writes.
 """
 
 from collections.abc import Iterable, Iterator

@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from sprintlog.engine.adapters.git.repositories import repository_around
-from sprintlog.engine.adapters.git.untrusted import Borrowed, borrowed
+from sprintlog.engine.adapters.git.untrusted import UntrustedGit, borrowed
 from sprintlog.engine.errors import InvalidInputError, RefusedError
 
 IsSame = Callable[[bytes, bytes], bool]
@@ -51,7 +51,7 @@ class Committed(NamedTuple):
 class CommittedFile:
     """The history of a file in git, whether it is still there or not."""
 
-    def __init__(self, git: Borrowed, path: str, *, bytes_max: int) -> None:
+    def __init__(self, git: UntrustedGit, path: str, *, bytes_max: int) -> None:
         self._git = git
         self._path = path
         self._bytes_max = bytes_max

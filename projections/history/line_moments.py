@@ -15,7 +15,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from sprintlog.engine.adapters.git.line_origin import LineHistory, trees_of
-from sprintlog.engine.adapters.git.untrusted import Borrowed
+from sprintlog.engine.adapters.git.untrusted import UntrustedGit
 from sprintlog.engine.adapters.snapshots.entries import Snapshot
 from sprintlog.engine.adapters.snapshots.plan import lies_in, meant
 from sprintlog.engine.adapters.snapshots.store import Store
@@ -315,7 +315,7 @@ class CommitAnswer(Struct, frozen=True):
     subject: str
 
 
-def commits_seen(git: Borrowed, *which: str) -> list[CommitAnswer]:
+def commits_seen(git: UntrustedGit, *which: str) -> list[CommitAnswer]:
     """Return commits by what git lists, newest first: at most 20."""
     form = "--format=%x00%H%x00%an <%ae>%x00%s"
     said = git.read("log", "--max-count=20", "--no-show-signature", form, *which)
@@ -323,7 +323,7 @@ def commits_seen(git: Borrowed, *which: str) -> list[CommitAnswer]:
     return [CommitAnswer(*parts[n : n + 3]) for n in range(0, len(parts), 3)]
 
 
-def iteration_of(git: Borrowed, told: Sequence[Told], commit: str) -> int | None:
+def iteration_of(git: UntrustedGit, told: Sequence[Told], commit: str) -> int | None:
     """Return in which iteration a commit was made, as the log has it."""
     starts = (x.at for x, event in told if isinstance(event, f.IterationStarted))
     begun = next(starts, "")
@@ -359,7 +359,7 @@ def _heads(told: Sequence[Told]) -> Iterator[tuple[int, str | None, str | None]]
             last = event.git.head
 
 
-def said_of(git: Borrowed, commit: str, sprint_id: str) -> int | None:
+def said_of(git: UntrustedGit, commit: str, sprint_id: str) -> int | None:
     """Return the iteration that a commit's trailer or note names; nobody vouches for it."""
     message = git.read("show", "-s", "--format=%B", commit)
     listed = git.read("for-each-ref", "--format=%(refname)", NOTES)

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from sprintlog.engine.adapters.agents.outcome import Activity
-from sprintlog.engine.adapters.agents.output import READERS, Hearing
+from sprintlog.engine.adapters.agents.output import READERS, OutputReader
 from sprintlog.engine.sprint.answers.verdict import Answer
 
 from .mutate import PIECES, Change, changed
@@ -243,7 +243,7 @@ def is_sum(figure: float, numbers: Counter[int], tolerance: int) -> bool | None:
 
 def check(agent: str | None, content: bytes) -> tuple[int, int, list[str], Activity]:
     """Return how many figures were checked and undecided, and those that were invented."""
-    hearing = Hearing(told="do it", agent=agent)
+    hearing = OutputReader(told="do it", agent=agent)
     half = len(content) // 2
     hearing.feed(content[:half])
     hearing.feed(content[half:])

@@ -22,7 +22,7 @@ from sprintlog.cli.importers.task_lists import read_task_lists
 from sprintlog.cli.intake import files, journal, metrics, progress, queue
 from sprintlog.cli.intake.definition import compile_files
 from sprintlog.cli.settings.file import read_settings
-from sprintlog.engine.adapters.agents.output import Hearing
+from sprintlog.engine.adapters.agents.output import OutputReader
 from sprintlog.engine.adapters.hooks.hook_calls import HookPlace
 from sprintlog.engine.adapters.hooks.hook_input import OddHookError, hear_hook
 from sprintlog.engine.adapters.hooks.transcript_calls import READERS, TranscriptCalls
@@ -202,7 +202,7 @@ def _hooks(content: bytes) -> object:
 
 
 def _streams(content: bytes) -> object:
-    hearing = Hearing(told="do it")
+    hearing = OutputReader(told="do it")
     half = len(content) // 2
     hearing.feed(content[:half])
     hearing.feed(content[half:])

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sprintlog.engine.adapters.agents.output import Hearing
+from sprintlog.engine.adapters.agents.output import OutputReader
 from sprintlog.engine.adapters.hooks.hook_calls import HookPlace
 from sprintlog.engine.adapters.hooks.transcript_calls import KeptCall, StreamCalls
 from sprintlog.engine.service.agent_sessions.hook import take_hook
@@ -37,7 +37,7 @@ Heard = tuple[str, list[KeptCall]]
 def heard(agent: str) -> Heard:
     """Return the session and the calls of an agent's recorded stream."""
     calls = StreamCalls()
-    hearing = Hearing(also=calls.take)
+    hearing = OutputReader(also=calls.take)
     recorded = FIXTURES / "hooks" / "streams" / f"{agent}.jsonl"
     if agent.startswith("gemini-0.61.0"):
         recorded = FIXTURES / "agents" / "gemini-stream.jsonl"
@@ -211,7 +211,7 @@ def test_what_a_stream_tells_is_masked_and_has_no_contents(folder: Path, log: Pa
         "input": {"filePath": "/t/a.txt", "content": "the contents"},
     }
     told = StreamCalls()
-    hearing = Hearing(also=told.take)
+    hearing = OutputReader(also=told.take)
     hearing.feed(json.dumps(line).encode() + b"\n" + json.dumps(write).encode() + b"\n")
     agent = hearing.heard()[1].agent
     ((stream, kept),) = told.sessions(agent, HookPlace("/t")).items()

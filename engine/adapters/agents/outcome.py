@@ -26,7 +26,7 @@ def key_of(name: str) -> str:
     return sha256(name.encode(errors="replace")).hexdigest()[:16]
 
 
-class Gathering:
+class AnswerCollector:
     """Takes items as they come."""
 
     def __init__(self) -> None:
@@ -208,7 +208,7 @@ class Activity(msgspec.Struct, omit_defaults=True):
     """The calls of models and the turns that have ids, with their figures."""
 
 
-class Watching:
+class ActivityCollector:
     """Collects the activity from a sequence of items."""
 
     def __init__(self) -> None:

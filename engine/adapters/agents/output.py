@@ -27,7 +27,7 @@ from . import (
     pi,
 )
 from .items import Fork, Item, Items
-from .outcome import Activity, Gathering, Watching
+from .outcome import Activity, ActivityCollector, AnswerCollector
 from .values import is_cut, mapping, parse
 
 ANSWER_BYTES_MAX = 4 * 1024 * 1024
@@ -84,8 +84,8 @@ class _Reading:
         ]
         if agent and read is not None:
             self._readers = [(agent, read)]
-        self.gathering = Gathering()
-        self.watching = Watching()
+        self.gathering = AnswerCollector()
+        self.watching = ActivityCollector()
         self._fork = Fork()
         self._of: Counter[str] = Counter()
         """How many messages were of which agent."""
@@ -119,7 +119,7 @@ class _Reading:
         return "cursor" if self._of["cursor"] else self._of.most_common(1)[0][0]
 
 
-class Hearing:
+class OutputReader:
     """Takes the output of one run as it comes; no more is held than may be needed."""
 
     def __init__(
@@ -271,7 +271,7 @@ def with_errors(
     answer, activity = heard
     if exit_code == 0 or answer.error is not None or answer.usage is not None:
         return heard
-    hearing = Hearing()
+    hearing = OutputReader()
     hearing.feed(errors.encode("utf-8", "surrogateescape"))
     other, who = hearing.heard()
     if other.error is None:
@@ -284,12 +284,12 @@ def with_errors(
     return answer, activity
 
 
-def hear(content: bytes, *, told: str = "") -> Answer:
+def read_answer(content: bytes, *, told: str = "") -> Answer:
     """Return the answer in the output of an agent's command.
 
     Lines that only repeat the prompt `told` do not belong to the answer.
     """
-    hearing = Hearing(told=told)
+    hearing = OutputReader(told=told)
     hearing.feed(content)
     return hearing.answer()
 

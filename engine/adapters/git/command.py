@@ -1,8 +1,8 @@
 """Calls of git without the settings of a tree or of the caller.
 
-The git directory is one of ours: the store of snapshots, or a temporary one with the
-objects of a repository (`untrusted.py`). So git reads no hook, filter, attribute, monitor,
-remote or setting of a tree, and fetches nothing.
+The git directory is the store of snapshots, or a temporary one with the objects of a
+repository (`untrusted.py`). So git reads no hook, filter, attribute, monitor, remote or
+setting of a tree, and fetches nothing.
 """
 
 import os

@@ -29,7 +29,7 @@ _FORMATS = (
 )
 
 
-class Borrowed(Git):
+class UntrustedGit(Git):
     """Calls git on the contents of a repository without changing it."""
 
     place = "the repository"
@@ -73,7 +73,7 @@ class Borrowed(Git):
 @contextmanager
 def borrowed(
     repository: GitRepository, environment: Mapping[str, str]
-) -> Iterator[Borrowed]:
+) -> Iterator[UntrustedGit]:
     """Give what calls git on a repository's history, index and list of ignored files."""
     directory, common = repository.directory.resolve(), repository.common.resolve()
     with tempfile.TemporaryDirectory(prefix="sprintlog-git-") as made:
@@ -90,7 +90,7 @@ def borrowed(
         if exclude.is_file():
             (ours / "info").mkdir()
             (ours / "info" / "exclude").symlink_to(exclude)
-        yield Borrowed(ours, environment, repository)
+        yield UntrustedGit(ours, environment, repository)
 
 
 def _head(directory: Path) -> bytes:

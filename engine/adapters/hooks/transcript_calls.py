@@ -42,7 +42,7 @@ class KeptCall(msgspec.Struct):
     """When it ended, otherwise when it began, by the agent's clock."""
 
 
-class CallsTold:
+class CallCollector:
     """Collects the calls of one session from a sequence of items."""
 
     def __init__(self, agent: str, place: HookPlace, *, found_in: str) -> None:
@@ -122,7 +122,7 @@ class TranscriptCalls:
     def __init__(self, agent: str, stream: str, place: HookPlace) -> None:
         self._agent = agent
         self._stream = stream
-        self._told = CallsTold(agent, place, found_in="transcript")
+        self._told = CallCollector(agent, place, found_in="transcript")
         self._is_own = False
         self.is_own = False
         """Whether the first session named in the transcript is the requested one."""
@@ -152,10 +152,10 @@ class StreamCalls:
     """Collects the calls of each session from the items of a command's output."""
 
     def __init__(self) -> None:
-        self._now: dict[str, CallsTold] = {}
+        self._now: dict[str, CallCollector] = {}
         """By agent: the calls of its current session."""
         self._stream: dict[str, str] = {}
-        self._told: list[tuple[str, str, CallsTold]] = []
+        self._told: list[tuple[str, str, CallCollector]] = []
 
     def take(self, agent: str, item: Item) -> None:
         """Take the next item of an agent."""
@@ -166,7 +166,7 @@ class StreamCalls:
                 self._session(agent, session_stream(agent, item.id))
             return
         if agent not in self._now:
-            self._now[agent] = CallsTold(agent, HookPlace(), found_in="stream")
+            self._now[agent] = CallCollector(agent, HookPlace(), found_in="stream")
         self._now[agent].take(item)
 
     def _session(self, agent: str, stream: str) -> None:

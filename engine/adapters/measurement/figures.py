@@ -41,7 +41,7 @@ class WantedReport(NamedTuple):
     """Its name."""
     path: Path
     format: str | None = None
-    """The name of its format; if it is None, the format is detected from the content."""
+    """The name of its format, if it is not to be detected from the content."""
     pattern: str | None = None
     """The pattern of files that named it, where one did."""
 

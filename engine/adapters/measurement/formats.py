@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeVar
 
 import msgspec
 
-from ..agents.output import hear
+from ..agents.output import read_answer
 from ..reports import coverage, linters, parsers, suites, xml_suites
 from ..reports.parsers import check_size, root_of
 from ..reports.report import COUNT_MAX, Found, Report
@@ -27,7 +27,7 @@ def read_agent(report: Report) -> Found:
         report.content.decode()
     except UnicodeDecodeError as error:
         raise report.bad("is not UTF-8") from error
-    usage = hear(report.content).usage
+    usage = read_answer(report.content).usage
     if usage is None:
         raise report.bad("no result of an agent that states tokens, cost or turns")
     return Found(usage=usage)

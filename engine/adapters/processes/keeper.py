@@ -1,7 +1,7 @@
 """The process that starts a command and reports when it stops and ends.
 
-In a terminal of its own, it leads the session. So the command is in a group that its
-terminal can stop, and its remaining processes keep that terminal.
+If the command has a separate terminal, this process leads its session. So the command is in
+a group that its terminal can stop, and its remaining processes keep that terminal.
 """
 
 import errno

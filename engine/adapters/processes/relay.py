@@ -226,7 +226,7 @@ class Relay:
             self._break(stream)
 
     def _break(self, stream: _Stream) -> None:
-        """Tell the command that the reader has gone, as a broken pipe would."""
+        """Signal the command that the reader has gone, as a broken pipe would."""
         self._streams.remove(stream)
         stream.left.clear()
         if self._terminal is not None and stream.reading == self._terminal.master:

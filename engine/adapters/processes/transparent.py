@@ -62,7 +62,7 @@ def start_transparently(
 
 def end_as(exit_code: int) -> NoReturn:
     """End this process the way that the command ended."""
-    # It is None if it was closed when we started.
+    # A stream that was closed when we started has no object.
     with suppress(AttributeError, OSError, ValueError):
         sys.stdout.flush()
     if exit_code < 0:

@@ -155,7 +155,7 @@ class WrittenFiles:
         self.drafts = {}
 
     def look(self, descriptor: int, folder: str) -> None:
-        """Keep the stats of the files of an open folder that are as they were written."""
+        """Keep the stats of the unchanged files of an open folder."""
         quiet, now_ns = self._quiet, time.time_ns()
         start = len(folder) + 1 if folder else 0
         for path, draft in self._synced.get(folder, {}).items():

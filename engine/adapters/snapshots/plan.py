@@ -145,7 +145,7 @@ def _folders_gone(
 
 
 def reverse(plan: PlacementPlan, before: Snapshot) -> PlacementPlan:
-    """Return the plan that restores the files as they were before another plan."""
+    """Return the plan that restores the state before another plan."""
     touched = {*plan.writes, *plan.removals}
     folders = {*plan.folders, *plan.folders_gone}
     return PlacementPlan(
@@ -223,7 +223,7 @@ def _deepest_first(path: str) -> tuple[int, str]:
 
 
 def meant(paths: Collection[str]) -> Callable[[str], bool]:
-    """Return a function that tells whether a path is one of these, or below one of them."""
+    """Return a function that checks whether a path is among these, or below one."""
     if not paths:
         return lambda path: True
     whole = frozenset(paths)

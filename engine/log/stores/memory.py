@@ -122,7 +122,7 @@ class MemoryLog:
         said: NewEvent,
         remainders: Sequence[bytes] = (),
     ) -> Appended | None:
-        """Append an event, and erase payload and salt of others (see the port)."""
+        """Append an event, and erase payload and salt of earlier ones (see the port)."""
         self._check_open()
         found = [event for event in self._events if _is_among(event, spans)]
         if not found:

@@ -14,7 +14,7 @@ from typing import NamedTuple, Unpack
 from msgspec.structs import replace
 
 from ...adapters.agents.outcome import Activity
-from ...adapters.agents.output import Hearing, with_errors
+from ...adapters.agents.output import OutputReader, with_errors
 from ...adapters.hooks.transcript_calls import StreamCalls
 from ...adapters.processes.programs import AgentRun, environment_of, run_agent
 from ...adapters.processes.signals import Signals
@@ -191,7 +191,7 @@ class Driver:
             tell=self.tell,
             also=calls.take,
         )
-        hearing = Hearing(told=told, also=pulse.take)
+        hearing = OutputReader(told=told, also=pulse.take)
         self.is_asking = True
         follow(self.workspace)
         with self.signals.interruptible():

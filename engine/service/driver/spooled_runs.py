@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from ...adapters.agents.output import Hearing, with_errors
+from ...adapters.agents.output import OutputReader, with_errors
 from ...adapters.processes.output import Output
 from ...errors import BusyError, SprintlogError, UnreadableError
 from ...masking import mask
@@ -73,7 +73,7 @@ def _record(workspace: ServiceWorkspace, run: SpooledRun) -> None:
             workspace, run.sprint_id, place=None, actor="runtime", at=run.began
         )
         number = wrap.begin(workspace, sprint_id, key=run.key, work=run.key, **told)
-    output, errors, hearing = Output(), Output(), Hearing()
+    output, errors, hearing = Output(), Output(), OutputReader()
     for feed in (output.feed, hearing.feed):
         feed(run.output.encode("utf-8", "surrogateescape"))
     errors.feed(run.errors.encode("utf-8", "surrogateescape"))

@@ -15,10 +15,10 @@ from sprintlog.engine.adapters.agents.items import (
 from sprintlog.engine.adapters.agents.outcome import (
     CALLS_MAX,
     Activity,
+    ActivityCollector,
     ToolCall,
-    Watching,
 )
-from sprintlog.engine.adapters.agents.output import Hearing
+from sprintlog.engine.adapters.agents.output import OutputReader
 from sprintlog.engine.judging.events import Usage
 from sprintlog.engine.sprint.answers.verdict import Answer
 
@@ -185,7 +185,7 @@ CALL_IDS = re.compile(
 
 def heard(*printed: bytes) -> tuple[Answer, Activity]:
     """Return what is understood of bytes that come one after another."""
-    hearing = Hearing()
+    hearing = OutputReader()
     for chunk in printed:
         hearing.feed(chunk)
     return hearing.heard()
@@ -373,7 +373,7 @@ def test_durations_by_the_clock_of_the_messages() -> None:
 
 def test_only_the_latest_calls_are_told_one_by_one() -> None:
     """However many calls there are, what is held is bounded, and all are counted."""
-    watching = Watching()
+    watching = ActivityCollector()
     for number in range(CALLS_MAX + 5):
         watching.take(Called(f"c{number}", "Bash"))
         watching.take(Returned(f"c{number}", ok=True))

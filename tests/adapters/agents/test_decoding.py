@@ -11,8 +11,8 @@ from msgspec import structs
 from sprintlog.engine.adapters.agents.output import (
     ANSWER_BYTES_MAX,
     LINE_BYTES_MAX,
-    Hearing,
-    hear,
+    OutputReader,
+    read_answer,
     with_errors,
 )
 from sprintlog.engine.judging.events import Usage
@@ -139,7 +139,7 @@ def content(name: str) -> bytes:
 
 def test_an_interrupted_run() -> None:
     """Ctrl-C is why it ended; what is said beside it is for the program's makers."""
-    answer = hear(content("claude-interrupted-stream.jsonl"))
+    answer = read_answer(content("claude-interrupted-stream.jsonl"))
     assert answer.error == "error_during_execution: aborted_streaming"
     assert answer.usage == Usage(
         input_tokens=120,
@@ -155,7 +155,7 @@ def test_an_interrupted_run() -> None:
 def test_errors_on_the_other_stream() -> None:
     """An agent that fails without output says why among its errors, and who it is."""
     errors = content("gemini-refused-errors.txt").decode()
-    hearing = Hearing()
+    hearing = OutputReader()
     answer, activity = with_errors(hearing.heard(), errors, exit_code=144)
     assert "Refused by the play (400)" in (answer.error or "")
     assert activity.agent == "gemini"
@@ -167,11 +167,11 @@ def test_errors_that_count_for_nothing() -> None:
     """What went well stays so, and a reason on the output is the reason."""
     errors = content("gemini-error.json").decode()
     for name, exit_code in (("claude-2.1.330-result.json", 0), ("codex-failed.jsonl", 1)):
-        hearing = Hearing()
+        hearing = OutputReader()
         hearing.feed(content(name))
         heard = hearing.heard()
         assert with_errors(heard, errors, exit_code=exit_code) == heard
-    words = Hearing()
+    words = OutputReader()
     words.feed(b"It went well.\n")
     heard = words.heard()
     assert with_errors(heard, errors, exit_code=0) == heard
@@ -188,20 +188,20 @@ def turned(found: object) -> object:
 @pytest.mark.parametrize("name", FINISHED)
 def test_finished_runs(name: str) -> None:
     """Final words and figures of each agent and form; what is missing is missing."""
-    assert hear(content(name)) == Answer(WORDS, usage=FINISHED[name])
+    assert read_answer(content(name)) == Answer(WORDS, usage=FINISHED[name])
 
 
 @pytest.mark.parametrize("name", ["cursor-failed.jsonl", "droid-failed.jsonl"])
 def test_zeros_are_no_figures(name: str) -> None:
     """An agent that fails before it knows its tokens states zeros, and they are unknown."""
-    usage = hear(content(name)).usage or Usage()
+    usage = read_answer(content(name)).usage or Usage()
     assert usage == Usage(duration_ms=usage.duration_ms)
 
 
 @pytest.mark.parametrize("name", FAILED)
 def test_failed_runs(name: str) -> None:
     """Each agent says in its own way that it failed, and why."""
-    assert hear(content(name)).error == FAILED[name]
+    assert read_answer(content(name)).error == FAILED[name]
 
 
 @pytest.mark.parametrize("name", FINISHED)
@@ -212,15 +212,15 @@ def test_the_order_of_keys_means_nothing(name: str) -> None:
         lines = [json.dumps(turned(json.loads(line))) for line in text.splitlines()]
     else:
         lines = [json.dumps(turned(json.loads(text)))]
-    assert hear("\n".join(lines).encode()) == hear(content(name))
+    assert read_answer("\n".join(lines).encode()) == read_answer(content(name))
 
 
 @pytest.mark.parametrize("name", FINISHED)
 def test_output_comes_in_pieces(name: str) -> None:
     """Wherever the output is divided on its way, it means the same."""
-    whole, expected = content(name), hear(content(name))
+    whole, expected = content(name), read_answer(content(name))
     for size in (1, 7, 1000):
-        hearing = Hearing()
+        hearing = OutputReader()
         for begin in range(0, len(whole), size):
             hearing.feed(whole[begin : begin + size])
         assert hearing.answer() == expected
@@ -230,7 +230,7 @@ def test_output_comes_in_pieces(name: str) -> None:
 def test_words_of_a_script_around_it(name: str) -> None:
     """A script may say something before and after; its lines are only counted."""
     noisy = b"begins\nat work\n" + content(name) + b"done\n"
-    answer = hear(noisy)
+    answer = read_answer(noisy)
     assert (answer.text, answer.usage) == (WORDS, FINISHED[name])
 
 
@@ -239,8 +239,8 @@ def test_unknown_lines_are_counted(name: str) -> None:
     """What a later version says besides stops nobody."""
     lines = content(name).splitlines()
     news = [b'{"type":"news.of-tomorrow","of":{"later":1}}', b'{"half', b"\xff\x00", b"[1]"]
-    answer = hear(b"\n".join([lines[0], *news, *lines[1:]]))
-    expected = hear(content(name))
+    answer = read_answer(b"\n".join([lines[0], *news, *lines[1:]]))
+    expected = read_answer(content(name))
     assert (answer.text, answer.usage) == (expected.text, expected.usage)
     assert answer.unknown == 4
 
@@ -249,9 +249,9 @@ def test_unknown_lines_are_counted(name: str) -> None:
 def test_output_that_is_cut_anywhere(name: str) -> None:
     """No cut makes an error up, or a figure that is larger than that of the whole."""
     whole = content(name)
-    expected = hear(whole)
+    expected = read_answer(whole)
     for end in range(0, len(whole.rstrip()), 13):
-        answer = hear(whole[:end])
+        answer = read_answer(whole[:end])
         assert answer.error in (None, expected.error, *FAILED.values(), RECONNECTS)
         if answer.usage is not None:
             assert expected.usage is not None
@@ -262,7 +262,7 @@ def test_output_that_is_cut_anywhere(name: str) -> None:
 
 def test_a_half_written_last_line_takes_nothing_away() -> None:
     """What was said before counts; output tokens that nobody stated stay absent."""
-    answer = hear(content("claude-cut-stream.jsonl"))
+    answer = read_answer(content("claude-cut-stream.jsonl"))
     assert (answer.text, answer.is_cut) == (WORDS, True)
     assert answer.usage == Usage(
         input_tokens=1080, cache_read_tokens=9000, cache_creation_tokens=270
@@ -272,14 +272,14 @@ def test_a_half_written_last_line_takes_nothing_away() -> None:
 @pytest.mark.parametrize("name", ["claude-killed-stream.jsonl", "gemini-result.json"])
 def test_an_end_in_the_middle_is_no_end(name: str) -> None:
     """A stream that ends at work, or a document without its end, is cut."""
-    assert hear(content(name)[:-9]).is_cut
+    assert read_answer(content(name)[:-9]).is_cut
 
 
 def test_a_subagents_words_are_not_the_agents() -> None:
     """What a subagent says is spent, but it is not what the agent answers."""
     lines = content("claude-2.1.330-stream.jsonl").splitlines()
     said_by_sub = [i for i, line in enumerate(lines) if b"I looked. RALPH_COMPLETE" in line]
-    answer = hear(b"\n".join(lines[: said_by_sub[0] + 1]))
+    answer = read_answer(b"\n".join(lines[: said_by_sub[0] + 1]))
     assert (answer.text, answer.is_cut) == ("Running.", True)
 
 
@@ -290,11 +290,14 @@ def test_a_subagents_words_are_not_the_agents() -> None:
 def test_two_runs_in_one_output(name: str, mark: bytes) -> None:
     """A script that asks its agent twice spends twice; the same again is counted once."""
     once = content(name)
-    usage, both = hear(once).usage, hear(once + once.replace(mark, mark + b"2")).usage
+    usage, both = (
+        read_answer(once).usage,
+        read_answer(once + once.replace(mark, mark + b"2")).usage,
+    )
     assert usage is not None
     assert both is not None
     assert both.output_tokens == 2 * (usage.output_tokens or 0)
-    assert hear(once * 2).usage == usage
+    assert read_answer(once * 2).usage == usage
 
 
 @pytest.mark.parametrize(
@@ -312,14 +315,14 @@ def test_two_runs_in_one_output(name: str, mark: bytes) -> None:
 )
 def test_everything_else_is_words(text: str) -> None:
     """What is no known message is what the agent says, whole."""
-    assert hear(text.encode()) == Answer(text)
+    assert read_answer(text.encode()) == Answer(text)
 
 
 def test_what_was_told_is_not_its_own() -> None:
     """A line, or a document, that only repeats the prompt is nobody's result."""
     for name in ("claude-2.1.197-result.json", "gemini-result.json"):
         told = content(name).decode()
-        assert hear(told.encode(), told=f"Say:\n{told}") == Answer(told)
+        assert read_answer(told.encode(), told=f"Say:\n{told}") == Answer(told)
 
 
 @pytest.mark.parametrize(
@@ -337,13 +340,13 @@ def test_what_was_told_is_not_its_own() -> None:
 )
 def test_a_figure_that_is_none_is_absent(line: str, value: str) -> None:
     """Only counts count, and nothing becomes zero."""
-    usage = hear(line.replace("%s", value).encode()).usage
+    usage = read_answer(line.replace("%s", value).encode()).usage
     assert usage is None or (usage.input_tokens is None and usage.cost_usd != 0)
 
 
 def test_texts_can_be_written_again() -> None:
     """Half a character, as cut strings have it, becomes one that can be encoded."""
-    answer = hear(b'{"type":"result","result":"so \\ud83d"}')
+    answer = read_answer(b'{"type":"result","result":"so \\ud83d"}')
     assert answer.text.encode() == "so \ufffd".encode()
 
 
@@ -353,7 +356,7 @@ def test_a_long_stream_keeps_its_figures() -> None:
     noise = (
         b'{"type":"tool_use","sessionID":"ses_1","part":{"x":"' + b"y" * 10**6 + b'"}}\n'
     )
-    hearing = Hearing()
+    hearing = OutputReader()
     for line in steps:
         hearing.feed(line)
         for _ in range(2 * ANSWER_BYTES_MAX // 10**6 // 4):
@@ -363,7 +366,7 @@ def test_a_long_stream_keeps_its_figures() -> None:
 
 def test_a_line_without_end_is_passed_over() -> None:
     """What is longer than any message is not kept whole."""
-    hearing = Hearing()
+    hearing = OutputReader()
     for _ in range(3 * LINE_BYTES_MAX // 10**6):
         hearing.feed(b'{"x":"' + b"y" * 10**6)
     hearing.feed(b"\n" + content("codex-exec.jsonl"))

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sprintlog.engine.adapters.agents.output import Hearing
+from sprintlog.engine.adapters.agents.output import OutputReader
 from sprintlog.engine.adapters.hooks.hook_calls import HookPlace
 from sprintlog.engine.adapters.hooks.hook_input import HookHeard, OddHookError, hear_hook
 from sprintlog.engine.log.codec import encode
@@ -144,7 +144,7 @@ def test_nothing_that_files_hold_is_kept(file: Path) -> None:
 def test_a_transcript_gives_calls_the_same_keys(stem: str, transcript: str | None) -> None:
     """A call has by hook the key that its id in stream or transcript gives."""
     name = transcript or "claude-2.1.197-transcript.jsonl"
-    hearing = Hearing()
+    hearing = OutputReader()
     hearing.feed((FIXTURES / "agents" / name).read_bytes())
     ids = {call.key for call in hearing.heard()[1].calls}
     for heard in heard_in(FIXTURES / "hooks" / f"{stem}.jsonl"):

@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sprintlog.engine.adapters.agents.output import hear
+from sprintlog.engine.adapters.agents.output import read_answer
 from tests.lengths import examples
 
 from .test_decoding import FINISHED, content
@@ -48,7 +48,7 @@ def test_any_value_anywhere(data: st.DataObject) -> None:
     for key in path:
         place = place[key]
     place[last] = data.draw(VALUES)
-    answer = hear(json.dumps(message).encode())
+    answer = read_answer(json.dumps(message).encode())
     (answer.text + (answer.error or "")).encode()
 
 
@@ -56,7 +56,7 @@ def test_any_value_anywhere(data: st.DataObject) -> None:
 @given(st.binary(max_size=200), st.text(max_size=50))
 def test_any_bytes(printed: bytes, told: str) -> None:
     """Bytes of any kind are at least words."""
-    hear(printed, told=told).text.encode()
+    read_answer(printed, told=told).text.encode()
 
 
 def test_deep_and_long() -> None:
@@ -66,5 +66,5 @@ def test_deep_and_long() -> None:
         "[" * 10**6,
         '{"type":"result","usage":' + "9" * 10**6,
     ):
-        answer = hear(text.encode())
+        answer = read_answer(text.encode())
         assert answer.usage is None

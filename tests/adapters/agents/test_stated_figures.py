@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from sprintlog.engine.adapters.agents.output import hear
+from sprintlog.engine.adapters.agents.output import read_answer
 
 FIXTURES = Path(__file__).parents[3] / "fixtures"
 Figures = tuple[int | None, ...]
@@ -232,6 +232,6 @@ FILES = list(files())
 @pytest.mark.parametrize(("agent", "file"), FILES, ids=lambda x: getattr(x, "stem", x))
 def test_figures_are_those_that_the_agent_states(agent: str, file: Path) -> None:
     """Of every figure that is stated, ours is the same; of none there is another one."""
-    usage = hear(file.read_bytes()).usage
+    usage = read_answer(file.read_bytes()).usage
     ours = tuple(getattr(usage, name, None) for name in NAMES)
     assert ours == COUNTS[agent](messages(file))

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sprintlog.engine.adapters.agents.output import hear
+from sprintlog.engine.adapters.agents.output import read_answer
 from sprintlog.engine.usage import Usage
 
 FIXTURES = Path(__file__).parents[3] / "fixtures" / "agents"
@@ -54,10 +54,11 @@ STOPS: dict[str, list[Any]] = {
 def test_the_stop_of_a_user_is_recognised(name: str) -> None:
     """It is stated in the words of each agent; a later answer of the agent replaces it."""
     stops = "\n".join(map(json.dumps, STOPS[name])) + "\n"
-    assert hear(stops.encode()).is_stopped
+    assert read_answer(stops.encode()).is_stopped
     later = {"type": "result", "subtype": "success", "result": "done"}
     assert (
-        name in ("codex", "pi") or not hear((stops + json.dumps(later)).encode()).is_stopped
+        name in ("codex", "pi")
+        or not read_answer((stops + json.dumps(later)).encode()).is_stopped
     )
 
 
@@ -67,7 +68,7 @@ def test_an_aborted_call_makes_figures_lower_bounds() -> None:
     The run was cut before its usage was complete, so the figures of the calls before it
     are the least that the run took: tokens, cache and cost alike.
     """
-    answer = hear((FIXTURES / "pi-aborted.jsonl").read_bytes())
+    answer = read_answer((FIXTURES / "pi-aborted.jsonl").read_bytes())
     assert answer.error == "Request was aborted."
     assert answer.usage == Usage(
         input_tokens=120,

@@ -23,7 +23,7 @@ from sprintlog.engine.adapters.agents.items import (
     Item,
     Said,
 )
-from sprintlog.engine.adapters.agents.output import READERS, Hearing
+from sprintlog.engine.adapters.agents.output import READERS, OutputReader
 from sprintlog.engine.adapters.measurement.formats import FORMATS as REPORTS
 from sprintlog.engine.adapters.measurement.formats import TABLE
 
@@ -148,7 +148,7 @@ def provided() -> dict[tuple[str, str], tuple[bool, ...]]:
 def _data_of(content: bytes) -> set[str]:
     """Return the names of the data that is decoded from an output."""
     items: list[Item] = []
-    hearing = Hearing(also=lambda _, item: items.append(item))
+    hearing = OutputReader(also=lambda _, item: items.append(item))
     hearing.feed(content)
     answer, _ = hearing.heard()
     usage: Any = answer.usage

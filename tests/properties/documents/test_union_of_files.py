@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sprintlog.engine.adapters.agents.output import Hearing
+from sprintlog.engine.adapters.agents.output import OutputReader
 from sprintlog.engine.service.agent_sessions.ran import kept
 from sprintlog.engine.sprint.answers.verdict import judge
 from sprintlog.engine.sprint.events import AgentRan
@@ -69,7 +69,7 @@ def splits(draw: st.DrawFn, lines: int) -> Split:
 
 def reading(lines: Sequence[bytes], name: str) -> AgentRan:
     """Return the run that a file with these lines states."""
-    hearing = Hearing()
+    hearing = OutputReader()
     content = b"\n".join((*lines, b""))
     hearing.feed(content)
     answer, activity = hearing.heard()

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from sprintlog.engine.adapters.agents.output import hear
+from sprintlog.engine.adapters.agents.output import read_answer
 from sprintlog.engine.judging.events import Usage
 from sprintlog.engine.sprint.answers.items import OpenStep
 from sprintlog.engine.sprint.answers.verdict import Turn, Verdict, judge, read_turn
@@ -179,13 +179,13 @@ def test_reads_the_result_of_an_agents_command_line() -> None:
     """The final text of the result counts, not what was printed before it."""
     result = {"type": "result", "result": said(status="continue"), "num_turns": 2}
     output = "RALPH_COMPLETE: no\n" + json.dumps(result)
-    found = judge(hear(output.encode()), exit_code=0, read=lambda text: read(text))
+    found = judge(read_answer(output.encode()), exit_code=0, read=lambda text: read(text))
     assert found == Turn("completed", usage=Usage(turns=2))
 
 
 def test_a_repeated_result_is_none() -> None:
     """A result line that stands in the prompt is no result of the agent."""
     line = json.dumps({"type": "result", "result": "RALPH_COMPLETE"})
-    answer = hear(f"so:\n{line}".encode(), told=line)
+    answer = read_answer(f"so:\n{line}".encode(), told=line)
     found = judge(answer, exit_code=0, read=lambda t: read(t, line))
     assert found == Turn("completed", summary=f"so:\n{line}")

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from sprintlog.engine.adapters.agents.output import hear
+from sprintlog.engine.adapters.agents.output import read_answer
 from sprintlog.engine.sprint.agent.next import next_action
 from sprintlog.engine.sprint.agent.runs import EndRun
 from sprintlog.engine.sprint.answers.verdict import (
@@ -44,7 +44,7 @@ def answer(**fields: object) -> str:
 )
 def test_success(output: str, summary: str | None) -> None:
     """Exit code 0 with words, or a status that says so, is a success with a summary."""
-    verdict = judge(hear(output.encode()), exit_code=0)
+    verdict = judge(read_answer(output.encode()), exit_code=0)
     assert (verdict.status, verdict.summary) == ("completed", summary)
 
 
@@ -64,7 +64,7 @@ def test_success(output: str, summary: str | None) -> None:
 )
 def test_exit_zero_is_not_enough(output: str, category: str, error: str) -> None:
     """An admitted failure is one; after silence or an unknown word nobody knows."""
-    verdict = judge(hear(output.encode()), exit_code=0)
+    verdict = judge(read_answer(output.encode()), exit_code=0)
     status = "unknown" if category == "validation" else "failed"
     assert (verdict.status, verdict.category) == (status, category)
     assert error in (verdict.error or "")
@@ -151,7 +151,7 @@ def test_what_it_cost_counts_however_it_ended(
 )
 def test_needs_human(output: str) -> None:
     """An agent may request a person, with reason and details."""
-    verdict = judge(hear(output.encode()), exit_code=0)
+    verdict = judge(read_answer(output.encode()), exit_code=0)
     assert (verdict.status, verdict.reason, verdict.details) == (
         "needs-human",
         "a key",
@@ -163,7 +163,7 @@ def test_needs_human(output: str) -> None:
 def test_a_need_keeps_its_error_beside_the_reason(running: Any) -> None:
     """The error and the reason why a person is needed are separate fields."""
     said = '{"status": "needs-human", "error": "401", "reason": "a key"}'
-    verdict = judge(hear(said.encode()), exit_code=0)
+    verdict = judge(read_answer(said.encode()), exit_code=0)
     assert (verdict.error, verdict.reason) == ("401", "a key")
     scenario: Scenario = running(simple("a"), PhaseStarted("a"))
     ran = AgentRan("a", verdict.status)
@@ -196,10 +196,10 @@ def test_usage() -> None:
     """Tokens, cost, turns and duration are taken as given; what is missing is missing."""
     tokens = {"input_tokens": 12, "output_tokens": 0, "cache_read_input_tokens": "many"}
     said = answer(result="x", usage=tokens, total_cost_usd=0.25, num_turns=3)
-    assert judge(hear(said.encode()), exit_code=0).usage == Usage(
+    assert judge(read_answer(said.encode()), exit_code=0).usage == Usage(
         input_tokens=12, output_tokens=0, cost_usd=0.25, turns=3
     )
-    assert judge(hear(b"x"), exit_code=0).usage is None
+    assert judge(read_answer(b"x"), exit_code=0).usage is None
 
 
 def test_long_summary_is_cut() -> None:

@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from sprintlog.engine.adapters.agents.output import Hearing, hear, with_errors
+from sprintlog.engine.adapters.agents.output import OutputReader, read_answer, with_errors
 from sprintlog.engine.sprint.answers.limit_table import FAILURE, KINDS, PERSON, SIGNS
 from sprintlog.engine.sprint.answers.limits import WAITS_FOR, Moment, complaint
 from sprintlog.engine.sprint.answers.verdict import Verdict, judge, read_turn
@@ -43,7 +43,7 @@ def of(
     output: str, exit_code: int = 1, errors: str = "", *, moment: Moment | None = MOMENT
 ) -> Verdict:
     """Return what becomes of a command that printed this."""
-    answer = hear(output.encode())
+    answer = read_answer(output.encode())
     return judge(answer, errors=errors, exit_code=exit_code, moment=moment)
 
 
@@ -158,7 +158,7 @@ def test_the_error_of_gemini_is_on_standard_error() -> None:
     message = "You exceeded your current quota. Please retry in 34.07s."
     error = {"type": "ApiError", "message": message, "code": 429}
     errors = json.dumps({"session_id": "s", "error": error})
-    answer, _ = with_errors(Hearing().heard(), errors, exit_code=1)
+    answer, _ = with_errors(OutputReader().heard(), errors, exit_code=1)
     found = judge(answer, errors=errors, exit_code=1, moment=MOMENT)
     assert waits(found) == (USAGE, "2026-10-05T20:00:34.070Z")
 
@@ -179,7 +179,7 @@ def test_prose_is_never_a_wait(words: str) -> None:
         found = of(output, 0)
         assert (found.status, found.limit) == ("completed", None)
         turn = judge(
-            *(hear(output.encode()),),
+            *(read_answer(output.encode()),),
             exit_code=0,
             moment=MOMENT,
             read=lambda text: read_turn(text, told=""),
@@ -221,7 +221,7 @@ def test_prose_of_a_command_that_failed_is_no_wait() -> None:
 def test_the_time_limit_of_a_run_is_a_failure() -> None:
     """What we ended ourselves is no wait, whatever it printed before."""
     verdict = judge(
-        hear(b"usage limit reached"), exit_code=-15, timed_out=True, moment=MOMENT
+        read_answer(b"usage limit reached"), exit_code=-15, timed_out=True, moment=MOMENT
     )
     assert (verdict.category, verdict.limit) == ("timeout", None)
 

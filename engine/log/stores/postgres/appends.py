@@ -36,7 +36,7 @@ from .connection import ServerConnection
 from .queries import ServerQueries
 
 LEASE_SECONDS = 60.0
-BEATS_A_LEASE = 4
+HEARTBEATS_PER_LEASE = 4
 _HELD = """SELECT host, to_char(since AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
   to_char(heartbeat AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
   greatest(0, extract(epoch FROM expires - clock_timestamp()))::float8
@@ -91,11 +91,11 @@ class ServerLeases:
 
     def _keep(self, stream: str, token: int, over: threading.Event) -> None:
         """Send heartbeats of the worker, on a separate connection."""
-        wait = Wait(self.seconds / BEATS_A_LEASE)
+        wait = Wait(self.seconds / HEARTBEATS_PER_LEASE)
         address = self._connection.address
         connection = ServerConnection(address, wait=wait, entropy=self._entropy)
         given: tuple[Any, ...] = (self._log, stream, token, self.seconds)
-        while not over.wait(self.seconds / BEATS_A_LEASE):
+        while not over.wait(self.seconds / HEARTBEATS_PER_LEASE):
             # Without heartbeats the lease expires, and the next append fails.
             with suppress(SprintlogError):
                 connection.rows("SELECT sprintlog.beat_lease(%b, %b, %b, %b)", given)

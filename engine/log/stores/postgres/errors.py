@@ -42,7 +42,7 @@ def is_standby(error: psycopg.Error) -> bool:
     """Return whether the server is read-only; it may become the primary."""
     if isinstance(error, codes.ReadOnlySqlTransaction):
         return True
-    # A statement that first requests a transaction id has no error code of its own.
+    # A statement that first requests a transaction id has no separate error code.
     return isinstance(error, codes.InternalError_) and "during recovery" in str(error)
 
 

@@ -96,7 +96,7 @@ def set_journal_mode(connection: sqlite3.Connection, mode: JournalMode) -> None:
     # cut could bring the journal back and take an acknowledged event with it.
     connection.execute(f"PRAGMA synchronous={'FULL' if current == 'wal' else 'EXTRA'}")
     if sys.platform == "darwin":
-        # There, a sync does not empty the disk's cache unless it is told to.
+        # There, a sync does not empty the disk's cache without this setting.
         connection.execute("PRAGMA fullfsync=1")
         connection.execute("PRAGMA checkpoint_fullfsync=1")
     # See has_wal_reset_bug; RESTART and TRUNCATE take the writer's lock.
@@ -106,8 +106,8 @@ def set_journal_mode(connection: sqlite3.Connection, mode: JournalMode) -> None:
 class Growth:
     """The growth of the write-ahead log, and whose turn it is to checkpoint it.
 
-    The size of the file does not show it. A writer counts the pages of its own appends, and
-    assumes that those of others are small; among the writers of small ones, the one that
+    The size of the file does not show it. A writer counts the pages of its appends, and
+    assumes that other writers' pages are few; among the writers of few pages, the one that
     reaches a certain position has the turn.
     """
 

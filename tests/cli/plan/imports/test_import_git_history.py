@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sprintlog.engine.adapters.git.untrusted import Borrowed
+from sprintlog.engine.adapters.git.untrusted import UntrustedGit
 
 from .test_import_progress import git
 
@@ -172,13 +172,13 @@ def test_reads_nothing_that_is_too_long(
 ) -> None:
     """A version that is too long is refused by its size, before its bytes are read."""
     read: list[bytes] = []
-    real = Borrowed.read
+    real = UntrustedGit.read
 
-    def recording(git: Borrowed, *arguments: str, given: bytes = b"") -> bytes:
+    def recording(git: UntrustedGit, *arguments: str, given: bytes = b"") -> bytes:
         read.append(real(git, *arguments, given=given))
         return read[-1]
 
-    monkeypatch.setattr(Borrowed, "read", recording)
+    monkeypatch.setattr(UntrustedGit, "read", recording)
     commit(1, {"PROGRESS.yaml": document(1)})
     commit(2, {"PROGRESS.yaml": document(2) + "# " + "x" * (8 * 2**20) + "\n"})
     commit(3, {"PROGRESS.yaml": document(3)})
