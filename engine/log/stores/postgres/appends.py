@@ -12,24 +12,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
+from sprintlog import stores
 from sprintlog.errors import BusyError, RefusedError, SprintlogError, UnreadableError
-from sprintlog.stores import (
-    START,
-    Appended,
-    Entropy,
-    Expect,
-    Expected,
-    Head,
-    HeadFile,
-    LeaseHeld,
-    NewEvent,
-    PreparedAppend,
-    RecordedEvent,
-    Span,
-    Stamping,
-    Wait,
-    check_head,
-)
 
 from . import rows
 from .connection import ServerConnection
@@ -46,7 +30,9 @@ FROM sprintlog.leases WHERE log = %b AND name = %b AND holder IS NOT NULL"""
 class ServerLeases:
     """The leases of one log; the server's clock alone says when one is over."""
 
-    def __init__(self, connection: ServerConnection, log: int, *, entropy: Entropy) -> None:
+    def __init__(
+        self, connection: ServerConnection, log: int, *, entropy: stores.Entropy
+    ) -> None:
         self._connection = connection
         self._log = log
         self._entropy = entropy
@@ -55,10 +41,10 @@ class ServerLeases:
         self.tokens: dict[str, int] = {}
         """What every append to a stream names for as long as its lease is held here."""
 
-    def of(self, stream: str) -> LeaseHeld | None:
+    def of(self, stream: str) -> stores.LeaseHeld | None:
         """Return who works on a stream, where anybody does."""
         rows = self._connection.rows(_HELD, (self._log, stream))
-        return LeaseHeld(*rows[0]) if rows else None
+        return stores.LeaseHeld(*rows[0]) if rows else None
 
     @contextmanager
     def hold(self, stream: str, *, holder: str, host: str) -> Iterator[None]:
@@ -91,7 +77,7 @@ class ServerLeases:
 
     def _keep(self, stream: str, token: int, over: threading.Event) -> None:
         """Send heartbeats of the worker, on a separate connection."""
-        wait = Wait(self.seconds / HEARTBEATS_PER_LEASE)
+        wait = stores.Wait(self.seconds / HEARTBEATS_PER_LEASE)
         address = self._connection.address
         connection = ServerConnection(address, wait=wait, entropy=self._entropy)
         given: tuple[Any, ...] = (self._log, stream, token, self.seconds)
@@ -148,8 +134,8 @@ class ServerAppends:
         *,
         queries: ServerQueries,
         leases: ServerLeases,
-        stamping: Stamping,
-        head_file: HeadFile | None,
+        stamping: stores.Stamping,
+        head_file: stores.HeadFile | None,
         patience: int,
     ) -> None:
         self._connection = connection
@@ -161,19 +147,19 @@ class ServerAppends:
         self._patience = str(patience)
         """The time that an append waits for others, in milliseconds."""
         self.pace = Pace()
-        self.head: Head | None = None
+        self.head: stores.Head | None = None
         """The head last acknowledged, which the log must contain."""
-        self._own: RecordedEvent | None = None
+        self._own: stores.RecordedEvent | None = None
 
     def append(
         self,
         stream: str,
-        new_events: Sequence[NewEvent],
+        new_events: Sequence[stores.NewEvent],
         *,
-        expect: Expected,
+        expect: stores.Expected,
         key: str | None,
         key_digest: bytes | None,
-    ) -> Appended:
+    ) -> stores.Appended:
         """Append all events or none (see the port); on return they are committed."""
         wanted = self._stamping.prepare(
             stream, new_events, expect=expect, key=key, key_digest=key_digest
@@ -181,7 +167,7 @@ class ServerAppends:
         own = self._own_before(wanted)
         return self._queued(wanted) if own is None else self._next(own, wanted)
 
-    def _own_before(self, wanted: PreparedAppend) -> RecordedEvent | None:
+    def _own_before(self, wanted: stores.PreparedAppend) -> stores.RecordedEvent | None:
         """Return this writer's last event if a new one may follow it without a lock."""
         own, stream = self._own, wanted.stream
         if own is None or own.stream != stream or len(wanted.events) > 1:
@@ -190,7 +176,9 @@ class ServerAppends:
             return None
         return own if wanted.meets(own.version) else None
 
-    def _next(self, own: RecordedEvent, wanted: PreparedAppend) -> Appended:
+    def _next(
+        self, own: stores.RecordedEvent, wanted: stores.PreparedAppend
+    ) -> stores.Appended:
         """Append one event right behind this writer's last, or queue if others appended."""
         values = (
             *(self._log, own.position, own.hash, self._patience, own.stream, own.version),
@@ -203,10 +191,12 @@ class ServerAppends:
         if hash_ is None:
             # If the call was repeated, its first attempt may have succeeded.
             return self._queued(wanted, is_again=is_again)
-        head = Head(own.position, own.hash)
+        head = stores.Head(own.position, own.hash)
         return self._recorded(wanted.after(head, own.version), hash_)
 
-    def _queued(self, wanted: PreparedAppend, *, is_again: bool = False) -> Appended:
+    def _queued(
+        self, wanted: stores.PreparedAppend, *, is_again: bool = False
+    ) -> stores.Appended:
         """Append under the log's lock; `is_again` if an earlier try may have succeeded."""
         stream, count = wanted.stream, len(wanted.events)
         token = self._leases.tokens.get(stream)
@@ -232,7 +222,7 @@ class ServerAppends:
                 # It was not yet on disk when the server crashed.
                 return self._queued(wanted, is_again=is_again)
             wanted.check_key(first[0])
-            return Appended(first, duplicate=True)
+            return stores.Appended(first, duplicate=True)
         if outcome == "conflict":
             wanted.check_expected(version)
         if outcome == "fenced":
@@ -245,18 +235,18 @@ class ServerAppends:
             return self._found(position, count)
         self._check_outcome(outcome)
         self.pace.found(is_alone=position == before[1])
-        return self._recorded(wanted.after(Head(position, hash_), version), last)
+        return self._recorded(wanted.after(stores.Head(position, hash_), version), last)
 
     def erase(
         self,
-        spans: Sequence[Span],
+        spans: Sequence[stores.Span],
         *,
         stream: str,
-        said: NewEvent,
+        said: stores.NewEvent,
         remainders: Sequence[bytes],
-    ) -> Appended | None:
+    ) -> stores.Appended | None:
         """Append an event and erase payloads; return None if there are none to erase."""
-        wanted = self._stamping.prepare(stream, [said], expect=Expect.ANY)
+        wanted = self._stamping.prepare(stream, [said], expect=stores.Expect.ANY)
         rest = (
             *(self._patience, *rows.span_values(spans), [*remainders], stream),
             *(wanted.stamps.recorded_at, *rows.first_values(wanted)),
@@ -269,46 +259,46 @@ class ServerAppends:
         if outcome == "done":
             return self._found(position, 1)
         self._check_outcome(outcome)
-        return self._recorded(wanted.after(Head(position, hash_), version), last)
+        return self._recorded(wanted.after(stores.Head(position, hash_), version), last)
 
-    def acknowledge(self, head: Head) -> None:
+    def acknowledge(self, head: stores.Head) -> None:
         """Save an acknowledged head, which the log must contain from now on."""
         self.head, self._own = head, None
         if self._head_file is not None:
             self._head_file.write(head)
 
-    def acknowledged(self) -> Head | None:
+    def acknowledged(self) -> stores.Head | None:
         """Return the head last acknowledged to this machine; None if it is unknown."""
-        return self._head_file.read() if self._head_file else self.head or START
+        return self._head_file.read() if self._head_file else self.head or stores.START
 
     def _known(self) -> tuple[int, int, bytes]:
         """Return the id of the log, and the position and hash of the head it must have."""
-        head = self.head or START
+        head = self.head or stores.START
         return self._log, head.position, head.hash
 
-    def _found(self, position: int, count: int) -> Appended:
+    def _found(self, position: int, count: int) -> stores.Appended:
         """Return the result of an append found in the log at a position."""
         events = self._queries.read(after=position - 1, until=position + count - 1)
         return self._told(list(events))
 
-    def _told(self, events: list[RecordedEvent]) -> Appended:
+    def _told(self, events: list[stores.RecordedEvent]) -> stores.Appended:
         """Acknowledge the last of the events, and return them as the result."""
         own = events[-1]
-        self.acknowledge(Head(own.position, own.hash))
+        self.acknowledge(stores.Head(own.position, own.hash))
         self._own = own
-        return Appended(events)
+        return stores.Appended(events)
 
     def _check_outcome(self, outcome: str) -> None:
         if outcome == "lost":
             assert self.head is not None
-            check_head(self.head, self._queries.hash_at)
+            stores.check_head(self.head, self._queries.hash_at)
         if outcome != "appended":
             raise UnreadableError(
                 f"the log {self._connection.address.log} is no longer the one that was "
                 "opened"
             )
 
-    def _recorded(self, events: list[RecordedEvent], last: bytes) -> Appended:
+    def _recorded(self, events: list[stores.RecordedEvent], last: bytes) -> stores.Appended:
         """Check that the server computed the same hash, and return the result."""
         if events[-1].hash != last:
             raise UnreadableError(

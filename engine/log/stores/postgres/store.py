@@ -7,26 +7,8 @@ from typing import Self
 
 import psycopg
 
+from sprintlog import stores
 from sprintlog.errors import NotFoundError, RefusedError
-from sprintlog.stores import (
-    START,
-    Appended,
-    Clock,
-    Entropy,
-    Expected,
-    FileLocks,
-    Head,
-    HeadFile,
-    LocalCaches,
-    MemoryLocks,
-    NewEvent,
-    RecordedEvent,
-    Span,
-    Stamping,
-    Take,
-    Wait,
-    check_head,
-)
 
 from . import schema
 from .address import parse
@@ -36,7 +18,7 @@ from .queries import ServerQueries
 from .rows import TAKE, take_values
 
 EVENTS_A_CALL = 512
-_WAIT = Wait()
+_WAIT = stores.Wait()
 
 
 class Takeover:
@@ -48,11 +30,11 @@ class Takeover:
     def __init__(self, connection: ServerConnection, log: int) -> None:
         self._connection = connection
         self._log = log
-        self._sent: list[RecordedEvent] = []
+        self._sent: list[stores.RecordedEvent] = []
         self._ahead: PendingAnswer | None = None
-        self.last: RecordedEvent | None = None
+        self.last: stores.RecordedEvent | None = None
 
-    def take(self, events: list[RecordedEvent]) -> None:
+    def take(self, events: list[stores.RecordedEvent]) -> None:
         """Send events; raise `RefusedError` where those before were refused."""
         for start in range(0, len(events), EVENTS_A_CALL):
             part = events[start : start + EVENTS_A_CALL]
@@ -98,24 +80,23 @@ class PostgresLog:
         self,
         url: str,
         *,
-        clock: Clock,
-        entropy: Entropy,
+        clock: stores.Clock,
+        entropy: stores.Entropy,
         readonly: bool = False,
         check_head: bool = True,
-        wait: Wait = _WAIT,
+        wait: stores.Wait = _WAIT,
         beside: Path | None = None,
     ) -> None:
         self.address = address = parse(url)
         self.readonly = readonly
         self._closed = False
-        self._head_file = (
-            None if beside is None else HeadFile(beside / f"{LocalCaches.NAME}-head")
-        )
+        name = f"{stores.LocalCaches.NAME}-head"
+        self._head_file = None if beside is None else stores.HeadFile(beside / name)
         known = None if self._head_file is None else self._head_file.read()
         self.connection = ServerConnection(address, wait=wait, entropy=entropy)
         try:
             self._log, identity, self.server = self._look()
-            self._caches = LocalCaches(beside, identity, entropy=entropy, wait=wait)
+            self._caches = stores.LocalCaches(beside, identity, entropy=entropy, wait=wait)
         except BaseException:
             self.connection.close()
             raise
@@ -130,13 +111,15 @@ class PostgresLog:
         self.digests = self._caches.digests
         self.leases = ServerLeases(self.connection, self._log, entropy=entropy)
         # Locks protect files of this machine.
-        self.locks = MemoryLocks(wait) if beside is None else FileLocks(beside, wait)
+        self.locks = (
+            stores.MemoryLocks(wait) if beside is None else stores.FileLocks(beside, wait)
+        )
         self._appends = ServerAppends(
             self.connection,
             self._log,
             queries=queries,
             leases=self.leases,
-            stamping=Stamping(clock, entropy),
+            stamping=stores.Stamping(clock, entropy),
             head_file=self._head_file,
             patience=max(_LOCK_MILLISECONDS_MIN, round(wait.seconds * 1000)),
         )
@@ -154,9 +137,9 @@ class PostgresLog:
         cls,
         url: str,
         *,
-        clock: Clock,
-        entropy: Entropy,
-        wait: Wait = _WAIT,
+        clock: stores.Clock,
+        entropy: stores.Entropy,
+        wait: stores.Wait = _WAIT,
         beside: Path | None = None,
     ) -> Self:
         """Create a log, and the schema if it is missing, and return it open.
@@ -176,7 +159,7 @@ class PostgresLog:
                 hint="name another one: ?log=NAME",
             )
         log = cls(url, clock=clock, entropy=entropy, wait=wait, beside=beside)
-        log._appends.acknowledge(START)
+        log._appends.acknowledge(stores.START)
         return log
 
     def _look(self) -> tuple[int, str, str]:
@@ -195,12 +178,12 @@ class PostgresLog:
     def append(
         self,
         stream: str,
-        new_events: Sequence[NewEvent],
+        new_events: Sequence[stores.NewEvent],
         *,
-        expect: Expected,
+        expect: stores.Expected,
         key: str | None = None,
         key_digest: bytes | None = None,
-    ) -> Appended:
+    ) -> stores.Appended:
         """Append all events or none, as the port says; on return they are committed."""
         self._check_can_record()
         return self._appends.append(
@@ -214,7 +197,7 @@ class PostgresLog:
             raise RefusedError("nothing recorded: the log is closed")
 
     @contextmanager
-    def taking_over(self) -> Iterator[Take]:
+    def taking_over(self) -> Iterator[stores.Take]:
         """Give what takes the events that come next, of another log, all or none."""
         self._check_can_record()
         takeover = Takeover(self.connection, self._log)
@@ -227,16 +210,16 @@ class PostgresLog:
             takeover.end()
         if takeover.last is not None:
             last = takeover.last
-            self._appends.acknowledge(Head(last.position, last.hash))
+            self._appends.acknowledge(stores.Head(last.position, last.hash))
 
     def erase(
         self,
-        spans: Sequence[Span],
+        spans: Sequence[stores.Span],
         *,
         stream: str,
-        said: NewEvent,
+        said: stores.NewEvent,
         remainders: Sequence[bytes] = (),
-    ) -> Appended | None:
+    ) -> stores.Appended | None:
         """Append an event and erase payloads, as the port says.
 
         Their bytes leave the server's files with its next VACUUM, its own log and its
@@ -253,7 +236,7 @@ class PostgresLog:
         self._check_can_record()
         self.connection.run("VACUUM sprintlog.events")
 
-    def holds(self, head: Head) -> bool:
+    def holds(self, head: stores.Head) -> bool:
         """Return whether the log has this very event; it has the head of an empty log."""
         return not head.position or self._queries.hash_at(head.position) == head.hash
 
@@ -261,8 +244,8 @@ class PostgresLog:
         """Raise `UnreadableError` when the log lacks an event once acknowledged."""
         self._check_head(self.acknowledged())
 
-    def _check_head(self, known: Head | None) -> None:
-        check_head(known, self._queries.hash_at)
+    def _check_head(self, known: stores.Head | None) -> None:
+        stores.check_head(known, self._queries.hash_at)
 
     def problems(self) -> Iterator[str]:
         """Yield the problems of triggers, indexes and caches."""
@@ -287,14 +270,14 @@ class PostgresLog:
 
     def parts(self) -> list[str]:
         """Return the names of all that is kept, here and there."""
-        return sorted(("events", *LocalCaches.TABLES))
+        return sorted(("events", *stores.LocalCaches.TABLES))
 
     def holding(self, forms: Sequence[bytes], parts: Sequence[str]) -> Iterator[str]:
         """Yield where some of the parts hold bytes that are one of the forms."""
         if "events" in parts:
             yield from self._queries.holding(forms)
         yield from self._caches.holding(
-            forms, [part for part in parts if part in LocalCaches.TABLES]
+            forms, [part for part in parts if part in stores.LocalCaches.TABLES]
         )
 
     def described(self) -> dict[str, str]:
