@@ -141,7 +141,7 @@ ROWS: dict[str, Row] = {
     "snapshot after a change of 10 files": Row(
         rows_snapshots.after_few_changes, Goal(3, True)
     ),
-    "rollback of every file": Row(rows_snapshots.restored, Goal(2.5, True)),
+    "rollback of every file": Row(rows_snapshots.restored, Goal(2, True)),
     "rollback of every file of a large tree": Row(
         rows_snapshots.restored_large, Goal(2, True)
     ),
