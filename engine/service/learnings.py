@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Unpack
 from msgspec.structs import replace
 
 from ..errors import SprintlogError
+from ..journal.parts import Learning
+from ..journal.rules import AddExtractedLearnings, add_extracted
 from ..log.event import Event
 from ..masking import mask_all
 from ..sprint.answers.items import SaidItems, SaidLearning
@@ -57,10 +59,6 @@ def _added(
     learnings: tuple[SaidLearning, ...],
     at: str,
 ) -> list[Event]:
-    # Imported here: few agents say what they learned.
-    from ..journal.parts import Learning
-    from ..journal.rules import AddExtractedLearnings, add_extracted
-
     there = {known.content for known in workspace.documents.current(JOURNAL).learnings}
     new = {one.content: one for one in learnings if one.content not in there}
     proposals = [

@@ -21,10 +21,12 @@ from ..sprint.events import (
     SnapshotTaken,
     SprintStarted,
 )
+from ..sprint.state import transitions
 from ..sprint.state.queue import deferrals
 from ..sprint.state.sprint import Sprint
 from ..sprint.state.words import COMPLETED
 from .after_commit import edit_policy
+from .place.trees import shown_tree
 from .port import AloneError, Envelope, MovedOnError, Service, Skippable
 from .state_file_owner import free_place
 from .streams.catalogue import State
@@ -132,10 +134,7 @@ def check_moment(action: Handling[Sprint], events: list[Event]) -> list[Event]:
     A clock may go backwards.
     """
     if action.envelope.get("at") is not None and not action.envelope.get("observed"):
-        # Imported here: few say when something happened.
-        from ..sprint.state.transitions import check_moment
-
-        check_moment(action.state, events, action.at)
+        transitions.check_moment(action.state, events, action.at)
     return events
 
 
@@ -145,9 +144,6 @@ def check_worktree(action: Handling[Sprint], events: list[Event]) -> list[Event]
     if place is None or action.service.tree.has(sprint.knowledge.own_tree):
         return events
     if _any_of(events, GateStarted):
-        # Imported here: mostly a log has one work tree.
-        from .place.trees import shown_tree
-
         where = shown_tree(action.service.location, sprint.knowledge.own_tree)
         raise RefusedError(
             f"sprint {sprint.id} works in {where}: its gate would check other files here",

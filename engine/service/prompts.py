@@ -3,6 +3,7 @@
 from msgspec.structs import replace
 
 from ..adapters.folders import read_text
+from ..journal.briefing import lines_within
 from ..sprint.agent.actions import GATE, Action
 from ..sprint.agent.prompt import LEARNINGS_CHARS_MAX, PHASE_ANSWER, Telling, handed
 from ..sprint.compile.templates import PromptTemplate, read_template
@@ -44,8 +45,5 @@ def template_in(workspace: ServiceWorkspace, file: str) -> PromptTemplate:
 def _learnings(workspace: ServiceWorkspace) -> tuple[str, ...]:
     if not journal_is_open(workspace):
         return ()
-    # Imported here: a sprint does not wait for the journal.
-    from ..journal.briefing import lines_within
-
     learnings = workspace.documents.current(JOURNAL).learnings
     return tuple(lines_within(learnings, LEARNINGS_CHARS_MAX))

@@ -2,8 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 
+from msgspec.structs import replace
+
 from ..judging.events import Usage
 from ..sprint.events import AgentRan
+from ..sprint.iterations.session_runs import used_alone
 from .streams.catalogue import CODEC
 from .workspace import ServiceWorkspace
 
@@ -39,9 +42,6 @@ def taken_alone(
     ]
     if not before:
         return usage
-    # Imported here: few sessions are recorded twice.
-    from ..sprint.iterations.session_runs import used_alone
-
     return used_alone(usage, before)
 
 
@@ -49,9 +49,6 @@ def alone(
     workspace: ServiceWorkspace, ran: AgentRan, *, since: int | None = None
 ) -> AgentRan:
     """Return a run with what it took alone."""
-    # Imported here: `iteration end` without an agent's output does without.
-    from msgspec.structs import replace
-
     usage = taken_alone(
         workspace,
         ran.usage,

@@ -7,6 +7,7 @@ from ..errors import NotFoundError, RefusedError
 from ..sprint.events import Place
 from ..sprint.state.sprint import Sprint
 from ..sprint.state.words import COMPLETED
+from .place.trees import shown_tree
 from .port import Service
 from .streams.catalogue import sprint_of, sprint_stream
 
@@ -176,8 +177,6 @@ def _of_others(service: Service, sprints: Collection[str]) -> NotFoundError:
     """Return the error that a work tree has no sprint, which names those of others."""
     # Imported here: mostly a log has one work tree.
     from shlex import quote
-
-    from .place.trees import shown_tree
 
     name = next(_newest_first(service), next(iter(sprints)))
     where = shown_tree(service.location, service.sprint(name).knowledge.own_tree)

@@ -34,6 +34,7 @@ from ...sprint.state.words import COMPLETED, is_agent
 from ...usage import Usage
 from ..after_commit import catch_up
 from ..agent_sessions.ran import AgentRunEnded, figures
+from ..learnings import keep_learnings
 from ..place.anchor import follow
 from ..port import Decide, Envelope, Outcome, Refreshed, Skippable
 from ..session_totals import taken_alone
@@ -324,9 +325,6 @@ def items_in(
     said = said_beside(text, told=told)
     if said is None or not said.learnings:
         return said
-    # Imported here: few answers have learnings.
-    from ..learnings import keep_learnings
-
     return keep_learnings(workspace, sprint_id, said, **envelope)
 
 

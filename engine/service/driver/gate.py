@@ -11,6 +11,7 @@ from functools import partial
 from typing import NamedTuple, Unpack
 
 from ...adapters.processes import process
+from ...adapters.processes.programs import environment_of, run_script
 from ...errors import SprintlogError
 from ...log.envelope import RecordedEvent
 from ...log.event import Event
@@ -102,9 +103,6 @@ def _run(
     environment: Mapping[str, str],
     pass_on: Iterable[str],
 ) -> GateResult:
-    # Imported here: no other recording command needs it.
-    from ...adapters.processes.programs import environment_of, run_script
-
     node = sprint.plan.tree.find(started.phase)
     script = gate_of(node).script if node is not None else None
     assert script is not None

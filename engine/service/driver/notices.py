@@ -13,6 +13,7 @@ from queue import Empty, Full, Queue
 
 import msgspec
 
+from ...adapters.processes.programs import run_hook_command
 from ...sprint.agent.actions import NOTICES, Notice, is_wanted
 
 TIMEOUT_SECONDS = 30.0
@@ -92,9 +93,6 @@ class Notices:
                 self._failures.put(failed)
 
     def _run(self, notice: Notice) -> str | None:
-        # Imported here: most loops have nobody to tell.
-        from ...adapters.processes.programs import run_hook_command
-
         return run_hook_command(
             self._command,
             prompt=msgspec.json.encode(notice).decode() + "\n",

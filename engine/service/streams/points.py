@@ -17,6 +17,7 @@ from ...log.port import Log
 from ...sprint.iterations.rollback import iteration_end
 from ...sprint.state.sprint import Sprint
 from ...sprint.state.times import from_milliseconds, parse
+from .evaluation import evaluate
 from .readings import TIMES, KeptReading, Reading
 
 if TYPE_CHECKING:
@@ -145,9 +146,6 @@ def target_of(log: Log, sprint: Sprint) -> int:
 
     Raise `NotFoundError` if there is none.
     """
-    # Imported here: recording commands do not need exact numbers.
-    from .evaluation import evaluate
-
     target = evaluate(log, sprint).target()
     if target is None:
         raise NotFoundError(

@@ -13,7 +13,7 @@ from ...sprint.events import RolledBack, SprintImported
 from ...sprint.state.effective_history import VersionRange, effective_ranges, is_in_force
 from ...sprint.state.sprint import Sprint
 from .catalogue import CODEC, EVERY, State, StreamKind
-from .checkpoints import SavedStates, was_erased_since
+from .checkpoints import SavedStates, slots_of, was_erased_since
 
 if TYPE_CHECKING:
     from .history import Walked
@@ -365,9 +365,6 @@ class Repository(Generic[State]):
 
         Nothing is saved once events were erased that come `since` a position.
         """
-        # Imported here: few commands come to where a state is saved.
-        from .checkpoints import slots_of
-
         stream, slots = self.kind.stream(state.id), slots_of(head, narrowest=narrowest)
         made: list[int] = []
         while True:

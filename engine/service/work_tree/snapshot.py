@@ -43,6 +43,7 @@ from ..port import Decide, Envelope, Outcome, Service
 from ..streams.catalogue import CODEC, sprint_stream
 from ..streams.points import last_version, target_of
 from .own_paths import for_people, kept_out
+from .shared_snapshots import forget, share
 
 FOLDER = "snapshots"
 MEBIBYTE = 1024 * 1024
@@ -149,9 +150,6 @@ def kept_files(
             if taken.commit and not is_recorded:
                 store.drop([taken.commit])
     if is_recorded and is_shared:
-        # Imported here: mostly no machine but this one has to have them.
-        from .shared_snapshots import share
-
         share(workspace, store, sprint)
 
 
@@ -342,9 +340,6 @@ def prune(
 
     What the store holds and no sprint knows of goes too.
     """
-    # Imported here: who takes one does not need it.
-    from .shared_snapshots import forget
-
     with store.lock():
         outcome = workspace.handle_with(sprint_id, asked, **envelope)
         if not store.exists:
