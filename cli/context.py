@@ -22,6 +22,7 @@ from .settings.person import safe_list
 from .typed import READING, RECORDING
 
 if TYPE_CHECKING:
+    from sprintlog.engine.sprint.phases.waits import ScheduleRetry
     from sprintlog.engine.sprint.state.sprint import Sprint
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -238,6 +239,24 @@ UNTIL = typed.option(
     help="Wait until this time (ISO 8601) for a limit; not a failure. "
     "Category rate-limit or network.",
 )
+
+
+_LIMITS = {"rate-limit": "usage-limit", "network": "network"}
+
+
+def wait_until(
+    until: str, why: str, category: str, phase: str | None = None
+) -> "ScheduleRetry":
+    """Return the command that `--until` stands for; raise `UsageError` for a failure."""
+    # Imported here: few failures are waits for a limit.
+    from sprintlog.engine.sprint.phases.waits import ScheduleRetry
+
+    if category not in _LIMITS:
+        raise click.UsageError(
+            f"--until waits for a limit, and category {category} is none: "
+            "give --category rate-limit or network"
+        )
+    return ScheduleRetry(until, why, _LIMITS[category], "--until", phase)
 
 
 def with_recording(function: Function) -> Function:

@@ -1,50 +1,21 @@
 """Ends and waits of a loop on the command line: exit statuses, sentences, countdowns."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
-
-import click
+from typing import Any
 
 from sprintlog.engine.sprint.agent import actions
 from sprintlog.engine.sprint.agent.actions import Action
 from sprintlog.engine.sprint.state.sprint import Sprint
-from sprintlog.projections.text.stops import Told, reasons, standing
+from sprintlog.projections.text.stops import Told, reasons, standing, waited_for
 from sprintlog.projections.views.work import Status
 
 from .named_sprint import with_it
-from .output import REFUSED
+from .output import REFUSED, clear_counting, counting_line
 from .screen import times
-
-if TYPE_CHECKING:
-    from sprintlog.engine.sprint.phases.waits import ScheduleRetry
-
-
-_LIMITS = {"rate-limit": "usage-limit", "network": "network"}
-
-
-def wait_until(
-    until: str, why: str, category: str, phase: str | None = None
-) -> "ScheduleRetry":
-    """Return the command that a limit is waited for; raise `UsageError` for another end."""
-    # Imported here: who records a failure seldom waits for a limit.
-    from sprintlog.engine.sprint.phases.waits import ScheduleRetry
-
-    if category not in _LIMITS:
-        raise click.UsageError(
-            f"--until waits for a limit, and category {category} is none: "
-            "give --category rate-limit or network"
-        )
-    return ScheduleRetry(until, why, _LIMITS[category], "--until", phase)
 
 
 def show_waiting(wait: Any, left: float) -> None:
     """Show on stderr what is waited for, for `left` more seconds; None takes it away."""
-    # Imported here: most commands tell of no wait.
-    from sprintlog.projections.text.stops import waited_for
-
-    from .output import clear_counting, counting_line
-    from .screen import times
-
     if wait is None:
         clear_counting()
         return

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from sprintlog.engine.errors import NotFoundError, RefusedError
+from sprintlog.engine.service.streams.evaluation import evaluate
 from sprintlog.engine.sprint.agent import actions
 from sprintlog.engine.sprint.agent.actions import Action
 from sprintlog.engine.sprint.gates.gate import gate_of
@@ -20,12 +21,14 @@ from sprintlog.engine.sprint.state.words import (
     PENDING,
     RETRYING,
 )
+from sprintlog.projections.judging.quality import brought_back, files_said
 from sprintlog.projections.text.stops import at_iteration, standing
 from sprintlog.projections.views.runs import what_is_next
 from sprintlog.projections.views.work import STOPPED, status
 from sprintlog.projections.workspace import Workspace
 
 from ..context import environment, find_log, open_workspace
+from ..iterations.quality import is_rollback_due, way_back
 from ..output import counted, wrapped
 from ..screen import times
 
@@ -154,12 +157,6 @@ def _files(
     is_measured = bool(tracker.highest)
     if sprint.plan.status == COMPLETED or not (is_measured or sprint.knowledge.restored):
         return None, None
-    # Imported here: many sprints measure nothing.
-    from sprintlog.engine.service.streams.evaluation import evaluate
-    from sprintlog.projections.judging.quality import brought_back, files_said
-
-    from ..iterations.quality import is_rollback_due, way_back
-
     if not is_measured:
         return brought_back(sprint), None
 

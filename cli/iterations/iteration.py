@@ -182,9 +182,7 @@ def fail(error: str, category: str, until: str | None, **given: Any) -> None:
     blocked. With --until the agent is rate-limited, which is not a failure.
     """
     if until is not None:
-        from ..stops import wait_until
-
-        record("iteration fail", given, wait_until(until, error, category))
+        record("iteration fail", given, context.wait_until(until, error, category))
         return
     arguments = FailIteration(error, category)
     record("iteration fail", given, arguments, typed=("error", "category"))

@@ -9,6 +9,7 @@ import click
 from msgspec.structs import replace
 
 from sprintlog.engine.errors import RefusedError
+from sprintlog.engine.service.streams.evaluation import evaluate
 from sprintlog.engine.sprint.iterations import measurement
 from sprintlog.engine.sprint.iterations.decisions import (
     ReplaceBaseline,
@@ -224,8 +225,6 @@ def record_measured(
 
     The files are kept after all was run: with the reports that it wrote.
     """
-    from sprintlog.engine.service.streams.evaluation import evaluate
-
     options = Options(given)
     command = options.masked_command(command)
     arguments = arguments_of(command, fields)

@@ -64,12 +64,10 @@ def command(target: Path | None, as_json: bool) -> None:
 def _of_server() -> list[Check]:
     """Return the checks of a log on a server."""
     # Imported here: most logs are in their folder.
-    from sprintlog.engine.log.stores.postgres.store import PostgresLog
     from sprintlog.projections.health.server import server_checks
 
     with open_workspace(check_head=False) as workspace:
-        assert isinstance(workspace.log, PostgresLog)
-        return [*server_checks(workspace, workspace.log)]
+        return [*server_checks(workspace)]
 
 
 def _rules() -> list[Check]:

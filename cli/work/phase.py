@@ -7,7 +7,7 @@ from sprintlog.engine.sprint.state.completion import waits_to_go_on
 from sprintlog.engine.sprint.state.words import FAILURE_CATEGORIES, MODELS
 
 from .. import typed
-from ..context import UNTIL, Function, with_recording
+from ..context import UNTIL, Function, wait_until, with_recording
 from ..output import warn
 from ..record import record
 
@@ -80,9 +80,6 @@ def fail(
     if until is None:
         record("phase fail", given, leaves.FailPhase(error, category, phase))
         return
-    # Imported here: who records a failure seldom waits for a limit.
-    from ..stops import wait_until
-
     record("phase fail", given, wait_until(until, error, category, phase))
 
 

@@ -25,6 +25,7 @@ from sprintlog.projections.views.queue import RequestHistory, RequestWithHistory
 
 from .. import typed
 from ..context import ReadOptions, open_workspace, with_reading, with_recording
+from ..intake.files import read_text
 from ..output import hint, print_answer, table
 from ..record import record
 from ..screen import times
@@ -40,8 +41,6 @@ def read_asked(
         return [_asked(title, context, given)], None
     if title or context is not None or any(given[name] for name in OF_ONE):
         raise click.UsageError("--file holds all of its requests: give nothing else")
-    # Imported here, as below: most commands add one request, without pydantic.
-    from ..intake.files import read_text
     from ..intake.queue import read_requests
 
     return read_requests(read_text(file), file=file)

@@ -29,6 +29,7 @@ from sprintlog.projections.workspace import Handled
 
 from .. import typed
 from ..context import with_recording
+from ..intake.files import read_bytes
 from ..output import fitting, hint, print_answer, print_text, table, warn
 from ..places import source_of
 from ..record import UNNAMED, Options, Recording, arguments_of, record, recording
@@ -211,7 +212,6 @@ def decide(auto: bool, rules: Path | None, dry_run: bool, **given: Any) -> None:
     options = Options(given)
     chosen = list(DEFAULT_RULES)
     if rules is not None:
-        from ..intake.files import read_bytes
         from ..intake.queue import read_rules
 
         chosen = read_rules(read_bytes(rules), file=str(rules))

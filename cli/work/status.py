@@ -1,12 +1,13 @@
 """`sprintlog status`: where a sprint stands."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from msgspec.structs import replace
 
 from sprintlog.engine.service.lost_runs import is_alive
+from sprintlog.engine.service.streams.evaluation import Judged, evaluate
 from sprintlog.engine.sprint.agent.actions import COMPLETE, STOP, Action
 from sprintlog.engine.sprint.gates.checks import run_of
 from sprintlog.engine.sprint.gates.gate import attempts_of, gate_of
@@ -25,6 +26,7 @@ from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.transitions import check_exists
 from sprintlog.engine.sprint.state.tree import Node, gate_is_open, gate_status
 from sprintlog.engine.sprint.state.words import COMPLETED, IN_PROGRESS, PASSED, PENDING
+from sprintlog.projections.judging.quality import brought_back
 from sprintlog.projections.text.phrases import spent_said
 from sprintlog.projections.text.stops import at_iteration, worked
 from sprintlog.projections.views import work as views
@@ -34,6 +36,8 @@ from sprintlog.projections.workspace import Workspace
 from .. import settings, typed
 from ..context import ReadOptions, open_workspace, with_reading
 from ..iterations.budgets import budget_lines
+from ..iterations.file_rules import differing
+from ..iterations.quality import standing_lines
 from ..named_sprint import told
 from ..output import (
     coloured,
@@ -49,9 +53,6 @@ from ..screen import times
 from ..screen.terminal import ATTENTION, BAD, GOOD, QUIET, terminal
 from ..stops import standing_told
 from .loop_lines import cut_short_lines, goal_hint, rules_said
-
-if TYPE_CHECKING:
-    from sprintlog.engine.service.streams.evaluation import Judged
 
 OPEN_SHOWN_MAX = 20
 MARKS = {
@@ -114,7 +115,7 @@ def command(is_watched: bool, reading: ReadOptions) -> None:
 def _shown(
     workspace: Workspace,
     reading: ReadOptions,
-    more: "Callable[[Judged], Sequence[str]] | None" = None,
+    more: Callable[[Judged], Sequence[str]] | None = None,
 ) -> list[str]:
     """Return all lines for people; `more` adds what follows from the iterations."""
     sprint, at = reading.sprint(workspace), reading.at
@@ -144,20 +145,15 @@ def _shown(
     return lines
 
 
-def _judged(workspace: Workspace, sprint: Sprint) -> "Judged | None":
+def _judged(workspace: Workspace, sprint: Sprint) -> Judged | None:
     """Return the iterations as they are judged; None where nothing was measured."""
     tracker = sprint.knowledge.tracker
     if not (tracker.highest or tracker.baseline or tracker.failed):
         return None
-    # Imported here: many sprints measure nothing.
-    from sprintlog.engine.service.streams.evaluation import evaluate
-
     return evaluate(workspace.log, sprint)
 
 
-def _quality_lines(judged: "Judged") -> list[str]:
-    from ..iterations.quality import standing_lines
-
+def _quality_lines(judged: Judged) -> list[str]:
     return standing_lines(judged)
 
 
@@ -165,17 +161,12 @@ def _files_lines(sprint: Sprint) -> list[str]:
     """Return whose files were brought back, where nothing was measured."""
     if not sprint.knowledge.restored:
         return []
-    from sprintlog.projections.judging.quality import brought_back
-
     said = brought_back(sprint)
     return [] if said is None else wrapped(f"files: {said}", indent="  ")
 
 
 def _differing(sprint: Sprint) -> str | None:
     """Return how the work tree's file differs from the rules in force, if it does."""
-    # Imported here: most work trees have no such file.
-    from ..iterations.file_rules import differing
-
     return differing(sprint.knowledge.tracker.rules_at(sprint.version))
 
 

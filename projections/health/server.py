@@ -17,8 +17,10 @@ SKEW_SECONDS = 2.0
 SLOW_SECONDS = 0.05
 
 
-def server_checks(workspace: Workspace, log: PostgresLog) -> Iterator[Check]:
+def server_checks(workspace: Workspace) -> Iterator[Check]:
     """Yield the checks of a log on a server: of its settings, itself, and what is here."""
+    log = workspace.log
+    assert isinstance(log, PostgresLog)
     began = time.monotonic()
     about = log.facts()
     took = time.monotonic() - began
