@@ -1,12 +1,12 @@
 """The library's front door: what is named here is public, and stays.
 
 It is imported when it is first asked for, so that no command waits for it. In a checkout
-this folder stands in for the package, whose rooms a wheel has beside this file (ADR 0001).
+this folder replaces the package; a wheel contains its layers next to this file (ADR 0001).
 """
 
 from os.path import basename, dirname
 
-# `typing` is more than half of what this front door would take to open.
+# Importing `typing` would take longer than the rest of this module.
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
@@ -86,5 +86,5 @@ if not TYPE_CHECKING:
         return value
 
     def __dir__():
-        """Return what is public."""
+        """Return the public names."""
         return __all__

@@ -1,4 +1,4 @@
-"""Every event there is, and what is in them; `decode` makes one of a recorded event."""
+"""All events, and the types of their fields; `decode` decodes a recorded event."""
 
 from .engine.journal.events import (
     EntryRecorded as EntryRecorded,
@@ -160,4 +160,4 @@ from .engine.usage import (
 from .engine.service.streams.catalogue import CODEC
 
 decode = CODEC.decode
-"""Return what a recorded event says; raise `UnreadableError` where nobody can."""
+"""Return the event of a `RecordedEvent`; raise `UnreadableError` if it is damaged."""

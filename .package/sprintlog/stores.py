@@ -1,4 +1,4 @@
-"""What a store of a log can do, the stores there are, and what one of your own needs."""
+"""The ports of a log, the stores that implement them, and the types for your own store."""
 
 from typing import TYPE_CHECKING
 

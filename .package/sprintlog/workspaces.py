@@ -22,7 +22,7 @@ def open(
     `log` names the log's own folder where that is elsewhere, `safe` a file that lists the
     folders in which a log of somebody else's is used. Raise `NotFoundError` where there is
     no log, `RefusedError` for one that is not safe. With a `store` its log is the one, and
-    what is kept beside a log is in `.sprintlog` of the folder. A redaction that was cut
+    its local files are in `.sprintlog` of the folder. A redaction that was cut
     short is finished.
     """
     if store is not None:

@@ -13,7 +13,7 @@ SEQUENCE_DIGITS = 20
 
 
 def cloudevents(telling: ExportedLog) -> Iterator[bytes]:
-    """Yield the events of a log, each on a line of its own."""
+    """Yield the events of a log, one per line."""
     for told in telling.events():
         yield line(told, telling.known.source)
 
@@ -24,7 +24,7 @@ def line(told: ExportedEvent, log: str) -> bytes:
 
 
 def cloud_event(told: ExportedEvent, log: str) -> dict[str, Any]:
-    """Return an event; source and id are the same whenever and wherever it is told."""
+    """Return an event; every export gives it the same source and id."""
     recorded, event = told.recorded, told.event
     shape = recorded.schema_version if event is None else event.schema_version
     said: dict[str, Any] = {

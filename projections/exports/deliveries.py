@@ -20,14 +20,14 @@ _ENDS = (SprintCompleted.type, SessionEnded.type)
 
 
 class Delivery(NamedTuple):
-    """One body, and what is sent with it."""
+    """A message body with its metadata."""
 
     head: Head
-    """Up to where all was sent once it is taken."""
+    """The head that is reached once the body is accepted."""
     body: bytes
     id: str
     what: str
-    """What it is, in words."""
+    """A description for messages."""
 
 
 def events_to_send(

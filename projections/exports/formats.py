@@ -14,7 +14,7 @@ Write = Callable[[bytes], object]
 Progress = Callable[[int], None]
 
 EVENTS = ("cloudevents", "otlp-json", "csv", "parquet")
-"""Those that tell events; `openmetrics` tells figures."""
+"""The formats of events; `openmetrics` contains figures."""
 
 
 def write_events(

@@ -23,7 +23,7 @@ _MOMENTS = [number for number, kind in enumerate(COLUMNS.values()) if kind == TI
 
 
 class _Sink:
-    """What Arrow takes for a file, of which it only ever writes the end."""
+    """A write-only file for Arrow."""
 
     closed = False
 
@@ -31,20 +31,20 @@ class _Sink:
         self._write, self._place = write, 0
 
     def write(self, content: Any) -> int:
-        """Write what comes next."""
+        """Append bytes."""
         self._write(bytes(content))
         self._place += len(content)
         return len(content)
 
     def tell(self) -> int:
-        """Return how much was written."""
+        """Return the number of bytes written."""
         return self._place
 
     def flush(self) -> None:
-        """Do nothing: what is written is written."""
+        """Do nothing: `write` does not buffer."""
 
     def close(self) -> None:
-        """Do nothing: whoever opened the file closes it."""
+        """Do nothing: the caller closes its file."""
 
 
 def write_parquet(telling: ExportedLog, write: Callable[[bytes], object]) -> None:

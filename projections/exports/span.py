@@ -53,7 +53,7 @@ _INTERNAL, _ERROR = 1, 2
 _EPOCH = datetime.fromtimestamp(0, UTC)
 
 Attributes = Mapping[str, str | bool | int | float | tuple[str, ...] | None]
-"""What is said of a span; what is None is not."""
+"""The attributes of a span; None means unknown."""
 
 
 class SpanEvent(NamedTuple):
@@ -80,11 +80,11 @@ class TraceSpan(NamedTuple):
 
 
 def nanoseconds(text: str) -> int:
-    """Return a time of the log in nanoseconds since 1970; 0 for what is none."""
+    """Return a time of the log in nanoseconds since 1970; 0 for invalid text."""
     try:
         since = parse_time(text) - _EPOCH
     except InvalidInputError:
-        # An event that came in with a log may say anything there.
+        # Imported events may contain any text.
         return 0
     microseconds = (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
     return max(0, microseconds * 1000)
@@ -159,7 +159,7 @@ class PlaceInTrace(NamedTuple):
 
 
 def marks(told: ExportedEvent, *, with_content: bool) -> dict[str, Any]:
-    """Return what every span says of the event that it is from."""
+    """Return the attributes that every span takes from its event."""
     recorded = told.recorded
     data = msgspec.json.encode(told.data).decode() if with_content else None
     return {
@@ -174,7 +174,7 @@ def marks(told: ExportedEvent, *, with_content: bool) -> dict[str, Any]:
 def agent_span(
     told: ExportedEvent, ran: AgentRan | None, place: PlaceInTrace, said: Attributes
 ) -> TraceSpan:
-    """Return a run of an agent; of one that says nothing any more only that it was."""
+    """Return the span of an agent run; of an erased run only that it existed."""
     if ran is None:
         return _span(told, AGENT, place, said, took=None)
     session = ran.sessions[-1] if ran.sessions else None
@@ -290,7 +290,7 @@ def _span(
 
 
 def _usage(used: Usage | None) -> dict[str, Any]:
-    """Return what a run took, counted as OpenTelemetry counts it.
+    """Return the usage of a run as OpenTelemetry counts it.
 
     There what is given to a model includes what comes from a cache and what goes into one;
     `sprintlog.usage.tokens` are the tokens that `status` and budgets count.

@@ -230,7 +230,7 @@ class Traces:
     def _begin(
         self, told: ExportedEvent, sprint: _Sprint, said: dict[str, Any]
     ) -> Iterator[TraceSpan]:
-        """Begin an iteration, which ends the one before where nobody did."""
+        """Begin an iteration; an iteration that is still open ends."""
         if sprint.iteration is not None:
             sprint.iteration.is_over = True
             yield sprint.iteration.span(**{"sprintlog.left_open": True})
@@ -316,9 +316,9 @@ class _Answer(msgspec.Struct, rename="camel", frozen=True):
 
 
 def spans_left_out(answer: bytes) -> tuple[int, str]:
-    """Return how many spans an endpoint did not keep, and why, as its answer says.
+    """Return the number of spans that an endpoint rejected, and its reason.
 
-    The specification forbids to send them again. What is no such answer says nothing.
+    The specification forbids sending them again. An invalid answer counts as none.
     """
     try:
         # JSON of Protobuf may have a number of 64 bits as text.

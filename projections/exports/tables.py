@@ -66,7 +66,7 @@ COLUMNS: dict[str, str] = {
     "data": TEXT,
     "hash": TEXT,
 }
-"""Each column, and what is in it; times are texts in CSV and moments in Parquet."""
+"""The type of each column; times are text in CSV and timestamps in Parquet."""
 
 
 def rows(telling: ExportedLog, step: int = EVENTS_A_STEP) -> Iterator[list[Row]]:

@@ -1,4 +1,4 @@
-"""From events to what a timeline shows: work, waits, signs and ways back. Pure."""
+"""From events to the contents of a timeline: work, waits, marks and rollbacks. Pure."""
 
 from array import array
 from collections import OrderedDict, deque
@@ -18,7 +18,7 @@ from ..views.iterations import JudgedIteration
 FAILED_MAX = 400
 """Of so many of the newest iterations it is known what failed."""
 NOTES_MAX = 3
-"""Of more that failed in an iteration only the last is told."""
+"""If more failed in an iteration, the last failure is kept."""
 NOTE_CHARS_MAX = 240
 
 _GOES_WELL = (f.PhaseStarted, f.PhaseCompleted, f.PhaseRetried, f.GateChecked, f.RolledBack)
@@ -75,9 +75,9 @@ ITERATIONS = "iterations"
 """The row of iterations, where they share one."""
 GOOD, BAD, STEADY, PLAIN, OPEN, STUCK = "good", "bad", "steady", "plain", "open", "stuck"
 ITERATIONS_MAX, PHASES_MAX, OTHERS_MAX = 200, 300, 300
-"""So much of the newest is told: iterations, work on phases, and of each other kind."""
+"""Limits of the newest iterations, work on phases, and entries of each other kind."""
 FAILED_CHARS_MAX = 70
-"""As much of what failed is told at a bar; the row of an iteration has more."""
+"""The length of a failure at a bar; the table of iterations has more."""
 _PERSON = "a person"
 _ENDS = {
     GOOD: "completed",
@@ -87,7 +87,7 @@ _ENDS = {
     STUCK: "blocked, or a person is needed",
 }
 _STATES = {PLAIN: "not measured", OPEN: "not ended", BAD: "failed"}
-"""What is said of an iteration that has no class."""
+"""The description of an iteration without a class."""
 _CLASSES = {"forward": GOOD, "regression": BAD, "plateau": STEADY, "stalled": STEADY}
 
 
@@ -100,7 +100,7 @@ class Work(NamedTuple):
     tone: str
     """What became of it: `good`, `bad`, `stuck`, `steady`, `plain`, `open`, `off`."""
     labels: tuple[str, ...] = ()
-    """What it may be called, the longest first."""
+    """Its possible labels, the longest first."""
     about: str = ""
     version: int = 0
 
@@ -141,11 +141,11 @@ class Course(NamedTuple):
     signs: list[Instant]
     returns: list[Return]
     earlier: int = 0
-    """How many pieces of work before them are not told."""
+    """How many earlier pieces of work are omitted."""
 
     @property
     def has_only_iterations(self) -> bool:
-        """Return whether no work has a row of its own."""
+        """Return whether all work is on the row of the iterations."""
         return {one.row for one in self.work} == {ITERATIONS}
 
 
@@ -162,7 +162,7 @@ class _Closed(NamedTuple):
     opened: _Open
     end: int
     tone: str
-    """Of an iteration what it has where nobody judged it."""
+    """The tone; for an iteration, the one of an unjudged iteration."""
     cost: Spent | None
     says: str = ""
 
@@ -171,9 +171,9 @@ _UNTOLD = JudgedIteration(iteration=0, classification=None, score=None)
 
 
 class EventStory:
-    """What is open while the events go by, and the newest of what is closed.
+    """The open work while events arrive, and the newest closed work.
 
-    It can be told at any time and goes on from there: nothing is read twice for it.
+    `course` can be called at any time, and more events can follow.
     """
 
     def __init__(self) -> None:
@@ -200,7 +200,7 @@ class EventStory:
         bars_max: int = PHASES_MAX,
         signs_max: int = OTHERS_MAX,
     ) -> Course:
-        """Return what happened so far; what is open goes up to the last event."""
+        """Return the timeline so far; open work extends to the last event."""
         loops, phases, waits = [*self._loops], [*self._work], [*self._waits]
         for opened in self._phases.values():
             cost = self._cost.get(opened.row)
@@ -362,7 +362,7 @@ def _judged(known: JudgedIteration) -> Iterator[str]:
 
 
 def _is_work(event: Event) -> bool:
-    """Tell whether somebody works again."""
+    """Return whether work resumes with an event."""
     begun = f.SprintResumed | f.PhaseStarted | f.PhaseRetried | f.IterationStarted
     return isinstance(
         event, begun | f.RunStarted | f.AgentRan | f.GateStarted | f.GateChecked

@@ -1,7 +1,7 @@
 """The state file at every version: line by line, each with the version that set it.
 
-What is kept of a version is what it changed: where lines went away, and which came in.
-Whoever plays these changes one after another has the file's text at each version.
+A version stores its changes: where lines were removed, and the lines that were added.
+Applying these changes one after another gives the text of the file at each version.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -30,14 +30,14 @@ Maker = Callable[[], list[tuple[str, str]]]
 
 
 class FileLine(NamedTuple):
-    """A line of the file as it is at a version."""
+    """A line of the file at a version."""
 
     field: str
     text: str
     changed: int
     """The version at which what it shows last changed."""
     set: int
-    """The one in force that it comes from: another one after a rollback."""
+    """The effective version it comes from, which differs after a rollback."""
 
 
 class Splice(NamedTuple):
@@ -49,7 +49,7 @@ class Splice(NamedTuple):
 
 
 class FileVersion(NamedTuple):
-    """A version of the file: which event it is, when and whose, and what it changed."""
+    """A version of the file: its event and its changes."""
 
     version: int
     at: str
@@ -135,9 +135,9 @@ def _last_of(history: FileHistory) -> int:
 
 
 def _setters(history: FileHistory, event: Event, version: int) -> dict[str, int]:
-    """Return by field which version set it, as it is in force where a rollback went.
+    """Return by field the effective version that set it, at the target of a rollback.
 
-    Of a version before all that are known nothing is.
+    Empty for a target before the history.
     """
     assert isinstance(event, RolledBack)
     if not history.first <= event.to < version:
@@ -250,7 +250,7 @@ def _renewed(
     version: int,
     back: dict[str, int] | None,
 ) -> list[FileLine]:
-    """Return the lines of a part; those of a field that shows the same stay as they are."""
+    """Return the lines of a part; unchanged fields keep their line objects."""
     known: dict[str, list[FileLine]] = {}
     for line in old:
         known.setdefault(line.field, []).append(line)

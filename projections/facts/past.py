@@ -23,7 +23,7 @@ from .course import EventStory
 from .file_history import FileHistory, FollowedFile
 
 ITERATIONS_MAX = 400
-"""Of more iterations only the newest are told."""
+"""Only the newest iterations are compared."""
 Changed = tuple[AuthoredFile, ...]
 Ends = tuple[str, str]
 """The snapshots before and behind a stretch."""
@@ -47,7 +47,7 @@ class FilesOfIterations:
         try:
             changed = self._changes(workspace, moments, found.values())
         except SprintlogError:
-            # There is no git here, or the store is damaged: all else is told.
+            # Without git, or with a damaged store, the page lacks only this.
             return {}
         return {
             number: tuple(
@@ -99,7 +99,7 @@ class FilesOfIterations:
 
 
 class SprintPast:
-    """The events of a sprint up to a version, as far as its page tells them.
+    """The events of a sprint up to a version, as far as its page needs them.
 
     Each event is read once. What is kept of them does not grow with their number, but for
     eight bytes each: when it was.
@@ -117,7 +117,7 @@ class SprintPast:
         self._setters: dict[int, str] = {}
 
     def follow(self, workspace: Workspace, sprint: Sprint) -> None:
-        """Go on to the version of a sprint; where that is another past, begin anew."""
+        """Read on to the version of a sprint, from the start if its past differs."""
         if not self._is_of(workspace, sprint):
             self.__init__()  # type: ignore[misc]
         log, stream = workspace.log, sprint_stream(sprint.id)
@@ -149,7 +149,7 @@ class SprintPast:
         return self._setters
 
     def _is_of(self, workspace: Workspace, sprint: Sprint) -> bool:
-        """Tell whether what is known is of this sprint, and nothing of it was erased."""
+        """Return whether the events read are still those of this sprint."""
         last = self._last
         if last is None or last.version > sprint.version:
             return False

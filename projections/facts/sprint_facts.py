@@ -53,7 +53,7 @@ from .file_history import FileHistory
 from .past import Changed, SprintPast
 
 SESSIONS_MAX = 40
-"""Of more sessions only the newest are told."""
+"""Only the newest sessions are shown."""
 
 
 class SprintFacts:
@@ -74,7 +74,7 @@ class SprintFacts:
         position: int | None = None,
         past: SprintPast | None = None,
     ) -> None:
-        """Gather what is known at a point; without one as it is now, by the clock.
+        """Read a sprint at a point; without a point, now, with the clock.
 
         Other streams are read up to a position; without one up to that of the point. A
         past that is known already is carried on.
@@ -117,7 +117,7 @@ class SprintFacts:
 
     @cached_property
     def past(self) -> SprintPast:
-        """Return what is told of the events up to the point."""
+        """Return the events up to the point."""
         self._past.follow(self.workspace, self.sprint)
         return self._past
 
@@ -132,7 +132,7 @@ class SprintFacts:
 
     @cached_property
     def action(self) -> Action:
-        """Return what is to be done next."""
+        """Return the next action."""
         return what_is_next(self.workspace, self.sprint, at=self.at)
 
     @cached_property
@@ -141,7 +141,7 @@ class SprintFacts:
         return work_views.status(self.workspace, self.sprint, self.action, at=self.at)
 
     def standing(self, when: Callable[..., str]) -> list[Told]:
-        """Return why a sprint stopped or what it is doing, each line with its word.
+        """Return why a sprint stopped or its current work, each line with its label.
 
         `when` formats a recorded time.
         """
@@ -149,12 +149,12 @@ class SprintFacts:
 
     @cached_property
     def judged(self) -> Judged:
-        """Return the iterations as they are judged."""
+        """Return the judged iterations."""
         return evaluate(self.workspace.log, self.sprint)
 
     @cached_property
     def keeps_files(self) -> bool:
-        """Tell whether files are kept at the end of each iteration, or ever were."""
+        """Return whether snapshots are taken after each iteration, or ever were."""
         return self.judged.rules.loop.keeps_files or bool(self.sprint.knowledge.snapshots)
 
     @cached_property
@@ -183,7 +183,7 @@ class SprintFacts:
         return replace(found, iterations=rows)
 
     def iteration(self, number: int | None) -> iteration_views.JudgedIteration | None:
-        """Return one iteration; None where nothing is known of it."""
+        """Return one iteration; None if it is unknown."""
         rows = self.iterations.iterations
         return next((one for one in rows if one.iteration == number), None)
 
@@ -221,7 +221,7 @@ class SprintFacts:
 
     @cached_property
     def changed_files(self) -> dict[int, Changed]:
-        """Return by iteration which files changed in it, as far as they were kept."""
+        """Return by iteration the files that changed in it, if snapshots contain them."""
         return self.past.changed.of(self.workspace, self.sprint)
 
     @cached_property
@@ -246,7 +246,7 @@ class SprintFacts:
 
     @cached_property
     def need(self) -> str | None:
-        """Return the details of what a person has to do first."""
+        """Return the details of the request that blocks the sprint on a person."""
         return self.action.details if self.action.because == PERSON else None
 
     @cached_property
@@ -349,7 +349,7 @@ class SprintFacts:
 
     @cached_property
     def journal(self) -> JournalDocument | None:
-        """Return the journal up to the point; None where there is none."""
+        """Return the journal up to the point; None if there is none."""
         try:
             found = self.workspace.document(at=f"position:{self.position}")
         except NotFoundError:
@@ -381,7 +381,7 @@ class SprintFacts:
 def sprint_facts(
     workspace: Workspace, sprint_id: str, *, at: str | None = None
 ) -> SprintFacts:
-    """Return what is known of a sprint at a point, or at its newest version.
+    """Return the facts of a sprint at a point, or at its newest version.
 
     The facts depend on the log alone, and on no clock.
     """

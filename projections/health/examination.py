@@ -261,7 +261,7 @@ def _damage(inside: Inside) -> list[str]:
 
 
 def _rested(stamps: list[backup.Stamp]) -> bool:
-    """Tell whether the files are old enough for another write to change their time."""
+    """Return whether the files are old enough for another write to change their time."""
     changed = max((stamp[2] for stamp in stamps if stamp), default=0)
     return abs(time.time_ns() - changed) > REST_SECONDS * 1e9
 

@@ -47,7 +47,7 @@ class Rescue(NamedTuple):
 
     @property
     def is_whole(self) -> bool:
-        """Tell whether the new log has everything that is known of the old one."""
+        """Return whether the new log has everything that is known of the old one."""
         return self.salvaged.problem is None and not self.edits_left
 
 

@@ -60,7 +60,7 @@ class Needle:
         self._any = re.compile(b"|".join(map(re.escape, self.forms)))
 
     def is_in(self, content: bytes) -> bool:
-        """Tell whether bytes hold the text."""
+        """Return whether bytes hold the text."""
         if len(self.forms) <= FEW:
             return any(form in content for form in self.forms)
         return self._any.search(content) is not None
@@ -72,7 +72,7 @@ class Needle:
         return f"{ERASED}\n".encode() if self.is_in(content) else content
 
     def is_in_file(self, path: Path) -> bool:
-        """Tell whether a plain file holds the text, in its name or in its bytes."""
+        """Return whether a plain file holds the text, in its name or in its bytes."""
         if self.is_in(os.fsencode(path.name)):
             return True
         before = b""
@@ -347,5 +347,5 @@ def _found_below(workspace: Workspace, paths: set[str], needle: Needle) -> list[
 
 
 def matches(name: str, patterns: tuple[str, ...]) -> bool:
-    """Tell whether a path below the log's folder fits one of some patterns."""
+    """Return whether a path below the log's folder fits one of some patterns."""
     return any(fnmatchcase(name, pattern) for pattern in patterns)

@@ -59,7 +59,7 @@ class Verification(NamedTuple):
 
     @property
     def is_sound(self) -> bool:
-        """Tell whether there is neither damage nor drift."""
+        """Return whether there is neither damage nor drift."""
         return all(finding.severity == "remark" for finding in self.findings)
 
 

@@ -1,7 +1,7 @@
 """Who set a field: the last version at which its value differs from the one before.
 
-For a rollback, and for an event that a rollback has voided since, also the event in force
-that the value comes from. The search goes backwards from checkpoint to checkpoint: equal
+For a rollback, and for a discarded event, also the effective event that the value comes
+from. The search goes backwards from checkpoint to checkpoint: equal
 values at both ends do not mean that nothing changed in between, so each stretch is folded
 whole, and the first one that holds a difference is the last one that is read.
 """
@@ -25,10 +25,10 @@ from .causes import causes_of, reason_of, session_behind
 from .probe import Probe, told_by
 
 _IS_FILE = re.compile(r"[\w./-]+\.[A-Za-z]{1,5}", re.ASCII)
-"""What may be a file of the work tree rather than a field."""
+"""A probable file of the work tree rather than a field."""
 
 NAMED_MAX = 12
-"""How many fields an error names that are there instead."""
+"""How many existing fields an error names."""
 
 
 ALWAYS_SET: set[Path] = {("stats", "elapsed"), ("last-activity",)}
@@ -40,17 +40,17 @@ class Blame(NamedTuple):
     """Who set a field, and what led to that."""
 
     field: str
-    """The field as it was asked for."""
+    """The field as requested."""
     value: Any
-    """What it holds; `MISSING` when it was taken away."""
+    """Its value; `MISSING` if it was removed."""
     before: Any
-    """What it held before the event; `MISSING` when it was not there."""
+    """Its value before the event; `MISSING` if there was none."""
     event: RecordedEvent
     """The last event after which it was another than before."""
     reason: str | None
-    """What the event says of why, what was reached or what went wrong."""
+    """The reason, result or error that the event records."""
     brought_back: RecordedEvent | None
-    """The event in force that the value comes from, where that is another one."""
+    """The effective event that the value comes from, if it is a different one."""
     causes: list[RecordedEvent]
     """What caused the event, what caused that, and so on, nearest first."""
     session: str | None = None
@@ -63,9 +63,9 @@ class Setting(NamedTuple):
     changed: int
     """The last one at which the value differs from the one before."""
     set: int
-    """The last one in force at which it differs from that it came after."""
+    """The last effective one at which it differs from its predecessor."""
     before: Any = MISSING
-    """The token of what it was before the version at which it changed."""
+    """The token of the value before the version at which it changed."""
 
 
 def blame(
@@ -104,9 +104,9 @@ def blamed(
     *,
     brought_back: RecordedEvent | None = None,
 ) -> Blame:
-    """Return what an event that set a field says of it, with what caused the event.
+    """Return a field with the event that set it and the causes of the event.
 
-    `values` are what the field is since the event, and what it was before.
+    `values` are the values of the field after and before the event.
     """
     causes = causes_of(workspace.log, event)
     session = session_behind(workspace.log, event)
@@ -164,7 +164,7 @@ class Watch(Protocol[FieldT]):
         """Return whether an event can change a field."""
 
     def changes(self, sprint: Sprint, event: Event | None = None) -> Iterable[FieldT]:
-        """Yield the fields that are others, after an event or whatever happened."""
+        """Yield the changed fields, after an event or after any events."""
 
 
 def changes_in(
@@ -174,7 +174,7 @@ def changes_in(
     watch: Watch[Field],
     each: Watch[Field],
 ) -> tuple[dict[Field, int], dict[Field, int]]:
-    """Return by field at which version it last changed, and at which it was set in force.
+    """Return by field the version that last changed it, and the effective one that set it.
 
     The events of an import are one change together: what was read off an imported version
     is folded event by event, and derived fields pass through values that no version of the
@@ -218,7 +218,7 @@ class _Watch:
         return any(probe.concerns(event) for _, probe in self.probes)
 
     def changes(self, sprint: Sprint, event: Event | None = None) -> Iterator[int]:
-        """Yield the indexes of the fields that are others."""
+        """Yield the indexes of the changed fields."""
         reach, records = (event.reach, event.records) if event else (Reach.WHOLE, "")
         for index, probe in self.probes:
             if probe.changes(sprint, reach, records=records):
@@ -228,7 +228,7 @@ class _Watch:
 def _never_there(
     sprint_id: str, field: str, path: Path, document: dict[str, Any]
 ) -> NotFoundError:
-    """Return the error that names what is there instead."""
+    """Return the error, with the names of existing fields."""
     holder: Any = document
     for step in path:
         inside = find(holder, (step,))

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class Standing(NamedTuple):
-    """What a state file says at a point."""
+    """The contents of a state file at a point."""
 
     subject: str
     """Whose file it is: a sprint's id, or the journal."""
@@ -44,11 +44,11 @@ class StateFile(NamedTuple):
     """A file that follows from the log."""
 
     path: str
-    """How it is called where it is written."""
+    """Its name on disk."""
     read: Callable[[ServiceWorkspace, str | None, str | None], Standing]
-    """From a workspace, whose file and a point to what it says there."""
+    """From a workspace, an owner and a point to the contents."""
     text: Callable[[dict[str, Any]], str]
-    """From what it says to its text."""
+    """From the contents to the text."""
 
 
 def _progress(
@@ -60,7 +60,7 @@ def _progress(
 
 
 def _best(workspace: ServiceWorkspace, sprint_id: str | None, at: str | None) -> Standing:
-    # Imported here: whoever compares sprints needs none of the judging.
+    # Imported here: comparing sprints does not need the judging.
     from sprintlog.engine.service.streams.evaluation import evaluate
 
     from ..judging.tracker import tracker_data
@@ -81,7 +81,7 @@ def _journal(
 
 def journal_data(journal: "JournalDocument") -> dict[str, Any]:
     """Return what progress.json says, as plain data."""
-    # Imported here: whoever compares sprints needs none of the journal.
+    # Imported here: comparing sprints does not need the journal.
     from ..state_files.progress_json import as_data
 
     data: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(as_data(journal)))
@@ -100,7 +100,7 @@ STATE_FILES: dict[str, StateFile] = {
 
 
 def _says_of_iterations(event: type[Event]) -> bool:
-    """Tell whether an event may say something of an iteration."""
+    """Return whether an event may be about an iteration."""
     is_beside = (
         event.reach in (Reach.NODE, Reach.BRANCH) or event.subject.word == f.REQUEST.word
     )
@@ -141,7 +141,7 @@ def blame_best(
     *,
     at: str | None = None,
 ) -> Iterator[Blame]:
-    """Yield who set each of some fields of what is known of the best iteration.
+    """Yield who set each of some fields of the best iteration.
 
     Raise `InvalidInputError` for what names no field, `NotFoundError` for a field that
     was never there.

@@ -23,7 +23,7 @@ from .probe import line_token
 from .replay import SharedDocument
 
 _KEY_CHARS_MAX = 256
-"""A longer key may stand on a line of its own."""
+"""A longer key may be on a separate line."""
 _INDEX = re.compile(r"\[\d+\]", re.ASCII)
 
 
@@ -35,7 +35,7 @@ class Line(NamedTuple):
     field: str
     event: RecordedEvent
     brought_back: RecordedEvent | None
-    """The event in force that the value comes from, where that is another one."""
+    """The effective event that the value comes from, if it is a different one."""
 
 
 def blame_lines(workspace: ServiceWorkspace, sprint: Sprint) -> Iterator[Line]:
@@ -64,7 +64,7 @@ def search_all(
     watch, each = _LineWatch(sprint_id), _LineWatch(sprint_id)
     changed, set_at = changes_in(repository, stretch, imports, watch, each)
     found = {name: Setting(changed.get(name, 0), set_at.get(name, 0)) for name in fields}
-    # What is named by an index had another name as long as an id stood there.
+    # A path by index had another name while there was an id.
     others = [name for name in fields if _was_otherwise(name, watch.named)]
     paths = [field_paths.parse_path(name) for name in others]
     again = (
@@ -74,7 +74,7 @@ def search_all(
 
 
 def _was_otherwise(name: str, named: set[str]) -> bool:
-    """Tell whether an index in a name once led to something that had an id."""
+    """Return whether an index in a name once led to an item with an id."""
     ends = (found.end() for found in _INDEX.finditer(name))
     return any(end < len(name) and name[:end] in named for end in ends)
 
@@ -120,7 +120,7 @@ class _LineWatch:
 
     def __init__(self, sprint_id: str) -> None:
         self.named: set[str] = set()
-        """Every place, by its index, at which something with an id ever stood."""
+        """Every path by index at which an item ever had an id."""
         self._shared = SharedDocument(Sprint(sprint_id))
 
     def concerns(self, event: Event) -> bool:
@@ -128,7 +128,7 @@ class _LineWatch:
         return event.reach is not Reach.NOTHING
 
     def changes(self, sprint: Sprint, event: Event | None = None) -> Iterator[str]:
-        """Yield the fields whose lines show something else."""
+        """Yield the fields whose lines changed."""
         old = self._shared.document
         if event is None:
             self._shared.replace(sprint)
@@ -142,7 +142,7 @@ class _LineWatch:
         yield from self._changes("", old, self._shared.document)
 
     def _changes(self, name: str, old: Any, new: Any) -> Iterator[str]:
-        """Yield the fields of a value whose lines show something else than before."""
+        """Yield the fields of a value whose lines changed."""
         if line_token(old) != line_token(new):
             yield name
         if not isinstance(new, dict | list):
@@ -156,7 +156,7 @@ class _LineWatch:
                 yield from self._changes(place, was, value)
 
     def _inside(self, name: str, value: Any) -> dict[str, Any]:
-        """Return what is directly in a value: by key, or the items of a list by name."""
+        """Return the direct contents of a value: by key, or the items of a list by name."""
         if isinstance(value, dict):
             return value
         if not isinstance(value, list):

@@ -13,15 +13,15 @@ from sprintlog.engine.sessions.names import is_session_stream, session_of, sessi
 from sprintlog.engine.sprint.events import AgentRan
 
 CAUSES_MAX = 32
-"""How far a chain is followed; whoever wants more asks for its last event."""
+"""The maximum length of a chain; query its last event for more."""
 _NEAR = 256
 """How many events before one are looked at before all others: most causes are there."""
 _REASONS = ("reason", "why", "error", "problem", "summary", "text", "details", "source")
-"""The fields in which an event says why, what came of it, or where it is from."""
+"""The fields with the reason, result or origin of an event."""
 
 
 def reason_of(event: RecordedEvent) -> str | None:
-    """Return what an event says of why, what came of it, or where it is from."""
+    """Return the reason, result or origin that an event records."""
     payload = CODEC.today(event)
     data: dict[str, Any] = {} if payload is None else msgspec.json.decode(payload)
     found = next((data[name] for name in _REASONS if data.get(name)), None)
@@ -72,7 +72,7 @@ def session_behind(log: EventStore, event: RecordedEvent) -> str | None:
 
 
 def _is_found_later(recorded: RecordedEvent) -> bool:
-    """Tell whether a call was taken from elsewhere, when its run was over."""
+    """Return whether a call was read from another source after its run."""
     call = event_of(recorded)
     return isinstance(call, ToolCalled) and call.found_in is not None
 

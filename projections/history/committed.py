@@ -2,7 +2,7 @@
 
 Git's own following of renames ends where histories part, and jumps to whatever looks
 alike. So all commits that touch a path are listed, and where the file came into being it
-is looked for by another name among what went away there: whoever asks says what is the
+is looked for by another name among what went away there: the caller decides what is the
 same document.
 """
 
@@ -17,7 +17,7 @@ from sprintlog.engine.adapters.git.untrusted import UntrustedGit, borrowed
 from sprintlog.engine.errors import InvalidInputError, RefusedError
 
 IsSame = Callable[[bytes, bytes], bool]
-"""Tells whether an older text and a newer one are the same document."""
+"""Returns whether an older text and a newer one are the same document."""
 
 CANDIDATES_MAX = 200
 """More files than this that went away in one commit are not looked at."""
@@ -40,7 +40,7 @@ class Committed(NamedTuple):
 
     commit: str
     path: str
-    """From the top of the repository, as it was called then."""
+    """Its path from the top of the repository at that time."""
     blob: Blob
     authored_at: str
     committed_at: str
@@ -57,7 +57,7 @@ class CommittedFile:
         self._bytes_max = bytes_max
 
     def versions(self, is_same: IsSame) -> list[Committed]:
-        """Return every version, oldest first; raise `RefusedError` where there is none.
+        """Return every version, oldest first; raise `RefusedError` if there is none.
 
         A version is what a commit made other than all its parents have it; what was brought
         back counts again. So does what a merge chose last, where the other side was later.
@@ -86,15 +86,15 @@ class CommittedFile:
 
     @property
     def is_cut(self) -> bool:
-        """Tell whether the repository holds only the newer part of its history."""
+        """Return whether the repository holds only the newer part of its history."""
         return (self._git.folder / "shallow").is_file()
 
     def content(self, version: Committed) -> bytes:
-        """Return the text of a version; raise `InvalidInputError` where it is too long."""
+        """Return the text of a version; raise `InvalidInputError` if it is too long."""
         return self._content(version.blob, f"{version.path}@{version.commit[:12]}")
 
     def is_text_of(self, version: Committed, content: bytes) -> bool:
-        """Tell whether a version holds just these bytes."""
+        """Return whether a version contains exactly these bytes."""
         return version.blob.size == len(content) and self.content(version) == content
 
     def _content(self, blob: Blob, called: str) -> bytes:
@@ -137,12 +137,12 @@ class CommittedFile:
             )
 
     def _blobs(self, wanted: Iterable[tuple[str, str]]) -> list[Blob | None]:
-        """Return what files were in commits; None for what was none."""
+        """Return the contents of files in commits; None if there was no file."""
         names = "".join(f"{commit}:{path}\n" for commit, path in wanted)
         answer = self._ask("cat-file", "--batch-check", given=names)
         found: list[Blob | None] = []
         for line in answer.split("\n")[:-1]:
-            # What is missing is named as it was asked for, and may hold anything.
+            # A missing object is reported by its requested name: any text.
             name, _, rest = line.partition(" blob ")
             is_blob = rest.isdecimal() and ":" not in name
             found.append(Blob(name, int(rest)) if is_blob else None)
@@ -170,7 +170,7 @@ class CommittedFile:
                     break
 
     def _gone(self, parent: str, version: Committed) -> list[str]:
-        """Return what was taken away or became another in a commit, the likely first."""
+        """Return the files that a commit removed or changed, the likeliest first."""
         changes = self._ask(
             "diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-renames",
             "--diff-filter=DM", parent, version.commit,
@@ -203,7 +203,7 @@ class CommittedFile:
 def committed_file(
     file: Path, environment: Mapping[str, str], *, bytes_max: int
 ) -> Iterator[CommittedFile]:
-    """Give the history of a file; raise `RefusedError` where it is in no repository."""
+    """Give the history of a file; raise `RefusedError` if it is not in a repository."""
     real = Path(os.path.realpath(file))
     folder = next(above for above in real.parents if above.is_dir())
     repository = repository_around(folder)

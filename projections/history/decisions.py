@@ -1,6 +1,6 @@
 """The decisions of a sprint: who decided what, when, on what evidence, what followed.
 
-Each event declares whether it is one, and what it tells a later one.
+Each event declares whether it is one, and the evidence for later ones.
 """
 
 from collections.abc import Iterable, Sequence
@@ -56,7 +56,7 @@ KINDS = {
     "run": "a run of the loop ended, and because of what",
     "measurement": "a measurement was retracted, or the baseline replaced",
 }
-"""The kinds of decisions, and what each of them means."""
+"""The kinds of decisions with their meaning."""
 
 
 class _Unknown(Event, frozen=True):
@@ -86,12 +86,12 @@ class Decision(msgspec.Struct):
 
 
 class KeptDecision(msgspec.Struct):
-    """A decision, and what it takes to go on from there."""
+    """A decision, and the state needed to continue after it."""
 
     decision: Decision
     """With what followed whatever was rolled back."""
     awaited: str | None
-    """The address that what follows it is about; None where nothing is waited for."""
+    """The address whose next event is its consequence; None if nothing is awaited."""
     followed_at: int = 0
     """The version of what followed; 0 while nothing did."""
 
@@ -112,7 +112,7 @@ def decisions(
 
 
 def place(found: Sequence[Decision], rollbacks: Sequence[tuple[int, int]]) -> None:
-    """Say of decisions, in order, whether they are in force, and since when not."""
+    """Mark decisions, in order, as effective or discarded, and since when."""
     can_go = [x for x in found if CODEC.events[x.type].kind is Kind.EXECUTION]
     taken = discarded_by([decision.version for decision in can_go], rollbacks)
     for decision in can_go:
@@ -123,7 +123,7 @@ def place(found: Sequence[Decision], rollbacks: Sequence[tuple[int, int]]) -> No
 
 
 class CameFirst(NamedTuple):
-    """What came first about an address that was waited for."""
+    """The first event about an awaited address."""
 
     version: int
     words: str
@@ -132,7 +132,7 @@ class CameFirst(NamedTuple):
 class Deciding:
     """The decisions of a stream, found event by event.
 
-    What followed is said of each as if no rollback had taken it back: `place` says that.
+    Consequences ignore rollbacks; `place` marks discarded decisions.
     """
 
     def __init__(
@@ -193,7 +193,7 @@ class Deciding:
         self.found.append(kept)
 
     def _decision_named(self, version: int) -> str:
-        """Return how a decision is named; nothing where the event is none."""
+        """Return the kind of a decision; empty if the event is not one."""
         past = self._past
         if past is not None and 1 <= version <= past.version:
             recorded = past.read(version)
@@ -205,7 +205,7 @@ class Deciding:
 
 
 def _goes_along(recorded: RecordedEvent, data: Data) -> bool:
-    """Tell whether files come back with a decision that is told by itself."""
+    """Return whether files are restored by a decision that is listed separately."""
     is_restore = recorded.type == RestoreStarted.type
     return is_restore and (data.get("rollback") is not None or bool(data.get("into")))
 
@@ -267,14 +267,14 @@ def _verdict(data: Data) -> str:
 
 
 def _lost(addresses: list[Any]) -> str:
-    """Return what was done before and is no more: how much, and the first of it."""
+    """Return the completed work that an import lost: the count, and the first of it."""
     named = ", ".join(map(_shown, addresses[:LOST_NAMED_MAX]))
     more = "" if len(addresses) <= LOST_NAMED_MAX else " …"
     return f"{len(addresses)} done before, not done in this version: {named}{more}"
 
 
 def _fields(names: Sequence[str], data: Data) -> str:
-    """Return fields with their values; a reason, as what is said most, without its name."""
+    """Return fields with their values; the reason without its name."""
     parts = []
     for name in names:
         value = data.get(name)
@@ -307,7 +307,7 @@ def _named(event: RecordedEvent, about: str) -> str:
 
 
 def _gone(turn: TurnedBack) -> str:
-    """Return what a rollback took back, and what it brought back."""
+    """Return the events that a rollback discarded and made effective again."""
     gone, back = _between(turn.gone), _between(turn.back)
     parts = [f"no longer in force: {gone}" if gone else ""]
     parts.append(f"in force again: {back}" if back else "")

@@ -18,7 +18,7 @@ from sprintlog.engine.sprint.state.sprint import pack, unpack
 from .blame_files import STATE_FILES, Standing, StateFile, journal_data
 
 _ALWAYS = {"last-activity", "stats.elapsed"}
-"""Fields that nearly every event sets: nobody asks for them."""
+"""Fields that nearly every event sets, left out."""
 
 
 def preview(
@@ -89,7 +89,7 @@ def difference(
     sprint_id: str | None = None,
     file: str = "progress",
 ) -> Difference:
-    """Return a state file at two points, the second one as it is now.
+    """Return a state file at two points, by default the second one now.
 
     A point is any of `points.FORMS`, with `SPRINT@` before it one of that sprint's; with
     nothing behind it as that sprint is now.
@@ -133,12 +133,12 @@ def told(change: FieldChange, *, chars_max: int = 72) -> str:
 
 
 def cut(text: str, chars_max: int = 72) -> str:
-    """Return a text that is at most so long; an ellipsis tells that it was longer."""
+    """Return a text that is at most so long, with an ellipsis if it was longer."""
     return text if len(text) <= chars_max else f"{text[: chars_max - 1]}…"
 
 
 def shown(value: Any) -> str:
-    """Return a value on one line: text as it is unless it could be read as another."""
+    """Return a value on one line: text unquoted unless it is ambiguous."""
     if isinstance(value, str) and value and not _is_json(value):
         return value
     return msgspec.json.encode(value).decode()

@@ -10,7 +10,7 @@ NAMED_MAX = 2
 
 
 def edited(edit: Mapping[str, Any], *, of_journal: bool = False) -> str:
-    """Return what an `edit-observed` says: which file, which fields, what becomes of it."""
+    """Return an `edit-observed` as a sentence: file, fields, and how to adopt it."""
     said, changes = f"{edit['path']} was edited by hand", edit.get("changes")
     if changes is None:
         return f"{said}: {edit.get('problem') or 'what changed is not known'}"

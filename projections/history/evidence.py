@@ -1,6 +1,6 @@
-"""What a decision was made on: the open failure, the judgement in force, its alerts.
+"""The evidence of a decision: the open failure, the effective judgement, its alerts.
 
-What was overcome since is no evidence, nor is what a rollback took back.
+Failures that were overcome or discarded are not evidence.
 """
 
 from bisect import bisect_right
@@ -30,15 +30,15 @@ class Trouble(NamedTuple):
     address: str
     words: str
     number: int | None = None
-    """The iteration that it is about, where it says so."""
+    """Its iteration, if it names one."""
 
 
 class OpenTroubles(NamedTuple):
-    """What was known once a version had happened, until the next such version."""
+    """The knowledge after a version, until the next such version."""
 
     version: int
     open: tuple[Trouble, ...] = ()
-    """What was wrong, the oldest first."""
+    """The open failures, the oldest first."""
     advice: str = ""
     """The advice that was given last; nothing where more happened since."""
 
@@ -57,12 +57,12 @@ class Past(NamedTuple):
 
 
 class Evidence:
-    """What is known at each point of one stream, told event by event."""
+    """The knowledge at each point of one stream, event by event."""
 
     def __init__(self, past: Past | None = None) -> None:
         self._past = past
         self.known = [OpenTroubles(0) if past is None else past.known(past.version)]
-        """What was known at the beginning, and after each event that changed it."""
+        """The knowledge at the beginning, and after each event that changed it."""
         self._rollbacks = [] if past is None else list(past.rollbacks)
         self._measured: tuple[Tracker, Judge] | None = None
         self._events: dict[int, tuple[str, Event]] = {}
@@ -73,18 +73,18 @@ class Evidence:
         return self.known[-1].advice
 
     def trouble(self, about: str) -> Trouble | None:
-        """Return what is wrong at an address or below it, the newest; `""` is all of it."""
+        """Return the newest failure at an address or below it; `""` means any address."""
         open_ = reversed(self.known[-1].open)
         return next((one for one in open_ if _is_in(one, about)), None)
 
     @property
     def is_at_breakpoint(self) -> bool:
-        """Tell whether what stopped the sprint last is a breakpoint."""
+        """Return whether the sprint was last stopped by a breakpoint."""
         open_ = self.known[-1].open
         return bool(open_) and open_[-1].type == f.BreakpointReached.type
 
     def judgement(self, version: int, number: int | None = None) -> str:
-        """Return how the iteration in force before a version is judged, or one of them."""
+        """Return the judgement of the iteration before a version, or of another."""
         tracker, judge = self._judging()
         if number is None and not tracker.is_empty:
             stretches = effective_ranges(self._rollbacks, version - 1)
@@ -102,7 +102,7 @@ class Evidence:
     def take(
         self, event: RecordedEvent, data: Data, *, address: str, words: str | None
     ) -> None:
-        """Learn what an event changed; `words` say what went wrong, if it did."""
+        """Learn from an event; `words` describe its failure, if any."""
         is_numbered = event.type in (i.MeasurementFailed.type, i.IterationMeasured.type)
         number = data.get("number") if is_numbered else None
         step, began = Trouble(event.type, address, words or "", number), words is not None
@@ -119,17 +119,17 @@ class Evidence:
             self.known.append(OpenTroubles(event.version, open_, advice))
 
     def _went_back(self, event: RecordedEvent, data: Data) -> tuple[Trouble, ...]:
-        """Return what was open at the target: on the path to it nothing else happened."""
+        """Return the failures open at the target of a rollback."""
         to = int(data.get("to") or 1)
         self._rollbacks.append((event.version, to))
         if self._past is not None and to <= self._past.version:
             return self._past.known(to).open
-        # A log that was handed in may name a target yet to come: that voids nothing.
+        # An imported log may name a later target, which discards nothing.
         at = bisect_right(self.known, to, key=attrgetter("version"))
         return self.known[max(at - 1, 0)].open
 
     def _take_iteration(self, recorded: RecordedEvent) -> bool:
-        """Take what an event says of iterations; tell whether it measured one."""
+        """Learn about iterations from an event; return whether it measured one."""
         take = OF_ITERATIONS.get(recorded.type)
         if take is None or CODEC.today(recorded) is None:
             return False
@@ -141,7 +141,7 @@ class Evidence:
         return is_measured
 
     def _judging(self) -> tuple[Tracker, Judge]:
-        """Return what was measured, and who judges it; most decisions need neither."""
+        """Return the measurements and their judge, which few decisions need."""
         if self._measured is None:
             tracker = Tracker() if self._past is None else self._past.tracker()
             self._measured = tracker, Judge(tracker, self._event)
@@ -180,7 +180,7 @@ def _after(open_: Sequence[Trouble], step: Trouble, *, began: bool) -> Iterator[
 
 
 def _is_measured(trouble: Trouble, step: Trouble) -> bool:
-    """Tell whether a measurement overcame a failed one, of its iteration or one before."""
+    """Return whether a measurement overcame a failed one, of it or an earlier iteration."""
     if step.type != i.IterationMeasured.type or trouble.number is None:
         return False
     return step.number is not None and step.number >= trouble.number

@@ -1,7 +1,7 @@
-"""Events as other tools are told of them: what an event says, and what stays with us.
+"""The events of a log for other tools: verified, masked, by default without text.
 
-Without content an event says what would remain of it if it were erased: addresses, names
-and figures, and no words. Whatever is told is masked, also what was recorded as it came.
+Without content an event has the fields that would remain if it were erased: addresses,
+names and figures. All data is masked, including imported data.
 """
 
 from collections.abc import Callable, Collection, Iterator
@@ -39,16 +39,16 @@ _TYPE = 4
 
 
 class Survey(NamedTuple):
-    """What is known of a log up to its head."""
+    """The facts that exports need about a log up to its head."""
 
     head: Head
     source: str
     """Names the log: the hash of its first event. A copy of it is the same log."""
     paths: dict[str, list[VersionRange]]
-    """What is in force of the streams that were rolled back."""
+    """The effective versions of streams with rollbacks."""
 
     def is_in_force(self, event: RecordedEvent) -> bool:
-        """Tell whether no rollback went back before an event."""
+        """Return whether no rollback discarded an event."""
         found = self.paths.get(event.stream)
         return found is None or is_effective(found, event.version)
 
@@ -63,7 +63,7 @@ def survey(
     """Check the chain of a log, and return what its export needs to know.
 
     Events of some types are looked at on the way. Raise `UnreadableError` at the first
-    problem, before anything is told.
+    problem, before the first event is yielded.
     """
     head = log.head()
     noted = _Notes({*types}, look, progress)
@@ -77,7 +77,7 @@ def survey(
 
 
 class _Notes:
-    """What is noted of a log while its rows pass."""
+    """Collects the facts while the rows pass."""
 
     def __init__(self, types: set[str], look: Look, progress: Progress) -> None:
         self.source = "empty"
@@ -116,13 +116,13 @@ _NEVER_VOIDED = {event.type for event in EVENTS if event.kind is not Kind.EXECUT
 
 
 class ExportedEvent(NamedTuple):
-    """An event of the log, and what is told of it."""
+    """An event of the log, and its exported data."""
 
     recorded: RecordedEvent
     event: Event | None
-    """What it says in today's shape; None where nothing of it was kept."""
+    """The decoded event in its current shape; None if nothing of it remains."""
     data: Any
-    """What is told of that, as JSON has it; None where nothing of it was kept."""
+    """The exported fields as JSON values; None if nothing of it remains."""
     is_in_force: bool
     """False once a rollback went back before it."""
     iteration: int | None
@@ -147,17 +147,17 @@ class ExportedEvent(NamedTuple):
 
     @property
     def is_erased(self) -> bool:
-        """Tell whether what it said was erased; its data is what remains."""
+        """Return whether it was erased; `data` then contains what remains."""
         return self.recorded.salt is None
 
 
 class ExportedLog(NamedTuple):
-    """What of a log is told."""
+    """The exported part of a log."""
 
     log: EventStore
     known: Survey
     stream: str | None = None
-    """The only stream that is told; None for all."""
+    """The only exported stream; None for all."""
     with_content: bool = False
     progress: Progress = lambda count: None
 
@@ -191,7 +191,7 @@ def _iteration(
 
 
 def told(event: Event | None, *, with_content: bool) -> Any:
-    """Return what an event says, as JSON has it; its words only if they are asked for."""
+    """Return the fields of an event as JSON values, with text only on request."""
     if event is None:
         return None
     said = msgspec.json.decode(encode(event if with_content else event.remains()))
@@ -199,7 +199,7 @@ def told(event: Event | None, *, with_content: bool) -> Any:
 
 
 def _without_words(value: Any) -> Any:
-    """Return a JSON value without the fields that say only that words were there."""
+    """Return a JSON value without the placeholders of text."""
     if isinstance(value, dict):
         return {n: _without_words(x) for n, x in value.items() if not _is_word(x)}
     if isinstance(value, list):
@@ -208,5 +208,5 @@ def _without_words(value: Any) -> Any:
 
 
 def _is_word(value: Any) -> bool:
-    """Tell whether a value stands for words; the script of a gate is made around it."""
+    """Return whether a value contains a placeholder of erased text."""
     return isinstance(value, str) and ERASED in value

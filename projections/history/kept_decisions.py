@@ -34,7 +34,7 @@ BLOCK = 1024
 
 
 class AboutBlock(msgspec.Struct):
-    """What is known of a block without reading it."""
+    """The facts about a block that do not require reading it."""
 
     version: int
     """Where it ends."""
@@ -45,11 +45,11 @@ class AboutBlock(msgspec.Struct):
 
 
 class DecisionsOfBlock(Reading):
-    """The decisions after another block, and what was known from there on."""
+    """The decisions after another block, and the knowledge since then."""
 
     found: list[KeptDecision]
     known: list[OpenTroubles]
-    """The first is what was known before."""
+    """The first is the knowledge before the block."""
 
 
 class DecisionsSoFar(DecisionsOfBlock):
@@ -75,7 +75,7 @@ def decisions_at(
 
 
 class _Decided:
-    """All decisions of a sprint, read as far as they are asked for."""
+    """All decisions of a sprint, read on demand."""
 
     def __init__(self, workspace: Workspace, name: str) -> None:
         self._workspace = workspace
@@ -86,7 +86,7 @@ class _Decided:
         self._old = KeptReading(log, BLOCKS, stream, DecisionsOfBlock, meaning=meaning)
         self._read: dict[int, DecisionsOfBlock] = {}
         self._followed: set[int] = set()
-        """The blocks in which something is not as it was kept."""
+        """The blocks that contain a changed decision."""
         self.now = self._newest.load() or _nothing()
 
     def at(self, version: int, kinds: set[str]) -> list[Decision]:
@@ -121,7 +121,7 @@ class _Decided:
         return self._read[block.version]
 
     def _known(self, version: int) -> OpenTroubles:
-        """Return what was known at a version that is past."""
+        """Return the knowledge at an earlier version."""
         place = bisect_left(self.now.blocks, version, key=attrgetter("version"))
         blocks = self.now.blocks[place : place + 1]
         known = (self._block(blocks[0]) if blocks else self.now).known
@@ -149,7 +149,7 @@ class _Decided:
         now.version = version
 
     def _keep(self) -> None:
-        """Keep what is known now; the oldest of the newest become blocks."""
+        """Save the knowledge; the oldest of the newest decisions become blocks."""
         now = self.now
         for version in self._followed:
             self._old.keep(self._read[version])
@@ -172,7 +172,7 @@ def _nothing() -> DecisionsSoFar:
 
 
 def _follow(found: Iterable[KeptDecision], followers: Mapping[str, CameFirst]) -> None:
-    """Say of decisions what came first about what they wait for."""
+    """Add to decisions the first event about their awaited address."""
     for one in found:
         follower = followers.get(one.awaited) if one.awaited is not None else None
         if follower is not None and not one.followed_at:
@@ -192,7 +192,7 @@ def past_of(
     rollbacks: Rollbacks,
     known: Callable[[int], OpenTroubles],
 ) -> Past:
-    """Return what is kept of the events of a sprint up to a version."""
+    """Return the saved decisions of a sprint up to a version."""
     log, stream, repository = workspace.log, sprint_stream(name), workspace.repository
 
     def tracker() -> Tracker:
@@ -206,7 +206,7 @@ def past_of(
 
 
 def _at(one: KeptDecision, version: int) -> Decision:
-    """Return a decision as it was told at a version."""
+    """Return a decision as of a version."""
     if one.followed_at > version:
         one.decision.followed = ""
     return one.decision

@@ -77,7 +77,7 @@ class KeptTree(NamedTuple):
     left: frozenset[str] = frozenset()
     """The paths that the restore could not bring back."""
     undone: f.RestoreStarted | None = None
-    """The restore that it takes back: no more than that had changed comes back."""
+    """The restore that it undoes: only paths changed by it are restored."""
 
     def omits(self, path: str) -> bool:
         """Return whether a path was there although it is not held."""
@@ -85,7 +85,7 @@ class KeptTree(NamedTuple):
 
 
 class Moments:
-    """What one work tree held, one snapshot after another, and who worked meanwhile.
+    """The contents of one work tree, snapshot by snapshot, and who worked meanwhile.
 
     Iterations of all sprints of the log count: each changes the files of its tree. One
     without an end may have ceased at any time. It was still under way when another one
@@ -229,7 +229,7 @@ class Moments:
         return found, parents, self.now | missed
 
     def snapshot(self, number: int) -> str:
-        """Return the snapshot of a moment, or of what was restored then."""
+        """Return the snapshot of a moment, or the one restored then."""
         return self.held(self.all[number].snapshot)
 
     def is_whole(self, number: int) -> bool:
@@ -238,7 +238,7 @@ class Moments:
         return one.restore is None or not (one.restore.paths or one.left or one.undone)
 
     def state(self, store: Store, number: int) -> Snapshot:
-        """Return what a tree held in a moment; raise `NotFoundError` if that is lost."""
+        """Return the files of a tree at a moment; raise `NotFoundError` if lost."""
         moment = self.all[number]
         snapshot = store.read(self.snapshot(number))
         if moment.restore is None or self.is_whole(number):
@@ -249,7 +249,7 @@ class Moments:
         return snapshot._replace(files={p: e for p, e in both.items() if e is not None})
 
     def _is_back(self, store: Store, moment: KeptTree) -> Callable[[str], bool]:
-        """Return what tells whether a restore brought back a path."""
+        """Return a function that returns whether a restore changed a path."""
         assert moment.restore is not None
         is_meant, ends = meant(moment.restore.paths), []
         for snapshot in (
@@ -283,7 +283,7 @@ ASKED = {
 
 
 def moments_of(workspace: Workspace) -> Moments:
-    """Return what this work tree held, from the events of all sprints."""
+    """Return the moments of this work tree, from the events of all sprints."""
     streams = (workspace.log.read_stream(sprint_stream(x)) for x in workspace.sprints())
     asked = (x for x in chain.from_iterable(streams) if x.type in ASKED)
     told = [(x, CODEC.decode(x)) for x in sorted(asked, key=lambda x: x.position)]

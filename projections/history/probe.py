@@ -1,4 +1,4 @@
-"""Reads one field of a plan after each event, as the settled document has it."""
+"""One field of a document, read after each event."""
 
 from typing import Any
 
@@ -18,10 +18,10 @@ _encode = msgspec.msgpack.encode
 
 
 def token(value: Any) -> Any:
-    """Return what is equal for equal values alone, also when they change later on."""
+    """Return a token that is equal only for equal values and never changes."""
     if value is MISSING or type(value) is str:
         return value
-    # Their bytes tell 1 from 1.0 and True, and know the order of keys.
+    # The bytes distinguish 1, 1.0 and True, and the order of keys.
     return _encode(value)
 
 
@@ -31,12 +31,12 @@ def told_by(kept: Any) -> Any:
 
 
 def line_token(value: Any) -> Any:
-    """Return the token of what the line of a value shows."""
+    """Return the token of the line of a value."""
     return type(value) if value and isinstance(value, dict | list) else token(value)
 
 
 class Probe:
-    """One field, followed through a history: whether it is another than before.
+    """One field, followed through a history.
 
     What events cannot reach is not read again, and the node that a field belongs to is
     looked up again only after those that can move it.
@@ -58,7 +58,7 @@ class Probe:
         """That of the node, if it alone decides which events can change the field."""
         self._value: Any = MISSING
         self.before: Any = MISSING
-        """The token of what the field was before it changed last."""
+        """The token of the value before the last change."""
 
     def concerns(self, event: Event) -> bool:
         """Return whether an event can change the field, as of the last look at it."""
@@ -77,10 +77,10 @@ class Probe:
         return is_below or about.startswith(self._address)
 
     def changes(self, sprint: Sprint, reach: Reach, *, records: str = "") -> bool:
-        """Tell whether an event that reaches so far has changed the field.
+        """Return whether an event with this reach changed the field.
 
         `records` is the list at the top that the event adds to. The first question, about
-        the whole, is about what is there before any event.
+        `Reach.WHOLE`, compares with the state before any event.
         """
         if reach is Reach.NOTHING:
             return False
@@ -101,7 +101,7 @@ class Probe:
 
     @property
     def _is_kept(self) -> bool:
-        """Tell whether only an event that says so changes the field."""
+        """Return whether only an event that declares it changes the field."""
         return self._key in RECORDS and self._value is not MISSING
 
     def _token(self, value: Any) -> Any:

@@ -39,7 +39,7 @@ Data = dict[str, Any]
 Place = tuple[int, ...]
 
 RECORDS = frozenset({"dynamic-steps", "hook-tasks", QUEUE})
-"""The lists at the top that only an event that says so adds to."""
+"""The top-level lists that only declared events change."""
 
 
 class ReachedNode(NamedTuple):
@@ -50,7 +50,7 @@ class ReachedNode(NamedTuple):
 
 
 ReachedNodes = dict[int, ReachedNode]
-"""By their index among the nodes beside them."""
+"""By index among the siblings."""
 
 
 class SharedDocument:
@@ -94,7 +94,7 @@ class SharedDocument:
             nodes = nodes[index].below
 
     def _name(self, place: Place) -> str:
-        """Return how a node is called; with it all that stand beside it are known."""
+        """Return the name of a node; its siblings are named as well."""
         if place not in self._names:
             *above, _ = place
             holder, name = self.document, ""
@@ -117,7 +117,7 @@ class SharedDocument:
         level: int = 0,
         kept: frozenset[str] = frozenset(),
     ) -> Data:
-        """Return a node as it is now, sharing every value that is the same."""
+        """Return a node in its new state, sharing unchanged values."""
         below = CHILDREN[level] if level < len(CHILDREN) else None
         new: Data = {}
         for key, value in now.items():
@@ -135,7 +135,7 @@ class SharedDocument:
         return new
 
     def _shared(self, was: Any, value: Any, name: str, key: str) -> Any:
-        """Return a value as it is now: the old object if it is the same."""
+        """Return a value: the old object if it is unchanged."""
         kind = type(value)
         if kind is dict and type(was) is dict and [*was] == [*value]:
             inside, name = {}, under_key(name, key)
@@ -194,7 +194,7 @@ def _copied(value: Any) -> Any:
 class ReplayStep(NamedTuple):
     """An event, and the state file before and after it.
 
-    Both documents share what the event left alone: read them, do not change them.
+    Both documents share unchanged values: read them, do not change them.
     """
 
     event: RecordedEvent
@@ -205,11 +205,11 @@ class ReplayStep(NamedTuple):
 
     @property
     def reason(self) -> str | None:
-        """Return what the event says of why, what was reached or what went wrong."""
+        """Return the reason, result or error that the event records."""
         return reason_of(self.event)
 
     def changes(self) -> list[FieldChange]:
-        """Return every field that is another than before."""
+        """Return every changed field."""
         return changes(*self._compared())
 
     def json_patch(self) -> list[Operation]:
@@ -232,10 +232,10 @@ def replay(
     since: str | None = None,
     until: str | None = None,
 ) -> Iterator[ReplayStep]:
-    """Yield the events of a sprint, in order, with what each of them changed.
+    """Yield the events of a sprint in order, each with its changes.
 
-    What came after one point and no later than another: their changes, one after
-    another, lead from the state at the first to that at the second.
+    These are the events after one point up to another. Their changes, applied in order,
+    lead from the state at the first point to that at the second.
     """
     last = workspace.sprint(sprint_id, at=until).version
     first = 0 if since is None else workspace.version_at(sprint_id, since)
@@ -259,7 +259,7 @@ class Replay:
         self._shared = SharedDocument(self._sprint)
 
     def until(self, last: int) -> Iterator[ReplayStep]:
-        """Yield the events up to a version; all of them are to be taken."""
+        """Yield the events up to a version; consume all of them."""
         repository, shared = self._workspace.repository, self._shared
         name, first = self._sprint.id, self._sprint.version
         rollbacks = [one for one in repository.rollbacks(name, last) if one[0] > first]

@@ -1,6 +1,6 @@
-"""Why a line of a file is as it is: iteration, session, prompt, gates, and who approved.
+"""The origin of a line of a file: iteration, session, prompt, gates, approvals.
 
-The snapshots know which iteration a line came in with, whether it was committed or not.
+Snapshots show which iteration added a line, committed or not.
 Where there are none, the commits do: those between an iteration's beginning and its end,
 as the log has them, else the ones whose trailer or note says so.
 """
@@ -81,7 +81,7 @@ class AgentRunAnswer(Struct, frozen=True):
 
 
 class WhyAnswer(Struct, frozen=True):
-    """Why a line of a file is as it is."""
+    """The origin of a line of a file."""
 
     path: str
     line: int
@@ -90,7 +90,7 @@ class WhyAnswer(Struct, frozen=True):
     """`snapshot`, `commit`, `said` by the commit alone, `now` where nobody recorded it
     yet, `before` where it came with no iteration that the log knows."""
     commit: str | None
-    """The snapshot or commit that it came in with."""
+    """The snapshot or commit that added it."""
     path_then: str | None
     line_then: int | None
     may_be_older: bool
@@ -119,7 +119,7 @@ class WhyAnswer(Struct, frozen=True):
 
 
 def why(workspace: Workspace, sprint_id: str, file: Path, line: int) -> WhyAnswer:
-    """Return why a line of a file of the work tree is as it is.
+    """Return the origin of a line of a file of the work tree.
 
     Raise `InvalidInputError` for a file outside of the work tree or a line it does not
     have, `NotFoundError` for a file that is not there.
@@ -172,7 +172,7 @@ class _LineFound(NamedTuple):
 
 
 def _better(one: _LineFound | None, other: _LineFound | None) -> _LineFound | None:
-    """Return what is known for certain; of two the first."""
+    """Return the certain origin; of two the first."""
     # What a snapshot held before the first iteration was committed in none.
     surer = (SAID,) if one is not None and one.known_by == BEFORE else (COMMIT, SAID)
     return other if one is None or (other and other.known_by in surer) else one

@@ -116,7 +116,7 @@ def iteration_report(judged: Judged, number: int) -> IterationReport:
 
 
 def is_best_preserved(judged: Judged) -> bool:
-    """Tell whether a snapshot holds the files of the best iteration."""
+    """Return whether a snapshot holds the files of the best iteration."""
     best = judged.tracker.best
     return best is not None and has_snapshot(judged.sprint, best.number)
 

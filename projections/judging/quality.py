@@ -90,7 +90,7 @@ def pending_advice(judged: Judged) -> Recommendation | None:
 
 
 def is_behind(judged: Judged, number: int) -> bool:
-    """Tell whether an iteration is no work that stands for the best one."""
+    """Return whether an iteration is no work that stands for the best one."""
     best = judged.best_in_force()
     if best is None or number == best.number:
         return False

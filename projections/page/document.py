@@ -45,9 +45,9 @@ class Served(NamedTuple):
     """What a server adds to the page; the policy is the one that it answers with."""
 
     links: Markup
-    """In the head: a style of its own."""
+    """In the head: its style."""
     bar: Markup
-    """Before the links to the sections: where one is, and whether the page is live."""
+    """Before the links to the sections: the current page, and whether it is live."""
     decide: Markup
     """Behind the head: what can be recorded; nothing where the page only reads."""
     script: Markup
@@ -122,7 +122,7 @@ def _digest(source: str) -> str:
 BYTES_MAX = 1024 * 1024
 """A job's summary may not be longer."""
 MERMAID_BYTES_MAX = 40_000
-"""Mermaid draws no longer text than 50,000 characters by itself."""
+"""Mermaid's default limit is 50,000 characters."""
 _TAGS = {"good": "done, ", "bad": "crit, ", "open": "active, "}
 _NAME_CHARS_MAX = 60
 _LEFT_OUT = "\n\nThe rest is left out: `sprintlog report` has all of it.\n"
@@ -207,7 +207,7 @@ DRAWINGS: dict[str, Callable[[SprintFacts], str]] = {
     "quality": quality_drawing,
     "gantt": timeline_drawing,
 }
-"""What can be drawn by itself, by the word for it."""
+"""The single charts, by name."""
 
 
 def _levels(levels: Levels) -> str:

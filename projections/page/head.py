@@ -31,7 +31,7 @@ _WITHOUT_REASON = {"completed": "Done", "in-progress": "In progress"}
 
 
 def head(facts: SprintFacts) -> Markup:
-    """Return what a person wants to know first."""
+    """Return the most important facts for a person."""
     standing = facts.standing(_clock)
     is_stopped = any(word == "stopped" for word, _ in standing)
     stands = [" ", chip("stopped")] if is_stopped else []
@@ -51,7 +51,7 @@ def head(facts: SprintFacts) -> Markup:
 
 
 def chip(status: str) -> Markup:
-    """Return the status of a sprint, in the tone of what it means."""
+    """Return the status of a sprint in a matching colour."""
     return tag("span", status, class_=f"chip {_TONES.get(status, 'steady')}")
 
 
@@ -123,7 +123,7 @@ def _best(facts: SprintFacts) -> Iterator[Markup]:
 
 
 def _figures(facts: SprintFacts) -> Iterator[Markup]:
-    """Yield each figure with its name; one that nobody knows is a dash."""
+    """Yield each figure with its name; unknown ones are dashes."""
     stats = facts.status.stats if isinstance(facts.status.stats, dict) else {}
     spent = facts.status.spent
     runs = getattr(spent, "runs", None)
@@ -136,7 +136,7 @@ def _figures(facts: SprintFacts) -> Iterator[Markup]:
     rows = facts.numbered
     taken_back = sum(one.is_on_path is False for one in rows)
     more = f"{taken_back} taken back" if taken_back else None
-    # What was imported has more of them than are in its events.
+    # Imported sprints have more iterations than events of them.
     said_to_be = stats.get("current-iteration")
     is_more = isinstance(said_to_be, int) and said_to_be > len(rows)
     yield _figure("iterations", number(said_to_be if is_more else len(rows)), more)
@@ -153,7 +153,7 @@ def _figures(facts: SprintFacts) -> Iterator[Markup]:
 
 
 def _by_clock(elapsed: object) -> str:
-    """Return how long a sprint went on, as all durations are written; else as it is."""
+    """Return an elapsed time formatted as a duration; other text unchanged."""
     parts = str(elapsed).split(":")
     if len(parts) != 3 or not all(x.isascii() and x.isdigit() for x in parts):
         return str(elapsed)
@@ -227,7 +227,7 @@ def amount(budget: str, spent: float) -> str:
 
 
 def _advised(facts: SprintFacts, target: int) -> Iterator[str]:
-    """Yield the steps of going back and on: with what stops it there all the same."""
+    """Yield the steps of a rollback, including the reasons to stop that remain after it."""
     if facts.need:
         yield f"resolve what it needs: {facts.need}"
     goes = "plan and files go back"
@@ -253,7 +253,7 @@ def _steps(facts: SprintFacts, steps: list[str]) -> list[str]:
 
 
 def _budget_ways(facts: SprintFacts) -> Iterator[Markup]:
-    """Yield what is left to spend: each run has a budget of its own, a sprint has one."""
+    """Yield the remaining budgets: one for each run, and one for the sprint."""
     found = facts.status.budgets or ()
     own = [x for x in found if x.of == OF_RUN]
     shared = [x for x in found if x.of != OF_RUN and x.budget != ITERATIONS]

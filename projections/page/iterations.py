@@ -29,7 +29,7 @@ TOLD = {
     "class": "; ".join(f"{name}: {means}" for name, means in SprintFacts.classes.items()),
     "score": "0 to 1, of what was measured: `sprintlog help judging`",
 }
-"""What is told of a column where one points at its name."""
+"""The tooltips of column names."""
 _ALWAYS = ("class", "remarks")
 _OTHERS = ("outside, before it", "by a rollback")
 _WORDS = {"agent": "", "outside": _OTHERS[0], "rollback": _OTHERS[1]}
@@ -56,7 +56,7 @@ class TableColumn(NamedTuple):
 def columns(facts: SprintFacts) -> list[TableColumn]:
     """Return the columns of a table of iterations: what is known of any of them.
 
-    What is in words comes first: where a table is too wide, figures are scrolled to.
+    Text columns come first, because wide tables scroll.
     """
     rows = facts.iterations.iterations
     changed = facts.changed_files
@@ -163,7 +163,7 @@ def _param(name: str, one: JudgedIteration) -> object:
 
 
 def _milliseconds(one: JudgedIteration) -> int | None:
-    """Return how long agents ran; None where nobody said."""
+    """Return how long agents ran; None if unknown."""
     found = getattr(one.spent, "duration_ms", None)
     return found if isinstance(found, int) and found else None
 
@@ -231,7 +231,7 @@ def _remarks(facts: SprintFacts, one: JudgedIteration) -> object:
 
 
 def _run_ended(one: JudgedIteration, *, is_told: bool) -> str:
-    """Return how the run of an iteration ended, and why if it is not told already."""
+    """Return how the run of an iteration ended, and the error unless `is_told`."""
     status = str(one.status)
     is_failed = status != "completed" and isinstance(one.error, str) and not is_told
     error = f": {one.error}" if is_failed else ""
@@ -288,7 +288,7 @@ def _named(facts: SprintFacts, one: JudgedIteration) -> str:
 
 
 def _change(column: TableColumn, one: JudgedIteration, other: JudgedIteration) -> str:
-    """Return by how much a figure changed; nothing where one of them is none."""
+    """Return the change of a figure; empty if one of the values is unknown."""
     mine, theirs = str(column.cell(one)), str(column.cell(other))
     if UNKNOWN in (mine, theirs):
         return ""
@@ -307,7 +307,7 @@ def _change(column: TableColumn, one: JudgedIteration, other: JudgedIteration) -
 
 
 def _amount(column: TableColumn, one: JudgedIteration) -> float | None:
-    """Return a figure of an iteration as a number; None for what is none."""
+    """Return a figure of an iteration as a number; None for other values."""
     if column.milliseconds is not None:
         return column.milliseconds(one)
     try:

@@ -14,7 +14,7 @@ WHOLE = 10_000
 WIDE, THIN = 800, 148
 """How many pixels wide a drawing is at least on a screen, and on a phone."""
 CHAR, SIGN, PAD = 7, 14, 8
-"""In pixels: a character of a label, the sign before it, and the room around both."""
+"""In pixels: a character of a label, the sign before it, and the padding."""
 SHORT_CHARS = 4
 """A name that is no longer may stand over the edges of a narrow bar."""
 EDGE = 3
@@ -23,7 +23,7 @@ INSIDE, OVER, BEFORE, AFTER = "inside", "over", "before", "after"
 
 
 class Label(NamedTuple):
-    """What is written at a bar, and where."""
+    """A label of a bar, and its place."""
 
     text: str = ""
     place: str = INSIDE
@@ -40,7 +40,7 @@ class Box(NamedTuple):
     x: int
     width: int
     labels: tuple[str, ...]
-    """What it may be called, the longest first."""
+    """Its possible labels, the longest first."""
 
 
 def labels_of(boxes: Sequence[Box], pixels: int, *, beside: bool = False) -> list[Label]:
@@ -85,7 +85,7 @@ def _on(
 def _beside(
     name: str, x: float, width: float, free: tuple[float, float]
 ) -> tuple[Label, float]:
-    """Return the label in a bar or beside it, and where both end."""
+    """Return the label in a bar or next to it, and where both end."""
     needs = len(name) * CHAR
     end = x + width
     if needs + PAD <= width:
@@ -148,7 +148,7 @@ class Stamp(NamedTuple):
 
 
 class Arrow(NamedTuple):
-    """A placed way back; several that overlap have a level of their own."""
+    """A placed rollback; overlapping ones have different levels."""
 
     x: int
     to: int
@@ -190,7 +190,7 @@ def place_timeline(
     signs: Iterable[Instant] = (),
     returns: Iterable[Return] = (),
 ) -> Timeline:
-    """Return where everything is; rows stand in the order in which they are first met."""
+    """Return the places of everything; rows are in the order of their first work."""
     waits, signs, returns = [*waits], [*signs], [*returns]
     names = list(dict.fromkeys([one.row for one in work] + [one.row for one in signs]))
     rows = {name: index for index, name in enumerate(names[:ROWS_MAX])}
@@ -218,7 +218,7 @@ class Scale:
         self._length = max(end - begin, 1)
 
     def place(self, at: int) -> int:
-        """Return where a time is; outside of it is at its edge."""
+        """Return the place of a time; times outside the scale are at its edge."""
         return min(max((at - self.begin) * WHOLE // self._length, 0), WHOLE)
 
     def stretch(self, begin: int, end: int, *, least: int = BAR_MIN) -> tuple[int, int]:
@@ -258,7 +258,7 @@ def _bars(work: Sequence[Work], rows: Mapping[str, int], scale: Scale) -> list[B
 
 
 def _gaps(waits: Sequence[Delay], scale: Scale) -> list[Gap]:
-    """Return placed waits; who is waited for stands in or beside them."""
+    """Return placed waits, labelled with the person or process waited for."""
     boxes = [Box(0, *scale.stretch(x.begin, x.end), (x.who,)) for x in waits]
     placed = zip(waits, boxes, *_labels(boxes, beside=True), strict=True)
     return [Gap(box.x, box.width, wait, *both) for wait, box, *both in placed]

@@ -9,12 +9,12 @@ ITERATIONS_MAX, VERSIONS_MAX = 60, 2_000
 
 
 class PageLimits(NamedTuple):
-    """How many of each are told, the newest of them."""
+    """How many of each are shown, the newest first."""
 
     iterations: int
     """In the table, the plots and the timeline."""
     bars: int
-    """Work on phases in the timeline; iterations have bars of their own."""
+    """Work on phases in the timeline; iterations are limited separately."""
     signs: int
     """Gates, retries and so on; as many waits."""
     listed: int

@@ -183,7 +183,7 @@ def head(title: str, *notes: object) -> Markup:
 
 
 def bar(*parts: object, is_live: bool = False) -> Markup:
-    """Return the line at the top: whether the page is up to date, and where one is."""
+    """Return the line at the top: whether the page is up to date, and its links."""
     said = [tag("span", part) for part in parts]
     return tag("nav", _state() if is_live else NOTHING, *said, aria_label="pages")
 
@@ -196,12 +196,12 @@ def _live(position: int | None, streams: Sequence[str]) -> dict[str, str]:
     """Return the attributes of a page's body: up to where it goes, what it is of."""
     if position is None:
         return {}
-    # As it is, also where a name holds what must not act on a page that is read.
+    # Unescaped: the script compares names with control characters exactly.
     return {"data_position": str(position), "data_streams": json.dumps(streams)}
 
 
 def hidden(fields: Mapping[str, object]) -> Markup:
-    """Return fields of a form that nobody sees, exactly as they are."""
+    """Return the hidden fields of a form, unchanged."""
     return joined(
         *(
             tag("input", type="hidden", name_=name, value=Markup(escape(str(text))))

@@ -27,7 +27,7 @@ NOTHING = Markup("")
 
 
 def text(value: object, chars_max: int = TEXT_CHARS_MAX) -> Markup:
-    """Return a text on one line; what nobody knows is a dash, what is too long is cut."""
+    """Return a text on one line; unknown values are dashes, long texts are cut."""
     if isinstance(value, Markup):
         return value
     if value is None or value == "":
@@ -72,14 +72,14 @@ def row(cells: list[Markup], **attributes: Any) -> Markup:
 def table(
     head: Sequence[str], rows: Sequence[Markup], *, label: str, **more: Any
 ) -> Markup:
-    """Return a table in a box that scrolls by itself where it is too wide."""
+    """Return a table in a box that scrolls if it is too wide."""
     names = [x if isinstance(x, Markup) else heading(x) for x in head]
     inside = tag("table", tag("thead", row(names)), tag("tbody", *rows), **more)
     return scrolling(inside, label=f"{label}, as a table", class_="scroll")
 
 
 def scrolling(inside: Markup, *, label: str, class_: str) -> Markup:
-    """Return what scrolls by itself where it is too wide, by keys too."""
+    """Return a box that scrolls if its contents are too wide, also by keyboard."""
     region = {"tabindex": "0", "role": "region", "aria_label": label}
     return tag("div", inside, class_=class_, **region)
 
@@ -101,18 +101,18 @@ def section(
 
 
 def without(identity: str, title: str, *told: object) -> Markup:
-    """Return a section that has nothing to show, and says so."""
+    """Return an empty section with a message."""
     return section(identity, title, tag("p", *told, class_="empty"))
 
 
 def drawing(kind: str, height: int, label: str, *inside: Markup) -> Markup:
-    """Return a drawing as wide as its place, and what it shows in words."""
+    """Return a drawing of full width with a description."""
     size = {"width": "100%", "height": height}
     return tag("svg", *inside, **size, role="img", aria_label=text(label), class_=kind)
 
 
 def command(line: str) -> Markup:
-    """Return a command that can be typed as it stands; options are not broken in two."""
+    """Return a command to type; options are not broken across lines."""
     words = [tag("span", x) if "-" in x else text(x) for x in line.split(" ")]
     inside = [part for word in words for part in (Markup(" "), word)][1:]
     return tag("code", *inside, class_="command")
@@ -146,7 +146,7 @@ def _attribute(key: str, value: object) -> str:
 def asset(name: str) -> Markup:
     """Return a file of the page, which is ours and needs no escaping.
 
-    Without what only its readers need: how far lines stand in, and comments of a line.
+    Indentation and line comments are removed.
     """
     # The loader has the files that belong to this module, also after an upgrade.
     loader: Any = __spec__.loader

@@ -1,4 +1,4 @@
-"""How figures and times are written on the page; what nobody knows is a dash."""
+"""How figures and times are written on the page; unknown values are dashes."""
 
 from msgspec import UNSET
 
@@ -9,7 +9,7 @@ from .markup import Markup, tag, text
 
 
 def known(value: object) -> bool:
-    """Tell whether somebody said a value."""
+    """Return whether a value is known."""
     return value is not None and value is not UNSET
 
 
@@ -37,7 +37,7 @@ def tokens(spent: object) -> str:
 
 
 def cost(spent: object) -> float | None:
-    """Return what agents cost; None where nobody said."""
+    """Return the cost of agents; None if unknown."""
     found = getattr(spent, "cost_usd", None)
     return float(found) if isinstance(found, float | int) else None
 

@@ -19,7 +19,7 @@ MARKS = {
 
 
 def plan(facts: SprintFacts) -> Markup:
-    """Return what is to be done, and how far it is."""
+    """Return the plan with its progress."""
     sprint = facts.sprint
     tree = _Drawn(facts)
     parts = []
@@ -55,7 +55,7 @@ class _Drawn:
         self._most, self._chars = limits_of(facts).nodes, limits_of(facts).prompt_chars
 
     def items(self, nodes: list[Node]) -> Iterator[Markup]:
-        """Yield the item of each node, with what is below it."""
+        """Yield the item of each node, with its children."""
         for node in nodes:
             self.met += 1
             if self.met > self._most:
@@ -88,7 +88,7 @@ def _notes(facts: SprintFacts, node: Node) -> Iterator[Markup]:
     if status:
         attempts = f" after {tried} attempts" if tried > 1 else ""
         yield tag("span", f"gate {status}{attempts}", class_="gate")
-    # What a parent has from what is below it is told there.
+    # Errors of a child are shown at the child.
     stuck = ("failed", "blocked")
     is_own = not any(child.status in stuck for child in node.children)
     if node.status in stuck and is_own and node.data.get("error"):

@@ -55,7 +55,7 @@ class Levels(NamedTuple):
 
 
 def plotted(found: Sequence[Scored], levels: Levels) -> Markup:
-    """Return what is inside of the SVG."""
+    """Return the contents of the SVG."""
     low, high = limits([one.score for one in found] + [*levels])
     inner = HEIGHT - PAD_TOP - PAD_BOTTOM
     on = [not one.is_off for one in found]
@@ -158,7 +158,7 @@ TONES = {"forward": "good", "regression": "bad", "plateau": "steady", "stalled":
 
 
 def scored(facts: SprintFacts) -> tuple[list[Scored], Levels]:
-    """Return what is plotted: all iterations but the baseline, and the lines across."""
+    """Return the plotted iterations, without the baseline, and the horizontal lines."""
     found = [_scored(facts, one) for one in facts.numbered[-limits_of(facts).iterations :]]
     base, acceptance = facts.baseline, facts.judged.rules.thresholds.acceptance
     levels = Levels(None if base is None else base.score, acceptance)
@@ -251,7 +251,7 @@ def _small_plots(facts: SprintFacts) -> Iterator[Markup]:
     for name in dict.fromkeys(name for known_ones in figures for name in known_ones):
         values = [known_ones.get(name) for known_ones in figures]
         if not any(isinstance(value, str) for value in values):
-            # What a rollback took back is not where the work stands.
+            # Discarded iterations are not the current state of the work.
             series[name] = [
                 float(x) if isinstance(x, int | float) and is_on else None
                 for x, is_on in zip(values, on, strict=True)
@@ -264,7 +264,7 @@ def _small_plots(facts: SprintFacts) -> Iterator[Markup]:
     shown = 0
     for name, points in series.items():
         there = [value for value in points if value is not None]
-        # What never changes tells nothing.
+        # A constant series carries no information.
         if len(there) < 2 or (len({*there}) == 1 and name not in ("tokens", "cost")):
             continue
         shown += 1

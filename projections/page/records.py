@@ -1,4 +1,4 @@
-"""What was recorded as sections: decisions, requests, learnings, sessions and events."""
+"""Sections of recorded decisions, requests, learnings, sessions and events."""
 
 import re
 
@@ -80,7 +80,7 @@ LEARNING_CHARS_MAX = 400
 
 
 def learnings(facts: SprintFacts) -> Markup:
-    """Return what was learned, the newest first; what was retired is marked."""
+    """Return the learnings, the newest first; retired ones are marked."""
     found = [] if facts.journal is None else list(reversed(facts.journal.learnings))
     if not found:
         return without("learnings", "Learnings", "The journal has no learnings.")
@@ -156,7 +156,7 @@ def decisions(facts: SprintFacts) -> Markup:
 def _decision_row(facts: SprintFacts, one: Decision) -> Markup:
     told = facts.decision_words(one)
     observed = " (observed)" if one.observed else ""
-    # The kind is what a filter looks for.
+    # Filters search for the kind.
     what = tag(
         "b", text(told.what, DECISION_CHARS_MAX), class_="bad" if one.kind in _BAD else None
     )

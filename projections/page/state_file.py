@@ -17,7 +17,7 @@ AT, ELAPSED = "\x01", "\x02"
 
 
 def state_file(facts: SprintFacts) -> Markup:
-    """Return the file at the page's version, and what is needed to show it at others."""
+    """Return the file at the page's version, and the data to show other versions."""
     history = facts.file_history
     lines = history.lines_at(facts.version)
     lines_max, chars_max = limits_of(facts).lines, limits_of(facts).line_chars
@@ -116,7 +116,7 @@ class _Pack:
 
 
 def _json(data: dict[str, Any]) -> Markup:
-    """Return data as JSON that cannot end the element that it stands in."""
+    """Return data as JSON that cannot close its own element."""
     said = msgspec.json.encode(data).decode()
     return Markup(
         said.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

@@ -85,7 +85,7 @@ def names(found: Timeline) -> list[str]:
 
 
 def shortened(name: str) -> str:
-    """Return a name with its middle left out where it is long: both ends tell more."""
+    """Return a name, its middle omitted if it is long."""
     if len(name) <= NAME_CHARS_MAX:
         return name
     kept = (NAME_CHARS_MAX - 1) // 2
@@ -104,7 +104,7 @@ def height(found: Timeline) -> int:
 
 
 def drawn(found: Timeline) -> Markup:
-    """Return what is inside of the SVG."""
+    """Return the contents of the SVG."""
     begin = top(found)
     end = height(found)
     parts = [asset("hatch.svg"), *(_band(gap, begin, end) for gap in found.gaps)]
@@ -182,7 +182,7 @@ def _mark(mark: Stamp, begin: int) -> Markup:
 
 
 def _arrow(arrow: Arrow, begin: int) -> Markup:
-    """Return a way back: up from when it happened, over, and down to where it went."""
+    """Return a rollback: up from its time, across, and down to its target."""
     low, high = min(arrow.x, arrow.to), max(arrow.x, arrow.to, arrow.x + 60)
     depth = ARC * (arrow.level + 1)
     x, width = percent(low), percent(max(high - low, 1))
@@ -204,7 +204,7 @@ def inline(found: Timeline, label: str) -> Markup:
 
 
 SEPARATE_MAX = 30
-"""So many iterations have a row each, where nothing else has one."""
+"""Up to so many iterations have a row each, if nothing else has one."""
 
 
 def laid_out(facts: SprintFacts) -> Timeline:
@@ -258,7 +258,7 @@ def timeline(facts: SprintFacts) -> Markup:
 
 
 def _breaking(name: str) -> Markup:
-    """Return an address that is broken between its parts, where it is too long."""
+    """Return an address that can break between its parts."""
     parts = name.split("/")
     return joined(*(joined(part, "/", tag("wbr")) for part in parts[:-1]), parts[-1])
 

@@ -73,7 +73,7 @@ class _Budget:
             self._left -= time.monotonic() - self._since
 
     def is_over(self) -> bool:
-        """Tell whether it has taken longer than it may."""
+        """Return whether it has taken longer than it may."""
         return time.monotonic() - self._since > self._left
 
 

@@ -53,7 +53,7 @@ class Seen(msgspec.Struct, frozen=True):
 
     @property
     def is_foreign(self) -> bool:
-        """Tell whether somebody else wrote these bytes."""
+        """Return whether somebody else wrote these bytes."""
         return self.content is not None and self.since is None
 
 

@@ -56,7 +56,7 @@ class KeptBlocks:
         return text if text and text.spans is spans else Text(content, spans)
 
     def is_kept(self, path: str) -> bool:
-        """Tell whether the next text is worth its memory: this process made one before."""
+        """Return whether the next text is worth its memory: it is not the first one."""
         return path in self._texts
 
     def keep(self, path: str, digest: bytes, spans: Spans) -> None:

@@ -57,7 +57,7 @@ class ProjectedFile(StateFile[State], ABC):
         return self.load(self.render(state), file=self.path(state) or "")
 
     def stands_as_imported(self, state: State, since: int | None) -> bool:
-        """Tell whether nothing of ours came after the file at hand, which was imported.
+        """Return whether nothing of ours came after the file at hand, which was imported.
 
         `since` is the version that its bytes were kept for. Most are never imported, or
         written in our layout at once.

@@ -75,7 +75,7 @@ def secrets_by_rules(text: str) -> Iterator[tuple[str, int, int]]:
 
 
 def _is_drawn(secret: str) -> bool:
-    """Tell whether it may be drawn by chance: words have no digit, examples one letter."""
+    """Return whether it may be random: words have no digit, examples a single letter."""
     return any(map(str.isdigit, secret)) and len({*secret}) > 1
 
 

@@ -275,5 +275,5 @@ def problems(proof: Proof, *, file: str) -> list[str]:
 
 
 def is_erased(proof: Proof) -> bool:
-    """Tell whether what the event said was erased: then only that it was is proved."""
+    """Return whether what the event said was erased: then only that it was is proved."""
     return proof.event.get("salt") is None and proof.event.get("stream") != ERASURES

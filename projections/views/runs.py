@@ -215,7 +215,7 @@ def _end(workspace: ServiceWorkspace, sprint: Sprint) -> dict[str, Any]:
 
 
 def _has_worked(workspace: ServiceWorkspace, sprint: Sprint, after: int) -> bool:
-    """Tell whether the plan went on after a version by more than a person's decisions."""
+    """Return whether the plan went on after a version by more than a person's decisions."""
     later = workspace.log.read_stream(
         sprint_stream(sprint.id), after=after, until=sprint.version
     )

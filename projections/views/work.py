@@ -236,7 +236,7 @@ def _goal(sprint: Sprint) -> dict[str, Any]:
 
 
 def _is_stale(workspace: ServiceWorkspace, sprint: Sprint, *, now: str) -> bool:
-    """Tell whether nobody works: neither is anything recorded of the sprint nor done."""
+    """Return whether nobody works: neither is anything recorded of the sprint nor done."""
     moved = workspace.moved_back(sprint)
     if not is_stale(sprint, now=now, moved=moved):
         return False

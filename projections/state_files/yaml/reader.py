@@ -345,7 +345,7 @@ def _shown(text: str) -> str:
 
 
 def _is_json(data: bytes) -> bool:
-    """Tell whether this is JSON, an object or a list."""
+    """Return whether this is JSON, an object or a list."""
     if data[:64].lstrip()[:1] not in (b"{", b"["):
         return False
     try:

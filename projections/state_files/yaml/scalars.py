@@ -101,7 +101,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 def _is_printable(text: str, plain: bytes = _OF_LINES) -> bool:
-    """Tell whether text can stand unescaped; Python's own idea of it is narrower."""
+    """Return whether text can stand unescaped; Python's own idea of it is narrower."""
     if text.isascii():
         return not text.encode().translate(None, plain)
     if plain is _OF_BLOCKS:

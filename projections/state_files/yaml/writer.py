@@ -72,12 +72,12 @@ def dump_items(values: list[Any]) -> bytes:
 
 
 def has_long_list(document: Mapping[str, Any]) -> bool:
-    """Tell whether any list at the top of a document is better written in blocks."""
+    """Return whether any list at the top of a document is better written in blocks."""
     return bool([x for x in document.values() if type(x) is list and len(x) > LONG])
 
 
 def is_long(value: object) -> bool:
-    """Tell whether something is a list that is better written in blocks."""
+    """Return whether something is a list that is better written in blocks."""
     return type(value) is list and len(value) > LONG
 
 

@@ -28,14 +28,12 @@ The everyday ones: `CreateSprint`, `StartSprint`, `StartPhase`, `CompletePhase`,
 stream. Where a phase can be left out, the one that the pointer is at is meant. `help()`
 of each says its fields.
 """
-EVENTS_SAY = (
-    "Every event there is, and what is in them; `decode` makes one of a recorded event."
-)
+EVENTS_SAY = "All events, and the types of their fields; `decode` decodes a recorded event."
 DECODE = '''\
 from .engine.service.streams.catalogue import CODEC
 
 decode = CODEC.decode
-"""Return what a recorded event says; raise `UnreadableError` where nobody can."""
+"""Return the event of a `RecordedEvent`; raise `UnreadableError` if it is damaged."""
 '''
 
 

@@ -1380,7 +1380,7 @@ export interface WholeEvent {
   stored?: unknown;
 }
 
-/** Why a line of a file is as it is. */
+/** The origin of a line of a file. */
 export interface WhyAnswer {
   path: string;
   line: number;
