@@ -49,11 +49,11 @@ class Recognising(typed.TypedGroup):
             return super().resolve_command(ctx, args)
         # Imported here: whoever names the command needs none of it.
         from .import_extended import command_of
-        from .recognise import recognise
+        from .import_path import recognise
 
         kind, found = recognise(path)
         if kind == "folder":
-            from .import_folder import folder
+            from .import_path import folder
 
             return kind, folder, args
         output.note(f"{found} is taken for what `import {kind}` takes")

@@ -7,13 +7,43 @@ from typing import Any
 import msgspec
 
 from sprintlog.engine import extensions as found
+from sprintlog.engine.errors import SprintlogError
+from sprintlog.engine.extensions import Extension, load
+from sprintlog.engine.service.streams.extension_events import event_schema
+from sprintlog.projections.extended import reading_of
 from sprintlog.projections.views import settings
 
 from .. import typed
 from ..context import open_workspace, with_json, with_sprint
-from ..intake.files import load
+from ..intake.files import load as load_json
 from ..output import print_answer, table, visible
 from ..programs import programs
+
+STORE_NAMES = ("create", "append", "read", "read_stream", "scan", "head", "close")
+"""Some of what a store has, which another class has not."""
+
+
+def problem_of(extension: Extension) -> str | None:
+    """Return why an extension cannot be used; None where it can."""
+    try:
+        if extension.kind == "event":
+            event_schema(extension)
+            return None
+        made = load(extension)
+        if extension.kind == "projection":
+            reading_of(extension, made)
+        return _problem(extension, made)
+    except SprintlogError as error:
+        return error.message
+
+
+def _problem(extension: Extension, made: Any) -> str | None:
+    if extension.kind == "store":
+        missing = [name for name in STORE_NAMES if not hasattr(made, name)]
+        return f"has no {missing[0]}()" if missing else None
+    is_called = extension.kind != "projection"
+    return "cannot be called" if is_called and not callable(made) else None
+
 
 NOTICE_BYTES_MAX = 1024 * 1024
 KIND = typed.Choice([*found.GROUPS])
@@ -53,7 +83,6 @@ def check(name: str | None, kind: str | None, as_json: bool) -> None:
     The exit code is 1 if one cannot be used.
     """
     # Imported here: what each kind has to be like is known by who tries it.
-    from .checks import problem_of
 
     known = found.installed(kind)
     wanted = [one for one in known if name in (None, one.name)]
@@ -98,7 +127,7 @@ def notify(name: str) -> None:
     warning there.
     """
     with found.named_notifier(name) as send:
-        send(load(sys.stdin.buffer.read(NOTICE_BYTES_MAX), field="standard input"))
+        send(load_json(sys.stdin.buffer.read(NOTICE_BYTES_MAX), field="standard input"))
 
 
 def _said_lines(said: Any) -> Iterator[str]:

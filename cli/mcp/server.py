@@ -13,7 +13,7 @@ from mcp.shared.exceptions import MCPError
 
 from sprintlog.errors import SprintlogError
 
-from . import brief
+from .answers import BRIEF_NAME, BRIEF_SAYS, brief_text
 from .caller import Caller, ServedLog
 from .tools import Tool, call, offered, refusal
 
@@ -73,15 +73,15 @@ class _Answering:
     async def prompts(self, context: Any, given: Any) -> types.ListPromptsResult:
         """Answer which prompts there are."""
         sprint = types.PromptArgument(name="sprint", description="its id", required=False)
-        found = types.Prompt(name=brief.NAME, description=brief.SAYS, arguments=[sprint])
+        found = types.Prompt(name=BRIEF_NAME, description=BRIEF_SAYS, arguments=[sprint])
         return types.ListPromptsResult(prompts=[found])
 
     async def prompt(
         self, context: Any, given: types.GetPromptRequestParams
     ) -> types.GetPromptResult:
         """Answer a prompt."""
-        if given.name != brief.NAME:
-            said = f"there is no prompt {given.name[:40]!r}; there is {brief.NAME}"
+        if given.name != BRIEF_NAME:
+            said = f"there is no prompt {given.name[:40]!r}; there is {BRIEF_NAME}"
             raise MCPError(types.INVALID_PARAMS, said)
         named = (given.arguments or {}).get("sprint")
         act = partial(_brief, named, self._caller(context))
@@ -91,7 +91,7 @@ class _Answering:
             raise MCPError(types.INVALID_PARAMS, refusal(error)) from error
         content = types.TextContent(type="text", text=text)
         message = types.PromptMessage(role="user", content=content)
-        return types.GetPromptResult(description=brief.SAYS, messages=[message])
+        return types.GetPromptResult(description=BRIEF_SAYS, messages=[message])
 
     def _caller(self, context: Any) -> Caller:
         params = context.session.client_params
@@ -116,4 +116,4 @@ def _listed(tool: Tool) -> types.Tool:
 
 def _brief(named: str | None, caller: Caller) -> str:
     with caller.served.open() as workspace:
-        return brief.brief_text(workspace, named, caller)
+        return brief_text(workspace, named, caller)

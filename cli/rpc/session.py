@@ -31,8 +31,7 @@ from .params import (
     Unfollowed,
     converted,
 )
-from .pending_requests import AskedRequest, Pending
-from .worker import LogWorker
+from .worker import AskedRequest, LogWorker, Pending
 
 _REFUSED, _USAGE = 1, 2
 """Exit statuses of a command."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
-from sprintlog.cli.begin.recognise import recognise
+from sprintlog.cli.begin.import_path import recognise
 from sprintlog.cli.importers import markdown
 from sprintlog.cli.importers.aiwg import read_aiwg
 from sprintlog.cli.importers.orchestrator import read_orchestrator

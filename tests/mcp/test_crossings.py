@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sprintlog.cli.agents.mcp import served
-from sprintlog.cli.mcp.brief import brief_text
+from sprintlog.cli.mcp.answers import brief_text
 from sprintlog.projections.workspace import Workspace
 
 from ..cli.conftest import Run

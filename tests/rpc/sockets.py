@@ -9,7 +9,7 @@ import threading
 from pathlib import Path
 from typing import Self
 
-from sprintlog.cli.agents.socket_file import SOCKET
+from sprintlog.cli.agents.rpc import SOCKET
 
 from .conftest import Client
 

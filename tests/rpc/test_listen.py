@@ -15,8 +15,7 @@ from typing import Any
 import pytest
 
 import sprintlog
-from sprintlog.cli.agents.rpc import host
-from sprintlog.cli.agents.socket_file import SOCKET, met
+from sprintlog.cli.agents.rpc import SOCKET, host, met
 from sprintlog.cli.rpc import listener, session
 from sprintlog.cli.rpc.listener import Listener
 from sprintlog.engine.errors import RefusedError, UnreadableError

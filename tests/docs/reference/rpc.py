@@ -9,7 +9,7 @@ from sprintlog.cli.agents import rpc as command
 from sprintlog.cli.agents import subprocess_commands as calls
 from sprintlog.cli.rpc import frames, listener, params, session
 from sprintlog.cli.rpc.methods import METHODS
-from sprintlog.cli.rpc.pending_requests import PENDING_MAX
+from sprintlog.cli.rpc.worker import PENDING_MAX
 from sprintlog.engine.commands import registered
 from sprintlog.projections.questions import EVENTS_MAX, QUESTIONS
 from sprintlog.projections.views.answers import ANSWERS

@@ -1,8 +1,13 @@
 """The page of the tools that `sprintlog mcp` offers."""
 
-from sprintlog.cli.mcp.answers import HOW, QUERY_ROWS_MAX, QUERY_SECONDS_MAX
+from sprintlog.cli.mcp.answers import (
+    BRIEF_NAME,
+    BRIEF_SAYS,
+    HOW,
+    QUERY_ROWS_MAX,
+    QUERY_SECONDS_MAX,
+)
 from sprintlog.cli.mcp.arguments import LINES_MAX
-from sprintlog.cli.mcp.brief import NAME, SAYS
 from sprintlog.cli.mcp.pages import ANSWER_BYTES_MAX
 from sprintlog.cli.mcp.tools import TOOLS, Tool
 from sprintlog.engine.sprint.agent.prompt import TOOL_ANSWER
@@ -46,7 +51,9 @@ def tools_page(note: str) -> str:
     parts += ["## What `next` answers", "\n".join(rows)]
     told = "\n".join(f"> {line}" for line in TOOL_ANSWER.split("\n"))
     parts += ["The prompt for a phase ends with:", told]
-    return "\n\n".join([*parts, f"## The prompt `{NAME}`", SAYS, ANSWERS]) + "\n"
+    return (
+        "\n\n".join([*parts, f"## The prompt `{BRIEF_NAME}`", BRIEF_SAYS, ANSWERS]) + "\n"
+    )
 
 
 def _arguments(tool: Tool) -> str:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from sprintlog.cli.begin.recognise import recognise
+from sprintlog.cli.begin.import_path import recognise
 
 from ...conftest import Run
 
