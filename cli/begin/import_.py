@@ -1,4 +1,4 @@
-"""`sprintlog import`: PROGRESS.yaml documents of other tools, and whole logs of ours."""
+"""`sprintlog import`: PROGRESS.yaml documents of other tools, and exported logs."""
 
 import re
 from collections import Counter
@@ -34,12 +34,12 @@ from .loop_facts import warn_of_cut
 
 
 class Recognising(typed.TypedGroup):
-    """A group that takes a path in place of a command, and says what it is."""
+    """A group that takes a path in place of a command, and prints its kind."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that is named, or the one for what the path leads to."""
+        """Return the named command, or the one for the kind of a path."""
         if args[0] in self.commands or args[0].startswith("-"):
             return super().resolve_command(ctx, args)
         path = Path(args[0])
@@ -47,7 +47,7 @@ class Recognising(typed.TypedGroup):
             return args[0], extended, args[1:]
         if not path.exists() and not re.search(r"[./]", args[0]):
             return super().resolve_command(ctx, args)
-        # Imported here: whoever names the command needs none of it.
+        # Imported here: a named command needs no recognition.
         from .import_extended import command_of
         from .import_path import recognise
 
@@ -67,7 +67,7 @@ class Recognising(typed.TypedGroup):
             is_alone and path.exists()
         ):
             return None
-        # Imported here: it is asked for by a word that is none of ours.
+        # Imported here: only an unknown word needs it.
         from .import_extended import extended_command
 
         return extended_command(name)
@@ -228,13 +228,13 @@ class Importing:
         self._answer(version, outcome.sprint, outcome, problems)
 
     def finish(self) -> None:
-        """Say what contradicts the rules, and bring the files up to date."""
+        """Print contradictions of the rules, and update the files."""
         if not self._options.as_json:
             for line in summary(self._problems):
                 output.print_text(f"  {line}")
         for sprint_id, version in self._sprints.items():
             self._know_file(version)
-            # Only now: in between, the file at hand is none of the older versions.
+            # Only now: in between, the current file differs from the older versions.
             refresh(self._workspace, sprint_id)
 
     def _sources(self, version: "Version") -> set[str]:
@@ -321,7 +321,7 @@ class Importing:
             )
 
     def _check_checksum(self, path: str, content: bytes) -> None:
-        """Tell where the checksum beside the file is of another one: somebody wrote it."""
+        """Warn if the checksum file belongs to other content."""
         said, is_so = self._workspace.files.checksum_says(path), sha256(content).hexdigest()
         if said not in (None, is_so):
             shown = output.visible(str(said)[:64])

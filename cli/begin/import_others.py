@@ -1,6 +1,6 @@
-"""`sprintlog import prd`, `orchestrator` and so on: what the loops of others left behind.
+"""`sprintlog import prd`, `orchestrator` and so on: the files of other loops.
 
-What is read, and how it is recorded, is imported when it is asked for.
+Each importer is imported when its command is typed.
 """
 
 from collections.abc import Callable, Sequence
@@ -176,7 +176,7 @@ def _take_session(
 
 
 def _record(run: Recording, known: Known, sprint_id: str, session: TranscriptRead) -> int:
-    """Record what is new of a session; return how many events came of it."""
+    """Record the new part of a session; return the number of events."""
     workspace, recorded = run.workspace, 0
     ran, summary = session.ran()
     if before := known.before(sprint_id, ran):

@@ -26,7 +26,7 @@ PLURALS = {"story": "stories", "passed": "passed", "entry": "entries"}
 def options_of(given: Mapping[str, object], file: Path) -> Options:
     """Return the options of an import, whose events are caused by the file."""
     options = Options(given)
-    # The folder that one stands in is given as a point, which has no name.
+    # The current folder is given as `.`, which has no name.
     actor = f"import:{file.name or file.absolute().name}"[:128]
     return options.with_values(actor=actor) if options.actor in UNNAMED else options
 
@@ -41,7 +41,7 @@ def tell(
     recorded: int,
     unread: Sequence[Unread],
 ) -> None:
-    """Say what a source holds, and keep what of it was not understood."""
+    """Print the contents of a source, and keep the parts that were not understood."""
     kept = None
     if unread:
         lines = [line._asdict() for line in unread]
@@ -75,11 +75,11 @@ def _counted(number: int, noun: str) -> str:
 
 
 KIND = "imported-from"
-"""The key in its document that says which import a sprint is of."""
+"""The key in the document of a sprint that names its import."""
 
 
 def take_facts(run: Recording, sprint_id: str, loop: ImportedLoop, *, kind: str) -> int:
-    """Record facts of a loop that are new; return how many events came of them."""
+    """Record the new facts of a loop; return the number of events."""
     recorded = _make_sprint(run, sprint_id, loop, kind=kind) if loop.facts else 0
     number: int | None = None
     for fact in loop.facts:
@@ -91,7 +91,7 @@ def take_facts(run: Recording, sprint_id: str, loop: ImportedLoop, *, kind: str)
 
 
 def _make_sprint(run: Recording, sprint_id: str, loop: ImportedLoop, *, kind: str) -> int:
-    """Make the sprint of a loop where there is none; return how many events came of it."""
+    """Create the sprint of a loop unless it exists; return the number of events."""
     if is_there(run, sprint_id, kind=kind):
         return 0
     plan = {**ralph_fields(loop.goal), **loop.more, KIND: kind}

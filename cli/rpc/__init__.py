@@ -1,1 +1,1 @@
-"""Commands and questions for programs that stay: JSON-RPC 2.0, one object a line."""
+"""Commands and questions over JSON-RPC 2.0, one object per line; read `session` first."""

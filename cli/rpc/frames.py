@@ -14,13 +14,13 @@ PARSE_ERROR, INVALID_REQUEST, UNKNOWN_METHOD = -32700, -32600, -32601
 INVALID_PARAMS, INTERNAL_ERROR = -32602, -32603
 CANCELLED = -32800
 OF_EXIT_CODE = -32000
-"""An exit code is taken from this: what is refused (1) is -32001, a conflict (5) -32005."""
+"""Minus an exit status: a refusal (1) is -32001, a conflict (5) is -32005."""
 
 Id = str | int | None
 
 
 class RpcRequest(NamedTuple):
-    """One call; without an id (`is_notification`) nobody waits for its answer."""
+    """A call; one without an id (`is_notification`) gets no answer."""
 
     method: str
     params: dict[str, Any]
@@ -29,7 +29,7 @@ class RpcRequest(NamedTuple):
 
 
 class FailedRequestError(Exception):
-    """A request that has no result: the code, the message and the data of its error."""
+    """The error of a request: its code, message and data."""
 
     def __init__(self, code: int, message: str, data: dict[str, Any] | None = None) -> None:
         super().__init__(message)
@@ -37,7 +37,7 @@ class FailedRequestError(Exception):
 
 
 class RefusedFrame(NamedTuple):
-    """An answer to something that is no request."""
+    """The answer to an invalid request."""
 
     code: int
     message: str
@@ -45,7 +45,7 @@ class RefusedFrame(NamedTuple):
 
 
 def read_frame(line: bytes) -> RpcRequest | RefusedFrame:
-    """Return what a line asks for; what is no request is a refusal in its place."""
+    """Return the request of a line, or the refusal of an invalid one."""
     if len(line) > FRAME_BYTES_MAX:
         return RefusedFrame(
             INVALID_REQUEST, f"a line is longer than {FRAME_BYTES_MAX} bytes"
@@ -63,7 +63,7 @@ def read_frame(line: bytes) -> RpcRequest | RefusedFrame:
 
 def _request(value: dict[str, Any]) -> RpcRequest | RefusedFrame:
     asked = value.get("id")
-    # A bool is an int in Python, and no id.
+    # A bool is an int in Python, but not an id.
     is_id = asked is None or (isinstance(asked, str | int) and not isinstance(asked, bool))
     if not is_id:
         return RefusedFrame(INVALID_REQUEST, "id: must be text or a whole number")
@@ -78,12 +78,12 @@ def _request(value: dict[str, Any]) -> RpcRequest | RefusedFrame:
 
 
 def result(asked: Id, value: Any) -> dict[str, Any]:
-    """Return the answer to a request that was done."""
+    """Return the answer to a request: its result."""
     return {"jsonrpc": "2.0", "id": asked, "result": value}
 
 
 def failure(asked: Id, code: int, message: str, data: Any = None) -> dict[str, Any]:
-    """Return the answer to what was not done; `data` has the fields of `--json`."""
+    """Return the answer to a failed request; `data` has the fields of `--json`."""
     error: dict[str, Any] = {"code": code, "message": message}
     if data is not None:
         error["data"] = data
@@ -91,7 +91,7 @@ def failure(asked: Id, code: int, message: str, data: Any = None) -> dict[str, A
 
 
 def notification(method: str, params: dict[str, Any]) -> dict[str, Any]:
-    """Return what is told without being asked."""
+    """Return a notification."""
     return {"jsonrpc": "2.0", "method": method, "params": params}
 
 
@@ -99,11 +99,11 @@ CHUNK_BYTES = 1 << 16
 
 
 class GoneError(Exception):
-    """Nobody reads what is answered any more."""
+    """The client no longer reads answers."""
 
 
 class Channel:
-    """Writes answers and what is told beside them; many threads have one."""
+    """Writes answers and notifications; threads share it."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -111,9 +111,9 @@ class Channel:
         self._is_gone = False
 
     def send(self, message: dict[str, Any]) -> None:
-        """Write a message; raise `GoneError` where nobody reads it.
+        """Write a message; raise `GoneError` if the client is gone.
 
-        Whoever does not read holds up whoever answers: nothing is kept in memory for it.
+        A client that does not read blocks the caller: no message is kept in memory.
         """
         with self._lock:
             if self._is_gone:
@@ -127,14 +127,14 @@ class Channel:
                 raise GoneError from error
 
     def is_ready(self) -> bool:
-        """Tell whether it can be answered at once; a pipe is waited for."""
+        """Return whether an answer can be written now; a pipe blocks instead."""
         return True
 
     def wait_until_ready(self) -> None:
-        """Wait until it can be answered at once."""
+        """Wait until an answer can be written."""
 
     def is_gone(self) -> bool:
-        """Tell whether nobody reads any more."""
+        """Return whether the client is gone."""
         if not self._is_gone:
             poll = select.poll()
             poll.register(self._descriptor, 0)
@@ -143,9 +143,9 @@ class Channel:
 
 
 def lines_of(descriptor: int) -> Iterator[bytes]:
-    """Yield lines as they come, the last one even without an end.
+    """Yield lines as they arrive, the last one even without a line feed.
 
-    One that is too long is given cut, but longer than is allowed, and its rest left out.
+    A line that is too long is truncated, but still longer than allowed.
     """
     pending, is_cut = bytearray(), False
     while chunk := os.read(descriptor, CHUNK_BYTES):

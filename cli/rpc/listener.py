@@ -1,4 +1,4 @@
-"""Many clients on one socket: each with a session of its own, all with one log."""
+"""A socket with several clients: one session each, and one log."""
 
 import select
 import socket
@@ -20,7 +20,7 @@ from .worker import LogWorker
 CLIENTS_MAX = 64
 LOOK_SECONDS = 0.5
 SWITCH_SECONDS = 0.0005
-"""Threads of clients have each other's turn sooner than in Python by itself."""
+"""Threads of clients switch sooner than by Python's default."""
 
 
 class MeetingPlace(Protocol):
@@ -39,7 +39,7 @@ class MeetingPlace(Protocol):
 
 
 class Listener:
-    """Lets clients in until nobody has been there for a while."""
+    """Accepts clients until there was none for a while."""
 
     def __init__(
         self, host: Host, place: MeetingPlace, *, actor: str, sprint: str | None
@@ -50,7 +50,7 @@ class Listener:
         self._connections: set[_Connection] = set()
 
     def serve(self, *, idle_seconds: float) -> None:
-        """Serve until it was idle for so long, or its name leads elsewhere."""
+        """Serve until it was idle for some time, or its name leads elsewhere."""
         switch_seconds = sys.getswitchinterval()
         sys.setswitchinterval(SWITCH_SECONDS)
         self._place.listening.setblocking(False)
@@ -66,7 +66,7 @@ class Listener:
                 self._let_in()
             is_at_once = False
         finally:
-            # Who comes from now on is to start another server.
+            # Later clients start another server.
             self._place.leave()
             for connection in [*self._connections]:
                 connection.end(is_at_once=is_at_once)
@@ -80,7 +80,7 @@ class Listener:
         try:
             connected, _ = listening.accept()
         except OSError:
-            # Gone before it was let in, or there are too many open files.
+            # The client is gone, or there are too many open files.
             time.sleep(0.01)
             return
         if not self._place.admits(connected):
@@ -92,7 +92,7 @@ class Listener:
                 connected.sendall(json_line(failure(None, INVALID_REQUEST, said)))
             connected.close()
             return
-        # What is beside the log stays out of reach of those who are kept from it.
+        # Clients of a socket must not reach anything besides the log.
         asking = Asking(self._host, self._actor, self._sprint, has_processes=False)
         forget = self._connections.discard
         connection = _Connection(connected, self._worker, asking, forget)
@@ -101,7 +101,7 @@ class Listener:
 
 
 class _Connection:
-    """One client that is connected, with the thread that reads what it asks."""
+    """A connected client, with the thread that reads its requests."""
 
     def __init__(
         self,
@@ -122,7 +122,7 @@ class _Connection:
         self._thread.start()
 
     def end(self, *, is_at_once: bool) -> None:
-        """Read nothing more; `is_at_once` begins nothing of what was read, either."""
+        """Stop reading; `is_at_once` also drops requests that were not started."""
         if is_at_once:
             self._session.stop()
         with suppress(OSError):
@@ -140,13 +140,13 @@ class _Connection:
 
 
 UNREAD_BYTES_MAX = 1 << 18
-"""A client that has so much to read gets nothing more done before."""
+"""The limit of unread answers; above it, no request of the client is done."""
 LAST_SECONDS = 5.0
-"""So long may a client take to read its last answers when the server ends."""
+"""The time for a client to read its last answers when the server ends."""
 
 
 class SocketChannel(Channel):
-    """Answers on a socket. What is not taken at once is written by a thread of its own."""
+    """Answers on a socket. A separate thread writes what cannot be sent immediately."""
 
     def __init__(self, connection: socket.socket, *, woken: Callable[[], None]) -> None:
         super().__init__(connection.fileno())
@@ -160,7 +160,7 @@ class SocketChannel(Channel):
         self._writer.start()
 
     def send(self, message: dict[str, Any]) -> None:
-        """Write a message, or keep what is not taken at once."""
+        """Write a message, or queue the part that cannot be sent immediately."""
         content = memoryview(json_line(message))
         with self._changed:
             if self._is_gone:
@@ -182,7 +182,7 @@ class SocketChannel(Channel):
             raise GoneError from error
 
     def is_ready(self) -> bool:
-        """Tell whether the client reads its answers."""
+        """Return whether the client reads its answers."""
         return self._bytes <= UNREAD_BYTES_MAX or self._is_gone
 
     def wait_until_ready(self) -> None:
@@ -192,7 +192,7 @@ class SocketChannel(Channel):
                 self._changed.wait()
 
     def end(self) -> None:
-        """Wait a while until all is read, and write nothing more."""
+        """Wait a while until everything is read, and stop writing."""
         with self._changed:
             self._is_over = True
             self._changed.notify_all()

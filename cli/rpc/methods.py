@@ -1,4 +1,4 @@
-"""The methods: what each takes, and what does it; the one table of them."""
+"""The table of methods: parameters, and the function of each."""
 
 from collections.abc import Callable
 from importlib.metadata import version
@@ -47,17 +47,17 @@ Act = Callable[[ResidentLog, Any, Asking], Any]
 
 
 class Method(NamedTuple):
-    """Something that can be called."""
+    """A method that clients can call."""
 
     takes: type[Params]
     says: str
-    """What it does, in a sentence."""
+    """One sentence about it."""
     act: Act | None = None
-    """Its answer; None for a method of the session itself."""
+    """The function that answers; None for a method of the session itself."""
     is_process: bool = False
-    """Whether it is done by a process of its own, beside all else."""
+    """Whether it runs in a separate process."""
     records: bool = False
-    """Whether it only records: it can be committed with the requests of others."""
+    """Whether it only records, and can be committed with other requests."""
 
 
 def _initialize(
@@ -155,4 +155,4 @@ METHODS: dict[str, Method] = {
     ),
     "cancel": Method(params.Cancel, "Say that a request is not wanted any more."),
 }
-"""By name; what a client can call."""
+"""The methods by name."""

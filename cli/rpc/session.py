@@ -1,4 +1,4 @@
-"""One client from its first line to its last: what it asks is done, and answered."""
+"""The session of one client: its requests, answers and subscriptions."""
 
 import threading
 from collections.abc import Callable
@@ -36,7 +36,7 @@ from .worker import AskedRequest, LogWorker, Pending
 _REFUSED, _USAGE = 1, 2
 """Exit statuses of a command."""
 CALLS_MAX = 4
-"""So many processes work at the same time; what else is called waits for one."""
+"""The number of processes at the same time; further calls wait."""
 SUBSCRIPTIONS_MAX = 16
 LOOK_SECONDS = 0.2
 NO_PROCESS = "a socket starts no process: whoever reached it could start any"
@@ -45,7 +45,7 @@ _DEFECTS = (
     *(ArithmeticError, AssertionError, AttributeError, LookupError, RecursionError),
     *(TypeError, ValueError),
 )
-"""What a rule may raise that met something unforeseen; the client hears of it."""
+"""Errors that show a defect; the client gets them as answers."""
 _IN_DOUBT = (
     "this is a defect of sprintlog; `sprintlog log` shows whether it was recorded, and "
     "the same key records it once"
@@ -60,7 +60,7 @@ _ANSWERED = (
 
 
 class ClientSession:
-    """Answers a client. Its commands and questions are done in order, by the worker."""
+    """Answers a client. The worker does its commands and questions in order."""
 
     def __init__(self, channel: frames.Channel, asking: Asking, worker: LogWorker) -> None:
         self._channel, self._asking, self._worker = channel, asking, worker
@@ -74,9 +74,9 @@ class ClientSession:
         self._is_over = False
 
     def serve(self, descriptor: int) -> None:
-        """Answer everything that is asked on a descriptor, and return once it has ended.
+        """Answer all requests on a descriptor until its end.
 
-        Raise `GoneError` if nobody reads the answers any more.
+        Raise `GoneError` if the client no longer reads answers.
         """
         self.start()
         try:
@@ -90,13 +90,13 @@ class ClientSession:
         finally:
             self.finish()
 
-    # --- Taking in, by the thread that reads ------------------------------------------
+    # --- Reading, by the thread that reads ------------------------------------------
     def start(self) -> None:
-        """Let what is taken in be done from now on."""
+        """Begin to do requests."""
         self._worker.add(self)
 
     def take(self, line: bytes) -> None:
-        """Take in a line; raise `GoneError` where nobody reads answers any more."""
+        """Accept a line; raise `GoneError` if the client no longer reads answers."""
         if not line.strip():
             return
         request = frames.read_frame(line)
@@ -129,7 +129,7 @@ class ClientSession:
         self._hand_over(asked)
 
     def finish(self) -> None:
-        """Finish all that was taken in; subscriptions end at once."""
+        """Finish all accepted requests; subscriptions end immediately."""
         self._pending.wait_until_done()
         self._worker.remove(self)
         for subscription in [*self._subscriptions.values()]:
@@ -140,14 +140,14 @@ class ClientSession:
         self._calls.shutdown()
 
     def stop(self) -> None:
-        """Begin nothing more, and end what is under way but for what is being recorded."""
+        """Start no request, and end those under way unless they are being recorded."""
         self._is_over = True
         self._pending.end()
         for asked in [*self._called]:
             asked.cancel()
 
     def _keep(self, asked: AskedRequest) -> None:
-        """Keep a request under its id; refuse it where another one has that."""
+        """Store a request under its id; refuse it if another one has the id."""
         request = asked.request
         if request.id is None:
             return
@@ -174,17 +174,17 @@ class ClientSession:
             asked.cancel()
         return Cancelled(asked is not None)
 
-    # --- Working, by the thread that has the log --------------------------------------
+    # --- Working, by the thread of the log --------------------------------------
     def turn(self) -> list[AskedRequest]:
-        """Return what comes next; nothing as long as answers are not read."""
+        """Return the next requests; none while answers are not read."""
         return self._pending.turn() if self._channel.is_ready() else []
 
     def has_turn(self) -> bool:
-        """Tell whether anything comes next."""
+        """Return whether a request can be done."""
         return not self._pending.is_empty() and self._channel.is_ready()
 
     def do(self, log: ResidentLog, asked: AskedRequest) -> Any:
-        """Do a request; of one that records, decide and append."""
+        """Do a request; if it records, decide and append."""
         self._check_is_wanted(asked)
         if isinstance(asked.given, Unfollow):
             return self._unfollow(asked.given)
@@ -215,7 +215,7 @@ class ClientSession:
             self._pending.done()
 
     def lose(self) -> None:
-        """Wait for nothing more."""
+        """Stop waiting."""
         self.stop()
         self._pending.end(is_lost=True)
 
@@ -243,7 +243,7 @@ class ClientSession:
             found.end()
         return Unfollowed(found is not None)
 
-    # --- Calling, by threads of their own ---------------------------------------------
+    # --- Calling, by separate threads ---------------------------------------------
     def _do_call(self, asked: AskedRequest) -> None:
         def tell(text: str) -> None:
             if not asked.request.is_notification:
@@ -271,7 +271,7 @@ class ClientSession:
         if not request.is_notification:
             self._channel.send(said)
         if isinstance(outcome, Following):
-            # Nothing is told of a subscription before its number is.
+            # The client learns the number first, then gets events.
             self._subscriptions[outcome.subscription].start()
 
     def _tell_answer(self, request: frames.RpcRequest, outcome: Any) -> None:
@@ -282,7 +282,7 @@ class ClientSession:
         self._tell_all(frames.notification(method, params))
 
     def _tell_all(self, message: dict[str, Any]) -> None:
-        """Send what the thread that has the log does not wait for."""
+        """Send a message that the thread of the log does not wait for."""
         self._channel.wait_until_ready()
         self._channel.send(message)
 

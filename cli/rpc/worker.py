@@ -1,6 +1,6 @@
 """The requests of all clients, and the one thread that works on them.
 
-Clients take turns, and what they record in a round is committed together.
+Clients take turns, and the events of one round are committed together.
 """
 
 import os
@@ -20,24 +20,24 @@ from .frames import FailedRequestError, RpcRequest
 from .methods import Host, Method
 
 PENDING_MAX = 1_000
-"""So many requests are taken in before they are done; then nothing more is read."""
+"""The maximum number of pending requests of a client; then reading stops."""
 PENDING_BYTES_MAX = 32 * 1024 * 1024
-"""So long may their lines be together; a single one may be longer."""
+"""The maximum total length of their lines; a single line may be longer."""
 TURN_MAX = 8
-"""So many events are recorded for one client before others have their turn."""
+"""The number of events recorded for one client in a turn."""
 
 
 class Client(Protocol):
-    """Whoever asks, and has turns."""
+    """A client that takes turns."""
 
     def turn(self) -> "list[AskedRequest]":
-        """Return what it asks for next; nothing where it does not read its answers."""
+        """Return its next requests; none while it does not read its answers."""
 
     def has_turn(self) -> bool:
-        """Tell whether it asks for anything."""
+        """Return whether it has a request."""
 
     def do(self, log: ResidentLog, asked: "AskedRequest") -> Any:
-        """Do a request; of one that records, decide and append."""
+        """Do a request; if it records, decide and append."""
 
     def do_alone(self, log: ResidentLog, asked: "AskedRequest") -> None:
         """Do a request to its end, and answer it."""
@@ -46,7 +46,7 @@ class Client(Protocol):
         """Answer a request with its result, or with the error that ended it."""
 
     def lose(self) -> None:
-        """Wait for nothing more: whoever works ended in a way that nobody foresaw."""
+        """Stop waiting: the worker ended unexpectedly."""
 
 
 class AskedRequest:
@@ -59,11 +59,11 @@ class AskedRequest:
         self.given, self.size = given, size
         self.is_cancelled = False
         self.stop, self._writing = os.pipe() if method.is_process else (-1, -1)
-        """A descriptor that can be read once the request is not wanted."""
+        """A descriptor that becomes readable when the request is cancelled."""
         self._lock = threading.Lock()
 
     def cancel(self) -> None:
-        """Let it not be begun, or end the process that works on it."""
+        """Prevent its start, or end its process."""
         with self._lock:
             self.is_cancelled = True
             if self._writing >= 0:
@@ -71,7 +71,7 @@ class AskedRequest:
                 self._writing = -1
 
     def close(self) -> None:
-        """Give back what it holds."""
+        """Close its descriptors."""
         self.cancel()
         if self.stop >= 0:
             os.close(self.stop)
@@ -79,7 +79,7 @@ class AskedRequest:
 
 
 class Pending:
-    """The requests of one client that wait, in order; who brings too many waits, too."""
+    """The pending requests of one client, in order; their number is limited."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -89,7 +89,7 @@ class Pending:
         self._is_over = False
 
     def put(self, waiting: AskedRequest) -> bool:
-        """Take one in, once there is room; False where nothing more will be done."""
+        """Add a request, once there is room; return False after the end."""
         with self._changed:
             while self._is_full() and not self._is_over:
                 self._changed.wait()
@@ -105,11 +105,11 @@ class Pending:
         )
 
     def is_empty(self) -> bool:
-        """Tell whether nothing waits."""
+        """Return whether no request is pending."""
         return not self._waiting
 
     def turn(self) -> list[AskedRequest]:
-        """Return what comes next: some that only record, or one of the others."""
+        """Return the next requests: several that only record, or one other."""
         with self._changed:
             taken: list[AskedRequest] = []
             while self._waiting and len(taken) < TURN_MAX:
@@ -125,15 +125,15 @@ class Pending:
             return taken
 
     def done(self) -> None:
-        """Notice that one is answered."""
+        """Count a request as answered."""
         with self._changed:
             self._under_way -= 1
             self._changed.notify_all()
 
     def end(self, *, is_lost: bool = False) -> None:
-        """Take nothing more in, and let go of what was not begun.
+        """Accept no more requests, and drop those that were not started.
 
-        What is under way is answered still, unless who did it is lost.
+        Requests under way are still answered, unless the worker is lost.
         """
         with self._changed:
             self._is_over = True
@@ -143,22 +143,22 @@ class Pending:
             self._changed.notify_all()
 
     def wait_until_done(self) -> None:
-        """Wait until all that was taken in is answered, or was let go of."""
+        """Wait until all requests are answered or dropped."""
         with self._changed:
             while self._waiting or self._under_way:
                 self._changed.wait()
 
 
 GATHER_SECONDS = 0.002
-"""So long several clients are waited for: less than the disk takes for a commit."""
+"""The time to wait for several clients; shorter than a commit."""
 REFUSALS = (RefusedError, ConflictError, click.UsageError, FailedRequestError)
-"""What ends one request before anything of it is written, and no other one."""
+"""Errors that end one request, before any of its events is written."""
 
 
 class LogWorker:
-    """Does what clients ask for, each in its order, in rounds in which each has a turn.
+    """Does the requests of clients in rounds; each client has a turn in a round.
 
-    What is recorded in a round is committed together, and answered after that.
+    The events of a round are committed together, and answered afterwards.
     """
 
     def __init__(self, host: Host) -> None:
@@ -186,13 +186,13 @@ class LogWorker:
             self._clients = [one for one in self._clients if one is not client]
 
     def wake(self) -> None:
-        """Say that somebody asks for something, or reads again."""
+        """Announce a request, or a client that reads again."""
         with self._changed:
             self._is_woken = True
             self._changed.notify()
 
     def end(self) -> None:
-        """Finish the round that is under way, and end."""
+        """Finish the current round, and end."""
         with self._changed:
             self._is_over = True
             self._changed.notify()
@@ -230,7 +230,7 @@ class LogWorker:
             self._is_woken = False
 
     def _gather(self, clients: int) -> None:
-        """Let those who were answered ask again, to be in one commit as before."""
+        """Wait for the next requests of answered clients, to commit them together."""
         if clients <= 1:
             return
         until = time.monotonic() + GATHER_SECONDS
@@ -241,10 +241,10 @@ class LogWorker:
                     return
 
     def _together(self, log: ResidentLog, asked: list[AskedRequest]) -> list[AskedRequest]:
-        """Record in one commit what can be; return what is to be done alone, in order.
+        """Record in one commit; return the requests that must be done alone, in order.
 
-        Where the commit itself fails, nobody knows whether it is on the disk: then each
-        answer says so, and none is tried again.
+        If the commit itself fails, it is unknown whether it is on the disk: each answer
+        is that error, and no request is repeated.
         """
         if len(asked) <= 1:
             return asked
@@ -253,7 +253,7 @@ class LogWorker:
                 return asked
             workspace = log.workspace()
         except (SprintlogError, OSError):
-            # Each is told by itself what is wrong.
+            # Each request is answered with the error.
             return asked
         outcomes: list[tuple[AskedRequest, Any]] = []
         streams: dict[str, None] = {}
@@ -276,8 +276,8 @@ class LogWorker:
                         streams[decided.stream] = None
                         outcomes.append((one, decided.answer))
                 is_decided = True
-        except Exception as error:  # noqa: BLE001 - it is said in each answer
-            # States were carried on over what is not there.
+        except Exception as error:  # noqa: BLE001 - each answer has it
+            # The states in memory include events that do not exist.
             log.close()
             if not (is_decided or isinstance(error, BusyError)):
                 return asked
