@@ -18,7 +18,7 @@ from sprintlog.projections.workspace import Workspace
 
 from . import settings, typed
 from .output import hint, note, on_terminal, progress, visible, warn
-from .settings.person import safe_list
+from .settings.trust import safe_list
 from .typed import READING, RECORDING
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from .. import typed
 from ..context import find_log, here, with_json
 from ..output import note, on_terminal, print_json, print_text
 from ..settings import trust
-from ..settings.person import home
+from ..settings.trust import home
 from .hooks import around_here
 
 MARK = b"_SPRINTLOG_COMPLETE"

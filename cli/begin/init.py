@@ -17,7 +17,7 @@ from sprintlog.projections.workspace import Workspace
 from .. import settings, typed
 from ..context import environment, here, log_place, with_json
 from ..output import counted, print_json, print_text
-from ..settings.person import safe_list
+from ..settings.trust import safe_list
 from .suggestions import WANTED, look, offers
 
 TAKEN_AT_ONCE = ("state", "plan")

@@ -28,7 +28,7 @@ from sprintlog.projections.views.work import STOPPED, status
 from sprintlog.projections.workspace import Workspace
 
 from ..context import environment, find_log, open_workspace
-from ..iterations.quality import is_rollback_due, way_back
+from ..iterations.status_lines import is_rollback_due, way_back
 from ..output import counted, wrapped
 from ..screen import times
 

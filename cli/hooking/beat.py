@@ -11,7 +11,7 @@ from sprintlog.engine.sprint.phases.lifecycle import RecordHeartbeat
 from sprintlog.projections.workspace import Workspace
 
 from .. import settings
-from ..settings.person import safe_list
+from ..settings.trust import safe_list
 
 WAIT = Wait(seconds=0.3)
 

@@ -56,13 +56,13 @@ def _hook(agent: str) -> None:
         return
     content = _input()
     import_libraries()
-    # Imported here, and below: what libraries need not waits from now on.
-    from ..settings.person import safe_list
-
     if (found := _log_place()) is None:
         return
     place, folder, is_known = found
+    # Imported here, and below: `import_libraries` has put off what they do not need.
     from sprintlog.engine.service.agent_sessions.hook import take_hook
+
+    from ..settings.trust import safe_list
 
     hooked = take_hook(
         agent,

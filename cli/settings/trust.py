@@ -1,4 +1,4 @@
-"""Which files the person trusts: a list of digests that no work tree can bring along.
+"""The user's own lists, outside of every work tree: safe folders and trusted files.
 
 A digest stands for a repository and for what its file says there that must be trusted. Who
 changes another value of the file, or works in another work tree, is not asked again.
@@ -8,11 +8,24 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from sprintlog.engine.adapters.git.repositories import common_directory, linked_directory
+from sprintlog.engine.adapters.git.repositories import (
+    common_directory,
+    linked_directory,
+)
 from sprintlog.engine.adapters.replace import replace_file
 from sprintlog.engine.log.stores.descriptors import read_whole
 
-from .person import home
+
+def home() -> Path:
+    """Return the folder of what the person says."""
+    above = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
+    return Path(above) / "sprintlog"
+
+
+def safe_list() -> Path:
+    """Return the person's own list of folders whose logs are used, whoever owns them."""
+    return home() / "safe"
+
 
 _LIST_BYTES_MAX = 1 << 20
 EVERYWHERE = "*"

@@ -19,7 +19,7 @@ from sprintlog.projections.workspace import wall_clock
 from .. import typed
 from ..context import with_json
 from ..output import counted, counting, print_answer, progress
-from ..settings.person import safe_list
+from ..settings.trust import safe_list
 
 _SQLITE = b"SQLite format 3\0"
 

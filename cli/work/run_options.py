@@ -26,10 +26,10 @@ from .. import settings, typed
 from ..context import Function, environment
 from ..iterations import loop_rules as options
 from ..iterations.budgets import budget_lines, raising_lines
+from ..iterations.status_lines import rules_said
 from ..named_sprint import told
 from ..output import print_json, print_styled, wrapped
 from ..stops import reason_lines
-from .loop_lines import rules_said
 
 WORDS_CHARS_MAX = 200
 

@@ -37,7 +37,12 @@ from .. import settings, typed
 from ..context import ReadOptions, open_workspace, with_reading
 from ..iterations.budgets import budget_lines
 from ..iterations.file_rules import differing
-from ..iterations.quality import standing_lines
+from ..iterations.status_lines import (
+    cut_short_lines,
+    goal_hint,
+    rules_said,
+    standing_lines,
+)
 from ..named_sprint import told
 from ..output import (
     coloured,
@@ -52,7 +57,6 @@ from ..output import (
 from ..screen import times
 from ..screen.terminal import ATTENTION, BAD, GOOD, QUIET, terminal
 from ..stops import standing_told
-from .loop_lines import cut_short_lines, goal_hint, rules_said
 
 OPEN_SHOWN_MAX = 20
 MARKS = {

@@ -30,7 +30,7 @@ from sprintlog.projections.workspace import Decide, Workspace, wall_clock
 from .. import settings
 from ..context import environment, here, log_place, open_workspace
 from ..settings import off_by
-from ..settings.person import safe_list
+from ..settings.trust import safe_list
 from .command_output import Heard
 from .frames import MEASURE_SECONDS, WITHIN, HeldCommand, WrapRequest, work_of
 

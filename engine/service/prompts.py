@@ -3,7 +3,6 @@
 from msgspec.structs import replace
 
 from ..adapters.folders import read_text
-from ..journal.briefing import lines_within
 from ..sprint.agent.actions import GATE, Action
 from ..sprint.agent.prompt import LEARNINGS_CHARS_MAX, PHASE_ANSWER, Telling, handed
 from ..sprint.compile.templates import PromptTemplate, read_template
@@ -45,5 +44,8 @@ def template_in(workspace: ServiceWorkspace, file: str) -> PromptTemplate:
 def _learnings(workspace: ServiceWorkspace) -> tuple[str, ...]:
     if not journal_is_open(workspace):
         return ()
+    # Imported here: `next` of a sprint without an open journal does not need its modules.
+    from ..journal.briefing import lines_within
+
     learnings = workspace.documents.current(JOURNAL).learnings
     return tuple(lines_within(learnings, LEARNINGS_CHARS_MAX))
