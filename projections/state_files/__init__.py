@@ -1,1 +1,1 @@
-"""The state files: what is written to them, when, and what others did to them."""
+"""The state files: their bytes, when they are written, and edits by others."""

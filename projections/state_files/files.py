@@ -43,7 +43,7 @@ _EDIT_OF = "/edit of/"
 
 
 class Seen(msgspec.Struct, frozen=True):
-    """What stands at a state file's path now."""
+    """The current contents at a state file's path."""
 
     content: bytes | None
     """None when there is no file."""
@@ -67,16 +67,16 @@ class WrittenFiles:
         self._hashed: dict[str, list[tuple[bytes, bytes]]] = {}
         """Contents of each path and their digests, the newest last."""
         self._stood: dict[str, bytes] = {}
-        """What stood at each path when it was looked at or written last."""
+        """The contents of each path when it was last read or written."""
         self._looked: dict[str, Seen] = {}
-        """What was found at each path since it was written last."""
+        """The contents found at each path since it was last written."""
         self._statuses: dict[str, replace.FileStatus | None] = {}
-        """Those of the files that were written last, as they were then."""
+        """The statuses of the files written last, at that time."""
         self._sums: dict[str, Sum] = {}
 
     @cached_property
     def blocks(self) -> "KeptBlocks":
-        """Return what is known of the blocks of large files."""
+        """Return the stored blocks of large files."""
         # Imported here: most files are made as a whole.
         from .kept_blocks import KeptBlocks
 
@@ -114,7 +114,7 @@ class WrittenFiles:
             yield replace.FilePlace(descriptor, name)
 
     def look(self, path: str) -> Seen:
-        """Return what stands at a path, and whether we wrote it."""
+        """Return the contents of a path, and whether sprintlog wrote it."""
         with naming(path, "cannot be read"):
             try:
                 with self._spot(path) as spot:
@@ -129,9 +129,9 @@ class WrittenFiles:
         return seen
 
     def look_at_status(self, path: str) -> Seen | None:
-        """Return what this process wrote last if the file's status is still the same.
+        """Return the bytes this process wrote last if the file's status is unchanged.
 
-        That is probably what stands. Whoever believes it must `write`, which compares all
+        These are probably the current bytes. The caller must `write`, which compares all
         bytes with it, or `look`.
         """
         known = self._statuses.get(path)
@@ -144,9 +144,9 @@ class WrittenFiles:
         return None
 
     def digest(self, path: str, content: bytes) -> bytes:
-        """Return the sha256 of what stands, or is to stand, at a path.
+        """Return the sha256 of the current or future contents of a path.
 
-        What was hashed last there is known again by comparing it, which costs a tenth.
+        The bytes hashed last are recognised by comparison, which costs a tenth.
         """
         hashed = self._hashed.setdefault(path, [])
         for known, digest in hashed:
@@ -188,7 +188,7 @@ class WrittenFiles:
         return known
 
     def settle(self, path: str) -> None:
-        """Let go of what was displaced and of edits: all of it is kept by now."""
+        """Forget displaced files and edits: all of them are stored by now."""
         self.digests.forget(_EDIT_OF + path)
         with self._spot(path) as spot:
             replace.forget_left_behind(spot)
@@ -216,12 +216,12 @@ class WrittenFiles:
             is_exchanged = displaced is not None and seen is None
             self._statuses[path] = replace.status_of(spot) if is_exchanged else None
             _write_checksum(spot, digest)
-        # What it was before is not looked at again.
+        # The previous status is not read again.
         self._hashed[path], self._stood[path] = [(content, digest)], content
         return seen
 
     def recover(self, path: str) -> Seen | None:
-        """Return what a killed process had moved, if somebody else wrote it.
+        """Return the bytes that a killed process had moved, if another program wrote them.
 
         It stays aside until `settle`, so a second crash loses nothing either.
         """
@@ -254,7 +254,7 @@ class WrittenFiles:
     def hand_over(self, path: str, *, of: str) -> None:
         """Keep a finished sprint's last file in the log's folder; its place gets free.
 
-        What is there is then merely older than what comes, not somebody's edit.
+        The file is then merely older than the new bytes, not edited.
         """
         # Imported here: no other command names a file for a sprint.
         from urllib.parse import quote
@@ -270,7 +270,7 @@ class WrittenFiles:
             self.digests.know(path, seen.digest, version=0)
 
     def kept(self, path: str, digest: bytes) -> bytes | None:
-        """Return bytes that were kept, by their digest; None where they are not whole."""
+        """Return stored bytes by their digest; None if they are damaged."""
         try:
             content = read_whole(
                 self._location.folder / EDITS / _name_of_copy(path, digest)
@@ -280,7 +280,7 @@ class WrittenFiles:
         return content if hashes.sha256(content).digest() == digest else None
 
     def checksum_says(self, path: str) -> str | None:
-        """Return what the checksum beside a state file says; None where there is none."""
+        """Return the checksum stored with a state file; None if there is none."""
         with suppress(FileNotFoundError, replace.NotPlainError), self._spot(path) as spot:
             text = replace.read_file(_checksum(spot), at_most=CHECKSUM_BYTES_MAX)
             return text.decode(errors="replace").strip()

@@ -57,7 +57,7 @@ class JournalFile(ProjectedFile[Journal]):
     def _gone_on_with(
         self, state: Journal, path: str, seen: Seen
     ) -> tuple[bytes, int] | None:
-        """Return the text at hand with what came since, where that is entries alone."""
+        """Return the current text with the later entries, if only entries were added."""
         if seen.content is None or len(seen.content) < LONG_BYTES:
             return None
         for mark, (version, end) in self.files.blocks.of(path, seen.digest).items():
@@ -79,7 +79,7 @@ class JournalFile(ProjectedFile[Journal]):
         return found
 
     def _mark(self, version: int) -> bytes:
-        """Return what stands for the history up to a version, and for the layout."""
+        """Return a key for the history up to a version, and for the layout."""
         stream = self.repository.kind.stream(JOURNAL)
         return (self.workspace.log.hash_of(stream, version) or b"") + bytes([LAYOUT])
 
@@ -95,7 +95,7 @@ class JournalFile(ProjectedFile[Journal]):
 
 
 LAYOUT = 1
-"""Raised when the same journal gets another text; a test tells."""
+"""Raise this when the layout of the same journal changes; a test checks it."""
 LONG_BYTES = 64 * 1024
 """Shorter texts are made as a whole."""
 _INDENT = b"\n    "

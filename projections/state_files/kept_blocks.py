@@ -30,7 +30,7 @@ class _Kept(msgspec.Struct, array_like=True, frozen=True):
 
 
 class KeptBlocks:
-    """What is known of the blocks of each state file."""
+    """The stored blocks of each state file."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder / BLOCKS
@@ -41,7 +41,7 @@ class KeptBlocks:
         """Which phases may have changed since then: the notes of the plan's `watch`."""
 
     def of(self, path: str, digest: bytes) -> Spans:
-        """Return where the blocks of a file with this digest are; nothing is no harm."""
+        """Return the places of the blocks of a file with this digest; may be empty."""
         kept = self._known.get(path)
         if kept is None or kept.digest != digest:
             # Another process may have written the file since.
@@ -62,7 +62,7 @@ class KeptBlocks:
     def keep(self, path: str, digest: bytes, spans: Spans) -> None:
         """Keep where the blocks of a file are, without waiting for the disk."""
         kept = self._known[path] = _Kept(LAYOUT, digest, spans)
-        # Whoever reads half of it, or finds it gone, makes the whole text anew.
+        # If it is incomplete or missing, the whole text is written again.
         with suppress(OSError):
             self._folder.mkdir(mode=0o700, exist_ok=True)
             content = sealed(msgspec.msgpack.encode(kept))
@@ -78,7 +78,7 @@ class KeptBlocks:
     def keep_text(
         self, path: str, digest: bytes, text: Text, *, asked: set[int] | None
     ) -> None:
-        """Keep a text, where its blocks are, and the notes of what is asked for since."""
+        """Store a text, the places of its blocks, and notes."""
         self._texts[path], self._asked[path] = text, asked
         self.keep(path, digest, text.spans)
 

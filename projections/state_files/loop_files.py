@@ -50,13 +50,13 @@ Then = Callable[[int], Judged]
 
 
 Make = Callable[[Judged], bytes]
-"""Makes a file from what is known now."""
+"""Makes a file from the current state."""
 
 
 def folder_of(loop_id: str) -> str:
     """Return where the files of a loop are, below the work tree.
 
-    Raise `RefusedError` for a loop whose name is no name of a folder.
+    Raise `RefusedError` for a loop whose name is not a valid folder name.
     """
     if not LOOP_ID.fullmatch(loop_id):
         raise RefusedError(
@@ -86,7 +86,7 @@ def then_of(workspace: FilesService, judged: Judged) -> Then:
                     f"iteration {number} was not measured", iteration=number
                 )
             version = entry.version
-        # What was recorded in the same append, like a snapshot, belongs to it.
+        # Events of the same append, like a snapshot, belong to it.
         until = append_end(workspace.log, judged.sprint, version)
         until = min(until, judged.sprint.version)
         repository = workspace.repository
@@ -155,7 +155,7 @@ def _selection(now: Judged) -> bytes:
 class LoopFile(ProjectedFile[Sprint]):
     """One file of a loop, as a state file of its sprint.
 
-    What it is made of is read for several files at once, before the lock is held.
+    The state is read for several files at once, before the lock is held.
     """
 
     def __init__(

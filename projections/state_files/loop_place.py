@@ -61,7 +61,7 @@ def with_loop(workspace: FilesService, sprint: Sprint, refreshed: Refreshed) -> 
 def owner(workspace: FilesService, loop_id: str) -> str | None:
     """Return the sprint that a loop is of: an unfinished one, the first that was measured.
 
-    A fork has the loop of what it was made from, and leaves its files alone.
+    A fork has the loop of its origin, and does not change its files.
     """
     found = [
         sprint
@@ -77,7 +77,7 @@ def owner(workspace: FilesService, loop_id: str) -> str | None:
         events = workspace.log.read_stream(stream, after=version - 1, until=version)
         position = next((event.position for event in events if version), 0)
         is_finished = sprint.plan.status == COMPLETED
-        # Of finished ones the last has written the files, of others the first goes on.
+        # The last finished sprint has written the files; of others the first continues.
         order = -position if is_finished else position
         return is_finished, _given(sprint) is None, order
 

@@ -24,7 +24,7 @@ def as_json(data: Any) -> bytes:
 
 
 def as_data(document: JournalDocument) -> dict[str, Any]:
-    """Return what the file holds, the parts of its lists as they are encoded."""
+    """Return the data of the file, with the items of its lists in encoded form."""
     data: dict[str, Any] = {
         "version": document.schema,
         "created_at": document.created_at,
@@ -48,7 +48,7 @@ def load(content: bytes, *, file: str) -> Any:
 
 
 def written(part: ClosedObject) -> Any:
-    """Return a part as it is encoded: itself, unless it has fields of a later version."""
+    """Return the encoded form of a part: itself, without fields of a later version."""
     return _flat(part) if _has_extra(part) else part
 
 

@@ -17,7 +17,7 @@ from sprintlog.engine.sprint.events import EditObserved
 from .files import FilesService, Seen, naming
 
 FIELDS_NAMED_MAX, FIELD_CHARS_MAX = 10, 200
-"""So much of what an edit changed is named; its JSON Patch has all."""
+"""How many changes of an edit are named; its JSON Patch contains all."""
 BEHIND = "cannot be brought up to date"
 UNKNOWN = (
     "is right and not known as ours: the next event would take it for an edit; "
@@ -26,7 +26,7 @@ UNKNOWN = (
 
 
 class ProjectedFile(StateFile[State], ABC):
-    """One kind of state file of a workspace: what it says, and how it is kept true.
+    """One kind of state file of a workspace: its data, and how it is refreshed.
 
     It is compared and written under one lock.
     """
@@ -45,7 +45,7 @@ class ProjectedFile(StateFile[State], ABC):
         """Return the file's bytes."""
 
     def render_over(self, state: State, path: str, seen: Seen) -> bytes:
-        """Return the file's bytes, made with the help of what stands there now."""
+        """Return the file's bytes, reusing the current ones."""
         return self.render(state)
 
     @abstractmethod
@@ -53,11 +53,11 @@ class ProjectedFile(StateFile[State], ABC):
         """Return somebody else's bytes as data; raise `InvalidInputError`."""
 
     def document(self, state: State) -> Any:
-        """Return what the file holds, as data."""
+        """Return the data of the file."""
         return self.load(self.render(state), file=self.path(state) or "")
 
     def stands_as_imported(self, state: State, since: int | None) -> bool:
-        """Return whether nothing of ours came after the file at hand, which was imported.
+        """Return whether no event of ours followed the import of the file at hand.
 
         `since` is the version that its bytes were kept for. Most are never imported, or
         written in our layout at once.
@@ -65,7 +65,7 @@ class ProjectedFile(StateFile[State], ABC):
         return False
 
     def refresh(self, state: State) -> Refreshed:
-        """Write the file unless it has what the log says by now; the state may be older."""
+        """Write the file unless it is up to date with the log; the state may be older."""
         name = state.id
         self.repository.save(state)
         path = self.path(state)
@@ -104,13 +104,13 @@ class ProjectedFile(StateFile[State], ABC):
         return Refreshed(path, "stale", digest, problem=f"{path} is older than the log")
 
     def check_head(self, name: str) -> Refreshed:
-        """Compare a state file with the state as it is; know it where it is the same."""
+        """Compare a state file with the current state, and remember it if it is equal."""
         state = self.repository.current(name)
         self.know_same(state)
         return self.check(state)
 
     def rebuild(self, name: str) -> Refreshed:
-        """Compute the state from the whole log, save it, and write the file anew."""
+        """Compute the state from the whole log, save it, and write the file again."""
         state = self.repository.rebuild(name)
         if (path := self.path(state)) is not None:
             self.files.blocks.forget(path)
@@ -119,7 +119,7 @@ class ProjectedFile(StateFile[State], ABC):
         return refreshed
 
     def know_same(self, state: State) -> bool:
-        """Take a file as ours that is what the log says; tell whether it is."""
+        """Accept a file that matches the log; return whether it does."""
         path = self.path(state)
         content = self.render(state)
         if path is None or self.files.look(path).content != content:
@@ -129,7 +129,7 @@ class ProjectedFile(StateFile[State], ABC):
         return True
 
     def know_imported(self, state: State, path: str, content: bytes) -> str | None:
-        """Take an imported file as ours; keep a copy if writing it anew would change it.
+        """Accept an imported file; keep a copy if writing it would change it.
 
         Comments and layout are not in the document, so they would be lost.
         """
@@ -175,7 +175,7 @@ class ProjectedFile(StateFile[State], ABC):
         return Refreshed(path, "written", digest.hex(), kept, self._problem(path, kept))
 
     def _content(self, state: State, path: str, seen: Seen) -> bytes:
-        """Return a file's bytes: those that were imported, as long as they are true."""
+        """Return a file's bytes: the imported ones while they match the state."""
         stands = self.stands_as_imported
         for digest, since in (
             self.files.digests.written(path) if stands(state, state.version) else ()
@@ -221,7 +221,7 @@ class ProjectedFile(StateFile[State], ABC):
         if len(encode(event)) > event.payload_bytes_max:
             problem = "the difference is too large to be recorded; the copy has it"
             event = replace(event, changes=None, problem=problem, fields=())
-        # A crash before our file stands there must not record the same edit twice.
+        # A crash before our file is in place must not record the same edit twice.
         key = f"edit/{seen.digest.hex()[:32]}/{since}/{name}"[:128]
         self.workspace.observe(self.repository.kind.stream(name), event, key=key)
         return kept

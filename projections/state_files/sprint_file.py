@@ -39,7 +39,7 @@ class SprintFile(ProjectedFile[Sprint]):
         return render(state)
 
     def render_over(self, state: Sprint, path: str, seen: Seen) -> bytes:
-        """Return the file's bytes; of a large file only what changed is made anew."""
+        """Return the file's bytes; of a large file only changed blocks are rewritten."""
         document = state.document
         if not has_long_list(document):
             return dump_bytes(document)
@@ -62,7 +62,7 @@ class SprintFile(ProjectedFile[Sprint]):
         return text.content
 
     def document(self, state: Sprint) -> dict[str, Any]:
-        """Return what the file holds, as data."""
+        """Return the data of the file."""
         return state.document
 
     def load(self, content: bytes, *, file: str) -> Any:

@@ -4,11 +4,11 @@ from hashlib import sha256
 from typing import Any
 
 STEP = 128 * 1024
-"""So many bytes lie between two places from which can be gone on."""
+"""The distance in bytes between two intermediate states."""
 
 
 class Sum:
-    """The sha256 of the content that was hashed last, as it was on the way."""
+    """The intermediate states of the sha256 of the content hashed last."""
 
     def __init__(self) -> None:
         self._content = b""

@@ -26,13 +26,13 @@ from . import (
 )
 
 RECORDED = (events.Recorded, list[events.Recorded], events.Unchanged)
-"""What every recording command answers that has no answer of its own."""
+"""The answer of every recording command without a specific one."""
 
 LINES = {
     *("append", "blame", "init", "log", "query", "rebuild", "replay"),
     *("import journal", "import progress", "import transcript"),
 }
-"""Commands that answer with a line for each of what they found or did."""
+"""Commands that answer with one line for each result."""
 
 DOCUMENT = dict[str, Any]
 """A state file, an export or a schema: it is as its own page says."""

@@ -1,4 +1,4 @@
-"""What goes back, or was taken back: the same answer of every command that does that."""
+"""The answer of every command that goes back."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
@@ -24,21 +24,21 @@ Answer = TypeVar("Answer", bound="WentBack")
 
 
 class KeptFile(Struct, frozen=True):
-    """A file that changed meanwhile, and where what stood there is kept."""
+    """A file that changed meanwhile, and where its previous contents are kept."""
 
     path: str
     copy: str
 
 
 class ChangedFiles(Struct, frozen=True, kw_only=True):
-    """What was done to files, or would be."""
+    """The changes to files, made or planned."""
 
     written: list[str]
     removed: list[str]
     left: list[LeftPath]
-    """What was left as it is."""
+    """The unchanged paths."""
     created: list[str] = []
-    """Which of those written did not stand there; the others were replaced."""
+    """Which of the written files are new; the others were replaced."""
     folders: list[str] = []
     """Those that are made or removed, or get another mode."""
     kept: list[KeptFile] = []
@@ -46,7 +46,7 @@ class ChangedFiles(Struct, frozen=True, kw_only=True):
     snapshot: Text = UNSET
     iteration: int | UnsetType = UNSET
     into: Text = UNSET
-    """The folder, where it is not the work tree itself."""
+    """The folder, unless it is the work tree itself."""
     branch: Text = UNSET
     commit: Text = UNSET
 
@@ -56,26 +56,26 @@ class WentBack(Struct, frozen=True, kw_only=True):
 
     action: str
     done: bool
-    """False where it was only shown."""
+    """False if it was only shown."""
     stream: str
     version: int
     """Where the stream stands now."""
     from_: int = field(name="from")
-    """Where it stood before."""
+    """The version before it."""
     to: int | None = None
-    """The version whose state is in force again; null where the plan stays."""
+    """The version whose state is effective again; null if the plan is unchanged."""
     gone: int = 0
-    """How many events no longer count."""
+    """The number of discarded events."""
     again: int = 0
     """How many events count again."""
     events: list[EventReference]
-    """What was recorded."""
+    """The recorded events."""
     duplicate: bool = False
     """True for a key that was used before."""
     files: ChangedFiles | None = None
-    """Null where files stay as they are."""
+    """Null if files are unchanged."""
     undo: str | None = None
-    """What takes it back; null where nothing was changed in place."""
+    """The command that undoes it; null if nothing was changed in place."""
 
 
 class Adopted(WentBack, frozen=True, kw_only=True):
@@ -96,13 +96,13 @@ class PlanTurn(Struct, frozen=True):
 
     @property
     def numbers(self) -> tuple[int, int]:
-        """Return how many events no longer count, and how many count again."""
+        """Return the number of discarded events, and of events that are effective again."""
         gone, back = (sum(b - a + 1 for a, b in these) for these in (self.gone, self.back))
         return gone, back
 
 
 def turn_of(sprint: Sprint, events: Iterable[Event], *, after: int) -> PlanTurn | None:
-    """Return what the rollback among events changes that come `after` a version."""
+    """Return the changes of the rollback among the events `after` a version."""
     for version, event in enumerate(events, after + 1):
         if isinstance(event, RolledBack):
             turned = turned_by(sprint.knowledge.rollbacks, version, event.to)
@@ -118,9 +118,9 @@ def changed_files(
     branch: str | None = None,
     commit: str | None = None,
 ) -> ChangedFiles:
-    """Return what a plan writes and removes, or what was written and removed by it."""
+    """Return the files that a plan writes and removes, or wrote and removed."""
     left = plan.skipped if placed is None else placed.skipped
-    # What a branch has otherwise than the work tree had it, it has all the same.
+    # Differences between a branch and the work tree remain in the branch.
     not_touched = {path for path, _ in left} if branch is None else set()
     number = order.iteration if order is not None else None
     is_in_place = branch is None and (order is None or not order.into)
@@ -161,7 +161,7 @@ def _turned(turn: PlanTurn | None) -> dict[str, Any]:
 def beside(
     action: str, sprint: Sprint, stream: str, files: ChangedFiles, *, done: bool
 ) -> WentBack:
-    """Return what was, or would be, put beside the work tree."""
+    """Return the files extracted next to the work tree, or to be extracted."""
     return structs.replace(would_go_back(action, sprint, stream, None, files), done=done)
 
 
@@ -223,7 +223,7 @@ def went_back(
     undo: str | None = None,
     **more: Any,
 ) -> Answer:
-    """Return what was done."""
+    """Return the result."""
     events = outcome.events
     before = events[0].version - 1 if events else version
     state = outcome.state

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Text = str | UnsetType
 More = TypeVar("More", bound=Struct)
 SAID_CHARS_MAX = 200
-"""How much of what an event is about fits into a line."""
+"""The maximum length of a subject in a line."""
 
 
 class EventReference(Struct, frozen=True, kw_only=True):
@@ -35,7 +35,7 @@ class EventReference(Struct, frozen=True, kw_only=True):
 
 
 class Recorded(EventReference, frozen=True, kw_only=True):
-    """A recorded event, and by which names what came in can be called from now on."""
+    """A recorded event, and the addresses that it added."""
 
     addresses: list[str] | UnsetType = UNSET
     request: Text = UNSET
@@ -48,12 +48,12 @@ class Recorded(EventReference, frozen=True, kw_only=True):
 
 
 class EventLine(EventReference, frozen=True, kw_only=True):
-    """An event in a line: where it is, when, who, and what it is about."""
+    """An event in a line: place, time, actor and subject."""
 
     at: str
     actor: str
     said: str
-    """Its type and what it is about; at most 200 characters."""
+    """Its type and subject; at most 200 characters."""
 
 
 class Unchanged(Struct, frozen=True, kw_only=True):
@@ -85,7 +85,7 @@ def event_line(event: RecordedEvent) -> EventLine:
 def recorded(
     events: Sequence[RecordedEvent], *, stream: str, version: int, duplicate: bool
 ) -> Answered:
-    """Return what a recording command answers."""
+    """Return the answer of a recording command."""
     repeated = duplicate or UNSET
     found = [
         filled(Recorded, e, hash=e.hash.hex(), duplicate=repeated, **named(e))
@@ -102,7 +102,7 @@ def stream_of(state: "Sprint | Journal") -> str:
 
 
 def answer_of(outcome: "Handled[Sprint] | Handled[Journal]") -> Answered:
-    """Return what a recording command answers, from its outcome."""
+    """Return the answer of a recording command from its outcome."""
     state = outcome.state
     return recorded(
         outcome.events,
@@ -113,7 +113,7 @@ def answer_of(outcome: "Handled[Sprint] | Handled[Journal]") -> Answered:
 
 
 def filled(kind: type[More], source: object, **more: Any) -> More:
-    """Return an answer of a kind; what is not given is what the source calls the same."""
+    """Return an answer of a kind; missing fields are copied from the source."""
     known = {
         name: getattr(source, name)
         for name in kind.__struct_fields__
@@ -123,23 +123,23 @@ def filled(kind: type[More], source: object, **more: Any) -> More:
 
 
 def named(recorded: RecordedEvent) -> dict[str, Any]:
-    """Return by which names what came in can be called from now on."""
+    """Return the addresses that an event added."""
     event = event_of(recorded)
     if isinstance(event, Injection):
-        # What has no id, or no status, cannot be called at all.
+        # Items without an id or a status have no address.
         return {"addresses": came} if (came := _addresses(event)) else {}
     return event.told() if event is not None else {}
 
 
 def _addresses(event: Injection) -> list[str]:
-    # Imported here: little of what is recorded brings anything in.
+    # Imported here: few events add anything.
     from sprintlog.engine.sprint.plan.injection import addresses
 
     return addresses(event)
 
 
 def described(recorded: RecordedEvent) -> str:
-    """Return an event's type and what it is about, in a few words."""
+    """Return an event's type and subject in a few words."""
     event = event_of(recorded)
     return said_of(event) if event is not None else recorded.type
 
@@ -152,7 +152,7 @@ def said_of(event: Event) -> str:
 
 
 def event_of(recorded: RecordedEvent) -> Event | None:
-    """Return what was recorded; None when it was erased."""
+    """Return the recorded data; None if it was erased."""
     return None if recorded.payload is None else CODEC.decode(recorded)
 
 
@@ -160,7 +160,7 @@ _BYTES = ("hash", "key_digest", "payload_digest", "salt")
 
 
 class WholeEvent(EventReference, frozen=True, kw_only=True):
-    """A whole event; `stored` are the bytes of an older shape, where it has one."""
+    """A whole event; `stored` are its bytes if it has an older shape."""
 
     schema_version: int
     at: str
@@ -175,15 +175,15 @@ class WholeEvent(EventReference, frozen=True, kw_only=True):
     salt: str | None
     payload_digest: str
     data: Any
-    """None where it was erased."""
+    """None if it was erased."""
     stored: Any = UNSET
 
 
 def envelope(event: RecordedEvent) -> WholeEvent:
     """Return a whole event with its data.
 
-    Whoever reads it meets today's shapes alone. The bytes of an older one stand beside
-    its data, because they are what the digest is of.
+    Its data has the current shape. The bytes of an older shape are included, because the
+    digest is computed from them.
     """
     said, data = asdict(event), CODEC.today(event)
     payload: bytes | None = said.pop("payload")

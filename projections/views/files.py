@@ -18,7 +18,7 @@ from .events import EventReference, filled, reference
 
 
 class LeftPath(Struct, frozen=True):
-    """A path that was left as it is, and why; an empty one stands for all."""
+    """An unchanged path, and the reason; an empty path means all."""
 
     path: str
     reason: str
@@ -80,7 +80,7 @@ class FileKept(Struct, frozen=True):
 
 
 class SnapshotFiles(Struct, frozen=True):
-    """What is known of an iteration's snapshot."""
+    """The snapshot of an iteration."""
 
     iteration: int
     snapshot: str
@@ -111,7 +111,7 @@ class Pruning(Struct, frozen=True):
 
 
 def left_out(found: Iterable[entries.LeftOut]) -> list[LeftPath]:
-    """Return what was left as it is."""
+    """Return the unchanged paths."""
     return [LeftPath(shown(path), reason) for path, reason in found]
 
 
@@ -134,7 +134,7 @@ def changes(found: Iterable[tuple[str, str]]) -> list[FileChange]:
 
 
 def taken(event: RecordedEvent, found: TakenSnapshot) -> SnapshotAnswer:
-    """Return a snapshot that was taken, with the event that says so."""
+    """Return a snapshot with the event that recorded it."""
     return filled(
         SnapshotAnswer,
         found,
@@ -148,7 +148,7 @@ def taken(event: RecordedEvent, found: TakenSnapshot) -> SnapshotAnswer:
 def kept(
     held: HeldSnapshot, number: int, found: Snapshot, *, listed: bool
 ) -> SnapshotFiles:
-    """Return what is known of an iteration's snapshot, with its files if wanted."""
+    """Return the snapshot of an iteration, with its files if requested."""
     files = sorted(found.files.items())
     listing = [FileKept(shown(path), f"{one.mode:o}", one.size) for path, one in files]
     return SnapshotFiles(

@@ -38,12 +38,12 @@ class BlameAnswer(Struct, frozen=True):
     reason: str | None
     event: WholeEvent
     brought_back: WholeEvent | None
-    """The event in force that the value comes from, where that is another one."""
+    """The effective event that the value comes from, if it is a different one."""
     causes: list[WholeEvent]
     was_present: bool
     """Whether the field was there before the event."""
     before: Any
-    """What it was then."""
+    """Its value then."""
     session: str | None
     """The session of an agent in which the event came about, `AGENT-ID`."""
 
@@ -63,7 +63,7 @@ class BlamedLine(Struct, frozen=True):
 
 
 class StepAnswer(Struct, frozen=True):
-    """An event, and what it changed: as JSON Patch, and field by field."""
+    """An event and its changes: as JSON Patch, and field by field."""
 
     version: int
     position: int
@@ -138,7 +138,7 @@ def blamed_line(found: blame_lines.Line) -> BlamedLine:
 
 
 def step(found: replay.ReplayStep) -> StepAnswer:
-    """Return an event with what it changed."""
+    """Return an event with its changes."""
     event, reason, fields = found.event, found.reason, found.changes()
     patch = found.json_patch()
     return filled(StepAnswer, event, reason=reason, changes=patch, fields=fields)

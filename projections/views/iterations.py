@@ -1,4 +1,4 @@
-"""Iterations as they were judged, what follows from that, and what was selected.
+"""Judged iterations, advice, and the selection.
 
 A judgement has one form wherever it is answered; numbers are not rounded.
 """
@@ -32,11 +32,11 @@ from .runs import Spending, spending
 from .work import PathsLeftOut, left_out, work_tree, work_trees
 
 Figures = dict[str, float | str]
-"""What was measured or follows from it, by name; what is missing is left out."""
+"""The measured and derived figures, by name; missing ones are left out."""
 
 
 class JudgedIteration(Struct, frozen=True, kw_only=True):
-    """An iteration as it was judged; without `metrics` it was not."""
+    """A judged iteration; without `metrics` it was not measured."""
 
     sprint: str | UnsetType = UNSET
     """Which sprint it is of; in comparisons."""
@@ -63,7 +63,7 @@ class JudgedIteration(Struct, frozen=True, kw_only=True):
     failed: dict[str, Any] | UnsetType = UNSET
     """Why it could not be measured."""
     retracted: str | UnsetType = UNSET
-    """Why its measurement was taken back."""
+    """Why its measurement was retracted."""
     status: str | UnsetType = UNSET
     """How its last run ended; without `metrics` nobody measured it."""
     outcome: str | UnsetType = UNSET
@@ -74,15 +74,15 @@ class JudgedIteration(Struct, frozen=True, kw_only=True):
     error: str | UnsetType | None = UNSET
     """Why that run failed."""
     summary: str | UnsetType | None = UNSET
-    """What was said at its end, else the last line that was printed."""
+    """The summary of its end, otherwise the last printed line."""
     params: dict[str, str] | UnsetType = UNSET
-    """What it was made with; in lists of iterations, as far as it was said."""
+    """The parameters; in lists of iterations, if recorded."""
     notes: tuple[str, ...] | UnsetType = UNSET
     tags: tuple[str, ...] | UnsetType = UNSET
     git: GitState | UnsetType = UNSET
-    """Where the repository stood when it ended."""
+    """The state of the repository at its end."""
     spent: Spending | UnsetType = UNSET
-    """What agents took; in lists of iterations, as far as it is known."""
+    """The usage of agents; in lists of iterations, if known."""
     work_tree: str | UnsetType = UNSET
     """Where it began; not there if the log has one work tree."""
 
@@ -116,7 +116,7 @@ class AdviceRecorded(Recorded, frozen=True, kw_only=True):
 
 
 class AdviceInForce(Unchanged, frozen=True, kw_only=True):
-    """The advice in force: nothing was recorded."""
+    """The effective advice: nothing was recorded."""
 
     recommendation: Any
 
@@ -130,7 +130,7 @@ class BestAnswer(Struct, frozen=True):
 
 
 class IterationAnswer(Struct, frozen=True):
-    """What was known of an iteration when it was measured."""
+    """An iteration as of its measurement."""
 
     judgement: JudgedIteration
     best: JudgedIteration | None
@@ -143,7 +143,7 @@ class IterationAnswer(Struct, frozen=True):
 
 
 class IterationsAnswer(Struct, frozen=True):
-    """What a sprint came to, with all its iterations."""
+    """The result of a sprint, with all its iterations."""
 
     sprint: str
     status: Any
@@ -164,14 +164,14 @@ class IterationsAnswer(Struct, frozen=True):
 
 
 class SelectionRecorded(Recorded, frozen=True, kw_only=True):
-    """What was selected, as best-iteration.yaml has it."""
+    """The selection, as in best-iteration.yaml."""
 
     selection: dict[str, Any] | None
     applied: ChangedFiles | UnsetType = UNSET
 
 
 class SelectionInForce(Unchanged, frozen=True, kw_only=True):
-    """The selection in force: nothing was recorded."""
+    """The effective selection: nothing was recorded."""
 
     selection: dict[str, Any] | None
     applied: ChangedFiles | UnsetType = UNSET
@@ -262,7 +262,7 @@ def with_ending(one: JudgedIteration, ended: RunEnding | None) -> JudgedIteratio
 
 
 def with_description(one: JudgedIteration, said: Description | None) -> JudgedIteration:
-    """Return an iteration with what was said of it beside its measurement."""
+    """Return an iteration with its description."""
     if said is None:
         return one
     return replace(
@@ -291,7 +291,7 @@ def advice(given: Recommendation) -> Advice:
 def decided(
     answer: Answered, told: Advice | RecommendationGiven
 ) -> AdviceRecorded | AdviceInForce:
-    """Return an advice with what was recorded of it."""
+    """Return an advice with its recorded event."""
     kind: type[AdviceRecorded | AdviceInForce] = AdviceRecorded
     if isinstance(answer, Unchanged):
         kind = AdviceInForce
@@ -301,7 +301,7 @@ def decided(
 def selected(
     answer: Answered, judged: Judged, applied: ChangedFiles | None
 ) -> SelectionRecorded | SelectionInForce:
-    """Return what was selected with what was recorded of it."""
+    """Return the selection with its recorded event."""
     kind: type[SelectionRecorded | SelectionInForce] = SelectionRecorded
     if isinstance(answer, Unchanged):
         kind = SelectionInForce
@@ -319,7 +319,7 @@ def best(judged: Judged) -> BestAnswer:
 
 
 def report(judged: Judged, found: IterationReport) -> IterationAnswer:
-    """Return what was known of an iteration; `judged` is as of when it was measured."""
+    """Return the report of an iteration; `judged` is as of its measurement."""
     given = found.recommendation
     number = found.judgement.number
     told = judgement(judged, found.judgement, judged.off_path())
@@ -333,7 +333,7 @@ def report(judged: Judged, found: IterationReport) -> IterationAnswer:
 
 
 def unmeasured_report(judged: Judged, number: int) -> IterationAnswer:
-    """Return what is known of an iteration without a measurement."""
+    """Return the report of an unmeasured iteration."""
     failures = [x for n, x in judged.failures().items() if n == number]
     others = [one for one in judged.unmeasured() if one.number == number]
     blank = JudgedIteration(iteration=number, classification=None, score=None)
@@ -345,7 +345,7 @@ def unmeasured_report(judged: Judged, number: int) -> IterationAnswer:
 def summary(
     workspace: ServiceWorkspace, judged: Judged, stopped: Action | None = None
 ) -> IterationsAnswer:
-    """Return what a sprint came to; `stopped` is why it does not go on."""
+    """Return the result of a sprint; `stopped` is the reason that it stopped."""
     said, rows = judged.summaries(), every(workspace, judged)
     given = advice_in_force(judged)
     sprint, best = judged.sprint, judged.tracker.best
@@ -368,7 +368,7 @@ def summary(
 
 
 def side(one: evaluation.Judgement, **more: Any) -> JudgedIteration:
-    """Return what an iteration is worth, and what was measured."""
+    """Return the judgement of an iteration, and its metrics."""
     return JudgedIteration(
         iteration=one.number,
         classification=one.classification,

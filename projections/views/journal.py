@@ -62,7 +62,7 @@ class Migrated(Struct, frozen=True):
 
 
 def figures(document: JournalDocument, journal: Journal, prd: str | None) -> JournalFigures:
-    """Return what the journal holds; attempts of one PRD, or of all."""
+    """Return the journal; attempts of one PRD, or of all."""
     count = journal.attempts if prd is None else {prd: queries.attempts(document, prd)}
     return filled(
         JournalFigures,
@@ -88,6 +88,6 @@ class FoundText(Hit, frozen=True):
 
 
 def found_part(hit: Hit, learnings: dict[str, bool]) -> FoundText:
-    """Return what was found; `learnings` says which of them still hold."""
+    """Return the matches; `learnings` are those that are still valid."""
     holds = learnings.get(hit.id) if hit.kind == LEARNING else UNSET
     return FoundText(**asdict(hit), still_valid=holds)

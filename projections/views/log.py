@@ -23,7 +23,7 @@ class ErasedEvent(Struct, frozen=True, kw_only=True):
 
 
 class PlaceOfText(Struct, frozen=True):
-    """Where a text is, or was, beside the events."""
+    """Where a text is, or was, outside the events."""
 
     kind: str
     where: str
@@ -47,7 +47,7 @@ class Redaction(Struct, frozen=True, kw_only=True):
 
 
 class RedactionDone(Struct, frozen=True, kw_only=True):
-    """What was erased."""
+    """The erased events and texts."""
 
     erased: int
     """How many events."""
@@ -56,7 +56,7 @@ class RedactionDone(Struct, frozen=True, kw_only=True):
     """By the snapshots that are gone: those in their places."""
     unreached: list[UnreachedPlace]
     events: list[EventReference]
-    """Those that say so."""
+    """The events that record it."""
 
 
 class LeakFound(Struct, frozen=True):
@@ -68,13 +68,13 @@ class LeakFound(Struct, frozen=True):
     rule: str
     """The form that it has."""
     excerpt: str
-    """What is around it, masked."""
+    """Its context, masked."""
     command: str
     """What erases it."""
 
 
 class HeadAnswer(Struct, frozen=True, kw_only=True):
-    """The head of a log, as it is written down."""
+    """The head of a log, as written to a file."""
 
     log: str
     """The id of its first event."""
@@ -84,7 +84,7 @@ class HeadAnswer(Struct, frozen=True, kw_only=True):
     """Of the Merkle tree over all events."""
     time: str
     file: str | None
-    """Where it was written."""
+    """The file it was written to."""
     signature: str | None
     """Where its signature is."""
 
@@ -112,7 +112,7 @@ class Offer(Struct, frozen=True):
     safe: bool = False
     """Whether `--yes` takes it: it only records, and runs nothing."""
     taken: bool = False
-    """Whether it is taken now: its answer is a line of its own."""
+    """Whether it is accepted now: its answer is a separate line."""
 
 
 class LogPlace(Struct, frozen=True):
@@ -147,7 +147,7 @@ class LogServed(Struct, frozen=True):
 
 
 class Uninstalled(Struct, frozen=True):
-    """What is installed, and the log; whether they were removed, and what was not."""
+    """The installed files and the log; which of them were removed."""
 
     installed: list[str]
     log: str | None
@@ -199,7 +199,7 @@ class SalvagedLog(Struct, frozen=True):
 
 
 class LogCopied(Struct, frozen=True):
-    """The log in a file of its own, or one that came in whole."""
+    """The log exported to a file, or imported as a whole."""
 
     file: str
     events: int
@@ -241,11 +241,11 @@ class TakenIn(Struct, frozen=True, kw_only=True):
 
 
 class LoopTaken(Struct, frozen=True, kw_only=True):
-    """What was taken in of another loop's files."""
+    """The facts imported from another loop's files."""
 
     file: str
     kind: str
-    """What it was taken for: `prd`, `orchestrator`, `transcript` ..."""
+    """Its detected kind: `prd`, `orchestrator`, `transcript` ..."""
     sprint: str
     found: dict[str, int]
     """What there is in it, counted."""
@@ -274,7 +274,7 @@ class SourceFile(Struct, frozen=True):
 
 
 class CompiledAnswer(Struct, frozen=True):
-    """A definition that compiles, and the plan that comes of it."""
+    """A valid definition, and its plan."""
 
     sprint: str
     sources: list[SourceFile]
@@ -283,7 +283,7 @@ class CompiledAnswer(Struct, frozen=True):
 
 
 def verified(report: verify.Verification) -> Verified:
-    """Return what the check of a log found."""
+    """Return the findings of the check of a log."""
     head = report.head
     position, digest = head.position, head.hash.hex()
     return filled(Verified, report, sound=report.is_sound, position=position, head=digest)

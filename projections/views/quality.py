@@ -32,14 +32,14 @@ from .work import Status
 
 
 class Policies(Struct, frozen=True):
-    """What is done by itself."""
+    """The automatic actions."""
 
     verification_required: bool
     progress_edits: str
 
 
 class MeasureAnswer(Struct, frozen=True):
-    """What is run and read after each iteration, names seen from the work tree's root."""
+    """The measuring of each iteration; paths are relative to the work tree's root."""
 
     runs: tuple[str, ...]
     builds: tuple[str, ...]
@@ -49,10 +49,10 @@ class MeasureAnswer(Struct, frozen=True):
 
 
 class LoopAnswer(Struct, frozen=True):
-    """What a loop does by itself around its iterations."""
+    """The automatic actions of a loop around its iterations."""
 
     measure: MeasureAnswer | None
-    """Null where nothing is measured."""
+    """Null if nothing is measured."""
     keeps_files: bool
     on_regression: str
     rollbacks_max: int
@@ -60,20 +60,20 @@ class LoopAnswer(Struct, frozen=True):
 
 
 class RulesAnswer(Struct, frozen=True):
-    """The weights, limits and policies in force."""
+    """The effective weights, limits and policies."""
 
     weights: dict[str, float]
     thresholds: dict[str, float | None]
     policies: Policies
     metrics: tuple[OwnMetric, ...]
-    """Metrics of one's own, as they are declared."""
+    """User-defined metrics, as declared."""
     loop: LoopAnswer
     budgets: Budgets
     """What the sprint may spend in all; without a limit it is not there."""
 
 
 def rules(found: RulesSet, budgets: Budgets) -> RulesAnswer:
-    """Return the rules in force."""
+    """Return the effective rules."""
     policies = Policies(found.verification_required, found.progress_edits)
     limits = asdict(found.thresholds)
     loop = loop_answer(found.loop)
@@ -82,7 +82,7 @@ def rules(found: RulesSet, budgets: Budgets) -> RulesAnswer:
 
 
 def loop_answer(loop: LoopRules) -> LoopAnswer:
-    """Return what a loop does by itself."""
+    """Return the automatic actions of a loop."""
     said = asdict(loop)
     measure = None if loop.measure is None else MeasureAnswer(**asdict(loop.measure))
     return LoopAnswer(**{**said, "measure": measure})
@@ -97,7 +97,7 @@ class Written(Struct, frozen=True):
 
 
 class Quality(Struct, frozen=True):
-    """What one iteration is worth."""
+    """The score and class of one iteration."""
 
     iteration: int
     classification: str | None
@@ -113,7 +113,7 @@ class StandingAnswer(Struct, frozen=True):
     alerts: dict[str, int]
     """How many alerts the last iteration raised, by their severity."""
     advice: Advice | UnsetType = UNSET
-    """What is advised other than to continue, while nothing was done about it."""
+    """The advice that was not followed yet, unless to continue."""
 
 
 def iterations_of(judged: Judged, number: int | None, *, of_all: bool) -> list[Judgement]:

@@ -30,11 +30,11 @@ _SAID: dict[type[Event], tuple[str, ...]] = {
     queue.RequestReopened: ("reason",),
     queue.RequestReturned: ("until",),
 }
-"""What a request's history tells of an event."""
+"""An event in the history of a request."""
 
 
 class RequestAnswer(Struct, frozen=True, kw_only=True):
-    """A request, and what was decided of it."""
+    """A request with its decision."""
 
     sprint: str
     id: str
@@ -65,7 +65,7 @@ class RequestHistory(Struct, frozen=True):
     actor: str
     type: str
     in_force: bool
-    """False for what a rollback took back."""
+    """False if a rollback discarded it."""
     decision: str | UnsetType = UNSET
     reasoning: str | UnsetType | None = UNSET
     rule: str | UnsetType | None = UNSET
@@ -84,7 +84,7 @@ class RequestWithHistory(RequestAnswer, frozen=True, kw_only=True):
 
 
 class RulingAnswer(Struct, frozen=True):
-    """What a rule decides on a pending request; nothing where none fits."""
+    """The decision of a rule on a pending request; empty if no rule matches."""
 
     request: str
     rule: str | None
@@ -153,7 +153,7 @@ def _asked_by(queued: RecordedEvent, ran: RecordedEvent | None) -> str:
 
 
 def ruling(found: Ruling) -> RulingAnswer:
-    """Return what a rule decides."""
+    """Return the decision of a rule."""
     why = [x.reasoning for x in found.events if isinstance(x, queue.RequestDecided)]
     came = [a for x in found.events if isinstance(x, Injection) for a in addresses(x)]
     reasoning = why[0] if why else None

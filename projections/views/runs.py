@@ -34,7 +34,7 @@ from .events import filled
 
 
 class Spending(Struct, frozen=True, omit_defaults=True):
-    """What agents took; what none of them said is left out."""
+    """The usage of agents; unknown figures are left out."""
 
     runs: int
     duration_ms: int
@@ -49,15 +49,15 @@ class Spending(Struct, frozen=True, omit_defaults=True):
     at_least: tuple[str, ...] = ()
     """The names of the figures here that are lower bounds."""
     runs_without_cost: int = 0
-    """How many of the runs did not say what they cost; left out where all did."""
+    """The number of runs of unknown cost; left out if there are none."""
     runs_without_tokens: int = 0
     """Of how many the tokens are not fully known."""
     runs_cut_short: int = 0
-    """How many more were ended with their loop: what they took, nobody knows."""
+    """The number of further runs that ended with their loop, of unknown usage."""
 
 
 def spending(took: Spent) -> Spending:
-    """Return what agents took."""
+    """Return the usage of agents."""
     names = [name for name in Spending.__struct_fields__ if hasattr(took, name)]
     known = {n: x for n in names if (x := getattr(took, n)) is not None}
     return Spending(
@@ -84,7 +84,7 @@ class BudgetStanding(Struct, frozen=True):
     """Less than 0 where more was spent."""
     percent: int
     unknown_runs: int
-    """How many runs of agents there were of which nobody knows what they took of it."""
+    """The number of agent runs whose usage of this budget is unknown."""
 
 
 class LoopRun(Struct, frozen=True, kw_only=True):
@@ -106,7 +106,7 @@ class LoopRun(Struct, frozen=True, kw_only=True):
     """Of one that goes on: when its latest iteration began."""
     ended_at: str | UnsetType = UNSET
     because: str | UnsetType = UNSET
-    """What it ended because of; `lost` for one that was killed."""
+    """Why it ended; `lost` if it was killed."""
     exit_code: int | UnsetType | None = UNSET
     why: str | UnsetType | None = UNSET
     worked_since: bool | UnsetType = UNSET
@@ -124,7 +124,7 @@ class DryRun(Struct, frozen=True, kw_only=True):
 
     sprint: str
     next: Action
-    """What it would do first."""
+    """Its first action."""
     command: tuple[str, ...]
     budgets: list[BudgetStanding]
     is_run_now: bool
@@ -132,7 +132,7 @@ class DryRun(Struct, frozen=True, kw_only=True):
 
 
 def told(found: Iterable[BudgetState]) -> list[BudgetStanding]:
-    """Return budgets as they are answered."""
+    """Return the budgets with the amounts spent."""
     names = ("limit", "spent", "left")
     exact = ((one, {name: float(getattr(one, name)) for name in names}) for one in found)
     return [filled(BudgetStanding, x, unknown_runs=x.unknown, **sums) for x, sums in exact]
@@ -160,7 +160,7 @@ def planned(sprint: Sprint, budgets: Budgets, *, now: str) -> list[BudgetState]:
 def what_is_next(
     workspace: ServiceWorkspace, sprint: Sprint, *, at: str | None = None
 ) -> Action:
-    """Return what is to be done now, or was to be done then."""
+    """Return the next action, now or at a point."""
     now = workspace.moment(sprint, at)
     spent_by = now if at is not None else spent_until(workspace, sprint, now)
     found = next_action(sprint, now=now, spent_by=spent_by)

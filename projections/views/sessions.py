@@ -11,7 +11,7 @@ from .events import EventReference
 
 
 class Reconciled(Struct, frozen=True, kw_only=True):
-    """What came of comparing a session with its transcript."""
+    """The result of comparing a session with its transcript."""
 
     session: str
     """`AGENT-ID`."""
@@ -19,7 +19,7 @@ class Reconciled(Struct, frozen=True, kw_only=True):
     calls: int
     """How many calls the transcript has."""
     seen: int
-    """Of how many of them hooks told."""
+    """How many of them hooks reported."""
     taken: int
     """How many were taken from the transcript, now or before."""
     unfinished: int
@@ -30,12 +30,12 @@ class Reconciled(Struct, frozen=True, kw_only=True):
     recorded: int
     """How many events are new in the log."""
     input_tokens: int | None = None
-    """What the session cost by its transcript, where nobody else says it."""
+    """The cost of the session by its transcript, if no other source has it."""
     output_tokens: int | None = None
     at_least: tuple[str, ...] = ()
     """The names of the figures here that are lower bounds."""
     sprint: str | None = None
-    """The sprint that these tokens are recorded in; None where none knows the session."""
+    """The sprint that records these tokens; None if the session belongs to none."""
 
 
 class SessionsPruned(Struct, frozen=True):
@@ -78,7 +78,7 @@ class SessionAnswer(Struct, frozen=True, kw_only=True):
     tool_calls: int
     failed_calls: int
     unknown_calls: int
-    """Calls of which nobody says how they ended."""
+    """Calls of unknown outcome."""
     erased: int
     """Events of which it was erased what they said: calls of an old session."""
     subagents: int
@@ -93,7 +93,7 @@ class SessionAnswer(Struct, frozen=True, kw_only=True):
 
 
 def session_answer(log: Log, stream: str) -> SessionAnswer:
-    """Return what a session comes to."""
+    """Return the summary of a session."""
     name = session_of(stream) or stream
     found = asdict(summary(log, stream))
     return SessionAnswer(session=name, agent=name.partition("-")[0], **found)

@@ -24,7 +24,7 @@ class HooksOfAgent(Struct, frozen=True, kw_only=True):
     state: str
     """`installed`, `outdated` or `missing`."""
     events: list[str]
-    """The agent's own names of what is told to sprintlog; for `mcp` the server's."""
+    """The agent's names of the hooked events; for `mcp` the server's name."""
     changed: bool = False
     """Whether the file was changed by this command, or would be."""
     done: bool = True
@@ -43,7 +43,7 @@ class SettingValue(Struct, frozen=True):
 
     key: str
     value: Any
-    """In words where nobody says anything, else as it stands there."""
+    """A description of the default, otherwise the value in the file."""
     origin: str
     """`environment`, `file` or `default`."""
     where: str | None = None
@@ -53,7 +53,7 @@ class SettingValue(Struct, frozen=True):
 
 
 class SettingsAnswer(Struct, frozen=True):
-    """The work tree's file, and every value in force."""
+    """The work tree's file, and every effective value."""
 
     file: str | None
     trusted: bool
@@ -69,9 +69,9 @@ class ExtensionRow(Struct, frozen=True):
     package: str
     version: str
     value: str
-    """Where it is: `module:name`."""
+    """Its object: `module:name`."""
     problem: str | None = None
-    """Why it cannot be used; only where it was tried."""
+    """Why it cannot be used; only if it was tried."""
 
 
 class ProgramRow(Struct, frozen=True):
@@ -82,7 +82,7 @@ class ProgramRow(Struct, frozen=True):
 
 
 class ExtensionsInstalled(Struct, frozen=True):
-    """What is installed; none of it was run."""
+    """The installed extensions; none of them was run."""
 
     extensions: list[ExtensionRow]
     programs: list[ProgramRow]
@@ -95,7 +95,7 @@ class ExtensionsChecked(Struct, frozen=True):
 
 
 class ProjectedAnswer(Struct, frozen=True):
-    """What a projection of an extension says of a sprint."""
+    """The result of an extension's projection for a sprint."""
 
     projection: str
     sprint: str

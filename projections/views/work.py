@@ -46,7 +46,7 @@ class SprintRow(Struct, frozen=True):
 
 
 class Next(Action, frozen=True, kw_only=True):
-    """What is to be done now, or how a run ended."""
+    """The next action, or how a run ended."""
 
     sprint: str
 
@@ -144,7 +144,7 @@ class Status(Struct, frozen=True, kw_only=True):
 def status(
     workspace: ServiceWorkspace, sprint: Sprint, action: Action, *, at: str | None = None
 ) -> Status:
-    """Return where a sprint stands, or stood; `action` is what is to be done next."""
+    """Return the status of a sprint, now or at a point; `action` is the next action."""
     document = sprint.document
     pointed = sprint.plan.pointed()
     now, moment = from_milliseconds(workspace.clock()), workspace.moment(sprint, at)
@@ -190,7 +190,7 @@ def work_trees(workspace: ServiceWorkspace, sprint: Sprint) -> dict[int, str]:
 
 
 def left_out(workspace: ServiceWorkspace, sprint: Sprint) -> PathsLeftOut | UnsetType:
-    """Return what the newest snapshot of this work tree does not contain."""
+    """Return the paths that the newest snapshot of this work tree does not contain."""
     held = filter(workspace.tree.has, sprint.knowledge.snapshots)
     versions = [x.version for x in held if x.purpose != BEFORE_RESTORE][-1:]
     for version in versions:
@@ -204,7 +204,7 @@ def left_out(workspace: ServiceWorkspace, sprint: Sprint) -> PathsLeftOut | Unse
 
 
 def next_answer(sprint_id: str, action: Action) -> Next:
-    """Return what is to be done, or what ended a run."""
+    """Return the next action, or the end of a run."""
     return Next(sprint=sprint_id, **asdict(action))
 
 

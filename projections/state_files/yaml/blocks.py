@@ -1,4 +1,4 @@
-"""The text of a large document, made from its text before: only what changed is made anew.
+"""The text of a large document, made from its previous text and the changed blocks.
 
 A long list at the top, such as the phases, is written in blocks of its items. A block is
 known by the digest of its items, packed, so its text is right wherever it stood.
@@ -17,7 +17,7 @@ from sprintlog.engine.errors import InvalidInputError
 from .writer import dump_bytes, dump_entry, dump_items, is_long
 
 LAYOUT = 1
-"""Raised when the same document gets another text; a test tells."""
+"""Raise this when the text of the same document changes; a test checks it."""
 ITEMS_OF_BLOCK = 32
 
 Spans = dict[bytes, tuple[int, int]]
@@ -38,7 +38,7 @@ class Block(NamedTuple):
 
 
 class ListBefore(NamedTuple):
-    """A list as it stands in a text: its blocks in order, and the places between them."""
+    """A list in a text: its blocks in order, and the places between them."""
 
     blocks: Sequence[Block] = ()
     edges: Sequence[int] = ()
@@ -46,16 +46,16 @@ class ListBefore(NamedTuple):
 
 
 class Text(NamedTuple):
-    """The text of a document, and what is to be known of it when the next one is made."""
+    """The text of a document, and the data needed to make the next one."""
 
     content: bytes
     spans: Spans
     lists: Mapping[str, ListBefore] = {}
     """Of each key; a process that makes many texts compares what it packs with these."""
     made: int = 0
-    """How many blocks were made anew."""
+    """How many blocks were written again."""
     hashed: int = 0
-    """How many were not those that stood there before."""
+    """How many differ from the previous blocks at their places."""
     packed: int = 0
     """How many were compared."""
     same: int = 0
@@ -88,7 +88,7 @@ def dump_after(
     try:
         return _made(document, before, is_kept=is_kept, touched=touched)
     except _UNPACKABLE:
-        # The whole writer says which field it is, or is right where a block has no digest.
+        # The writer of whole documents names the field, or accepts a block without digest.
         return Text(dump_bytes(document), {})
 
 
@@ -123,7 +123,7 @@ class _Page:
         self._size = self._same = self._made = self._hashed = self._packed = 0
 
     def text(self) -> Text:
-        """Return what was put together."""
+        """Return the assembled text."""
         counts = self._made, self._hashed, self._packed, self._same
         return Text(b"".join(self.parts), self._spans, self._lists, *counts)
 
@@ -160,7 +160,7 @@ class _Page:
     def _add_run(
         self, stood: ListBefore, blocks: list[Block], edges: list[int], *, until: int
     ) -> None:
-        """Add the blocks that stood next, up to one: most often nearly all, so at once."""
+        """Add the following previous blocks, up to one: usually nearly all, so at once."""
         first = len(blocks)
         if first == until:
             return
@@ -171,7 +171,7 @@ class _Page:
         edges.extend([edge + shift for edge in stood.edges[first + 1 : until + 1]])
 
     def _add_block(self, items: list[Any], stood: Block | None) -> Block:
-        """Add one block: its text from before, or one made anew."""
+        """Add one block: its previous text, or a new one."""
         block = self._packed_block(items, stood)
         span = self._before.spans.get(block.digest)
         if span is None:

@@ -1,4 +1,4 @@
-"""YAML with the lines that its values stand on, for those who tell what is wrong there.
+"""YAML with the line numbers of its values, for error messages.
 
 Noting them takes up to half as long again; who only wants the data uses `reader`.
 """
@@ -28,14 +28,14 @@ class PlacedDocument:
         self.repeated: list[tuple[int, Path, str]] = builder.repeated
         """Line, path and message of each key that was there before; the last one counts."""
         self.kept = builder.kept
-        """Path and text of what looks like a number and was kept as it is written."""
+        """Path and text of values that look like numbers and were kept as text."""
         self._spans = builder.spans
         self._replaced = builder.replaced
         self._content = content
         self._lines: list[str] | None = None
 
     def line(self, path: Path, near: str | None = None) -> int:
-        """Return the line of a value, or of what holds it where it is missing.
+        """Return the line of a value, or of its container if it is missing.
 
         `near` is a piece of the value's text: the line of its first occurrence.
         """
@@ -55,7 +55,7 @@ class PlacedDocument:
 
 
 class _NotingBuilder(AsWritten):
-    """Notes, for each collection, the lines of what is in it."""
+    """Notes, for each collection, the lines of its contents."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -63,7 +63,7 @@ class _NotingBuilder(AsWritten):
         """By the identity of the collection, which the data keeps alive."""
         self.repeated: list[tuple[int, Path, str]] = []
         self.replaced: list[Any] = []
-        """What stood at such keys: nothing else may get its identity."""
+        """The values at such keys: no other object may get their identity."""
         self._event: Any = None
         self._key_line = 1
 

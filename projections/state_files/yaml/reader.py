@@ -57,7 +57,7 @@ _SCALAR_TYPES: dict[str, type] = {
 
 
 class UnreadError(Exception):
-    """Something the text holds that is not allowed; says what is."""
+    """Text that is not allowed; the message names what is."""
 
 
 class Frame:
@@ -71,7 +71,7 @@ class Frame:
 
 
 def load(data: bytes, *, file: str | None = None, builder: "Builder | None" = None) -> Any:
-    """Return what the YAML holds; refuse, by line and field, what is not plain data."""
+    """Return the data of the YAML; refuse, by line and field, anything but plain data."""
     if len(data) > BYTES_MAX:
         raise InvalidInputError(
             f"is too long; at most {BYTES_MAX} bytes are allowed", file=file
@@ -135,7 +135,7 @@ class Builder:
             _refuse_alias(f"&{event.anchor}")
 
     def scalar(self, event: Any) -> None:
-        """Take a scalar: a key where one is due, else a value."""
+        """Take a scalar: a key if one is expected, otherwise a value."""
         self.count(event)
         text: str = event.value
         frame = self.stack[-1] if self.stack else None
@@ -153,7 +153,7 @@ class Builder:
             self.store(self.resolve(text))
 
     def resolve(self, text: str) -> Any:
-        """Return what a plain scalar stands for in the core schema."""
+        """Return the value of a plain scalar in the core schema."""
         return _resolved(text)
 
     def repeat(self, problem: str) -> None:
@@ -201,7 +201,7 @@ class Builder:
 
 
 class AsWritten(Builder):
-    """Keeps as text what looks like a number and would not come back as it is written.
+    """Keeps numbers as text if writing them would change them.
 
     A commit's short name or a version is one in YAML only by accident: `6673e79`, `1.10`.
     """
@@ -212,7 +212,7 @@ class AsWritten(Builder):
         """The first of them: path and text."""
 
     def resolve(self, text: str) -> Any:
-        """Return what a plain scalar stands for; a number only in the form we write."""
+        """Return the value of a plain scalar; a number only in the form we write."""
         if self.is_json:
             return super().resolve(text)
         try:
@@ -240,7 +240,7 @@ def _whole(text: str) -> str:
 
 
 def _resolved(text: str) -> Any:
-    """Return what a plain scalar stands for in the core schema."""
+    """Return the value of a plain scalar in the core schema."""
     if not text or text in _WORDS:
         return _WORDS.get(text)
     if _INTEGER.fullmatch(text):

@@ -11,14 +11,14 @@ from functools import cache
 import msgspec
 
 LINE_STEP = "  "
-"""How far what is below stands in."""
+"""The indentation of nested values."""
 WORD_MAX = 64
-"""What is no longer is taken for a word, which may come again."""
+"""Texts up to this length count as words, which may occur again."""
 
 _UNPRINTABLE = (
     "[^ -~\u00a1-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
 )
-# Whether a text needs no escape is told quickest by its length as JSON, which escapes
+# The quickest check whether a text needs escapes is its length as JSON, which escapes
 # nearly the same; what has quotes is looked through by taking away what needs none.
 _as_json = msgspec.json.Encoder().encode
 _OF_LINES = bytes(range(32, 127))

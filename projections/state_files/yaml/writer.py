@@ -28,7 +28,7 @@ DEPTH_MAX = 64
 NODES_MAX = 1_000_000
 """Keys and values of a document that is taken in: a sprint of 10,000 phases has 135,000."""
 LONG = 256
-"""What has more items than this is better written in blocks: see `blocks`."""
+"""Lists with more items are better written in blocks: see `blocks`."""
 INTEGER_MAX = 2**63 - 1
 INTEGER_MIN = -(2**63)
 
@@ -90,7 +90,7 @@ def field_path(parts: Iterable[str | int]) -> str:
         elif len(part) <= _SHOWN_KEY_MAX and re.fullmatch(_SIMPLE_KEY, part):
             path += f".{part}" if path else part
         else:
-            # Only an error needs it, and what is recorded seldom has one.
+            # Only errors need it, and recorded documents seldom have one.
             import json
 
             shown = json.dumps(part[:_SHOWN_KEY_MAX], ensure_ascii=not part.isprintable())
@@ -108,7 +108,7 @@ class _Page:
     def __init__(self) -> None:
         self.pieces: list[str] = []
         self.written = BytesIO()
-        """What is finished: pieces joined while they are still near in memory."""
+        """The finished text: pieces joined while they are still near in memory."""
         self.lines: dict[str, dict[str, _Lines]] = {}
         """By line start and key. Words come again, so most lines are made once."""
 
@@ -136,7 +136,7 @@ class _Page:
             self.sequence(node, lead, pad)
 
     def lines_at(self, lead: str) -> dict[Any, _Lines]:
-        """Return the lines of all keys that stood behind a line start."""
+        """Return the lines of all keys at the start of a line."""
         return self.lines.setdefault(lead, {})
 
     def mapping(

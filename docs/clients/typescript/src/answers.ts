@@ -58,7 +58,7 @@ export interface Advice {
   alternatives: string[];
 }
 
-/** The advice in force: nothing was recorded. */
+/** The effective advice: nothing was recorded. */
 export interface AdviceInForce {
   unchanged?: boolean;
   stream: string;
@@ -184,7 +184,7 @@ export interface Budgets {
   failures?: number | null;
 }
 
-/** What was done to files, or would be. */
+/** The changes to files, made or planned. */
 export interface ChangedFiles {
   written: string[];
   removed: string[];
@@ -232,7 +232,7 @@ export interface ComparedPoint {
   version: number;
 }
 
-/** A definition that compiles, and the plan that comes of it. */
+/** A valid definition, and its plan. */
 export interface CompiledAnswer {
   sprint: string;
   sources: SourceFile[];
@@ -345,7 +345,7 @@ export interface ExtensionsChecked {
   extensions: ExtensionRow[];
 }
 
-/** What is installed; none of it was run. */
+/** The installed extensions; none of them was run. */
 export interface ExtensionsInstalled {
   extensions: ExtensionRow[];
   programs: ProgramRow[];
@@ -461,7 +461,7 @@ export interface GitState {
   is_dirty?: boolean | null;
 }
 
-/** The head of a log, as it is written down. */
+/** The head of a log, as written to a file. */
 export interface HeadAnswer {
   log: string;
   position: number;
@@ -506,7 +506,7 @@ export interface HooksStatus {
   hooks: HooksOfAgent[];
 }
 
-/** What was known of an iteration when it was measured. */
+/** An iteration as of its measurement. */
 export interface IterationAnswer {
   judgement: JudgedIteration;
   best: JudgedIteration | null;
@@ -522,7 +522,7 @@ export interface IterationComparison {
   files?: FileChange[];
 }
 
-/** What a sprint came to, with all its iterations. */
+/** The result of a sprint, with all its iterations. */
 export interface IterationsAnswer {
   sprint: string;
   status: unknown;
@@ -554,7 +554,7 @@ export interface JournalFigures {
   last_entry?: Entry | null;
 }
 
-/** An iteration as it was judged; without `metrics` it was not. */
+/** A judged iteration; without `metrics` it was not measured. */
 export interface JudgedIteration {
   sprint?: string;
   iteration: number;
@@ -590,7 +590,7 @@ export interface JudgedIteration {
   work_tree?: string;
 }
 
-/** A file that changed meanwhile, and where what stood there is kept. */
+/** A file that changed meanwhile, and where its previous contents are kept. */
 export interface KeptFile {
   path: string;
   copy: string;
@@ -619,14 +619,14 @@ export interface Learning {
   still_valid: boolean;
 }
 
-/** A path that was left as it is, and why; an empty one stands for all. */
+/** An unchanged path, and the reason; an empty path means all. */
 export interface LeftPath {
   path: string;
   reason: string;
   differs?: boolean;
 }
 
-/** The log in a file of its own, or one that came in whole. */
+/** The log exported to a file, or imported as a whole. */
 export interface LogCopied {
   file: string;
   events: number;
@@ -659,7 +659,7 @@ export interface LogServed {
   writes: boolean;
 }
 
-/** What a loop does by itself around its iterations. */
+/** The automatic actions of a loop around its iterations. */
 export interface LoopAnswer {
   measure: MeasureAnswer | null;
   keeps_files: boolean;
@@ -689,7 +689,7 @@ export interface LoopRun {
   lease_seconds?: number;
 }
 
-/** What was taken in of another loop's files. */
+/** The facts imported from another loop's files. */
 export interface LoopTaken {
   file: string;
   kind: string;
@@ -700,7 +700,7 @@ export interface LoopTaken {
   kept?: string | null;
 }
 
-/** What is run and read after each iteration, names seen from the work tree's root. */
+/** The measuring of each iteration; paths are relative to the work tree's root. */
 export interface MeasureAnswer {
   runs: string[];
   builds: string[];
@@ -728,7 +728,7 @@ export interface Need {
   error?: unknown;
 }
 
-/** What is to be done now, or how a run ended. */
+/** The next action, or how a run ended. */
 export interface Next {
   do: string;
   phase?: string | null;
@@ -822,13 +822,13 @@ export interface PhaseStatus {
   gate?: Attempts;
 }
 
-/** Where a text is, or was, beside the events. */
+/** Where a text is, or was, outside the events. */
 export interface PlaceOfText {
   kind: string;
   where: string;
 }
 
-/** What is done by itself. */
+/** The automatic actions. */
 export interface Policies {
   verification_required: boolean;
   progress_edits: string;
@@ -853,7 +853,7 @@ export interface ProgramRow {
   file: string;
 }
 
-/** What a projection of an extension says of a sprint. */
+/** The result of an extension's projection for a sprint. */
 export interface ProjectedAnswer {
   projection: string;
   sprint: string;
@@ -901,7 +901,7 @@ export interface Rebuilt {
   problem: string | null;
 }
 
-/** What came of comparing a session with its transcript. */
+/** The result of comparing a session with its transcript. */
 export interface Reconciled {
   session: string;
   transcript: string;
@@ -918,7 +918,7 @@ export interface Reconciled {
   sprint?: string | null;
 }
 
-/** A recorded event, and by which names what came in can be called from now on. */
+/** A recorded event, and the addresses that it added. */
 export interface Recorded {
   position: number;
   stream: string;
@@ -952,7 +952,7 @@ export interface Redaction {
   unreached: UnreachedPlace[];
 }
 
-/** What was erased. */
+/** The erased events and texts. */
 export interface RedactionDone {
   erased: number;
   places: PlaceOfText[];
@@ -961,7 +961,7 @@ export interface RedactionDone {
   events: EventReference[];
 }
 
-/** A request, and what was decided of it. */
+/** A request with its decision. */
 export interface RequestAnswer {
   sprint: string;
   id: string;
@@ -1024,7 +1024,7 @@ export interface RequestWithHistory {
   asked_by?: string | null;
 }
 
-/** The weights, limits and policies in force. */
+/** The effective weights, limits and policies. */
 export interface RulesAnswer {
   weights: { [name: string]: number };
   thresholds: { [name: string]: number | null };
@@ -1034,7 +1034,7 @@ export interface RulesAnswer {
   budgets: Budgets;
 }
 
-/** What a rule decides on a pending request; nothing where none fits. */
+/** The decision of a rule on a pending request; empty if no rule matches. */
 export interface RulingAnswer {
   request: string;
   rule: string | null;
@@ -1073,7 +1073,7 @@ export interface ScorePart {
   components: { [name: string]: number | null };
 }
 
-/** The selection in force: nothing was recorded. */
+/** The effective selection: nothing was recorded. */
 export interface SelectionInForce {
   unchanged?: boolean;
   stream: string;
@@ -1082,7 +1082,7 @@ export interface SelectionInForce {
   applied?: ChangedFiles;
 }
 
-/** What was selected, as best-iteration.yaml has it. */
+/** The selection, as in best-iteration.yaml. */
 export interface SelectionRecorded {
   position: number;
   stream: string;
@@ -1153,7 +1153,7 @@ export interface SettingValue {
   trusted?: boolean;
 }
 
-/** The work tree's file, and every value in force. */
+/** The work tree's file, and every effective value. */
 export interface SettingsAnswer {
   file: string | null;
   trusted: boolean;
@@ -1176,7 +1176,7 @@ export interface SnapshotAnswer {
   collisions: string[][];
 }
 
-/** What is known of an iteration's snapshot. */
+/** The snapshot of an iteration. */
 export interface SnapshotFiles {
   iteration: number;
   snapshot: string;
@@ -1193,7 +1193,7 @@ export interface SourceFile {
   sha256: string;
 }
 
-/** What agents took; what none of them said is left out. */
+/** The usage of agents; unknown figures are left out. */
 export interface Spending {
   runs: number;
   duration_ms: number;
@@ -1244,7 +1244,7 @@ export interface Status {
   work_tree?: string;
 }
 
-/** An event, and what it changed: as JSON Patch, and field by field. */
+/** An event and its changes: as JSON Patch, and field by field. */
 export interface StepAnswer {
   version: number;
   position: number;
@@ -1305,7 +1305,7 @@ export interface Unchanged {
   version: number;
 }
 
-/** What is installed, and the log; whether they were removed, and what was not. */
+/** The installed files and the log; which of them were removed. */
 export interface Uninstalled {
   installed: string[];
   log: string | null;
@@ -1356,7 +1356,7 @@ export interface WentBack {
   undo?: string | null;
 }
 
-/** A whole event; `stored` are the bytes of an older shape, where it has one. */
+/** A whole event; `stored` are its bytes if it has an older shape. */
 export interface WholeEvent {
   position: number;
   stream: string;
