@@ -54,7 +54,7 @@ def print_error(error: errors.SprintlogError, *, as_json: bool) -> int:
 
 
 def print_problems(problems: Sequence[Mapping[str, Any]]) -> None:
-    """Tell everything that is wrong with files that people wrote, each with its code."""
+    """Print all problems of files that users wrote, each with its code."""
     lines: list[tuple[str, str | None]] = []
     for problem in problems[:PROBLEMS_SHOWN_MAX]:
         line = f":{problem['line']}" if problem["line"] else ""
@@ -71,12 +71,12 @@ def print_problems(problems: Sequence[Mapping[str, Any]]) -> None:
 
 def _tell(lines: Sequence[tuple[str, str | None]]) -> None:
     """Write lines for people on stderr, each after its word, in one write."""
-    # Imported here: most commands have nothing to tell.
+    # Imported here: most commands print no message.
     from sprintlog.engine.masking import mask
 
     said = [f"{word}: {visible(mask(text))}" for word, text in lines if text]
     if sys.stderr is not None and sys.stderr.isatty():
-        # Imported here: who is told something in a pipe gets it on one line.
+        # Imported here: in a pipe, a message stays on one line.
         from .screen.tables import wrapped as fold
         from .screen.terminal import width_of
 
@@ -97,7 +97,7 @@ def error_answer(error: errors.SprintlogError) -> dict[str, Any]:
 
 
 def _hint_of(error: errors.SprintlogError) -> str | None:
-    """Return an error's hint; of a word that is unknown it begins with what is meant."""
+    """Return an error's hint; for an unknown word, it begins with a suggestion."""
     if error.unknown is None:
         return error.hint
     # Imported here: hardly any command meets such a word.
@@ -107,22 +107,22 @@ def _hint_of(error: errors.SprintlogError) -> str | None:
 
 
 def warn(text: str) -> None:
-    """Tell the person at the terminal something that is not an answer."""
+    """Print a warning."""
     _tell([("warning", text)])
 
 
 def note(text: str) -> None:
-    """Tell how an answer is to be read, or how to see more of it."""
+    """Print a note on how to read an answer, or how to see more of it."""
     _tell([("note", text)])
 
 
 def hint(text: str | None) -> None:
-    """Tell what can be done about what was told before."""
+    """Print a hint."""
     _tell([("hint", text)])
 
 
 def progress(text: str) -> None:
-    """Tell on stderr how long work goes on, one line each."""
+    """Print the progress of long work on stderr."""
     # Imported here: few commands take long.
     from sprintlog.engine.masking import mask
 
@@ -161,7 +161,7 @@ def counting(what: str) -> Callable[[int], None]:
 
 
 def shows_counting() -> bool:
-    """Tell whether stderr is a terminal on which a line can be taken away again."""
+    """Return whether stderr is a terminal on which a line can be cleared."""
     return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
 
 
@@ -177,7 +177,7 @@ def counting_line(text: str) -> None:
 
 
 _counting: list[str] = []
-"""What stands on the terminal's line that counts, while there is one."""
+"""The counting line on the terminal, while there is one."""
 
 
 def clear_counting() -> None:
@@ -218,7 +218,7 @@ def json_line(answer: Any) -> bytes:
 
 
 def print_answer(answer: Any, lines: Iterable[str], *, as_json: bool) -> None:
-    """Print an answer for scripts, or what it says in lines for people."""
+    """Print an answer as JSON, or its lines for people."""
     if as_json:
         print_json(answer)
     else:
@@ -227,7 +227,7 @@ def print_answer(answer: Any, lines: Iterable[str], *, as_json: bool) -> None:
 
 def print_text(*lines: str) -> None:
     """Print lines for people; control characters and line breaks in them become visible."""
-    # One of a kind of its own is visible already, and may be coloured.
+    # A line of another type is visible already, and may be coloured.
     ready = (visible(line) if type(line) is str else line for line in lines)
     _write(STDOUT, "".join(f"{line}\n" for line in ready).encode())
 
@@ -251,9 +251,9 @@ def terminal() -> "Terminal":
 
 
 def coloured(text: str, tone: str | None) -> str:
-    """Return text in the colour of what it means, where stdout shows colours.
+    """Return text in the colour of a tone, if stdout shows colours.
 
-    The text must be visible already: the colour itself is written as it is.
+    The text must be visible already: the colour itself is not escaped.
     """
     return terminal().toned(text, tone)
 
@@ -267,7 +267,7 @@ def wrapped(text: str, *, indent: str = "") -> list[str]:
 
 
 def fitting(text: str, taken: int = 0) -> str:
-    """Return a text cut to what a line has room for, beside what is taken of it."""
+    """Return a text cut to the rest of a line, of which some columns are taken."""
     from .screen.tables import cut
     from .screen.terminal import Ready
 
@@ -277,13 +277,13 @@ def fitting(text: str, taken: int = 0) -> str:
 
 
 def on_terminal() -> bool:
-    """Tell whether somebody sits at a terminal: both what is typed and what is read."""
+    """Return whether stdin and stdout are terminals."""
     both = [file for file in (sys.stdin, sys.stdout) if file is not None and file.isatty()]
     return len(both) == 2
 
 
 def shows_bars() -> bool:
-    """Tell whether stdout takes more than ASCII: a file does, a terminal if it says so."""
+    """Return whether stdout accepts more than ASCII: a file does, a terminal may."""
     if not sys.stdout.isatty():
         return True
     named = (os.environ.get(name) for name in ("LC_ALL", "LC_CTYPE", "LANG"))
@@ -324,6 +324,6 @@ def _write(descriptor: int, content: bytes) -> None:
         while view:
             view = view[os.write(descriptor, view) :]
     except OSError:
-        # Who cannot be told about an error is not helped by another one.
+        # An error that cannot be printed must not cause another one.
         if descriptor != STDERR:
             raise

@@ -146,14 +146,14 @@ _WHO: Final = struct.Struct("3i")
 
 
 class MeetingPlace:
-    """A listening socket that stands under its name in the folder of a log."""
+    """A listening socket and its name in the folder of a log."""
 
     def __init__(self, folder: int, listening: socket.socket) -> None:
         self._folder, self.listening = folder, listening
         self._identity = _identity(folder)
 
     def is_there(self) -> bool:
-        """Tell whether the name still leads to this socket."""
+        """Return whether the name still leads to this socket."""
         return self._identity is not None and _identity(self._folder) == self._identity
 
     def leave(self) -> None:
@@ -173,10 +173,10 @@ class MeetingPlace:
 
 @contextmanager
 def met(folder: Path) -> Iterator[MeetingPlace]:
-    """Listen in the folder of a log; raise `RefusedError` where that cannot be.
+    """Listen in the folder of a log; raise `RefusedError` if that is impossible.
 
-    One process does: who holds the lock. A socket that stands there without it is what one
-    left that was killed.
+    Only the process with the lock listens. A socket without a lock was left by a process
+    that was killed.
     """
     if _PEER is None:
         raise RefusedError(

@@ -1,4 +1,4 @@
-"""Commands that are done by a process of their own, as if they were typed."""
+"""Commands that run in a separate process, as if they were typed."""
 
 import os
 import sys
@@ -22,7 +22,7 @@ LINE_CHARS_MAX = 10_000
 SECONDS_MAX = 10 * 365 * 86_400.0
 """A loop may go on for as long as it likes."""
 STOPPING_SECONDS = 5.0
-"""A loop records that it was interrupted, and its state file says so."""
+"""A loop needs it to record its interruption and to update its state file."""
 PRINTS_JSON = ("schema",)
 """Commands whose answer is JSON without being asked for it."""
 
@@ -32,9 +32,8 @@ Tell = Callable[[str], None]
 def call(given: Call, *, tell: Tell, stop: int) -> CallEnded:
     """Run a command to its end, and return its answer; raise `FailedRequestError`.
 
-    What it says to people goes to `tell`, line by line. It is ended with all that it
-    started once `stop` can be read, or when whoever called it is gone: by SIGTERM, and
-    killed where it does not end.
+    Its messages go to `tell`, line by line. It ends with all its processes when `stop`
+    becomes readable, or when the caller is gone: by SIGTERM, then by SIGKILL.
     """
     answer, errors = _Kept(), _Lines(tell)
     ended = run_kept(
@@ -60,10 +59,10 @@ def call(given: Call, *, tell: Tell, stop: int) -> CallEnded:
 
 
 def arguments_of(words: list[str]) -> list[str]:
-    """Return words as they are typed to be answered as JSON."""
+    """Return the arguments with `--json`, unless the command always prints JSON."""
     if words[0] in PRINTS_JSON:
         return words
-    # What stands behind `--` is another program's.
+    # Words after `--` belong to another program.
     end = words.index("--") if "--" in words else len(words)
     return [*words[:end], "--json", *words[end:]]
 
@@ -81,7 +80,7 @@ class _Kept(Output):
         self._all += chunk[: ANSWER_BYTES_MAX + 1 - len(self._all)]
 
     def lines(self) -> list[Any]:
-        """Return the answers, one of each line; raise `SprintlogError` for what is none."""
+        """Return the answers, one per line; raise `SprintlogError` for other output."""
         if len(self._all) > ANSWER_BYTES_MAX:
             said = f"the answer is longer than {ANSWER_BYTES_MAX} bytes"
             raise SprintlogError(said, hint="ask for less of it, or type the command")
@@ -92,7 +91,7 @@ class _Kept(Output):
 
 
 class _Lines(Output):
-    """What a command says to people, told line by line; its error is kept."""
+    """Passes the error output of a command on, line by line, and keeps its error."""
 
     def __init__(self, tell: Tell) -> None:
         super().__init__()

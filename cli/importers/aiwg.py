@@ -1,4 +1,4 @@
-"""Find and read what the loops of AIWG leave: state, analytics, measurements."""
+"""The files of AIWG's loops: state, analytics, measurements."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,7 +27,7 @@ _SUFFIXES = (".json", ".yaml", ".yml")
 
 
 class FoundAiwg(NamedTuple):
-    """One loop, and whether its measurements stand in a folder of its name."""
+    """One loop, and whether its measurements are in a folder of its name."""
 
     id: str
     loop: ImportedLoop
@@ -37,7 +37,7 @@ class FoundAiwg(NamedTuple):
 def read_aiwg(path: Path) -> list[FoundAiwg]:
     """Return the loops of a folder, or of one of its files.
 
-    Raise `NotFoundError` where no file of theirs is there, `InvalidInputError` naming file
+    Raise `NotFoundError` if there is no such file, `InvalidInputError` naming the file
     and field that are wrong.
     """
     loops: dict[str, AiwgLoop] = {}
@@ -99,7 +99,7 @@ def _read(loops: dict[str, AiwgLoop], source: Source) -> bool:
 
 
 def _loop_of(file: Path) -> str:
-    """Return which loop a measurement is of: its folder says so."""
+    """Return the loop of a measurement, from its folder."""
     parts = file.resolve().parts[:-1]
     for inner in ("iterations", "progress"):
         if inner in parts[1:]:

@@ -83,7 +83,7 @@ class Analytics(Verbatim):
 
 
 class Measurement(Verbatim):
-    """What stands below `iteration_metrics`, without the metrics themselves."""
+    """The fields of `iteration_metrics`, without the metrics themselves."""
 
     iteration: Annotated[int, Field(strict=True, ge=0, le=ITERATIONS_MAX)]
     timestamp: Text | None = None
@@ -101,16 +101,16 @@ DOCUMENT = "iteration_metrics"
 """The key that holds the document of an iteration."""
 TEXT_CHARS_MAX = 2_000
 OPEN = ("running", "paused", "starting", "resumed", "completing", "analyzing")
-"""What a loop says of itself that goes on, or may."""
+"""The statuses of a loop that goes on, or may."""
 BROKEN_OFF = ("failed", "aborted", "crashed")
-"""What it says when it ended without its aim."""
+"""The statuses of a loop that ended without reaching its goal."""
 _WENT_WELL = ("completed", "incomplete")
-"""An iteration that did not reach the aim went well all the same."""
+"""An iteration that did not reach the goal still went well."""
 _WENT_WRONG = ("failed", "crashed", "error")
 
 
 class AiwgLoop:
-    """What was read of a loop so far."""
+    """A loop, as far as its files were read."""
 
     def __init__(self) -> None:
         self.is_measured = False
@@ -242,7 +242,7 @@ class AiwgLoop:
         if (worth := self._worth(number)) is not None:
             loop.measured(f"{key}:measured", ended, *worth)
         run = self._runs.get(number)
-        # While there is a state, it says what has ended.
+        # If there is a state, only its iterations have ended.
         if run is not None:
             summary = _short(run.get("progress") or "") or None
             loop.ended(f"{key}:ended", ended, self._run(number, run), summary)
@@ -256,7 +256,7 @@ class AiwgLoop:
         return AgentRan(
             "",
             "completed" if went_well else "failed",
-            # A run that could not be made has -1, which is no signal.
+            # A run that could not start has -1, which is not a signal.
             exit_code=code if code is not None and code >= 0 else None,
             duration_ms=self._took(number),
             sessions=(session,) if session else (),
@@ -264,7 +264,7 @@ class AiwgLoop:
         )
 
     def _texts(self, number: int) -> list[str]:
-        """Return what is said of an iteration that has no field of ours."""
+        """Return the facts of an iteration that have no field here, as texts."""
         run, analysed = self._runs.get(number, {}), self._analysed.get(number, {})
         learned = [*(run.get("learnings") or []), *(analysed.get("reflections") or [])]
         said = [_short(f"learned: {text}") for text in dict.fromkeys(learned) if text]
@@ -323,7 +323,7 @@ class AiwgLoop:
 
 
 def _first(given: Data, *names: str) -> Any:
-    """Return what is said under the first of some names that says anything."""
+    """Return the value of the first of some names that has one."""
     return next((given[name] for name in names if given.get(name)), None)
 
 
@@ -332,7 +332,7 @@ def _short(text: str) -> str:
 
 
 def _moment(given: Data, name: str, source: Source, before: str = "") -> str | None:
-    """Return a time where there is one; raise `InvalidInputError` where it is none."""
+    """Return the time of a field, if any; raise `InvalidInputError` for other text."""
     if given.get(name) is None:
         return None
     return source.time(given[name], f"{before}{name}")

@@ -1,4 +1,4 @@
-"""Read what other tools keep as Markdown: check lists, GSD's STATE.md, aider's chats."""
+"""Markdown of other tools: check lists, GSD's STATE.md, aider's chats."""
 
 import re
 from datetime import datetime
@@ -194,7 +194,7 @@ def _chat(began: str, at: str, chat: str) -> Iteration:
 
 
 def _amount(stated: str | None) -> float | None:
-    """Return an amount as aider rounds it, such as 310, 2.4k or 12k; None if it is none."""
+    """Return an amount as aider rounds it, such as 310, 2.4k or 12k; else None."""
     factor = {"k": 1_000, "M": 1_000_000}.get((stated or "")[-1:], 1)
     try:
         found = float((stated or "").rstrip("kM").replace(",", "")) * factor

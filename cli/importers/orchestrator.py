@@ -1,6 +1,6 @@
 """Read what ralph-orchestrator leaves: `history.jsonl` and `events-*.jsonl` of a `.ralph`.
 
-The history says when each iteration began and ended; the events what was said in between.
+The history has the times of iterations, the events have the messages in between.
 """
 
 from collections import Counter
@@ -24,7 +24,7 @@ _SAID = {"loop_resumed", "event_published"}
 
 
 def read_orchestrator(path: Path) -> ImportedLoop:
-    """Return what a folder or one of its files says.
+    """Return the loop of a folder, or of one of its files.
 
     Raise `NotFoundError` where neither file is there, `InvalidInputError` for a file of
     which no line is understood.
@@ -61,7 +61,7 @@ class _Reading:
         self._found: Counter[str] = Counter()
 
     def take(self, lines: Any, *, is_history: bool) -> None:
-        """Take the lines of a file; those that say nothing known are told."""
+        """Add the lines of a file; report lines of an unknown kind."""
         for number, line in lines:
             try:
                 at = _moment(line)

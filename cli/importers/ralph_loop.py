@@ -25,7 +25,7 @@ _KEYS = (
 
 
 def read_ralph_loop(file: Path) -> ImportedLoop:
-    """Return what the file of a loop says.
+    """Return the loop that a file describes.
 
     Raise `InvalidInputError` naming the field that is wrong. When an iteration after the
     first began is not in it: they have the time at which the file was written last.
@@ -58,7 +58,7 @@ _PROMISE = "completion_promise"
 
 
 def _pairs(front: str, file: Path) -> tuple[dict[str, str], list[Unread]]:
-    """Return what the front matter says by key, and its lines that say nothing known."""
+    """Return the front matter by key, and its lines without a known key."""
     said: dict[str, str] = {}
     unread = []
     for number, line in enumerate(front.split("\n"), start=2):
@@ -104,7 +104,7 @@ class _Said:
         return Source.normalised(value, file=self._file, field=name)
 
     def flag(self, name: str) -> bool | None:
-        """Return what a key says that is true or false; None without it."""
+        """Return the value of a key that is true or false; None without it."""
         value = self.text(name)
         if value not in (None, "true", "false"):
             problem = "is not true or false"

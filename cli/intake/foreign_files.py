@@ -30,7 +30,7 @@ class Unread(NamedTuple):
 
     file: str
     line: int
-    """0 where it is no line."""
+    """0 for a part that is not a line."""
     problem: str
     text: str
 
@@ -106,7 +106,7 @@ class Source:
 
 
 def kept_of(what: object) -> str:
-    """Return what is kept of a line, or of data; no cut goes through a secret."""
+    """Return the kept part of a line, or of data; no cut goes through a secret."""
     line = what if isinstance(what, bytes) else msgspec.json.encode(what)
     text = line[: LINE_CHARS_KEPT + MARGIN_BYTES].decode("utf-8", "replace")
     return cut(text, LINE_CHARS_KEPT)
@@ -136,12 +136,12 @@ class JsonLines:
     def refuse(
         self, number: int, problem: str, line: object, *, was_understood: bool = True
     ) -> None:
-        """Take a line back: nobody knows what it says."""
+        """Report a line that was yielded as not understood."""
         self.understood -= was_understood
         self.unread.append(Unread(str(self.file), number, problem, kept_of(line)))
 
     def check(self) -> None:
-        """Raise `InvalidInputError` where nothing at all was understood."""
+        """Raise `InvalidInputError` if no line was understood."""
         if self.understood:
             return
         if not self.unread:
@@ -186,7 +186,7 @@ def plain_bytes(file: Path, *, below: Path | None = None) -> bytes:
 
 
 def check_no_link(file: Path, *, below: Path) -> None:
-    """Raise `InvalidInputError` where a file is reached by a link within a folder."""
+    """Raise `InvalidInputError` if a link within a folder leads to a file."""
     inner = [part for part in file.parents if below in part.parents]
     if any(part.is_symlink() for part in (file, *inner)):
         raise InvalidInputError("is a link, which is not followed", file=str(file))
@@ -239,19 +239,19 @@ def read_text(file: Path, *, below: Path | None = None) -> str:
 
 
 def load_json(file: Path, *, below: Path | None = None) -> Any:
-    """Return what a file of JSON holds; raise naming the file."""
+    """Return the data of a JSON file; errors name the file."""
     return load(plain_bytes(file, below=below), file=str(file))
 
 
 def load_yaml(file: Path, *, below: Path | None = None) -> Any:
-    """Return what a file of YAML holds, its core schema alone; raise naming the line."""
+    """Return the data of a YAML file, of its core schema; errors name the line."""
     return yaml_of(plain_bytes(file, below=below), file=str(file))
 
 
 def load_json_lines(
     file: Path, *, below: Path | None = None
 ) -> tuple[list[tuple[int, dict[str, Any]]], list[Unread]]:
-    """Return each object with its line, and the lines that are none."""
+    """Return each object with its line, and the lines that are not objects."""
     lines = JsonLines(file, below=below or file.parent)
     return [*lines], lines.unread
 

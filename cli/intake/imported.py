@@ -26,7 +26,7 @@ Data = dict[str, Any]
 
 
 class Iteration(NamedTuple):
-    """A turn of the loop, as the loop tells it."""
+    """An iteration of the loop."""
 
     key: str
     """Names it within its source: the same again adds only what is new of it."""
@@ -55,7 +55,7 @@ class Remark(NamedTuple):
 
 
 class ImportedSprint(NamedTuple):
-    """What is to become one sprint: phases with their statuses, or a goal."""
+    """One sprint to import: phases with their statuses, or a goal."""
 
     id: str
     phases: Sequence[Data] = ()
@@ -80,7 +80,7 @@ class ImportedSprint(NamedTuple):
     @staticmethod
     def reserved(*, is_top: bool = False) -> set[str]:
         """Return the fields with a fixed meaning in a phase, or at the top."""
-        # Imported here: only lists with fields of their own ask.
+        # Imported here: only sources with additional fields need it.
         from msgspec import structs
 
         from sprintlog.engine.sprint.plan import shape
@@ -162,7 +162,7 @@ class Imported(NamedTuple):
     found: Mapping[str, int]
     """How many of what: `{"task": 12}`."""
     unread: Sequence[Unread] = ()
-    """What was not understood; it is kept to be looked at."""
+    """The parts that were not understood; they are kept for inspection."""
 
 
 def document_of(sprint: ImportedSprint, *, kind: str, file: Path) -> Data:

@@ -53,11 +53,11 @@ class TranscriptRead(NamedTuple):
 
     @property
     def key(self) -> str:
-        """Return what names the session: its id, or its bytes where it has none."""
+        """Return the name of the session: its id, or the digest of its bytes."""
         return f"{self.activity.agent}:{next(iter(self.activity.sessions), self.sha256)}"
 
     def ran(self) -> tuple[AgentRan, str | None]:
-        """Return the run that it says, and its final words."""
+        """Return the run of the session, and its final message."""
         verdict = judge(self.answer, exit_code=0)
         ran = kept(
             self.activity,
@@ -70,7 +70,7 @@ class TranscriptRead(NamedTuple):
 
 
 def read_transcript(file: Path) -> TranscriptRead:
-    """Return what a transcript says; one of Claude Code with its subagents beside it.
+    """Return the contents of a transcript; of Claude Code's, with its subagents.
 
     Raise `InvalidInputError` where no line is one of an agent that is known.
     """
@@ -103,7 +103,7 @@ def read_transcript(file: Path) -> TranscriptRead:
 
 
 def session_file(file: Path) -> Path:
-    """Return the file of the session that a file is of: a subagent's is beside it."""
+    """Return the file of a session; a subagent's file is in the same folder, or below."""
     if not file.name.startswith("agent-"):
         return file
     if file.parent.name == SUBAGENTS:
@@ -124,7 +124,7 @@ def _session_of(file: Path) -> str | None:
 
 
 def subagents_of(file: Path) -> list[Path]:
-    """Return the transcripts of a session's subagents, which are beside it."""
+    """Return the transcripts of a session's subagents."""
     found = sorted((file.parent / file.stem / SUBAGENTS).glob(BESIDE))
     for one in found:
         check_no_link(one, below=file.parent)

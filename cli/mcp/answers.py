@@ -70,7 +70,7 @@ def status(workspace: Workspace, given: AskPage, caller: Caller) -> str:
 
 
 def next_(workspace: Workspace, given: AskPage, caller: Caller) -> str:
-    """Answer what is to be done now; the prompt is turned over."""
+    """Answer the next action; its prompt is split into pages."""
     action = what_is_next(workspace, given.sprint, caller)
     head = {"sprint": action.sprint, **brief(action)}
     page = AnswerPage(head, "prompt" if action.prompt else "", action.prompt or "")
@@ -78,13 +78,13 @@ def next_(workspace: Workspace, given: AskPage, caller: Caller) -> str:
 
 
 def what_is_next(workspace: Workspace, named: str | None, caller: Caller) -> Any:
-    """Return what is to be done now, with its prompt."""
+    """Return the next action with its prompt."""
     file = caller.served.prompt_file(workspace)
     return next_action(workspace, caller.meant(named), prompt_file=file)
 
 
 def brief(action: msgspec.Struct) -> dict[str, Any]:
-    """Return what is to be done without the prompt."""
+    """Return an action without its prompt."""
     said = msgspec.to_builtins(action)
     found = {name: said[name] for name in _OF_NEXT if said.get(name) not in (None, False)}
     return {**found, "how": HOW[said["do"]]}
@@ -112,7 +112,7 @@ def history(workspace: Workspace, given: AskHistory, caller: Caller) -> str:
 def _log(workspace: Workspace, given: AskHistory, name: str) -> str:
     """Answer the newest events first; a cursor goes on with those before.
 
-    What has happened never changes, a rollback included: so does no cursor.
+    Recorded events never change, not even by a rollback: neither does a cursor.
     """
     question = ["log", name, given.at]
     version = workspace.sprint(name, at=given.at).version
@@ -150,18 +150,18 @@ def _value(value: Any) -> Any:
 
 
 def _asked(workspace: Workspace, command: str, given: dict[str, str | None]) -> Any:
-    """Return what a command answers, as plain data."""
+    """Return the answer of a command as plain data."""
     found = answer(workspace, command, _known(given))
     return msgspec.json.decode(msgspec.json.encode(found, enc_hook=str))
 
 
 def _known(given: Mapping[str, Value | None]) -> dict[str, Value]:
-    """Return what is known: the values that are not None."""
+    """Return the values that are not None."""
     return {name: value for name, value in given.items() if value is not None}
 
 
 def _event(value: Any) -> Any:
-    """Return a whole event without its envelope; anything else as it is."""
+    """Return a whole event without its envelope; anything else unchanged."""
     if isinstance(value, dict) and "payload_digest" in value:
         return {name: value[name] for name in _OF_EVENT}
     return value

@@ -1,4 +1,4 @@
-"""What each tool takes: the shape of its arguments, and the schema that says so."""
+"""The arguments of each tool, and their JSON Schema."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, TypeVar
@@ -148,7 +148,7 @@ def schema_of(kind: type[msgspec.Struct], says: Mapping[str, str]) -> dict[str, 
 
 
 def _plain(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of a field without what is said elsewhere."""
+    """Return the schema of a field without redundant parts."""
     if "anyOf" in schema:
         (schema,) = (one for one in schema["anyOf"] if one.get("type") != "null")
     unsaid = {"default", "maxLength"}

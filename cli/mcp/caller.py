@@ -1,4 +1,4 @@
-"""Who calls: from the name that a client gives itself to the actor of an event."""
+"""The client of the server, and the actor of its events."""
 
 import os
 import re
@@ -13,7 +13,7 @@ _ODD = re.compile(r"[^A-Za-z0-9._+-]+")
 
 
 class ServedLog(NamedTuple):
-    """What the server serves, and what the command line provides to it."""
+    """The log of the server, and the functions that the command line provides."""
 
     open: Callable[[], Workspace]
     check_is_on: Callable[[], None]
@@ -35,7 +35,7 @@ class ServedLog(NamedTuple):
 
 
 class Caller(NamedTuple):
-    """Who calls a tool, and for which sprint."""
+    """The client that calls a tool, and the log that it calls."""
 
     actor: str
     served: ServedLog
@@ -59,9 +59,9 @@ class Caller(NamedTuple):
 
 
 def actor_of(name: str | None) -> str:
-    """Return the actor for a client: what it may be called, or what a loop calls it.
+    """Return the actor for a client, from its name or from the loop's.
 
-    It is an agent whatever it says: nobody becomes a person or the runtime by a name.
+    It is always an agent: no name makes a client a person or the runtime.
     """
     said = os.environ.get("SPRINTLOG_ACTOR", "")
     if not said.startswith("agent:"):

@@ -1,8 +1,7 @@
-"""Answers that fit: a part of what is asked for, and a cursor for what follows.
+"""Answers in pages of limited size, and cursors for the next page.
 
-What an agent reads it pays for, so an answer has a limit in bytes. A cursor holds how much
-was shown and a digest of that: where it is not any more what it was, nothing is missed or
-seen twice without a word.
+An agent pays for every byte, so an answer has a limit. A cursor has the number of parts
+shown and a digest of them: if they have changed, the cursor is refused.
 """
 
 from collections.abc import Sequence
@@ -28,7 +27,7 @@ class AnswerPage(NamedTuple):
     """An answer that may be longer than is shown at once."""
 
     head: dict[str, Any]
-    """What is said with each part."""
+    """The fields that are part of each page."""
     name: str = ""
     """The field that is shown in parts; there is none without it."""
     parts: str | Sequence[Any] = ""
@@ -43,10 +42,10 @@ class AnswerPage(NamedTuple):
 
 
 def fitted(page: AnswerPage, question: object, cursor: str | None = None) -> str:
-    """Return the text of an answer, from where a cursor says.
+    """Return the text of an answer, from the position of a cursor.
 
-    Raise `InvalidInputError` for a cursor that means nothing here, `RefusedError` where
-    what was shown before is not any more what it was.
+    Raise `InvalidInputError` for a cursor of another question, `RefusedError` if the parts
+    before it have changed.
     """
     head: dict[str, Any] = _fitting(page.head, _HEAD_BYTES_MAX, _HEAD_LEVELS)
     start = 0 if page.is_kept else _start(page, question, cursor)
@@ -96,7 +95,7 @@ def _start(page: AnswerPage, question: object, cursor: str | None) -> int:
 
 
 def _before(page: AnswerPage, end: int) -> bytes:
-    """Return what was shown up to a place, as it is now."""
+    """Return the parts before a position, in their current state."""
     return encoded(page.parts[:end])
 
 

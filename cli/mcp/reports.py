@@ -39,7 +39,7 @@ NAME_CHARS_MAX = 80
 
 
 def report(workspace: Workspace, given: WorkReport, caller: Caller) -> str:
-    """Record how the current work ended; answer what that was, and what is next.
+    """Record the outcome of the current work; answer with it and the next action.
 
     Work of which nobody said that it had begun begins with it.
     """
@@ -77,7 +77,7 @@ def _waits_to_begin(call: "_Call", phase: str | None) -> bool:
 
 
 def learn(workspace: Workspace, given: Learn, caller: Caller) -> str:
-    """Keep what was learned where a journal is open, else as a note of the sprint."""
+    """Add a learning to the open journal, else as a note of the sprint."""
     _check_word("kind", given.kind, (*LEARNING_TYPES, *PATTERNS))
     _check_said(text=given.text)
     call = _Call(workspace, "learn", given, caller)
@@ -173,7 +173,7 @@ def _take(call: _Call, said: SaidItems) -> Any:
 
 
 def _recorded(*outcomes: Any) -> dict[str, Any]:
-    """Return what was recorded, by versions: an agent has no use for an envelope."""
+    """Return the recorded events by version: an agent has no use for an envelope."""
     last = outcomes[-1]
     said: dict[str, Any] = {"sprint": last.state.id}
     events = [event for outcome in outcomes for event in outcome.events]
@@ -189,7 +189,7 @@ def _answer(said: dict[str, Any]) -> str:
 
 
 def _arguments(given: Any) -> dict[str, Any]:
-    """Return what a key stands for."""
+    """Return the arguments that belong to an idempotency key."""
     return {name: value for name, value in asdict(given).items() if name != "key"}
 
 

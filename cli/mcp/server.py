@@ -100,7 +100,7 @@ class _Answering:
 
 
 def _listed(tool: Tool) -> types.Tool:
-    # A hint is said where the default would be another one.
+    # Hints are sent only if they differ from their defaults.
     hints = (
         types.ToolAnnotations(destructive_hint=False, idempotent_hint=True)
         if tool.writes

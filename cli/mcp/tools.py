@@ -23,11 +23,11 @@ class Tool(NamedTuple):
 
     name: str
     says: str
-    """What it is for, in the words that an agent reads."""
+    """Its purpose, for the agent."""
     takes: type[msgspec.Struct]
     act: Callable[[Workspace, Any, Caller], str]
     fields: Mapping[str, str] = {}
-    """What is said of arguments that do not say it themselves."""
+    """The descriptions of arguments whose names are not sufficient."""
     writes: bool = False
 
     @property
@@ -114,7 +114,7 @@ TOOLS = {
         ),
     )
 }
-"""By name. Whoever does the work does not judge it: no gate, rollback, restore or rule."""
+"""The tools by name. An agent does not judge its own work: no gate, rollback or rule."""
 
 
 def offered(*, reads_only: bool) -> list[Tool]:

@@ -39,7 +39,7 @@ class Host(NamedTuple):
     said_of: Callable[[Any], str]
     """Returns a line about an event."""
     plan_rollback: "Callable[[Workspace, WantedAction], list[str]]"
-    """Returns lines about what a rollback of plan and files would do."""
+    """Returns lines about the effects of a rollback of plan and files."""
     roll_back: "Callable[[Workspace, WantedAction, int], None]"
     """Rolls back plan and files if the sprint is still at a version."""
     correlation_id: str | None = None
@@ -85,7 +85,7 @@ class WantedAction(NamedTuple):
     actor: str
 
     def show(self, workspace: Workspace) -> Shown:
-        """Return what this would record; nothing is recorded."""
+        """Return the preview of this action; nothing is recorded."""
         sprint_id = workspace.choose(self.sprint_id)
         version = workspace.sprint(sprint_id).version
         if self.action.make is None:

@@ -31,11 +31,11 @@ from .guard import Access, Guard, form_token, is_form_of, is_same, policy
 STREAMS_MAX = 256
 """How many pages may listen at the same time."""
 SEND_SECONDS_MAX = 10
-"""Who takes longer to read a few events is let go, and comes again."""
+"""A slower reader of a few events is disconnected, and reconnects."""
 PING_SECONDS = 15
 FORM_BYTES_MAX = 64 * 1024
 FORM_SECONDS_MAX = 10
-"""Who sends a form more slowly is not waited for."""
+"""A form that arrives more slowly is refused."""
 PARAMETERS_MAX = 20
 METRICS_TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 STATIC = {
@@ -52,7 +52,7 @@ Tell = Callable[[str], None]
 
 
 STATUSES = {NOT_FOUND: 404, CONFLICT: 409, INTEGRITY: 500}
-"""By the exit code; a rule that says no is 422."""
+"""HTTP statuses by exit status; a refusal is 422."""
 
 
 class ServerSettings(NamedTuple):
@@ -175,7 +175,7 @@ class Server:
         return _Stream(self, after)
 
     async def said(self, after: int) -> AsyncIterator[ServerSentEvent]:
-        """Yield what a stream says after a position, for as long as it is open."""
+        """Yield the messages of a stream after a position, while it is open."""
         try:
             head = self.tail.position
             if after > head:
@@ -193,7 +193,7 @@ class Server:
 
     # --- Writing ----------------------------------------------------------------
     async def act(self, request: Request) -> Response:
-        """Show what an action would record; record it where that was agreed to."""
+        """Preview an action; record it after the confirmation."""
         command = _parameters(request, "do").get("do", "")
         given = await self._form(request)
         sprint_id, version = given.pop("sprint", ""), given.pop("version", None)
@@ -212,7 +212,7 @@ class Server:
         return RedirectResponse(f"/sprint?{urlencode({'id': sprint_id})}", 303)
 
     def _record(self, wanted: actions.WantedAction, version: int) -> None:
-        # A log of its own: whoever waits for the log holds up nobody who reads.
+        # A separate log: waiting for its lock must not delay readers.
         with self.open_workspace() as workspace:
             wanted.record(workspace, version)
 
@@ -255,7 +255,7 @@ class _Stream(EventSourceResponse):
 
 
 async def _body(request: Request) -> bytes:
-    """Return what is sent, as long as a form may be."""
+    """Return the body of a request, up to the limit of a form."""
     body = b""
     async for chunk in request.stream():
         body += chunk
@@ -301,7 +301,7 @@ def _content(name: str) -> bytes:
 def _parameters(request: Request, *takes: str) -> dict[str, str]:
     """Return the parameters of an address; raise `InvalidInputError` for a wrong one.
 
-    Where none are named, whoever answers knows which there are.
+    Without names, the question checks its parameters.
     """
     pairs = request.query_params.multi_items()
     given = dict(pairs)

@@ -26,7 +26,7 @@ class LogReader:
         self._thread = ThreadPoolExecutor(1, "reader")
 
     async def ask(self, question: Callable[[Workspace], Answer]) -> Answer:
-        """Return the answer to a question; errors of the engine are raised as they are."""
+        """Return the answer to a question; errors are raised unchanged."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(
             self._thread, lambda: question(self._log.workspace())
@@ -54,7 +54,7 @@ class FellBehindError(Exception):
 class Tail:
     """The newest events of a log, and whoever waits for the next one.
 
-    Nobody has a queue: each reader has a place, and what is kept is kept once. It belongs
+    There are no queues: each reader has a position, and an event is kept once. It belongs
     to the loop of the server.
     """
 
@@ -63,7 +63,7 @@ class Tail:
         """The last event that is known."""
         self.is_closed = False
         self.problem: str | None = None
-        """Why the log cannot be read now; None where it can."""
+        """Why the log cannot be read now; None if it can."""
         self._read_page = read_page
         self._kept: deque[EventLine] = deque(maxlen=KEPT_MAX)
         self._changed = asyncio.Event()
@@ -89,7 +89,7 @@ class Tail:
     async def after(self, position: int) -> AsyncIterator[EventLine]:
         """Yield every event after a position, once each, and for ever what comes.
 
-        What was missed is read from the log, page by page. Raise `FellBehindError` for
+        Missed events are read from the log, page by page. Raise `FellBehindError` for
         one who had caught up and is too slow since.
         """
         has_caught_up = False

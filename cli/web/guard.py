@@ -30,7 +30,7 @@ _NEW = "`sprintlog serve --new-token` makes another one"
 
 
 def kept_token(folder: Path, *, is_new: bool = False) -> str:
-    """Return the token of a log, made where there is none yet.
+    """Return the token of a log, and create it if there is none.
 
     Where the folder cannot be written it is of this process alone. Raise
     `InvalidInputError` for a file that others may read or that holds no token.
@@ -79,7 +79,7 @@ def _read(path: Path) -> str:
 
 
 def is_same(given: str, token: str) -> bool:
-    """Tell whether a text is the token, in the same time for every wrong one."""
+    """Return whether a text is the token, in constant time."""
     return hmac.compare_digest(given.encode(errors="replace"), token.encode())
 
 
@@ -113,13 +113,13 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
-    # With none at all a browser would not say of a form which page it comes from.
+    # Without any, a browser would not send the origin of a form.
     "Referrer-Policy": "same-origin",
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
 }
 OPEN = "/healthz"
-"""The one path that asks for no token, and says nothing of the log."""
+"""The only path without a token; it shows nothing of the log."""
 _PARAMETER = "token"
 _READING = ("GET", "HEAD")
 
@@ -134,7 +134,7 @@ class Access:
         self.names = {"localhost", *(name.lower() for name in names)}
 
     def knows_host(self, host: str) -> bool:
-        """Tell whether a request is meant for us, by its `Host`.
+        """Return whether the `Host` of a request names this server.
 
         A page of somebody else whose name was pointed here (DNS rebinding) has that
         name in it. An address cannot be pointed anywhere.
@@ -226,7 +226,7 @@ class Guard:
 
 
 def _name_of(host: str) -> str | None:
-    """Return the name in a `Host` without its port; None for what is none."""
+    """Return the name in a `Host` without its port; None if it is invalid."""
     if host.startswith("["):
         name, bracket, port = host[1:].partition("]")
         port = port.removeprefix(":")
@@ -258,6 +258,6 @@ def _not_let_in() -> Response:
 
 
 def is_form_of(request: Request) -> bool:
-    """Tell whether a request carries a form of a page, and no other kind of content."""
+    """Return whether the content of a request is a form."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     return kind == "application/x-www-form-urlencoded"

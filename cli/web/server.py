@@ -1,4 +1,4 @@
-"""The process that serves: its socket, its signals, and what it says on stderr."""
+"""The server process: its socket, its signals, and its messages on stderr."""
 
 import logging
 import socket
@@ -16,7 +16,7 @@ CONNECTIONS_MAX = 512
 END_SECONDS = 1
 """How long answers under way may take once the server is to end."""
 _CUT_SHORT = "without completing"
-"""Said of each stream that is open when the server ends; pages come again by themselves."""
+"""Part of the message about each open stream at the end; pages reconnect themselves."""
 
 Tell = Callable[..., None]
 
@@ -90,7 +90,7 @@ def hand_on(log: "structlog.typing.FilteringBoundLogger") -> None:
 
 
 class LibraryLog(logging.Handler):
-    """Hands on what the libraries say in a log of their own."""
+    """Passes messages of libraries to our log."""
 
     def __init__(self, log: "structlog.typing.FilteringBoundLogger") -> None:
         super().__init__(logging.WARNING)
@@ -108,7 +108,7 @@ class LibraryLog(logging.Handler):
 
 
 class Logged:
-    """Says what was asked and how it was answered; never a parameter, nor a header."""
+    """Logs requests and statuses; never a parameter or a header."""
 
     def __init__(self, app: ASGIApp, tell: Tell) -> None:
         self._app, self._tell = app, tell
