@@ -7,7 +7,6 @@ from ..sprint.agent.actions import GATE, Action
 from ..sprint.agent.prompt import LEARNINGS_CHARS_MAX, PHASE_ANSWER, Telling, handed
 from ..sprint.compile.templates import PromptTemplate, read_template
 from ..sprint.state.sprint import Sprint
-from .learnings import journal_is_open
 from .workspace import JOURNAL, ServiceWorkspace
 
 
@@ -42,7 +41,7 @@ def template_in(workspace: ServiceWorkspace, file: str) -> PromptTemplate:
 
 
 def _learnings(workspace: ServiceWorkspace) -> tuple[str, ...]:
-    if not journal_is_open(workspace):
+    if not workspace.log.version(JOURNAL):
         return ()
     # Imported here: `next` of a sprint without an open journal does not need its modules.
     from ..journal.briefing import lines_within
