@@ -138,7 +138,13 @@ def _take_back(
     """
     command, name = options.masked_command(command), command.name()
     with recording(name, options) as run:
-        if isinstance(command, Undo) and not of_plan and _put_back(run, wanted):
+        restoring = run.workspace.sprint(run.sprint_id).knowledge.restoring
+        if (
+            isinstance(command, Undo)
+            and not of_plan
+            and restoring
+            and put_back(run, wanted)
+        ):
             return
         if not wanted.is_dry:
             run.finish_restores()
@@ -150,14 +156,6 @@ def _take_back(
         if outcome is not None and answer.to is not None and not outcome.duplicate:
             _tell_gone(run.workspace, outcome.state, name)
         end_as_restored(done)
-
-
-def _put_back(run: Recording, wanted: Agreement) -> bool:
-    """Put back what was being brought back when something broke off, if anything was."""
-    if not run.workspace.sprint(run.sprint_id).knowledge.restoring:
-        return False
-
-    return put_back(run, wanted)
 
 
 def _tell_gone(workspace: Workspace, sprint: Sprint, name: str) -> None:

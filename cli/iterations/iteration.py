@@ -13,19 +13,7 @@ from sprintlog.engine.sprint.state.words import FAILURE_CATEGORIES
 
 from .. import context, typed
 from ..record import Keep, record
-from .options import (
-    Capturing,
-    pass_over,
-    read_metrics,
-    read_params,
-    with_capturing,
-    with_metrics,
-    with_output,
-    with_params,
-    with_score,
-    with_snapshot_options,
-    with_writing,
-)
+from . import options
 
 
 @typed.group(
@@ -51,7 +39,7 @@ def command() -> None:
 @typed.option("--phase", metavar="ADDRESS", help="The phase it is for.")
 @typed.option("--beyond-limit", is_flag=True, help="Ignore the limit of iterations.")
 @typed.option("--snapshot", "with_files", is_flag=True, help="Save the files before it.")
-@with_params
+@options.with_params
 @context.with_recording
 def start(
     number: int | None,
@@ -70,7 +58,7 @@ def start(
     that `why` and `report` tell the agent's changes from those made before it.
     """
     command = StartIteration(
-        number, max_iterations, phase, beyond_limit, read_params(params)
+        number, max_iterations, phase, beyond_limit, options.read_params(params)
     )
     more = {"phase": phase, "params": params}
     typed = ("number", "max_iterations", "beyond_limit", *(n for n in more if more[n]))
@@ -93,23 +81,23 @@ def start(
     metavar="TEXT",
     help="A summary. [the agent's last message]",
 )
-@with_output
-@with_metrics
-@with_capturing
-@with_score
-@with_params
-@with_writing
+@options.with_output
+@options.with_metrics
+@options.with_capturing
+@options.with_score
+@options.with_params
+@options.with_writing
 @typed.option("--snapshot", "with_files", is_flag=True, help="Save the files.")
-@with_snapshot_options
+@options.with_snapshot_options
 @context.with_recording
-@context.doing_when_off(pass_over)
+@context.doing_when_off(options.pass_over)
 def end(
     summary: str | None,
     source: str | None,
     agent: str | None,
     given_metrics: tuple[str, ...],
     metrics_file: Path | None,
-    capturing: Capturing,
+    capturing: options.Capturing,
     score: float | None,
     params: tuple[str, ...],
     is_written: bool,
@@ -137,7 +125,7 @@ def end(
         summary = last_message if summary is None else summary
     # A key stands for what was typed, and for what was read.
     said = ("summary", *(() if ran is None else ("ran",)), *(("params",) if params else ()))
-    made_with = read_params(params)
+    made_with = options.read_params(params)
     keeping: AbstractContextManager[Keep | None] = nullcontext()
     if with_files:
         from .snapshots import keeping_files
@@ -150,7 +138,7 @@ def end(
             command = EndIteration(None, summary, ran, beside, made_with)
             record("iteration end", given, command, typed=said, keep=keep)
         return
-    metrics = read_metrics(given_metrics, metrics_file)
+    metrics = options.read_metrics(given_metrics, metrics_file)
     arguments = EndMeasuredIteration(
         metrics, summary, score, ran=ran, said=beside, params=made_with
     )

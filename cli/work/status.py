@@ -127,7 +127,7 @@ def _shown(
     action = told(what_is_next(workspace, sprint, at=at))
     found = views.status(workspace, sprint, action, at=at)
     judged = _judged(workspace, sprint)
-    quality = _files_lines(sprint) if judged is None else _quality_lines(judged)
+    quality = _files_lines(sprint) if judged is None else standing_lines(judged)
     head = [": ".join(told) for told in standing_told(sprint, found, action)]
     starts = any("sprintlog run " in line for line in head)
     if starts and (kept := rules_said(sprint)) is not None:
@@ -155,10 +155,6 @@ def _judged(workspace: Workspace, sprint: Sprint) -> Judged | None:
     if not (tracker.highest or tracker.baseline or tracker.failed):
         return None
     return evaluate(workspace.log, sprint)
-
-
-def _quality_lines(judged: Judged) -> list[str]:
-    return standing_lines(judged)
 
 
 def _files_lines(sprint: Sprint) -> list[str]:
