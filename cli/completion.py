@@ -26,7 +26,7 @@ OFFERED_MAX = 200
 ITERATIONS_MAX = 20
 WORDS = {"file": ":files", "dir": ":folders"}
 Offer = tuple[str, str]
-"""A word and what it means, which may be empty."""
+"""A word and its meaning, which may be empty."""
 Find = Callable[[Workspace, str | None], Iterator[Offer]]
 
 

@@ -35,10 +35,10 @@ class NotAMomentError(ValueError):
 def moment(
     text: str, *, now: datetime, zone: tzinfo | None, is_since: bool = False
 ) -> datetime | None:
-    """Return the moment in UTC that a text means; None where it is no such text.
+    """Return the moment in UTC that a text names; None for another text.
 
-    A day alone is its beginning where something `is_since` it, else its end, or now. Raise
-    `NotAMomentError` for what is in the future, no time of day, or a span.
+    A day alone means its beginning if `is_since`, otherwise its end or now. Raise
+    `NotAMomentError` for a future time, an invalid time of day or a span.
     """
     said = " ".join(text.casefold().split())
     if said in _SPANS:
@@ -68,7 +68,7 @@ def moment(
 
 
 def is_day(text: str) -> bool:
-    """Tell whether a text names a day, and no time of it."""
+    """Return whether a text names a day without a time."""
     said = " ".join(text.casefold().split())
     day, rest = _day(said, date(2000, 1, 1))
     return day is not None and not rest
@@ -95,7 +95,7 @@ def _clock(said: str) -> time | None:
 
 
 def _day(said: str, today: date) -> tuple[date | None, str]:
-    """Return the day that a text begins with, and what is behind it."""
+    """Return the day at the beginning of a text, and the rest of the text."""
     word, _, rest = said.partition(" ")
     if word in ("today", "yesterday"):
         return today - (_DAY if word == "yesterday" else timedelta()), rest
@@ -134,9 +134,9 @@ ISO = "a time; give ISO 8601 with a zone, like 2026-01-15T09:00:00Z"
 
 
 def read_moment(text: str, *, field: str, is_since: bool, takes_days: bool) -> str:
-    """Return a time in ISO 8601 from what a person typed, and say which one it is.
+    """Return a typed time as ISO 8601, and print how it was understood.
 
-    Raise `InvalidInputError` for what is neither a point nor such a time.
+    Raise `InvalidInputError` for a text that is neither a point nor a time.
     """
     said = repr(text[:60])
     try:

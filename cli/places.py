@@ -46,7 +46,7 @@ def place_of(location: Location, file: Path) -> Place | None:
 
 
 def source_of(location: Location, file: Path, content: bytes) -> Source:
-    """Return what is recorded of a file that a plan was made from."""
+    """Return the record of a file from which a plan was made."""
     place = place_of(location, file)
     path = place.path if place else file.resolve().as_posix()
     return Source(path, sha256(content).hexdigest())

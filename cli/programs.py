@@ -1,7 +1,7 @@
-"""`sprintlog-foo` on the path is `sprintlog foo`, unless the work tree brought it.
+"""External commands: `sprintlog-foo` on the PATH runs as `sprintlog foo`.
 
-Only what stands in a folder that is named whole counts, and neither that folder nor the
-program may be in the work tree: whoever wrote the tree would run it.
+The folder must be absolute, and neither it nor the program may be inside the work tree:
+the author of an untrusted repository could otherwise run a program.
 """
 
 import os
@@ -65,7 +65,7 @@ def _can_run(place: Path) -> bool:
 
 
 def _trees() -> Iterator[Path]:
-    """Yield where one is, and the work tree around it."""
+    """Yield the current folder and the root of its work tree."""
     here = Path.cwd().resolve()
     yield here
     for folder in (here, *here.parents):
@@ -75,13 +75,13 @@ def _trees() -> Iterator[Path]:
 
 
 def _is_below(place: Path, trees: list[Path]) -> bool:
-    """Tell whether a program is in a tree, or is reached through it."""
+    """Return whether a program is in a tree, or its path leads through the tree."""
     ways = (place, place.parent.resolve(), place.resolve())
     return any(way == tree or tree in way.parents for way in ways for tree in trees)
 
 
 def _command(name: str, place: Path, *, is_safe: bool) -> click.Command:
-    # Nothing of ours is added: whatever is typed behind it is the program's.
+    # No option is added: all words after the name belong to the program.
     @click.command(
         name,
         context_settings={"ignore_unknown_options": True, "allow_extra_args": True},

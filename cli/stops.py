@@ -45,7 +45,7 @@ def run_ends_with(last: Action) -> int:
 
 
 def reason_lines(action: Action) -> list[str]:
-    """Return what an answer says beside its word: why, details and hint."""
+    """Return the lines of an action's reason, details and hint."""
     return [f"{name}: {text}" for name, text in reasons(action)]
 
 

@@ -33,7 +33,7 @@ They include the names that other programs use for commands and options.
 LIKE_LEAST = 0.65
 """How like a word has to be at least: `files` is no `rules`."""
 KNOWN_MAX = 20_000
-"""No more is compared: whoever types a word waits for the answer."""
+"""The maximum number of compared words, which bounds the waiting time."""
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str | None:
@@ -43,10 +43,9 @@ def did_you_mean(word: str, known: Iterable[str]) -> str | None:
 
 
 def closest(word: str, known: Iterable[str]) -> str | None:
-    """Return the word that is most like one that is not among them, if one is.
+    """Return the known word that is most similar to an unknown one, if any is.
 
-    Case is no difference; the end of an address, or the beginning of a word, stands for
-    it where it does so for one alone.
+    Case is ignored; a unique end of an address or beginning of a word matches.
     """
     by_lower = {one.lower().lstrip("-"): one for one in known}
     lower = word[:WORD_CHARS_MAX].lower().lstrip("-")

@@ -158,7 +158,7 @@ def _reconciled(
 
 
 def lines_of_answer(answer: Reconciled) -> Iterator[str]:
-    """Yield what is said to people."""
+    """Yield the lines of an answer for people."""
     line = f"hooks saw {answer.seen} of {counted(answer.calls, 'tool call')}"
     line += f"; {answer.taken} taken from the transcript"
     if answer.left:
@@ -193,9 +193,9 @@ PATIENCE_SECONDS = 0.5
 def compare_sessions(
     workspace: Workspace, run: AgentRunEnded, tell: Callable[[str], None], *, actor: str
 ) -> None:
-    """Record what the hooks of a run missed, and tell where that is anything.
+    """Record the calls that the hooks of a run missed, and report them.
 
-    Whatever fails here is of no consequence for the run.
+    A failure here does not affect the run.
     """
     try:
         for line in _compared(workspace, run, actor=actor):
@@ -230,7 +230,7 @@ def _compared(workspace: Workspace, run: AgentRunEnded, *, actor: str) -> Iterat
             left = counted(len(hooked) - number, "session")
             yield f"{left} not compared: `sprintlog session reconcile` does it"
             break
-        # What cannot be read is said to those who ask for it.
+        # `session reconcile` reports transcripts that cannot be read.
         with suppress(SprintlogError):
             answer = reconcile_session(
                 workspace,

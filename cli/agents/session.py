@@ -1,4 +1,4 @@
-"""`sprintlog session`: what an agent did, compared with what the agent kept of it."""
+"""`sprintlog session` and `show session`: recorded sessions of agents."""
 
 from collections.abc import Iterator
 

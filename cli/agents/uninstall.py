@@ -26,7 +26,7 @@ from ..settings.trust import home
 from .hooks import around_here
 
 MARK = b"_SPRINTLOG_COMPLETE"
-"""Stands in every completion script of ours, whoever put it in its place."""
+"""A string that every completion script of sprintlog contains."""
 _SCRIPT_BYTES_MAX = 64 * 1024
 SCRIPTS = (
     ".local/share/bash-completion/completions/sprintlog",
@@ -35,7 +35,7 @@ SCRIPTS = (
 )
 """Where shells look for completion scripts, from the person's home."""
 STARTS = (".bashrc", ".bash_profile", ".zshrc", ".config/fish/config.fish")
-"""Files of the person's own, whose lines are told and left alone."""
+"""Shell start-up files of the user; their lines are listed and not changed."""
 
 
 class Installed(NamedTuple):
@@ -64,7 +64,7 @@ def _trust() -> Iterator[Installed]:
 
 
 def _hooks() -> Iterator[Installed]:
-    """Yield the files that are remembered, and what came into this project otherwise."""
+    """Yield the remembered hook files, and other hook files of this project."""
     around = around_here()
     files = [
         around.file(form, scope, what=what)
@@ -141,7 +141,7 @@ def _remove(
     yes: bool,
     and_log: bool,
 ) -> Uninstalled:
-    """Remove what is agreed to, each asked for by itself; tell what was."""
+    """Remove the parts that the user confirms one by one; return the removed parts."""
     if found and (yes or click.confirm("remove what was installed?", default=False)):
         for one in found:
             one.remove()

@@ -114,7 +114,7 @@ def _journal_edit(
 
 
 def _show(run: Recording, events: Sequence[Event], stream: str, wanted: Agreement) -> bool:
-    """Show what would be recorded, and ask; tell whether that is all."""
+    """Show the events and ask for consent; return whether this is a dry run."""
     if run.options.as_json:
         version = run.workspace.log.version(stream)
         print_json(views.would_adopt(stream, version, *_adopted(events)))

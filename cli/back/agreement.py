@@ -14,7 +14,7 @@ LEAVE = "nothing was changed"
 
 
 class Agreement(NamedTuple):
-    """What somebody said of how it is to be done."""
+    """The options that decide how a change is made."""
 
     is_dry: bool = False
     is_agreed: bool = False
@@ -43,14 +43,14 @@ with_force = typed.option(
 
 
 def asks(*, as_json: bool) -> bool:
-    """Tell whether somebody sits there who can be asked."""
+    """Return whether a person at a terminal can be asked."""
     return not as_json and on_terminal()
 
 
 def agree(*, is_asked: bool) -> None:
-    """Ask whether what was shown is to be done; raise `RefusedError` where it is not.
+    """Ask for consent to the changes shown; raise `RefusedError` without it.
 
-    Where nobody can be asked it is not.
+    Without a terminal there is no consent.
     """
     if not is_asked:
         raise RefusedError(

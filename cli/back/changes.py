@@ -1,4 +1,4 @@
-"""A changed field as a line that fits the terminal; where there is none, whole."""
+"""A changed field as a line: cut to the width of a terminal, complete elsewhere."""
 
 from sprintlog.engine.sprint.document.patch import FieldChange
 from sprintlog.projections.history.differences import told

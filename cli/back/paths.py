@@ -1,4 +1,4 @@
-"""Files that are named on the command line, and what is said of those brought back."""
+"""Paths on the command line, and lines about restored files."""
 
 import os
 from collections.abc import Sequence
@@ -22,9 +22,9 @@ SHOWN_MAX = 100
 
 
 def inside(workspace: Workspace, paths: Sequence[str]) -> tuple[str, ...]:
-    """Return paths as they are seen from the work tree's root.
+    """Return paths relative to the root of the work tree.
 
-    Raise `InvalidInputError` for one that lies outside; the root itself means all.
+    Raise `InvalidInputError` for a path outside; the root itself selects all files.
     """
     root = workspace.location.root.absolute()
     found = []
@@ -51,7 +51,7 @@ def folder_inside(workspace: Workspace, path: str) -> str:
 def into_output(
     workspace: Workspace, sprint_id: str, order: RestoreOrder, into: str | None = None
 ) -> RestoreOrder:
-    """Return an order for what the loop changed, or its paths, elsewhere."""
+    """Return an order that copies the files changed by the loop, or paths, elsewhere."""
     folder = folder_inside(workspace, into or str(workspace.location.root / OUTPUT))
     return result_order(workspace, workspace.sprint(sprint_id), order, folder)
 
@@ -70,7 +70,7 @@ def left_lines(left: Sequence[LeftPath]) -> list[str]:
 
 
 def warn_of_kept(folder: Path, placed: PlacedFiles | None) -> None:
-    """Say what changed while files were brought back, and where it is kept."""
+    """Warn of files that changed during a restore, and name the folder of their copies."""
     for path, copy in placed.kept if placed else ():
         warn(
             f"{shown(path)} changed meanwhile; what stood there is kept as "

@@ -1,4 +1,4 @@
-"""`sprintlog redo`: take back the latest undo."""
+"""`sprintlog redo`: revert the latest undo."""
 
 from sprintlog.engine.sprint.iterations.rollback import Redo
 

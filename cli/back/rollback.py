@@ -118,7 +118,7 @@ def step_back(
 
 
 def has_files(workspace: Workspace, sprint_id: str, to: str) -> bool:
-    """Tell whether a point's files were kept; say so where only they were not."""
+    """Return whether a point has a snapshot; warn if an iteration has none."""
     sprint = workspace.sprint(sprint_id)
     if not sprint.knowledge.snapshots or not (to == "best" or to.startswith(FILES_OF)):
         return False

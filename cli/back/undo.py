@@ -40,7 +40,7 @@ from .way_back import (
 
 
 def put_back(run: Recording, wanted: Agreement) -> bool:
-    """Give up what was cut short in this work tree; tell whether there was anything."""
+    """Revert interrupted restores in this work tree; return whether there were any."""
     workspace, sprint_id = run.workspace, run.sprint_id
     sprint, store = workspace.sprint(sprint_id), store_of(workspace)
     if not restore.cut_short(workspace, sprint):
@@ -82,7 +82,7 @@ def put_back(run: Recording, wanted: Agreement) -> bool:
 
 
 def _together(all_files: list[ChangedFiles]) -> ChangedFiles:
-    """Return what is done to files by several, one after another."""
+    """Return the file changes of several restores as one."""
     return ChangedFiles(
         written=[path for files in all_files for path in files.written],
         removed=[path for files in all_files for path in files.removed],
@@ -92,13 +92,13 @@ def _together(all_files: list[ChangedFiles]) -> ChangedFiles:
 
 
 SHOWN_MAX = 3
-"""So many of the events that no longer count are named."""
+"""The number of discarded events that are named."""
 
 
 def taking_back(
     kind: type[Undo | Redo],
 ) -> Callable[[Callable[[], None]], Callable[..., None]]:
-    """Return what makes a command of its help: the options, and what it does with them."""
+    """Return a decorator that turns a function with a help text into the command."""
 
     def made(documented: Callable[[], None]) -> Callable[..., None]:
         @typed.option("--reason", metavar="TEXT", help="Why.")
@@ -131,10 +131,10 @@ def taking_back(
 def _take_back(
     command: Undo | Redo, options: Options, *, of_plan: bool, wanted: Agreement
 ) -> None:
-    """Take a change back, with the files that came with it unless they are to stay.
+    """Undo or redo a change, with the files changed together with it unless `of_plan`.
 
-    Where files alone were changed after it, they are what is taken back. Which later work
-    goes with it is said.
+    If only files were changed after it, that change is reverted instead. Later work that is
+    discarded is listed.
     """
     command, name = options.masked_command(command), command.name()
     with recording(name, options) as run:
@@ -159,7 +159,7 @@ def _take_back(
 
 
 def _tell_gone(workspace: Workspace, sprint: Sprint, name: str) -> None:
-    """Say which work since what was taken back no longer counts either."""
+    """Warn of later work that was discarded as well."""
     if not (gone := work_gone(workspace.log, sprint)):
         return
     said = ", ".join(described(event) for event in gone[:SHOWN_MAX])
@@ -168,7 +168,7 @@ def _tell_gone(workspace: Workspace, sprint: Sprint, name: str) -> None:
     before = sprint.knowledge.rollbacks[-1][0] - 1
     way = "`sprintlog redo`"
     if name == "redo":
-        # It can itself not be taken back, but gone back from.
+        # A redo cannot be undone; a rollback reverts it.
         way = f"`sprintlog rollback version:{before}`"
     warn(
         f"{counted(len(gone), 'later event')} no longer {count}: {said}{more}; "

@@ -1,4 +1,4 @@
-"""The one way in which all goes back: shown, agreed to, done, told in the same words."""
+"""Rollback, undo, redo and extract share one procedure: show, ask, perform, report."""
 
 import sys
 from collections.abc import Iterable, Sequence
@@ -43,7 +43,7 @@ from .paths import SHOWN_MAX, left_lines, warn_of_kept
 
 
 def undone_event(log: Log, events: Iterable[RecordedEvent]) -> RecordedEvent | None:
-    """Return what the rollback among events took back; None where it is no undo."""
+    """Return the event that an undo among the events reverted; None without one."""
     for event in events:
         taken = CODEC.decode(event)
         if isinstance(taken, RolledBack) and taken.undoes is not None:
@@ -54,13 +54,13 @@ def undone_event(log: Log, events: Iterable[RecordedEvent]) -> RecordedEvent | N
 
 
 def work_gone(log: Log, sprint: Sprint) -> list[RecordedEvent]:
-    """Return the work that the last undo or redo took along with what it took back."""
+    """Return the later work that the last undo or redo discarded as well."""
     stream, rollbacks = sprint_stream(sprint.id), sprint.knowledge.rollbacks
     at, _ = rollbacks[-1]
     last = log.read_stream(stream, after=at - 1, until=at)
     if (undone := undone_event(log, last)) is None:
         return []
-    # What was recorded in one append with it is no later work.
+    # Events of the same append are not later work.
     since = append_end(log, sprint, undone.version)
     return [
         event
@@ -79,7 +79,7 @@ def _is_work(event: Event) -> bool:
 REMOVED_SHOWN_MAX = 10
 """So many of the files that were removed are named."""
 ON_THE_WAY = {SnapshotTaken.type, RestoreStarted.type}
-"""What is recorded while files are brought back; that they are is said by their number."""
+"""Event types recorded during a restore; the answer has the number of files instead."""
 
 
 class Step(NamedTuple):
@@ -87,13 +87,13 @@ class Step(NamedTuple):
 
     action: str
     arguments: dict[str, Any]
-    """What a key stands for."""
+    """The arguments that an idempotency key identifies."""
     command: Back | None = None
     order: RestoreOrder | None = None
     undo: str | None = "sprintlog undo"
-    """What takes it back."""
+    """The command that reverts it."""
     there: str | None = None
-    """How it is where nothing is to be done; None where that cannot be."""
+    """The state if nothing has to be done; None if something always has."""
     is_forced: bool = False
     """Whether files change although an agent is at work."""
     of_any_tree: bool = False
@@ -108,15 +108,15 @@ class Step(NamedTuple):
 
 
 class Done(NamedTuple):
-    """What was done."""
+    """A step that was performed, or shown in a dry run."""
 
     outcome: Handled[Any] | None
-    """None where it was only shown."""
+    """None after a dry run."""
     answer: WentBack
 
 
 def go_back(run: Recording, step: Step, wanted: Agreement) -> Done:
-    """Take a step back as it is wanted, and answer."""
+    """Show or perform a step as the options specify, and print the answer."""
     step = step._replace(is_forced=wanted.is_forced)
     if not wanted.is_dry:
         _check_work(run, step)
@@ -139,7 +139,7 @@ def end_as_restored(done: Done) -> None:
 
 
 def shown(run: Recording, step: Step, wanted: Agreement) -> WentBack | None:
-    """Show what would be done, and ask; None where it is to be done."""
+    """Show the changes and ask for consent; return None if the step is to be performed."""
     is_asked = asks(as_json=run.options.as_json)
     if not wanted.is_dry and (wanted.is_agreed or not (is_asked or step.order)):
         return None
@@ -154,7 +154,7 @@ def shown(run: Recording, step: Step, wanted: Agreement) -> WentBack | None:
 
 
 def agree_to(run: Recording, answer: WentBack, turn: PlanTurn | None = None) -> None:
-    """Show what would be done, and ask; raise `RefusedError` where it is not wanted."""
+    """Show the changes and ask; raise `RefusedError` without consent."""
     is_asked = asks(as_json=run.options.as_json)
     if (is_asked and not is_nothing(answer)) or touches_files(answer):
         show(run, answer, turn)
@@ -162,7 +162,7 @@ def agree_to(run: Recording, answer: WentBack, turn: PlanTurn | None = None) -> 
 
 
 def planned(run: Recording, step: Step) -> tuple[WentBack, PlanTurn | None]:
-    """Return what a step would do; nothing is changed or recorded."""
+    """Return the effect of a step, without changing or recording anything."""
     workspace, sprint_id = run.workspace, run.sprint_id
     sprint = workspace.sprint(sprint_id)
     events = (
@@ -186,12 +186,12 @@ def planned(run: Recording, step: Step) -> tuple[WentBack, PlanTurn | None]:
 
 
 def is_nothing(answer: WentBack) -> bool:
-    """Tell whether there is nothing to do."""
+    """Return whether there is nothing to do."""
     return answer.to is None and not touches_files(answer)
 
 
 def touches_files(answer: WentBack) -> bool:
-    """Tell whether files are written or removed, or folders change."""
+    """Return whether files are written or removed, or folders change."""
     files = answer.files
     return files is not None and bool(files.written or files.removed or files.folders)
 
@@ -273,7 +273,7 @@ def _check_work(run: Recording, step: Step) -> None:
 
 
 def perform(run: Recording, step: Step) -> Done:
-    """Do it; nothing is told yet but what is kept of files that changed meanwhile."""
+    """Perform a step; only warn of files that changed meanwhile and were saved."""
     workspace, files = run.workspace, None
     _check_work(run, step)
     if step.order is None:
@@ -339,7 +339,7 @@ def tell(run: Recording, step: Step, done: Done) -> None:
 
 
 def _taken_back(run: Recording, outcome: Handled[Any]) -> list[str]:
-    """Return what an undo took back; a rollback says itself where it went to."""
+    """Return a line about the event that an undo reverted; a rollback has none."""
     if (undone := undone_event(run.workspace.log, outcome.events)) is None:
         return []
     return [f"took back: {described(undone)}, of {times.when(undone.at)}"]

@@ -94,7 +94,7 @@ def command(in_folder: bool, address: str | None, yes: bool, as_json: bool) -> N
 
 
 def _address(typed_one: str | None) -> str | None:
-    """Return the log on a server that is meant, where one is."""
+    """Return the address of the log on a server, if one is given or set."""
     if typed_one is None:
         return settings.log_address()
     check_named(typed_one, field="--log")
@@ -118,7 +118,7 @@ def _around(location: Location, start: Path) -> list[Offer]:
 
 
 def _is_answered(offer: Offer, *, yes: bool) -> bool:
-    """Take an offer where that is wanted; tell whether somebody, or --yes, decided."""
+    """Accept an offer if the user or --yes does; return whether it was decided."""
     if yes:
         if offer.safe:
             _take(offer)

@@ -148,7 +148,7 @@ def _goal_fields(
     min_iterations: int | None,
     hooks: tuple[str, ...],
 ) -> dict[str, Any]:
-    """Return what was typed of a goal, and of what is run beside the iterations."""
+    """Return the given options of the goal and of its hook tasks."""
     if goal is not None and mode != "standard":
         return ralph_fields(
             goal,
@@ -162,7 +162,7 @@ def _goal_fields(
 
 
 def _tell_next(new_id: str, place: Place | None, *, several: bool) -> None:
-    """Say what begins a sprint that was made."""
+    """Print the command that starts a new sprint."""
     if place is None:
         hint(f"`sprintlog wrap --sprint {quote(new_id)} -- COMMAND` records a run in it")
         return

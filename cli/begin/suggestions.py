@@ -25,11 +25,11 @@ ENTRIES_MAX = 200
 SPRINTS_MAX = 5
 """How many of its sprints are named."""
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,79}")
-"""A name that can be typed and printed as it is."""
+"""A name that needs no quoting."""
 
 
 class Surroundings(NamedTuple):
-    """What is there, of what was looked for."""
+    """The files and programs that were found."""
 
     files: frozenset[str]
     folders: frozenset[str]
@@ -41,7 +41,7 @@ class Surroundings(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """What is looked for, as paths below the root."""
+    """The files and programs to look for, as paths below the root."""
 
     names: frozenset[str]
     read: frozenset[str]
@@ -64,7 +64,7 @@ def look(root: Path, wanted: Wanted, *, path: str) -> Surroundings:
 
 
 def _kind(top: int, path: str) -> int | None:
-    """Return what a path names, where no link is on the way; None for nothing."""
+    """Return the kind of file at a path without links on its way; None if there is none."""
     folder, _, name = path.rpartition("/")
     with suppress(OSError), opened_below(top, folder) as held:
         return stat.S_IFMT(os.stat(name, dir_fd=held, follow_symlinks=False).st_mode)
@@ -98,7 +98,7 @@ def _is_file(top: int, folder: str, name: str) -> bool:
 
 
 def _programs(names: Iterable[str], path: str, *, root: Path) -> Iterator[str]:
-    """Yield the programs on a PATH; what the tree brings along is none that is meant."""
+    """Yield the programs on a PATH, except those inside the work tree."""
     tree = root.resolve()
     folders = [Path(one) for one in path.split(os.pathsep) if os.path.isabs(one)]
     for name in names:

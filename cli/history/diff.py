@@ -1,4 +1,4 @@
-"""`sprintlog diff`: a state file at two points, and what is different."""
+"""`sprintlog diff`: the differences of a state file between two points."""
 
 import re
 

@@ -160,7 +160,7 @@ def command(
 
 
 def _is_filtered() -> bool:
-    """Tell whether anything that was typed says which events are meant."""
+    """Return whether an option or argument filters events."""
     context = click.get_current_context()
     ways = ("full", "oneline", "sprint_id", "fields", "of_journal")
     return any(
@@ -171,7 +171,7 @@ def _is_filtered() -> bool:
 
 
 def _tell_others(workspace: Workspace, stream: str, head: int) -> None:
-    """Say how many events of other streams are between those of this one."""
+    """Print the number of events of other streams between those of this one."""
     if (others := head - workspace.log.version(stream)) > 0:
         note(f"{counted(others, 'event')} of other streams: `sprintlog log --all`")
 
@@ -213,9 +213,9 @@ def _follow(
 
 
 def _pause() -> None:
-    """Wait a moment; raise `BrokenPipeError` when nobody reads what is printed."""
+    """Wait a moment; raise `BrokenPipeError` when the reader of the output is gone."""
     waiting = system_select.poll()
-    # Asked for nothing, it only tells that the other end is closed.
+    # Polled for no event, it reports only that the other end was closed.
     waiting.register(STDOUT, 0)
     if waiting.poll(PAUSE_SECONDS * 1000):
         raise BrokenPipeError
@@ -257,7 +257,7 @@ class _Lines:
         print_text(*self._table.lines(map(self._line, shown)))
 
     def print_rest(self) -> None:
-        """Say how to see what was cut."""
+        """Print a hint how to see the complete texts."""
         if self._table.is_cut:
             note("cut to fit: `sprintlog log -v` shows all, `sprintlog show event N` one")
 
@@ -286,7 +286,7 @@ class _Lines:
 
 
 def _toned(event: RecordedEvent, text: str) -> Toned:
-    """Return what an event says in the colour of what it means."""
+    """Return the text of an event in the colour of its meaning."""
     words = event.type.rpartition("-")[2]
     tone = BAD if words in ("failed", "blocked", "interrupted") else None
     return Toned(text, ATTENTION if event.type in _TO_LOOK_AT else tone)

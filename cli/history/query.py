@@ -97,9 +97,9 @@ def _read(sql: str) -> str:
 def _print_cut(
     error: SprintlogError, found: QueryAnswer, *, as_json: bool, as_csv: bool
 ) -> None:
-    """End an answer that is not whole with a line that is none of its rows.
+    """End an incomplete answer with a line that is not a row.
 
-    Whoever reads it through a pipe sees neither stderr nor the exit code.
+    The reader of a pipe sees neither stderr nor the exit status.
     """
     text = f"error: this answer is not whole: {error.message}"
     if as_json:
@@ -155,7 +155,7 @@ def _print_table(found: QueryAnswer) -> None:
 
 
 def _numbers(rows: Sequence[Sequence[Value]]) -> frozenset[int]:
-    """Return the columns that hold numbers, which stand at the right."""
+    """Return the columns of numbers, which are aligned right."""
     return frozenset(
         index
         for index, column in enumerate(zip(*rows, strict=True))

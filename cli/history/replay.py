@@ -18,7 +18,7 @@ from ..screen.pager import paged
 CHANGES_MAX = 12
 DERIVED = ("last-activity", "stats.elapsed")
 NEXT, BACK, QUIT = ("", "n"), ("b", "p"), ("q",)
-"""What is typed at `--step`, each before Enter."""
+"""The answers at the prompt of `--step`."""
 
 
 @typed.command(
@@ -84,7 +84,7 @@ def _walk(steps: Iterator[ReplayStep]) -> None:
 
 
 def _asked() -> str:
-    """Return what the person at the terminal wants; the end of input is an end too."""
+    """Return the answer of the user; the end of input means quit."""
     while True:
         progress("[n]ext  [b]ack  [q]uit, then Enter")
         line = sys.stdin.readline()

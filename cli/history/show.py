@@ -1,4 +1,4 @@
-"""`sprintlog show`: a state file, an event or a session, as it is or was."""
+"""`sprintlog show`: a state file or an event, now or at an earlier point."""
 
 from itertools import chain
 

@@ -1,4 +1,4 @@
-"""`sprintlog why`: why a line of a file is as it is."""
+"""`sprintlog why`: the iteration and the agent that changed a line of a file."""
 
 import re
 from collections.abc import Iterator

@@ -16,7 +16,7 @@ from ..screen.terminal import ATTENTION, BAD
 from .judgements import judged_at
 
 NAMED_MAX = 5
-"""So many iterations are named that were taken back."""
+"""The number of discarded iterations that are named."""
 TONES = {"CRITICAL": BAD, "HIGH": BAD, "MEDIUM": ATTENTION}
 
 

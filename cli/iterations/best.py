@@ -58,7 +58,7 @@ def command(explain: bool, reading: ReadOptions) -> None:
 
 
 def _explained(judged: Judged, score: Score) -> list[str]:
-    """Return the breakdown of the best score, and what it was chosen from."""
+    """Return the breakdown of the best score, and all iterations."""
     lines = ["", *breakdown_lines(score), "", *list_lines(judged, judged.all())]
     if score.is_given:
         lines[1:1] = ["its score is a judgement from elsewhere, not the formula's"]

@@ -19,7 +19,7 @@ from ..screen.terminal import ATTENTION, BAD
 
 
 def budget_lines(budgets: Iterable[sums.BudgetState]) -> Iterator[str]:
-    """Yield each budget in lines; how many iterations there may be is told elsewhere."""
+    """Yield lines for each budget except the limit of iterations."""
     for one in budgets:
         if (one.of, one.budget) == (sums.OF_SPRINT, sums.ITERATIONS):
             continue
@@ -100,7 +100,7 @@ def with_run_budgets(function: Function) -> Function:
             f"--budget-{budget}",
             f"budget_{budget}",
             type=Amount(budget, takes_none=False),
-            # `budget.iterations` is what a new sprint begins with.
+            # `budget.iterations` sets the limit of new sprints.
             setting=None if budget == "iterations" else f"budget.{budget}",
             metavar=metavar,
             help=f"Stop after {what}.",
@@ -112,7 +112,7 @@ def with_sprint_budgets(function: Function) -> Function:
     """Add the options for all runs of a sprint together."""
     for budget, (metavar, what) in reversed(OPTIONS.items()):
         if budget == "iterations":
-            # `sprint limit` says how many of them there are.
+            # `sprint limit` sets their number.
             continue
         function = typed.option(
             f"--budget-{budget}",
@@ -135,7 +135,7 @@ def taken_from(given: dict[str, Any]) -> dict[str, float | None]:
 
 
 def budgets_and_price(given: dict[str, Any]) -> tuple[Budgets, Price | None]:
-    """Return what one run may spend; raise `click.UsageError` for what has no meaning."""
+    """Return the budgets and price of a run; raise `click.UsageError` for invalid ones."""
     text = given.pop("price", None)
     try:
         return budgets_of(taken_from(given)), None if text is None else price_of(text)

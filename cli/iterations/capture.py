@@ -19,7 +19,7 @@ from .snapshots import tell_kept
 
 
 def measure_due(options: Options) -> None:
-    """Measure the iteration that is due, by the rules in force; record what came of it."""
+    """Measure the due iteration by the stored rules; record the result or the failure."""
     with recording("iteration measure", options) as run:
         workspace = run.workspace
         run.finish_restores()

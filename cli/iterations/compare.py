@@ -23,7 +23,7 @@ from .judgements import TOOK, files_lines, judged_at, took_cells
 from .snapshots import files_between
 
 SIDES_MAX = 20
-"""More iterations than these are refused: nobody can read them side by side."""
+"""More iterations are rejected: they do not fit side by side."""
 _NAMED = re.compile(r"(?:(?P<sprint>.+):)?(?P<number>[0-9]{1,10})", re.ASCII)
 _HERE = "iter"
 
@@ -65,7 +65,7 @@ def _side(
     text: str,
     known: dict[str | None, Judged],
 ) -> tuple[Judged, Judgement]:
-    """Return an iteration as it is judged in its sprint; each sprint is read once."""
+    """Return an iteration with its judgement; each sprint is read once."""
     named = _NAMED.fullmatch(text)
     if named is None:
         raise InvalidInputError(f"{text[:60]!r} is no iteration; give N or SPRINT:N")
@@ -84,9 +84,9 @@ Side = tuple[Judged, Judgement]
 
 
 def side_lines(sides: Sequence[Side]) -> list[str]:
-    """Return a table: what was measured, what it is worth, made with and cost.
+    """Return a table of measurements, scores, parameters and costs.
 
-    Of two the difference is told, too.
+    With two iterations it has their difference as well.
     """
     judged = {id(one): one for one, _ in sides}
     has_one = len({one.sprint.id for one in judged.values()}) == 1
@@ -130,7 +130,7 @@ def _figures(found: Sequence[Judgement], *, is_pair: bool) -> list[tuple[str, ..
 
 
 def _said(said: Sequence[Description]) -> list[tuple[str, ...]]:
-    """Return what they were made with, a row each."""
+    """Return a row for each parameter, and rows of the commits and tags."""
     rows = [
         (name, *(_param(name, one.params.get(name)) for one in said))
         for name in dict.fromkeys(name for one in said for name in one.params)
@@ -168,7 +168,7 @@ def _cell(value: Any, places: int) -> str:
 
 
 def _change(mine: Any, theirs: Any, places: int) -> str:
-    """Return by how much a number changed; nothing where it is none."""
+    """Return the change of a number; an empty text for other values."""
     numbers = (Fraction, int)
     if not (isinstance(mine, numbers) and isinstance(theirs, numbers)):
         return ""

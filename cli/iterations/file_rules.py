@@ -1,4 +1,4 @@
-"""The rules that `sprintlog.toml` says, beside those that are recorded and in force."""
+"""The rules in `sprintlog.toml`, compared with the recorded ones."""
 
 from msgspec.structs import asdict
 
@@ -9,7 +9,7 @@ from .. import settings
 
 
 def rules_of_file() -> ChangeRules | None:
-    """Return what the work tree's file says of rules; None where it says nothing."""
+    """Return the rules in the settings file; None if it has none."""
     said = {
         name: value
         for name in ("weights", "thresholds", "verification", "progress-edits")
@@ -27,7 +27,7 @@ def rules_of_file() -> ChangeRules | None:
 
 
 def differing(rules: RulesSet) -> str | None:
-    """Return the line that says how the file differs from what is in force, if it does."""
+    """Return a line about differences between the file and the current rules, if any."""
     told = rules_of_file()
     if told is None:
         return None

@@ -44,18 +44,18 @@ HEAD = ("iteration", "class", "score", "tests", "coverage", "errors", "alerts", 
 TOOK = ("turns", "tokens", "cost", "time")
 ALERTS = HEAD.index("alerts")
 NOTE_CHARS, WHY_CHARS = 16, 32
-"""How many columns the last cell has at least, and where it says why a run failed."""
+"""The minimum width of the last cell, and its width if it has reasons of failures."""
 OWN_MAX = 3
-"""More metrics of one's own than these have no column; the report has all."""
+"""The number of custom metrics with a column; the report has all of them."""
 
 
 def judged_at(workspace: Workspace, reading: ReadOptions) -> Judged:
-    """Return a sprint's iterations as they are judged at a point."""
+    """Return the judged iterations of a sprint at a point."""
     return evaluate(workspace.log, reading.sprint(workspace))
 
 
 def subject_line(judged: Judged, given: Recommendation) -> str:
-    """Return which iteration an advice speaks of, and what is known of it."""
+    """Return a line about the iteration of an advice: its class and score."""
     name = f"iteration {given.number}"
     if judged.tracker.entry(given.number) is None:
         why = "; ".join(reason.text for reason in given.reasons)
@@ -78,7 +78,7 @@ def list_lines(
     `trees` is where they began: a column if they differ, otherwise a line.
     """
     off_path, found = judged.left_behind(), list(shown_ones)
-    # Where all scores lack the same it is said once, below them.
+    # If all scores lack the same parts, one line below the table names them.
     unknown = {unknown_parts(one.score) for one in found}
     (below,) = unknown if len(unknown) == 1 else (None,)
     said, ends = judged.described(), judged.endings()
@@ -122,7 +122,7 @@ def _tree_line(trees: Mapping[int, str]) -> list[str]:
 
 
 def lines_of_one(judged: Judged, number: int) -> list[str]:
-    """Return how one iteration went, as the list of all has it; none where nobody knows."""
+    """Return the lines of one iteration in the list of all; none if nothing is known."""
     known = [one for one in (judged.baseline(), *judged.all()) if one is not None]
     found = [one for one in known if one.number == number]
     failed = [one for key, one in judged.failures().items() if key == number and not found]
@@ -131,7 +131,7 @@ def lines_of_one(judged: Judged, number: int) -> list[str]:
 
 
 def own_in(judged: Judged, found: Iterable[Judgement]) -> list[str]:
-    """Return the names of metrics of one's own: those declared, then others measured."""
+    """Return the names of custom metrics: first those declared, then others measured."""
     names = [one.name for one in judged.rules.metrics]
     measured = (name for one in found for name in one.figures.own)
     return list(dict.fromkeys((*names, *measured)))
@@ -164,7 +164,7 @@ def _table(
         lines.append((*row[:ALERTS], *more, *row[ALERTS:-1], *tree, row[-1]))
     if not is_spent:
         return table(lines, right={0, *range(2, end)}, whole={1})
-    # What an iteration was worth comes before what it cost, and that before its length.
+    # Score columns have priority over costs, and costs over durations.
     spare = (end + 3, end, end + 1, 4)
     right = {0, *range(2, end + len(TOOK))}
     least = WHY_CHARS if is_why_told else NOTE_CHARS
@@ -196,7 +196,7 @@ def trajectory_line(judged: Sequence[Judgement]) -> str | None:
 
 
 def own_lines(judged: Judged, found: Sequence[Judgement]) -> list[str]:
-    """Return how each metric of one's own went, as bars; nothing before there are two."""
+    """Return the course of each custom metric with two or more values, as bars."""
     known = {one.name: one for one in judged.rules.metrics}
     turns = [one for one in found if one.number != BASELINE_NUMBER]
     lines = []
@@ -214,7 +214,7 @@ def own_lines(judged: Judged, found: Sequence[Judgement]) -> list[str]:
 
 
 def breakdown_lines(score: Score) -> list[str]:
-    """Return what a score was made from: dimensions, and their components below them."""
+    """Return a table of the dimensions of a score, each followed by its components."""
     rows: list[tuple[str, ...]] = [("dimension", "points", "weight", "contribution")]
     for one in score.dimensions:
         parts = (_cell(one.points, 2), _cell(one.applied, 4), _cell(one.contribution, 4))
@@ -268,7 +268,7 @@ def _row(
 
 
 def _with_end(row: tuple[str, ...], ended: RunEnding | None) -> tuple[str, ...]:
-    """Return a row whose last cell says how its run ended, too; a failure first."""
+    """Return a row with the outcome of the run added to its last cell; a failure first."""
     if ended is None:
         return row
     if ended.outcome == COMPLETED:
@@ -306,7 +306,7 @@ def _line_of(text: str | None) -> str:
 def _lines_of_runs(
     judged: Judged, others: Iterable[RunEnding], trees: Mapping[int, str]
 ) -> list[str]:
-    """Return a table of what was run, where nothing was measured at all."""
+    """Return a table of runs, for a sprint without measurements."""
     spent, off_path = judged.spent(), judged.left_behind()
     rows = [
         (

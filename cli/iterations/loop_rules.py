@@ -1,4 +1,4 @@
-"""What a loop does by itself, as it is typed: `run` and `rules set` record it as rules."""
+"""The options of `run` and `rules set` for the loop: measuring, snapshots, regressions."""
 
 import os
 from collections.abc import Callable
@@ -22,9 +22,9 @@ from .options import TIMEOUT_SECONDS, said_by_file
 
 
 class JudgingOptions(NamedTuple):
-    """What was typed of what a loop does by itself, or said in the work tree's file.
+    """The options of the loop, from the command line or the settings file.
 
-    Builds, sources and the time limit only the file says.
+    Builds, sources and the timeout can be set only in the file.
     """
 
     commands: tuple[str, ...] = ()
@@ -41,9 +41,9 @@ class JudgingOptions(NamedTuple):
 
 
 def with_judging(*, by_file: bool) -> Callable[[Function], Function]:
-    """Return what adds the options of what a loop does by itself; they arrive as `judged`.
+    """Return a decorator that adds the options of the loop; they arrive as `judged`.
 
-    The work tree's file says what is not typed, where it may.
+    With `by_file`, the settings file provides the values of omitted options.
     """
 
     def key(name: str) -> str | None:
@@ -118,13 +118,13 @@ def _packed(function: Function) -> Function:
 
 
 def measured_by_file() -> JudgingOptions:
-    """Return what [measure] in the work tree's file says, seen from its root."""
+    """Return the options in [measure] of the settings file."""
     found = said_by_file(commands="run", builds="build")
     return JudgingOptions(**found, measure_seconds=settings.setting("measure.timeout"))
 
 
 def measure_rules(judged: JudgingOptions, *, root: Path | None) -> MeasureRules | None:
-    """Return what is to be measured, names seen from the root; None where nothing is said.
+    """Return the rules of measuring, with paths from the root; None without any option.
 
     With `--measure-build`, the exit status of each command is the build's.
     """
@@ -142,10 +142,9 @@ def measure_rules(judged: JudgingOptions, *, root: Path | None) -> MeasureRules 
 
 
 def change_of(judged: JudgingOptions, measure: MeasureRules | None) -> ChangeRules | None:
-    """Return the command that puts what was typed in force; None where nothing was.
+    """Return the command that records the options as rules; None without any option.
 
-    Where exit codes are all that is measured, no other figure is missing, and equal ones
-    are no sign of a stall.
+    If only exit statuses are measured, missing metrics and equal scores are ignored.
     """
     change = LoopChange(
         measure,
@@ -164,7 +163,7 @@ def change_of(judged: JudgingOptions, measure: MeasureRules | None) -> ChangeRul
 
 
 def _from_root(name: str, root: Path | None, *, is_report: bool) -> str:
-    """Return a file's name as it is seen from the work tree's root."""
+    """Return the path of a file relative to the root of the work tree."""
     if root is None or (folder := here()) == root:
         return name
     # Imported here: the formats import the decoders of agents' output.

@@ -92,7 +92,7 @@ def replace_baseline(number: int, reason: str | None, given: dict[str, Any]) -> 
 def write_files(
     workspace: Workspace, sprint_id: str, numbers: Iterable[int] | None = None
 ) -> list[Refreshed]:
-    """Write the files of a sprint's loop as it is now; warn of what others had written."""
+    """Write the files of a sprint's loop; warn of files that were changed by others."""
     # Imported here: exact numbers would cost every recording command their import.
     from sprintlog.projections.state_files.loop_files import write_loop_files
 
@@ -104,7 +104,7 @@ def write_files(
 
 
 def tell_written(written: Iterable[Refreshed]) -> None:
-    """Say which files are new."""
+    """Print the files that were written."""
     print_text(*(f"wrote {one.path}" for one in written if one.state == "written"))
 
 
@@ -202,7 +202,7 @@ def baseline(
 
 
 def _record_failure(run: Recording, command: measurement.FailMeasurement) -> None:
-    """Record that an iteration could not be measured; whoever asked is told why after."""
+    """Record that an iteration could not be measured; the caller raises the error."""
     try:
         outcome = run.following().handle_with(command, sprint_id=run.sprint_id)
         for event in outcome.events:
@@ -228,7 +228,7 @@ def record_measured(
     options = Options(given)
     command = options.masked_command(command)
     arguments = arguments_of(command, fields)
-    # A key stands for what was typed: nothing is run and read to answer it again.
+    # An idempotency key covers the options: repeating the command runs nothing.
     typed = {**arguments, **capturing._asdict()} if capturing else arguments
     with recording(name, options) as run:
         workspace, sprint_id = run.workspace, run.sprint_id

@@ -35,7 +35,7 @@ with_metrics = typed.several(
         "- for standard input.",
     ),
 )
-"""The options that say what was measured."""
+"""The options for metrics."""
 with_score = typed.option(
     "--score",
     type=float,
@@ -75,7 +75,7 @@ def read_pairs(
 def _check_together(metrics: dict[str, Any], file: Path) -> None:
     """Raise `InvalidInputError` naming the file whose metrics contradict each other."""
     try:
-        # Which metrics of one's own there are the rules in force say, later.
+        # The current rules declare the custom metrics; they are checked later.
         check_metrics(metrics, [*metrics.get("own", ())])
     except RefusedError as error:
         raise InvalidInputError(error.message, file=str(file)) from error
@@ -95,7 +95,7 @@ TIMEOUT_SECONDS = 600.0
 
 
 class Capturing(NamedTuple):
-    """What is to be captured, as it was typed."""
+    """The options for reports, sources and commands to measure."""
 
     reports: tuple[str, ...]
     sources: tuple[str, ...]
@@ -104,17 +104,17 @@ class Capturing(NamedTuple):
     timeout_seconds: float
     pass_on: tuple[str, ...]
     by_file: bool = False
-    """Whether the work tree's file says what is not typed."""
+    """Whether the settings file provides the values of omitted options."""
 
     def __bool__(self) -> bool:
-        """Tell whether anything is to be captured."""
+        """Return whether anything is to be captured."""
         return bool(
             self.by_file or self.reports or self.sources or self.runs or self.builds
         )
 
 
 def with_capturing(function: Function) -> Function:
-    """Add the options of what is read, counted and run; they arrive as `capturing`."""
+    """Add the options for captures; they arrive as `capturing`."""
     options = typed.several(
         typed.option(
             "--report",
@@ -180,14 +180,14 @@ def with_capturing(function: Function) -> Function:
 
 
 def said_by_file(**keys: str) -> dict[str, Any]:
-    """Return what [measure] in the work tree's file says, by the names of options."""
+    """Return the values in [measure] of the settings file, by the names of options."""
     keys |= {"reports": "reports", "sources": "sources"}
     said = {name: settings.setting(f"measure.{key}") for name, key in keys.items()}
     return {name: tuple(value) for name, value in said.items() if value is not None}
 
 
 def _from_file(asked: Capturing) -> Capturing:
-    """Return what is to be captured where what was not typed stands in the file."""
+    """Return the options, with values of the settings file for omitted ones."""
     found = said_by_file(runs="run", builds="build", pass_on="environment")
     if not (found.keys() - {"pass_on"}):
         raise InvalidInputError(
@@ -237,7 +237,7 @@ with_snapshot_options = typed.several(
         help=f"Skip larger files. [{FILE_MEBIBYTES_MAX}]",
     ),
 )
-"""The options about what a snapshot takes."""
+"""The options for the content of a snapshot."""
 
 
 with_writing = typed.option(

@@ -89,7 +89,7 @@ def print_job_summary(workspace: Workspace, reading: ReadOptions, report: str) -
 
 
 def _open(file: Path) -> None:
-    """Open a file in the browser; where there is none, say so and go on."""
+    """Open a file in the browser; print a note if there is none."""
     import webbrowser
 
     if not webbrowser.open(file.resolve().as_uri()):
@@ -206,7 +206,7 @@ def _print_iteration(
 def _print_unmeasured(
     workspace: Workspace, judged: Judged, number: int, *, as_json: bool
 ) -> None:
-    """Print what is known of an iteration without a measurement."""
+    """Print the report on an iteration without a measurement."""
     tree = _tree_lines(workspace, judged, number)
     text = unmeasured_markdown(judged, number, _took(judged, number), tree)
     if as_json:
@@ -300,7 +300,7 @@ def _time(document: Mapping[str, Any], ended: str | None) -> str:
     try:
         length = parse(str(ended)) - parse(str(began))
     except InvalidInputError:
-        # Imported documents say what they say.
+        # Imported documents can contain any text.
         return ""
     took = duration(length.total_seconds() * 1000)
     return f"{times.when(began)} to {times.when(ended)} ({took})"

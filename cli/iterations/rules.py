@@ -1,4 +1,4 @@
-"""`sprintlog rules …`: the weights, limits, policies and own metrics in force."""
+"""`sprintlog rules`: the current weights, limits, policies and custom metrics."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -149,7 +149,7 @@ def set_(
         loop.loop if loop else None,
         budgets=budgets,
     )
-    # What a key stood for before a loop and metrics had rules it stands for still.
+    # Keys recorded before loops and metrics had rules must remain valid.
     said = ("weights", "thresholds", "verification_required", "progress_edits")
     given_ = (("loop", loop), ("budgets", budgets), ("metrics", command.metrics))
     more = [name for name, one in given_ if one]
@@ -193,7 +193,7 @@ def _metric(
     target: str | None,
     pointer: str | None,
 ) -> dict[str, dict[str, Any] | None]:
-    """Return what was typed of a metric of one's own; what was not is not there."""
+    """Return the given options of a custom metric."""
     said: dict[str, Any] = {} if better is None else {"better": better}
     for option, given in (("weight", weights), ("target", (target,) if target else ())):
         if len(given) > 1:
@@ -214,7 +214,7 @@ def _metric(
 
 
 def _declared(one: OwnMetric) -> str:
-    """Return what is known of a metric of one's own."""
+    """Return the declaration of a custom metric in words."""
     weight = f"weight {one.weight:g}" if one.weight else "not part of the score"
     known = [
         one.better and f"{one.better} is better",
@@ -226,7 +226,7 @@ def _declared(one: OwnMetric) -> str:
 
 
 def _loop_change(judged: JudgingOptions) -> ChangeRules | None:
-    """Return what was typed of what a loop does by itself."""
+    """Return the change of the loop's rules that the options specify."""
     if not any((judged.reports, judged.sources)):
         return change_of(judged, measure_rules(judged, root=None))
     with open_workspace() as workspace:

@@ -71,7 +71,7 @@ def select(
             if is_applied and selection is not None:
                 applied = _apply(run, selection.selected.number, is_agreed=yes)
         finally:
-            # What was selected is recorded, whatever became of its files.
+            # The selection is recorded even if copying its files fails.
             if options.as_json:
                 print_json(selected(answer_of(outcome), judged, applied))
             elif selection is not None:
@@ -112,7 +112,7 @@ def _applied_lines(applied: ChangedFiles | None) -> list[str]:
 def _apply(run: Recording, number: int, *, is_agreed: bool) -> ChangedFiles | None:
     """Put what the iteration changed into the folder of results, and return the answer."""
     step = _step(run, number)
-    # Where nobody can be asked, who says --apply has agreed.
+    # Without a terminal, --apply is the consent.
     is_agreed = is_agreed or not asks(as_json=run.options.as_json)
     following = run.following()
     shown(following, step, Agreement(is_agreed=is_agreed))

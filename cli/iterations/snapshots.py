@@ -46,7 +46,7 @@ _POINT = re.compile(r"best|now|start|[0-9]+|[a-z]+:.*")
 """What names a snapshot, or should; everything else is a path."""
 SAVING = "saving the files of the work tree"
 NAMED_MAX = 20
-"""More of what was left out is only counted on a terminal."""
+"""More skipped files are only counted."""
 
 
 @typed.command(epilog="Example: sprintlog iteration snapshot --include-ignored .env")
@@ -106,7 +106,7 @@ def keeping_files(
 
 
 def tell_kept(taken: TakenSnapshot) -> None:
-    """Say how many files were kept, and which were left out."""
+    """Print the number of saved files, and warn of skipped ones."""
     output.progress(f"{output.counted(taken.files, 'file')} kept")
     report_left(taken, output.warn)
 
@@ -220,7 +220,7 @@ def _lines(files: Sequence[FileChange], most: int | None) -> list[str]:
 
 
 def _check_paths(meant: Sequence[str], kept: Iterable[Snapshot]) -> None:
-    """Raise `InvalidInputError` for a word that is no point, and no path of either."""
+    """Raise `InvalidInputError` for a word that is neither a point nor a saved path."""
     files = {path for one in kept for path in one.files}
     for path in meant:
         if not any(x == path or x.startswith(f"{path}/") for x in files):
@@ -243,7 +243,7 @@ def files_between(
         ends = [store.read(end.snapshot) for end in held]
         return changes(compare(*ends, own=own_paths(workspace)))
     except SprintlogError:
-        # Pruned, of another work tree, or no git here: all else is told all the same.
+        # Pruned, of another work tree, or without git: the rest is printed anyway.
         return None
 
 

@@ -60,7 +60,7 @@ def goal_hint(judged: Judged) -> str | None:
 
 
 def cut_short_lines(workspace: Workspace, sprint: Sprint) -> Iterator[str]:
-    """Yield in which iterations runs of agents were cut short, by what, and what came."""
+    """Yield lines about iterations whose runs were cut short, with the cause."""
     events = StreamEvents(workspace.log, sprint.id, sprint.version)
     begun = sorted((at, number) for number, at in sprint.knowledge.iterations)
     ends = [*events.all(RunEnded)]
@@ -86,7 +86,7 @@ _ON_REGRESSION = {
 
 
 def rules_said(sprint: Sprint) -> str | None:
-    """Return what a loop does by the sprint's rules, whatever it is started with."""
+    """Return the sprint's rules for every run of its loop in words."""
     loop = loop_rules(sprint)
     if loop == LoopRules():
         return None
@@ -135,7 +135,7 @@ def standing_lines(judged: Judged) -> list[str]:
 
 
 def _turns(judged: Judged) -> list[str]:
-    """Return what was taken back because it was worse, and what was selected."""
+    """Return lines about rolled-back iterations and the selected one."""
     sprint, tracker = judged.sprint, judged.tracker
     lines, on = [], effective_ranges(sprint.knowledge.rollbacks, sprint.version)
     back = [number for at, number in sprint.knowledge.gone_back if is_effective(on, at)]
@@ -153,13 +153,13 @@ def _turns(judged: Judged) -> list[str]:
 
 
 def is_rollback_due(judged: Judged) -> bool:
-    """Tell whether it is advised to go back, and nobody did."""
+    """Return whether a rollback was advised and not performed."""
     given = quality.pending_advice(judged)
     return given is not None and given.action == ROLLBACK
 
 
 def way_back(judged: Judged) -> str | None:
-    """Return what brings the best files back; None where they are there, or not kept."""
+    """Return the command that restores the best files; None if present or not saved."""
     now = quality.files_now(judged.sprint)
     if now is None or now.is_brought_back or not quality.is_behind(judged, now.iteration):
         return None
@@ -190,7 +190,7 @@ def _alerts(judged: Judged) -> str:
 
 
 def _advice(judged: Judged, given: Recommendation, more: str) -> str:
-    """Return an advice with its first reason, and what to type; `more` tells all of it."""
+    """Return an advice with its first reason and a command; `more` shows all reasons."""
     why = f": {given.reasons[0].text}" if given.reasons else ""
     if given.action == ROLLBACK and given.target is not None:
         typed = f"sprintlog rollback iter:{given.target}"

@@ -1,4 +1,4 @@
-"""`sprintlog entry …`: what iterations of PRDs came to, and what was noticed."""
+"""`sprintlog entry`: results and observations of iterations, and lines of the journal."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -21,7 +21,7 @@ from ..record import record_in_journal
 
 
 def entry_of(document: JournalDocument, entry_id: str) -> Entry:
-    """Return an entry; raise `NotFoundError` where there is none of that id."""
+    """Return an entry; raise `NotFoundError` for an unknown id."""
     if (entry := document.entry(entry_id)) is None:
         raise NotFoundError(
             f"there is no entry {entry_id}",
@@ -32,7 +32,7 @@ def entry_of(document: JournalDocument, entry_id: str) -> Entry:
 
 
 def shown(part: ClosedObject) -> dict[str, Any]:
-    """Return the fields of a part that say something, as JSON has them."""
+    """Return the non-empty fields of a part, as in JSON."""
     data: dict[str, Any] = msgspec.to_builtins(written(part))
     return data
 
@@ -244,7 +244,7 @@ def _observation(text: str, number: int) -> Observation:
 
 
 def _context(given: dict[str, Any]) -> Context | None:
-    """Return the context that the options tell; None when they tell none."""
+    """Return the context that the options specify; None without any."""
     said = {
         "retry_count": given.pop("retry_count"),
         "previous_failure_reason": given.pop("previous_failure"),

@@ -143,7 +143,7 @@ def migrate(file: Path | None, **given: Any) -> None:
         usual = [workspace.location.root / place for place in TEXT_PLACES]
         source = _found(usual) if file is None else here() / file
         text = "" if source is None else read_text(str(source))
-        # It is compared with what was recorded.
+        # It is compared with the recorded text.
         text = options.masked({"text": text})["text"]
         if source is not None and not _is_wanted(workspace, source, text, named=file):
             return
@@ -164,7 +164,7 @@ def migrate(file: Path | None, **given: Any) -> None:
 
 
 def _is_in_the_way(workspace: Workspace) -> bool:
-    """Tell, and say, that another tool's progress.json is where ours would begin."""
+    """Return whether another tool has a progress.json in the place of ours; warn of it."""
     place = workspace.journal_place or PLACE
     is_there = not workspace.journal().exists and workspace.files.look(place).is_foreign
     if is_there:
@@ -187,9 +187,9 @@ def _found(usual: list[Path]) -> Path | None:
 def _is_wanted(
     workspace: Workspace, source: Path, text: str, *, named: Path | None
 ) -> bool:
-    """Tell whether a text is to be taken: it was named, or nothing was recorded before.
+    """Return whether to import a text: it was named, or the journal is empty.
 
-    Or it is the one that the journal came from, by a migration that was killed.
+    It is also imported if an interrupted migration began with the same text.
     """
     document = workspace.documents.current(JOURNAL)
     if named is not None or not document.version or came_from(document, text):

@@ -172,6 +172,6 @@ def extract(entry_id: str, adds: bool, **given: Any) -> None:
 
 
 def _content(text: str, still_valid: bool) -> str:
-    """Return the first line of what was learned, and whether it holds."""
+    """Return the first line of a learning, and whether it is still valid."""
     first, _, more = text.partition("\n")
     return f"{'' if still_valid else '(retired) '}{first}{' …' if more else ''}"

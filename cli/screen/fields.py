@@ -1,7 +1,7 @@
-"""The fields of an answer that a script asked for with `--fields`.
+"""The fields of an answer that `--fields` selects.
 
-Names are looked up before anything is done, in what a command can answer; what is below an
-event's data or in a document can have any name.
+Names are checked in the types of a command's answers before the command runs; names below
+the data of an event or in a document are not checked.
 """
 
 from collections.abc import Iterator, Sequence
@@ -40,9 +40,9 @@ def read(command: str, text: str) -> Tree:
 
 
 def chosen(answer: Any, tree: Tree) -> Any:
-    """Return an answer, as JSON reads it, with nothing but some of its fields.
+    """Return an answer, decoded from JSON, with only the selected fields.
 
-    What one of the kinds of answers has and this one has not is null.
+    A field that only another type of the command's answers has is null.
     """
     if not tree:
         return answer

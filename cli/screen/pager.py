@@ -20,8 +20,8 @@ LESS = "FRX"
 def paged(*, wanted: bool = True) -> Iterator[None]:
     """Send standard output through $PAGER, `less` without one, while this lasts.
 
-    Only on a terminal and where it is wanted; what goes elsewhere stays as it is. To
-    quit the pager is no error.
+    It is used only if stdout is a terminal and unless --no-pager is given. Quitting the
+    pager is not an error.
     """
     is_read = wanted and wants_pager() and sys.stdout.isatty() and not is_dumb()
     command = _pager() if is_read else None
@@ -50,7 +50,7 @@ def paged(*, wanted: bool = True) -> Iterator[None]:
 
 
 def _pager() -> list[str] | None:
-    """Return the pager's command; None where there is none, or it is `cat`."""
+    """Return the command of the pager; None without one, or for `cat`."""
     try:
         words = shlex.split(os.environ.get("PAGER", "less"))
     except ValueError:

@@ -12,7 +12,7 @@ ELLIPSIS = "…"
 EMOJI_FORM = 0xFE0F
 """Says that the character before it is shown as an emoji."""
 JAMO = range(0x1160, 0x1200)
-"""Parts of a syllable that stand in the columns of its first one."""
+"""Combining parts of a syllable, which take no columns."""
 
 
 def columns_of(text: str) -> int:
@@ -80,7 +80,7 @@ TEXT_MIN = 12
 
 
 class Toned(str):
-    """A cell's text, and what it means: one of the palette of `terminal`."""
+    """The text of a cell with a tone of the palette in `terminal`."""
 
     __slots__ = ("tone",)
     tone: str | None

@@ -28,13 +28,13 @@ class Ready(str):
 
 
 class Terminal(NamedTuple):
-    """What standard output can show, as it was before any pager."""
+    """The abilities of standard output, before a pager replaces it."""
 
     width: int | None = None
-    """How many columns it has; None where it is no terminal, and nothing is cut."""
+    """The number of columns; None without a terminal, where nothing is cut."""
     is_coloured: bool = False
     has_utc: bool = True
-    """Whether times are ISO 8601 in UTC: without a terminal, or where they are wanted."""
+    """Whether times are ISO 8601 in UTC: without a terminal, or with --utc."""
 
     def toned(self, text: str, tone: str | None) -> str:
         """Return a text, which must be visible already, in the colour of its meaning."""
@@ -42,7 +42,7 @@ class Terminal(NamedTuple):
 
 
 def terminal() -> Terminal:
-    """Return what standard output is, as it was when a command first asked."""
+    """Return the abilities of standard output at the first call of a command."""
     context = click.get_current_context(silent=True)
     if context is None:
         return _look(AUTO, wants_utc=False)
@@ -55,13 +55,13 @@ def terminal() -> Terminal:
 
 
 def wants_pager() -> bool:
-    """Tell whether a long answer may go through a pager."""
+    """Return whether a pager may be used."""
     context = click.get_current_context(silent=True)
     return context is None or not context.meta.get(NO_PAGER)
 
 
 def is_dumb() -> bool:
-    """Tell whether a terminal says that it only prints."""
+    """Return whether TERM names a terminal without cursor control."""
     return os.environ.get("TERM") == "dumb"
 
 

@@ -10,7 +10,7 @@ from .terminal import clock, terminal
 
 
 def when(text: object, *, is_relative: bool = False) -> str:
-    """Return a recorded time for people: short and local on a terminal, else as it is."""
+    """Return a recorded time: short and local on a terminal, unchanged elsewhere."""
     said = str(text)
     if terminal().has_utc:
         return said

@@ -1,7 +1,7 @@
-"""What the work tree's own file says: looked for once, read where it is there.
+"""The settings file of the work tree: found once, read if it exists.
 
-A value that is typed comes before the environment's, that before the file's, and the
-file's before the default. What is imported here is imported by every command.
+The command line overrides the environment, which overrides the file, which overrides the
+default. Every command imports this module and its imports.
 """
 
 import os
@@ -19,9 +19,9 @@ _FOUND = "sprintlog.settings"
 
 
 def settings_file() -> "SettingsFile | None":
-    """Return the work tree's file, checked; None where there is none.
+    """Return the checked settings file; None if there is none.
 
-    Raise `InvalidInputError` naming the line where something in it has no meaning.
+    Raise `InvalidInputError` with the line of an invalid setting.
     """
     # A hook comes here without click, and asks once.
     click = sys.modules.get("click")
@@ -31,23 +31,23 @@ def settings_file() -> "SettingsFile | None":
         try:
             kept[_FOUND] = _read(os.getcwd())
         except FileNotFoundError:
-            # The folder is gone: whoever needs one says so.
+            # The folder was deleted; commands that need it raise an error.
             kept[_FOUND] = None
     found: SettingsFile | None = kept[_FOUND]
     return found
 
 
 def setting(key: str) -> Any:
-    """Return what the file says of a key; None where it says nothing.
+    """Return the value of a key in the settings file; None if it is not set.
 
-    Raise `RefusedError` for what nobody trusts it to say.
+    Raise `RefusedError` if the key needs trust that the file does not have.
     """
     found = settings_file()
     return None if found is None else found.value(key)
 
 
 def off_by() -> str | None:
-    """Return what says that nothing is to be recorded; None where nothing does."""
+    """Return the setting that turns recording off; None if recording is on."""
     named = os.environ.get(OFF, "")
     if named:
         return None if named == "0" else f"{OFF}={named[:20]}"
@@ -69,9 +69,9 @@ def log_place(start: Path) -> tuple[Path, str | None]:
 
 
 def log_address() -> str | None:
-    """Return the log on a server that is named; None where the folder says where it is.
+    """Return the address of a log on a server; None for a log in a folder.
 
-    SPRINTLOG_LOG names it, else the work tree's file, which has no password in it.
+    SPRINTLOG_LOG names it, or else the settings file, which must not contain a password.
     """
     if named := os.environ.get("SPRINTLOG_LOG"):
         return named

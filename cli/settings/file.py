@@ -22,13 +22,13 @@ class Key(NamedTuple):
     """What there is to know of a key but for its type."""
 
     default: str = "none"
-    """In words: what holds where nobody says anything."""
+    """The default value in words."""
     option: str | None = None
     """The option that comes before it."""
     variable: str | None = None
     """The variable of the environment that comes before it."""
     needs_trust: bool = False
-    """Whether it runs something, hands something on, or says where and who."""
+    """Whether it runs a program, passes data on, or sets a location or an actor."""
 
 
 KEYS = {
@@ -88,7 +88,7 @@ _EARLY |= {"log.folder": (str, "text"), "log.url": (str, "text")}
 
 
 class SettingsFile:
-    """What a file says, by key; types are checked where a value is asked for."""
+    """The values of a settings file by key; a value's type is checked when it is read."""
 
     def __init__(self, path: Path, text: str, tables: dict[str, Any], prefix: str) -> None:
         self.path = path
@@ -98,11 +98,11 @@ class SettingsFile:
 
     @property
     def folder(self) -> Path:
-        """Return the folder it lies in, from which its paths start."""
+        """Return the folder of the file, to which its paths are relative."""
         return self.path.parent
 
     def value(self, key: str) -> Any:
-        """Return a value, checked and trusted; None where there is none."""
+        """Return a checked and trusted value; None if it is not set."""
         if key not in self.given:
             return None
         if KEYS[key].needs_trust and not self.is_trusted:
@@ -121,7 +121,7 @@ class SettingsFile:
 
     @property
     def needs_trust(self) -> dict[str, Any]:
-        """Return what it says that must be trusted."""
+        """Return the values that need trust."""
         return {k: v for k, v in self.given.items() if KEYS[k].needs_trust}
 
     @cached_property
@@ -133,7 +133,7 @@ class SettingsFile:
 
     @cached_property
     def is_trusted(self) -> bool:
-        """Tell whether the person trusts what it says now."""
+        """Return whether the user trusts the current values."""
         return not self.needs_trust or trust.is_trusted(self.folder, self.digest)
 
     def untrusted(self, key: str) -> RefusedError:
@@ -152,7 +152,7 @@ class SettingsFile:
         return InvalidInputError(f"{where}: {said}", file=str(self.path))
 
     def line_of(self, key: str) -> int | None:
-        """Return the line on which a key stands, as far as it stands there plainly."""
+        """Return the line of a key if it is written in its plain form."""
         wanted = [*filter(None, self._prefix.split(".")), *key.split(".")]
         table: list[str] = []
         best: tuple[int, int] | None = None
@@ -201,7 +201,7 @@ class SettingsFile:
 
 
 def read_settings(held: int, path: Path, *, in_project: bool) -> SettingsFile | None:
-    """Return what an open file says, and close it; None where it is about other tools."""
+    """Read and close an open settings file; return None for one of other tools only."""
     most = PROJECT_BYTES_MAX if in_project else BYTES_MAX
     try:
         status = os.fstat(held)

@@ -1,7 +1,7 @@
 """The user's own lists, outside of every work tree: safe folders and trusted files.
 
-A digest stands for a repository and for what its file says there that must be trusted. Who
-changes another value of the file, or works in another work tree, is not asked again.
+A digest covers a repository and the values of its settings file that need trust. A change
+of other values, or another work tree of the repository, needs no new consent.
 """
 
 import os
@@ -17,13 +17,13 @@ from sprintlog.engine.log.stores.descriptors import read_whole
 
 
 def home() -> Path:
-    """Return the folder of what the person says."""
+    """Return the folder of the user's configuration."""
     above = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
     return Path(above) / "sprintlog"
 
 
 def safe_list() -> Path:
-    """Return the person's own list of folders whose logs are used, whoever owns them."""
+    """Return the user's list of folders whose logs are used regardless of their owner."""
     return home() / "safe"
 
 
@@ -40,7 +40,7 @@ def tree_of(folder: Path) -> str:
 
 
 def is_trusted(folder: Path, digest: str) -> bool:
-    """Tell whether a digest is on the list, or the folder on that of safe folders."""
+    """Return whether a digest is on the list, or the folder on the list of safe folders."""
     if any(line.split(" ", 1)[0] == digest for line in _lines(home() / "trusted")):
         return True
     safe = {*_lines(home() / "safe")}

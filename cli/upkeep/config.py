@@ -1,4 +1,4 @@
-"""`sprintlog config`: each value, and who says so; what a file says is trusted here."""
+"""`sprintlog config`: each value with its origin, and the trust in the settings file."""
 
 import os
 from collections.abc import Iterator
@@ -59,7 +59,7 @@ def _trust(found: SettingsFile | None) -> None:
             hint="nothing has to be trusted",
         )
     for name in found.needs_trust:
-        # What is not well formed is trusted by nobody.
+        # Malformed values cannot be trusted.
         found.checked(name)
     found.is_trusted = True
     if found.needs_trust:

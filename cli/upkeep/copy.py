@@ -91,7 +91,7 @@ def _target(named: str) -> Iterator[Log]:
 
 
 def _is_of_extension(named: str) -> bool:
-    """Tell whether an address names a store of an extension, and no file of that name."""
+    """Return whether an address names a store of an extension, and not a file."""
     scheme, colon, _ = named.partition(":")
     return bool(colon) and is_extension(scheme) and not Path(named).exists()
 

@@ -1,4 +1,4 @@
-"""`sprintlog doctor`: how the log is, and what is sound of it saved from what is not."""
+"""`sprintlog doctor`: check the log, and rescue the sound part of a damaged one."""
 
 import sys
 from contextlib import suppress
@@ -71,10 +71,10 @@ def _of_server() -> list[Check]:
 
 
 def _rules() -> list[Check]:
-    """Return where the work tree's file says other rules than a sprint is judged by."""
+    """Return checks that compare the rules in the settings file with those of sprints."""
     checks = []
     with suppress(SprintlogError), open_workspace() as workspace:
-        # A log that cannot be read is told of above.
+        # The checks above report a log that cannot be read.
         for name, version in workspace.sprints().items():
             if workspace.status_of(name, version) == COMPLETED:
                 continue
