@@ -21,7 +21,7 @@ from ..importers.aiwg import FoundAiwg
 from ..intake.imported import ImportedLoop
 from ..intake.transcript import TranscriptRead
 from ..record import Options, Recording, refresh
-from .loop_facts import key_of, number_of, take_facts, tell
+from .loop_facts import key_of, number_of, options_of, take_facts, tell
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 FILE = click.Path(path_type=Path)
@@ -62,7 +62,6 @@ def prd(
     the same source again has no effect.
     """
     from .import_prd import take_prd
-    from .loop_facts import options_of
 
     with open_workspace() as workspace:
         options = options_of(given, file)
@@ -79,7 +78,6 @@ def orchestrator(path: Path, **given: Any) -> None:
     the folder .ralph, or one of these files. The sprint is completed if the loop completed.
     """
     from ..importers.orchestrator import read_orchestrator
-    from .loop_facts import options_of
 
     loop = read_orchestrator(path)
     with open_workspace() as workspace:
@@ -97,7 +95,6 @@ def aiwg(path: Path, **given: Any) -> None:
     loop is completed.
     """
     from ..importers.aiwg import read_aiwg
-    from .loop_facts import options_of
 
     found = read_aiwg(path)
     with open_workspace() as workspace:
@@ -116,7 +113,6 @@ def ralph_loop(file: Path, **given: Any) -> None:
     plugin deletes its file when the loop ends.
     """
     from ..importers.ralph_loop import read_ralph_loop
-    from .loop_facts import options_of
 
     loop = read_ralph_loop(file)
     with open_workspace() as workspace:
@@ -139,7 +135,6 @@ def transcript(files: tuple[Path, ...], **given: Any) -> None:
     stays open.
     """
     from ..intake.transcript import read_transcript, session_file
-    from .loop_facts import options_of
 
     named = dict.fromkeys(session_file(file) for file in files)
     sessions = [(read_transcript(file), options_of(given, file)) for file in named]

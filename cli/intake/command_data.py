@@ -221,22 +221,25 @@ def _check_command(command: Command) -> None:
 
 
 def _check_document(document: dict[str, Any], *, is_plan: bool, file: str) -> None:
-    from sprintlog.projections.state_files.yaml.writer import dump
-
+    # Imported here, as below: most commands and events contain no document.
     from .progress import check_plan, check_progress
 
-    check = check_plan if is_plan else check_progress
-    check(document, file=file)
-    dump(document)
+    (check_plan if is_plan else check_progress)(document, file=file)
+    _check_shown(document)
 
 
 def _check_nodes(nodes: Sequence[dict[str, Any]], *, key: str, file: str) -> None:
-    from sprintlog.projections.state_files.yaml.writer import dump
-
     from .progress import check_nodes
 
     check_nodes(nodes, file=file, key=key)
-    dump({key: [*nodes]})
+    _check_shown({key: [*nodes]})
+
+
+def _check_shown(document: dict[str, Any]) -> None:
+    """Raise `InvalidInputError` for data that a state file cannot show."""
+    from sprintlog.projections.state_files.yaml.writer import dump
+
+    dump(document)
 
 
 def _new_sprint(command: Command, named: str | None) -> str | None:
