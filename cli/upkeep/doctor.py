@@ -104,7 +104,7 @@ def _rescue(location: Location, target: Path, *, as_json: bool) -> None:
 
 
 def _told(location: Location, rescue: Rescue) -> list[str]:
-    """Return what was saved, what was not, and how the new log replaces the old one."""
+    """Return the rescued and lost events, and how to replace the old log by the new one."""
     salvaged, folder = rescue.salvaged, rescue.folder
     head = salvaged.head
     verdict = "whole" if rescue.is_whole else "NOT whole"

@@ -58,7 +58,7 @@ class _Kept(msgspec.Struct, frozen=True):
 
 
 class Sent(NamedTuple):
-    """Where it is kept how far something was sent."""
+    """The file with the position up to which events were sent to an address."""
 
     file: Path
 
@@ -68,9 +68,9 @@ class Sent(NamedTuple):
         return f"{self.file.stem}.lock"
 
     def position(self, log: EventStore) -> int:
-        """Return up to where it was sent; 0 at first.
+        """Return the position up to which events were sent; 0 before the first export.
 
-        Raise `RefusedError` where that was another log, or the file says nothing.
+        Raise `RefusedError` if that was another log, or the file is invalid.
         """
         try:
             with opened(self.file.parent) as folder:
@@ -105,7 +105,7 @@ class Sent(NamedTuple):
 
 
 def sent_to(folder: Path, kind: str, url: str, stream: str | None) -> Sent:
-    """Return where it is kept how far a log was sent to an address."""
+    """Return the file for the position up to which a log was sent to an address."""
     text = "\0".join((kind, url, stream or ""))
     name = sha256(text.encode()).hexdigest()[:NAME_CHARS]
     return Sent(folder / f"{PREFIX}{name}{SUFFIX}")
@@ -335,7 +335,7 @@ def _export(
 def _export_figures(
     workspace: Workspace, write: Callable[[bytes], object], name: str | None
 ) -> Carried:
-    """Write where sprints stood when their last event happened, by the log alone."""
+    """Write the state of sprints at their last event, without the current time."""
     head = workspace.log.head()
     known = workspace.sprints()
     chosen = known if name is None else {name: known[name]}

@@ -179,7 +179,7 @@ def prune_sessions(
 
 
 def _size(file: Path) -> int:
-    """Return how long the log's file is; 0 where it is on a server."""
+    """Return the size of the log's file; 0 for a log on a server."""
     return file.stat().st_size if file.exists() else 0
 
 

@@ -1,4 +1,4 @@
-"""`sprintlog rebuild`: the state files anew from the log."""
+"""`sprintlog rebuild`: write the state files again from the log."""
 
 import sys
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""`sprintlog redact`: erase what was said, everywhere that sprintlog can reach."""
+"""`sprintlog redact`: erase a text from the log and all files that sprintlog stores."""
 
 import re
 import sys
@@ -184,7 +184,7 @@ def _more(count: int, noun: str) -> list[str]:
 
 
 def _ask(*, as_json: bool) -> None:
-    """Ask whether it is to be done; raise `RefusedError` where it is not."""
+    """Ask for consent; raise `RefusedError` without it."""
     nothing = "nothing was erased"
     if as_json or not on_terminal():
         raise RefusedError(

@@ -1,4 +1,4 @@
-"""`sprintlog verify`: whether log and files still say what was recorded."""
+"""`sprintlog verify`: check the log and the files against the recorded events."""
 
 import os
 import re
@@ -149,7 +149,7 @@ def _undetermined(workspace: Workspace) -> Iterator[Finding]:
     for name, (content, shown) in ours.items():
         for environment in ENVIRONMENTS:
             done = subprocess.run(
-                # Not from the folder at hand: what lies there is not ours to run.
+                # Not from the current folder, whose files must not be executed.
                 [sys.executable, "-P", "-m", "sprintlog.cli", "show", *shown],
                 env={**os.environ, **environment},
                 capture_output=True,
@@ -168,7 +168,7 @@ def _undetermined(workspace: Workspace) -> Iterator[Finding]:
 def findings_of_head(
     workspace: Workspace, file: Path, signers: Path | None
 ) -> Iterator[Finding]:
-    """Yield what of a log is not as a head says, and what is wrong with its signature."""
+    """Yield differences between a log and a head, and problems of its signature."""
     head = proofs.read_head(file)
     if signers is not None:
         beside = file.with_name(f"{file.name}.sig")

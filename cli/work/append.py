@@ -33,7 +33,7 @@ FIELDS = ("type", "stream", "data", "actor", "at", "key", "expect", "observed")
 
 
 def _pass_over(tag: str | None, **given: Any) -> None:
-    """Read what would be recorded to its end: whoever writes it is not cut off."""
+    """Read standard input to its end, so that its writer gets no broken pipe."""
     if tag is None:
         for _ in _lines(sys.stdin.fileno()):
             pass
@@ -84,7 +84,7 @@ def command(
 def _append_lines(
     workspace: Workspace, options: record.Options, defaults: dict[str, Any]
 ) -> bool:
-    """Append every line of standard input; tell whether all of them were recorded."""
+    """Append every line of standard input; return whether all of them were recorded."""
     stale: set[str] = set()
     refreshed = time.monotonic()
     all_recorded = True
@@ -99,7 +99,7 @@ def _append_lines(
                 _refresh_what_can(workspace, stale)
                 refreshed = time.monotonic()
     except BaseException:
-        # What goes wrong is told once; the state files follow as far as they can.
+        # Report only this error; refresh the state files as far as possible.
         _refresh_what_can(workspace, stale)
         raise
     for stream in sorted(stale):
@@ -152,14 +152,14 @@ def _merged(options: record.Options, line: dict[str, Any]) -> record.Options:
 
 
 class _InputLine(NamedTuple):
-    """One line of standard input, and what holds where it says nothing."""
+    """One line of standard input, and the defaults of its omitted fields."""
 
     number: int
     text: bytes
     defaults: dict[str, Any]
 
     def fields(self) -> dict[str, Any]:
-        """Return what the line says; raise `InvalidInputError` naming line and field."""
+        """Return the fields of the line; raise `InvalidInputError` with line and field."""
         given = load(self.text, line=self.number)
         if not isinstance(given, dict):
             raise InvalidInputError(

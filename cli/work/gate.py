@@ -1,4 +1,4 @@
-"""`sprintlog gate …`: run a phase's gate, hand in a result, show where gates stand."""
+"""`sprintlog gate`: run the gate of a phase, record its result, show all gates."""
 
 import sys
 from pathlib import Path
@@ -166,7 +166,7 @@ def show(phase: str | None, reading: ReadOptions) -> None:
 
 
 def _printed(file: Path | None) -> dict[str, Any]:
-    """Return what a file says a script printed, kept as that of our own runs."""
+    """Return the output of a script in a file, limited like that of `gate run`."""
     if file is None:
         return {}
     output = Output()
@@ -236,7 +236,7 @@ def answer_gate(workspace: Workspace, outcome: Outcome, *, as_json: bool) -> int
 
 
 def _print(outcome: Outcome, checked: GateChecked, answer: GateAnswer) -> None:
-    """Print a verdict for people, and what a repair needs as the only data."""
+    """Print a verdict; stdout receives only the data that a repair needs."""
     most = answer.attempts_max
     attempt = f"attempt {checked.attempt} of at most {most}"
     if checked.attempt == most:

@@ -57,7 +57,7 @@ def command(status: str, hook_id: str, iteration: int | None, **given: Any) -> N
 def _command(
     status: str, hook_id: str, iteration: int | None, options: dict[str, Any]
 ) -> Command:
-    """Return what is to be decided on for a status."""
+    """Return the command for a status."""
     if status == SPAWNED:
         process = options["pid"], options["transcript"], options["again"]
         return hook_tasks.SpawnHook(hook_id, iteration, *process)

@@ -26,17 +26,17 @@ from ..record import Options, arguments_of, recording
 Function = Callable[..., Any]
 Decorator = Callable[[Function], Function]
 Chosen = Mapping[str, Any]
-"""What was said on the command line, by parameter."""
+"""The options of the command line by parameter."""
 
 ID_PREFIX = "injected"
-"""What ids are made from where nothing else is said."""
+"""The default prefix of new ids."""
 WAYS = ("prompt", "prompt_file", "file", "workflow")
-"""The options that say what comes in."""
+"""The options that name the work to inject."""
 OF_ONE_PROMPT = {"identity": "--id", "model": "--model", "breaks": "--break"}
 
 
 class Coming(NamedTuple):
-    """What comes in, and the files that it was read from."""
+    """The nodes to inject, and the files that they were read from."""
 
     nodes: list[dict[str, Any]]
     named: str | None = None
@@ -135,7 +135,7 @@ def _check_usage(given: Chosen, key: str) -> None:
 
 
 def _coming(given: Chosen, key: str, sprint_id: str) -> Coming:
-    """Return what comes in, read from wherever the options say."""
+    """Return the nodes to inject, read from the source that the options name."""
     if (workflow := given.get("workflow")) is not None:
         return of_workflow(workflow, given["workflows"], sprint_id)
     if (file := given["file"]) is not None:
@@ -158,7 +158,7 @@ def _coming(given: Chosen, key: str, sprint_id: str) -> Coming:
 
 
 def of_workflow(workflow: str, folder: Path | None, sprint_id: str) -> Coming:
-    """Return the phases of a workflow; what is doubtful in it is told."""
+    """Return the phases of a workflow; print warnings about it."""
     from ..intake.definition import as_fields, compile_workflow
 
     compiled = compile_workflow(workflow, sprint_id=sprint_id, workflows=folder)

@@ -1,4 +1,4 @@
-"""`sprintlog next`: what is to be done now, for loops in any language."""
+"""`sprintlog next`: the next action, for loops in any language."""
 
 from sprintlog.engine.service.prompts import with_prompt
 from sprintlog.engine.sprint.agent.actions import ACTIONS, GATE, STOP, WORK, Action
@@ -14,7 +14,7 @@ from ..screen import times
 from ..stops import reason_lines
 
 BEGUN = "it was started: hand the prompt to an agent, record how it ended"
-"""What is to be done where the phase is under way already."""
+"""The instruction for a phase that is already in progress."""
 
 
 @typed.command(epilog="Example: sprintlog next --json | jq -r .do")
@@ -44,7 +44,7 @@ def command(only_prompt: bool, prompt_file: str | None, reading: ReadOptions) ->
 
 
 def _shown(action: Action, prompt_file: str | None) -> str | None:
-    """Return what a person wants to see of a prompt: of a phase what the plan says."""
+    """Return the prompt as printed for people: for a phase, the text of the plan."""
     is_plain = action.do in (WORK, GATE) and prompt_file is None
     return action.task if is_plain else action.prompt
 

@@ -36,7 +36,7 @@ OF_ONE = ("description", "priority", "type", "identity", "discovered_in")
 def read_asked(
     title: str | None, *, file: str | None, context: str | None, given: Mapping[str, Any]
 ) -> tuple[list[SubmittedRequest], list[int] | None]:
-    """Return the requests that are meant, and the lines of a file that they stand on."""
+    """Return the given requests, and their lines in the file."""
     if file is None:
         return [_asked(title, context, given)], None
     if title or context is not None or any(given[name] for name in OF_ONE):

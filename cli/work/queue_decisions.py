@@ -40,7 +40,7 @@ APPROVE = "approve"
 
 
 def show_approval(run: Recording, command: ApproveRequest) -> None:
-    """Show what an approval would put into the plan; record nothing."""
+    """Show the work that an approval would add to the plan; record nothing."""
     sprint, at = run.workspace.sprint(run.sprint_id), run.options.at
     events = run.workspace.preview(command, sprint_id=run.sprint_id, at=at)
     would = Ruling(command.request, None, APPROVE, events)
@@ -49,7 +49,7 @@ def show_approval(run: Recording, command: ApproveRequest) -> None:
 
 
 def tell_approval(run: Recording, outcome: Handled[Sprint]) -> None:
-    """Say what the loop works on because of an approval."""
+    """Print the work that an approval added to the plan."""
     if not run.options.as_json:
         print_text(*_coming(outcome.state, decoded(outcome.events)))
 
@@ -234,13 +234,13 @@ def decide(auto: bool, rules: Path | None, dry_run: bool, **given: Any) -> None:
 
 
 def _who_decided(options: Options) -> None:
-    """Tell a person that nobody will know who decided."""
+    """Print a hint that the decision is recorded without a person's name."""
     if options.actor == UNNAMED[0] and not options.as_json:
         hint("`--actor operator:NAME` says which person decides; this was by the machine")
 
 
 def ruling_row(ruling: Ruling) -> list[str]:
-    """Return what a rule decides as a row for people."""
+    """Return the decision of a rule as a row for people."""
     problem = f"refused: {ruling.problem}" if ruling.problem else ""
     by = f"by rule {ruling.rule}" if ruling.rule else ""
     return [ruling.request, ruling.decision or "no rule fits", by, problem]

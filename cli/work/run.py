@@ -266,7 +266,7 @@ def _drive(
 
 
 def _opened(prompt_file: str | None) -> Workspace:
-    """Open the log; make it where a prompt is given that needs no plan."""
+    """Open the log; create it if a prompt file makes a plan unnecessary."""
     if prompt_file is None:
         return open_workspace()
     return open_or_make(output.note)

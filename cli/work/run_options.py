@@ -74,11 +74,11 @@ _NAMES = frozenset(
     | {"idle_timeout", "fallback"}
     | {"notify", "notify_of", "notify_wait", "no_wait", "actor", "no_mask"}
 )
-"""What is said of one run alone. How it judges is a rule; budgets are recorded as such."""
+"""The options of a single run; options for judging become rules of the sprint."""
 
 
 def typed_again(context: click.Context) -> tuple[str, ...]:
-    """Return what was typed of these, as words of a command line."""
+    """Return the given options of a single run as words of a command line."""
     words: list[str] = []
     for option in context.command.params:
         if option.name not in _NAMES or not isinstance(option, click.Option):
@@ -99,11 +99,11 @@ WAIT_SECONDS = 600
 
 
 class Notifying(NamedTuple):
-    """What was said of notices."""
+    """The options for notices."""
 
     command: str | None
     of: tuple[str, ...]
-    """Words of `NOTICES`; all of them where none was named."""
+    """Words of `NOTICES`; all of them by default."""
     wait_seconds: float
 
     def notices(self, workspace: Workspace, tell: Callable[[str], None]) -> Notices | None:
@@ -158,9 +158,9 @@ def with_notify(function: Function) -> Function:
 def with_rules(
     workspace: Workspace, sprint_id: str, judged: options.JudgingOptions, means: Means
 ) -> Means:
-    """Put what was typed in force; return means that know what is to be measured.
+    """Record the options as rules; return means that include the rules of measuring.
 
-    Raise `RefusedError` for what cannot be done, before any agent was asked.
+    Raise `RefusedError` for impossible combinations, before any agent is started.
     """
     measure = options.measure_rules(judged, root=workspace.location.root)
     if measure is None and not judged.measures_not and settings.setting("agent.measure"):
@@ -184,7 +184,7 @@ def with_rules(
 
 
 def _check(judged: options.JudgingOptions, loop: LoopRules) -> None:
-    """Raise `RefusedError` for what needs measurements that nobody asks for."""
+    """Raise `RefusedError` for options that need measurements if there are none."""
     if loop.measure is None and (judged.on_regression or judged.selects):
         named = "--on-regression" if judged.on_regression else "--select"
         raise RefusedError(

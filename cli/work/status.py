@@ -139,7 +139,7 @@ def _shown(
     if judged is not None and (said_of_goal := goal_hint(judged)) is not None:
         goal[1:1] = wrapped(f"  {said_of_goal}", indent="  ")
     lines = _lines(sprint, found, action, head, [*goal, *quality], spent)
-    # One that stopped it is said in the head.
+    # The head names the budget that stopped the sprint.
     budgets = all_standings(workspace, sprint, at=at)
     lines.extend(budget_lines(x for x in budgets if said(x) not in "".join(head)))
     if left := found.left_out:
@@ -150,7 +150,7 @@ def _shown(
 
 
 def _judged(workspace: Workspace, sprint: Sprint) -> Judged | None:
-    """Return the iterations as they are judged; None where nothing was measured."""
+    """Return the judged iterations; None without any measurement."""
     tracker = sprint.knowledge.tracker
     if not (tracker.highest or tracker.baseline or tracker.failed):
         return None
@@ -158,7 +158,7 @@ def _judged(workspace: Workspace, sprint: Sprint) -> Judged | None:
 
 
 def _files_lines(sprint: Sprint) -> list[str]:
-    """Return whose files were brought back, where nothing was measured."""
+    """Return a line about restored files, for a sprint without measurements."""
     if not sprint.knowledge.restored:
         return []
     said = brought_back(sprint)
@@ -184,7 +184,7 @@ def _lines(
     stands = status == IN_PROGRESS and any(x.startswith("stopped: ") for x in head)
     shown = f"{status}, stopped" if stands else status
     lines = [f"{visible(sprint.id)}  {coloured(visible(shown), TONES.get(status))}"]
-    # Of what is known to stand still nobody wonders why it is silent.
+    # Silence needs no explanation if the sprint is known to have stopped.
     stale = found.stale and action.do != STOP and not stands
     silent = "  stale: silent for more than 15 minutes" if stale else ""
     seen = document.get("last-activity")
@@ -255,11 +255,11 @@ def _tree_lines(node: Node, pointed: Node | None, indent: str) -> list[str]:
     mark, tone = MARKS[node.status]
     text = node.address.rsplit("/", 1)[-1]
     stuck = ("failed", "blocked")
-    # What a parent has from what is below it is told there.
+    # An error that a parent has from a child is shown at the child.
     is_own = not any(child.status in stuck for child in node.children)
     if node.status in stuck and is_own and node.data.get("error"):
         text += f": {node.data['error']}"
-    # What work that goes on waits for is said above.
+    # The head names the wait of work that continues.
     if node.status in stuck and node.data.get("next-retry-at"):
         text += f" (retry due {times.when(node.data['next-retry-at'])})"
     if gate_is_open(node.data) and node.status != "skipped":
@@ -272,7 +272,7 @@ def _tree_lines(node: Node, pointed: Node | None, indent: str) -> list[str]:
     here = "  ◀" if node is pointed and not finished else ""
     text = fitting(text, len(indent) + len(f"{mark} {here}"))
     lines = [f"{indent}{coloured(mark, tone)} {text}{here}"]
-    # What is finished or not begun is one line; what is under way is shown whole.
+    # Finished and pending nodes take one line; nodes in progress are shown completely.
     holds_pointer = pointed is not None and pointed.address.startswith(f"{node.address}/")
     if holds_pointer or not (finished or node.status == "pending"):
         for child in node.children:

@@ -1,4 +1,4 @@
-"""`status --watch`: the status and the quality plot, drawn anew when something happens."""
+"""`status --watch`: the status and the quality plot, redrawn after each change."""
 
 import os
 import select
@@ -17,7 +17,7 @@ from ..screen.terminal import STDOUT, is_dumb, terminal
 
 PAUSE_MS = 250
 PAUSES_MAX = 20
-"""After so many pauses it is drawn anew in any case: times go on."""
+"""The number of pauses after which it is redrawn anyway, because times pass."""
 _TOP, _REST, _LINE = "\x1b[H", "\x1b[J", "\x1b[K"
 _HIDE, _SHOW = "\x1b[?25l", "\x1b[?25h"
 

@@ -1,4 +1,4 @@
-"""`sprintlog wrap`: run a command as ever, and record it as an iteration."""
+"""`sprintlog wrap`: run a command unchanged, and record it as an iteration."""
 
 import click
 
