@@ -1,7 +1,7 @@
 """Projections that extensions bring: brought up to date by the runner, and kept.
 
-What is kept is the projection's own state as JSON. It lies with the saved states of the
-log, so it goes with them where something is erased, and is made anew when it is missing.
+The state of the projection is stored as JSON with the saved states of the log, so an
+erasure deletes it with them, and it is computed again if it is missing.
 """
 
 from collections.abc import Iterator
@@ -37,7 +37,7 @@ class SprintReading(Protocol):
         """Return the state after what happened; it may be the same object, changed."""
 
     def show(self, state: Any) -> Any:
-        """Return what the state says to who asks, as JSON can hold it."""
+        """Return the result of the state as JSON values."""
 
 
 class _Kept(msgspec.Struct):
@@ -72,7 +72,7 @@ class ExtendedProjection:
         self.state: Any = None
 
     def mark(self) -> Mark | None:
-        """Return what was kept last, with its state taken up; None for nothing."""
+        """Return the last saved mark, with its state loaded; None without one."""
         found = self._kept.load()
         kept = found.states.get(self.name) if found is not None else None
         if kept is None or kept.whose != self._whose:
@@ -81,7 +81,7 @@ class ExtendedProjection:
         return Mark(kept.rules, kept.place, kept.hash)
 
     def begin(self) -> None:
-        """Forget everything: it is read anew."""
+        """Forget everything; the stream is read again."""
         with named(self._extension):
             self.state = self._reading.begin()
 
@@ -91,7 +91,7 @@ class ExtendedProjection:
             self.state = self._reading.evolve(self.state, one)
 
     def keep(self, mark: Mark) -> None:
-        """Keep the state with its mark; raise `ExtensionError` for what is no JSON."""
+        """Save the state with its mark; raise `ExtensionError` if it is not JSON."""
         with named(self._extension):
             state = msgspec.json.encode(self.state)
         if len(state) > STATE_BYTES_MAX:
@@ -102,20 +102,20 @@ class ExtendedProjection:
         found = self._kept.load()
         others = found.states if found is not None else {}
         mine = _Kept(self._whose, mark.rules, mark.place, mark.hash, state)
-        # The newest place says of which history all of them are.
+        # The newest place identifies the history of all of them.
         newest = max([mark.place, *(one.place for one in others.values())])
         self._kept.keep_only(_Extended(newest, {**others, self.name: mine}))
 
     def show(self) -> Any:
-        """Return what it says, as plain data."""
+        """Return its result as plain data."""
         with named(self._extension):
             return msgspec.to_builtins(self._reading.show(self.state), str_keys=True)
 
 
 def projected(workspace: Workspace, name: str, sprint: str) -> Any:
-    """Return what a projection of an extension says of a sprint as it is now.
+    """Return the result of an extension's projection for a sprint now.
 
-    Raise `NotFoundError` where none is called that, `ExtensionError` where it fails.
+    Raise `NotFoundError` for an unknown name, `ExtensionError` if it fails.
     """
     extension, made = loaded(PROJECTION, name)
     projection = ExtendedProjection(

@@ -1,4 +1,4 @@
-"""Text in Markdown: what came from outside stays text, whatever it says."""
+"""Text in Markdown: external text stays plain text, whatever it contains."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -38,7 +38,7 @@ def code_cell(text: str) -> str:
 
 
 def bare(text: str) -> str:
-    """Return a time or a plain name as it is, and any other text as code."""
+    """Return a time or a plain name unchanged, and any other text as code."""
     return text if re.fullmatch(_BARE, text, re.ASCII) else code(text)
 
 

@@ -55,14 +55,14 @@ class Asked(NamedTuple):
         return self.given.get("at")
 
     def sprint(self) -> Sprint:
-        """Return the sprint that is meant, as it is or was."""
+        """Return the requested sprint, now or at a point."""
         name = self.workspace.choose(self.given.get("sprint"))
         sprint = self.workspace.sprint(name, at=self.at)
         check_exists(sprint)
         return sprint
 
     def number(self, name: str, default: int = 0) -> int:
-        """Return a number; raise `InvalidInputError` for a text that is none."""
+        """Return a number; raise `InvalidInputError` for other text."""
         return number(self.given.get(name, str(default)), field=name)
 
     def flag(self, name: str) -> bool:
@@ -94,7 +94,7 @@ class Question(NamedTuple):
 
 
 def answer(workspace: Workspace, command: str, given: Mapping[str, str]) -> Any:
-    """Return what a command answers with `--json`, as a struct that encodes to it.
+    """Return the `--json` answer of a command as a struct.
 
     Raise `NotFoundError` for a command without a question, and `InvalidInputError` for an
     unknown or invalid parameter.

@@ -40,11 +40,11 @@ class Happened(NamedTuple):
 
 
 class StoredProjection(Protocol):
-    """What every projection says of itself, and how it keeps its mark."""
+    """The name and the scope of a projection, and how it stores its mark."""
 
     @property
     def name(self) -> str:
-        """Return what it is called."""
+        """Return its name."""
 
     @property
     def version(self) -> int:
@@ -52,16 +52,16 @@ class StoredProjection(Protocol):
 
     @property
     def stream(self) -> str | None:
-        """Return what it reads; None for the whole log."""
+        """Return the stream it reads; None for the whole log."""
 
     def mark(self) -> Mark | None:
-        """Return what was kept last; None where there is nothing."""
+        """Return the last stored mark; None without one."""
 
     def begin(self) -> None:
-        """Forget everything: it is read anew."""
+        """Forget everything; the log is read again."""
 
     def keep(self, mark: Mark) -> None:
-        """Keep what was taken in, with its mark."""
+        """Store the events read, with the mark."""
 
 
 class Projection(StoredProjection, Protocol):
@@ -72,14 +72,14 @@ class Projection(StoredProjection, Protocol):
 
 
 class SprintProjection(StoredProjection, Protocol):
-    """A reading of one sprint that learns what a rollback voided."""
+    """A reading of one sprint that learns which events a rollback discarded."""
 
     def evolve(self, one: Happened) -> None:
         """Take in what happened next."""
 
 
 def catch_up(log: Log, projection: Projection) -> bool:
-    """Bring a projection up to date; tell whether it has changed."""
+    """Bring a projection up to date; return whether it has changed."""
     stream = projection.stream
     after, is_new = _start(log, projection)
     end = log.head().position if stream is None else log.version(stream)
@@ -90,7 +90,7 @@ def catch_up(log: Log, projection: Projection) -> bool:
 
 
 def catch_up_sprint(workspace: Workspace, projection: SprintProjection) -> bool:
-    """Bring a projection of one sprint up to date; tell whether it has changed."""
+    """Bring a projection of one sprint up to date; return whether it has changed."""
     log, stream = workspace.log, projection.stream or ""
     after, is_new = _start(log, projection)
     seen = after
@@ -129,7 +129,7 @@ def happened(workspace: Workspace, sprint_id: str, *, after: int = 0) -> Iterato
 def _work(
     workspace: Workspace, stream: str, stretches: Iterable[VersionRange]
 ) -> Iterator[RecordedEvent]:
-    """Yield what of some stretches can be voided: what was learned never is."""
+    """Yield the versions in stretches that can be discarded, which excludes knowledge."""
     for first, last in stretches:
         for event in workspace.log.read_stream(stream, after=first - 1, until=last):
             if CODEC.decode(event).kind is Kind.EXECUTION:
@@ -137,7 +137,7 @@ def _work(
 
 
 def _start(log: Log, projection: StoredProjection) -> tuple[int, bool]:
-    """Return after which place a projection goes on, and whether it begins anew."""
+    """Return the place after which a projection continues, and whether it starts again."""
     mark = projection.mark()
     if (
         mark is not None
@@ -150,6 +150,6 @@ def _start(log: Log, projection: StoredProjection) -> tuple[int, bool]:
 
 
 def _hash_at(log: Log, stream: str | None, place: int) -> bytes:
-    """Return the hash of the event at a place; nothing where there is none."""
+    """Return the hash of the event at a place; empty if there is none."""
     found = next(between(log, stream, place, place), None) if place else None
     return found.hash if found is not None else b""

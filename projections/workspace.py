@@ -1,4 +1,4 @@
-"""Where a workspace is put together: the service, and the state files that it keeps.
+"""The composition root of a workspace: the service and its state files.
 
 The library's door hands it on: `from sprintlog import Workspace`.
 """
@@ -81,7 +81,7 @@ class OwnStateFiles(StateFiles):
         return with_loop(self._workspace, sprint, refreshed)
 
     def foreign(self, path: str) -> bytes | None:
-        """Return what stands at a path where somebody else wrote it, else None."""
+        """Return the bytes at a path if another program wrote them, otherwise None."""
         seen = self._workspace.files.look(path)
         return seen.content if seen.is_foreign else None
 

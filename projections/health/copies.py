@@ -83,7 +83,7 @@ def _copy(
     with ExitStack() as step:
 
         def hand_on() -> None:
-            """Let the target work on what was checked, while more is."""
+            """Let the target write verified events while more are verified."""
             nonlocal take, taken, head
             # Whoever is cut short leaves whole appends.
             whole = len(waiting)
@@ -112,7 +112,7 @@ def _copy(
                 # Asked for more, the check has found nothing wrong with those before.
                 if len(waiting) >= hand or size >= BYTES_A_STEP:
                     hand_on()
-                # What is given a step at a time is kept at once.
+                # Events of one step are stored together.
                 if taken > EVENTS_A_STEP - hand or size >= BYTES_A_STEP:
                     keep()
                 yield from page

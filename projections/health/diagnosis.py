@@ -1,4 +1,4 @@
-"""What doctor says about what it found: pure rules from findings to checks."""
+"""Pure rules from the findings of doctor to checks."""
 
 from collections.abc import Iterator
 
@@ -30,7 +30,7 @@ FREE_BYTES_MIN = 64 * 1024 * 1024
 WAL_BYTES_OVERDUE = 2 * WAL_BYTES_MAX
 """A write-ahead log this large was not carried over when it should have been."""
 SNAPSHOT_BYTES_MANY = 1024 * 1024 * 1024
-"""Where snapshots take more than this, doctor says how they are removed."""
+"""If snapshots take more than this, doctor shows how to remove them."""
 UNKNOWN_LINES_MAX = 0.05
 """Of an agent's lines so large a part may be unknown before doctor warns."""
 SHOWN_MAX = 3
@@ -54,7 +54,7 @@ def judge(findings: Findings) -> list[Check]:
     checks = [check for check in found if check]
     if not findings.busy:
         return checks
-    # The files of the log, and those beside it, were not read as of one moment.
+    # The files of the log and the others were not read at the same moment.
     return [
         msgspec.structs.replace(check, status=NOTE)
         if check.status == PROBLEM and check.check in _FROM_COPY
@@ -64,7 +64,7 @@ def judge(findings: Findings) -> list[Check]:
 
 
 def judge_here(here: Here) -> list[Check]:
-    """Return the checks of what this machine keeps of a log that is on a server."""
+    """Return the checks of this machine's files of a log on a server."""
     left = (_displaced(here), _left_over(here))
     found = (_versions(here), *_of_files(here), *left, *_of_kept(here))
     return [check for check in found if check]
@@ -222,7 +222,7 @@ def _space(here: Here) -> Check:
 
 
 def _sizes(here: Here) -> Check | None:
-    """Say what takes space; what can be freed has a command of its own."""
+    """Return the use of space, with the commands that free some."""
     if not here.sizes:
         return None
     said = [f"{word} {in_units(count)}" for word, count in here.sizes.items()]
@@ -286,7 +286,7 @@ def _state_files(findings: Findings) -> Iterator[Check]:
 
 
 def judge_files(states: dict[str, Refreshed]) -> Iterator[Check]:
-    """Yield what is to be said of state files, compared with a log that could be read."""
+    """Yield the checks of state files, compared with a readable log."""
     drifted = [file for file in states.values() if file.problem]
     for file in drifted:
         hint = "`sprintlog rebuild`"
@@ -356,7 +356,7 @@ def _snapshots(here: Here) -> Check | None:
 
 
 def _agents(here: Here) -> Check | None:
-    """Say whose output is understood no longer; what it cost may be missing then."""
+    """Return the agents whose output is not understood, so that costs may be missing."""
     if not here.agents:
         return None
     odd = [a for a in here.agents if a.unknown > UNKNOWN_LINES_MAX * a.lines]

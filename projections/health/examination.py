@@ -99,7 +99,7 @@ def count_sessions(log: EventStore) -> tuple[int, int, int]:
 
 
 def _files(folder: Path) -> list[File]:
-    """Return the folder and what is in it; the list of what git ignores is no secret."""
+    """Return the folder and its contents, except for git's ignore file."""
     paths = [folder, *sorted(folder.iterdir()), *sorted((folder / EDITS).glob("*"))]
     found = []
     for path in paths:
@@ -216,7 +216,7 @@ def examine(location: Location) -> Findings:
 
 
 def _look_inside(location: Location, known: Head | None) -> Inside:
-    """Return what a copy of the log says; SQLite may recover that as it likes."""
+    """Return the findings of a copy of the log, which SQLite may recover."""
     try:
         with backup.private_copy(location.database) as copy:
             with closing(PageImages(copy)) as pages:
@@ -243,14 +243,14 @@ def _read(location: Location, known: Head | None, found: Inside) -> Inside:
         found = found._replace(litestream=(*log.tables_of_litestream(),))
         report = verify(workspace, quick=True)
         holds_known = known is None or log.holds(known)
-        # What cannot be read is told as damage already.
+        # Unreadable files are reported as damage already.
         agents = agent_lines(workspace) if report.is_sound else ()
         found = found._replace(report=report, holds_known=holds_known, agents=agents)
         return found._replace(sessions=count_sessions(log)) if report.is_sound else found
 
 
 def _damage(inside: Inside) -> list[str]:
-    """Return what is wrong with the log itself; the head file has a check of its own."""
+    """Return the problems of the log itself; the head file is checked separately."""
     if inside.damage is not None:
         return [inside.damage]
     return [
@@ -269,7 +269,7 @@ def _rested(stamps: list[backup.Stamp]) -> bool:
 def _git_says(folder: Path) -> tuple[str, bool | None, bool]:
     """Return where the folder is for git, and whether git ignores or tracks the log.
 
-    None stands for that git does not say whether it ignores it.
+    None means that git does not report whether it ignores it.
     """
     if ".git" in folder.parts:
         return IN_GIT, None, False

@@ -32,7 +32,7 @@ Progress = Callable[[int], None]
 
 
 class Carried(NamedTuple):
-    """What was written of a log, or copied of another one."""
+    """The result of an export or a copy of a log."""
 
     events: int
     head: Head
@@ -40,7 +40,7 @@ class Carried(NamedTuple):
 
 
 class ImportedLog(NamedTuple):
-    """What came in."""
+    """The result of an import."""
 
     head: Head
     files: dict[str, Refreshed]
@@ -59,7 +59,7 @@ def export_log(
     """Write a log, or the events of one sprint, as lines; the chain is checked on the way.
 
     The end is fixed at the beginning. Raise `UnreadableError` at the first problem: what
-    was written until then lacks the last line, and is no export.
+    was written until then lacks the last line, and is not an export.
     """
     log = workspace.log
     stream = None if sprint_id is None else catalogue.sprint_stream(sprint_id)
@@ -168,7 +168,7 @@ def _take_all(
 
 
 def _check_erased(workspace: Workspace, erased: Sequence[int], file: str) -> None:
-    """Raise `InvalidInputError` where an event lost its payload, and none says so."""
+    """Raise `InvalidInputError` if an event lost its payload without an erasure."""
     if not erased:
         return
     # Imported here: in most logs nothing was erased.
@@ -254,7 +254,7 @@ def _check_readable(workspace: Workspace, file: str) -> None:
 
 
 def _state_file(file: ProjectedFile[catalogue.State], name: str) -> Refreshed:
-    """Write a state file that is missing; what stands there already is left alone."""
+    """Write a missing state file; existing ones are unchanged."""
     found = file.check_head(name)
     if found.state != "missing":
         return found

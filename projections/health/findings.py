@@ -44,7 +44,7 @@ def sizes(folder: Path) -> dict[str, int]:
         try:
             status = path.lstat()
         except OSError:
-            # Gone since: what a database has beside it comes and goes.
+            # Deleted since: SQLite's auxiliary files come and go.
             continue
         if path.is_dir() and not path.is_symlink():
             continue
@@ -55,7 +55,7 @@ def sizes(folder: Path) -> dict[str, int]:
 
 
 def old_copies(folder: Path, *, before_seconds: float) -> dict[str, int]:
-    """Return the copies that nobody asked since a moment, and how long they are."""
+    """Return the copies that were not used since a moment, and their sizes."""
     found = {}
     for name, _ in COPIES:
         path = folder / name
@@ -88,7 +88,7 @@ EVENTS_LOOKED_AT = 10_000
 
 
 class AgentLines(NamedTuple):
-    """What was read of one version of an agent."""
+    """The output read from one version of an agent."""
 
     agent: str
     version: str | None
@@ -106,7 +106,7 @@ class AgentLines(NamedTuple):
 
 
 def agent_lines(workspace: Workspace) -> tuple[AgentLines, ...]:
-    """Return what was read of each agent, by name and version."""
+    """Return the output read from each agent, by name and version."""
     found: dict[tuple[str, str], AgentLines] = {}
     after = max(0, workspace.log.head().position - EVENTS_LOOKED_AT)
     for recorded in workspace.log.read(after=after):
@@ -140,11 +140,11 @@ class Check(msgspec.Struct, frozen=True):
     (the log is damaged or cannot be used, or a state file is not what it says)."""
     found: str
     hint: str | None = None
-    """What to do; None where nothing is to be done."""
+    """A remedy; None if none is needed."""
 
 
 class File(NamedTuple):
-    """A file or folder of the log, by what the system says about it."""
+    """A file or folder of the log, with its status."""
 
     path: str
     mode: int
@@ -169,9 +169,9 @@ class Here(NamedTuple):
     snapshots: list[str] | None
     """What of the snapshots is not what was written; None where there are none."""
     set_aside: int
-    """How many damaged files of theirs were set aside."""
+    """How many damaged files of sessions were set aside."""
     sizes: Mapping[str, int] = MappingProxyType({})
-    """How many bytes everything in the folder takes, by what it is there for."""
+    """The bytes of everything in the folder, by purpose."""
     sessions: tuple[int, int, int] = (0, 0, 0)
     """How many sessions of agents there are, with how many events of how many bytes."""
     spooled: int = 0
@@ -181,22 +181,22 @@ class Here(NamedTuple):
     above_of_another: str | None = None
     """The folder in which the log's lies, where it belongs to another user."""
     agents: tuple[AgentLines, ...] = ()
-    """How much of what each agent printed was understood."""
+    """How much of each agent's output was understood."""
 
 
 class Findings(NamedTuple):
-    """What was found of a log that is here, without a judgement."""
+    """The findings about a local log, without a judgement."""
 
     here: Here
     database: str
     place: str
     """`git`: in a git directory; `tree`: in a work tree of git; `elsewhere`."""
     ignored: bool | None
-    """Whether git ignores the log in its work tree; None where that cannot be told."""
+    """Whether git ignores the log in its work tree; None if unknown."""
     tracked: bool
     chosen: JournalMode
     wal: bool | None
-    """Whether the write-ahead log is in force; None where the header does not tell."""
+    """Whether the write-ahead log is enabled; None if the header is unreadable."""
     sqlite: tuple[int, ...]
     schema: int | None
     schema_known: int

@@ -17,7 +17,7 @@ from sprintlog.engine.service.streams.repository import Repository
 from sprintlog.engine.sprint.state.sprint import Sprint
 
 STREAMS_MAX = 8
-"""As many states are in memory at once; the streams of others are read once more."""
+"""How many states are in memory at once; other streams are read again."""
 EVENTS_MIN = 1000
 """Shorter streams are read again in no time."""
 
@@ -31,7 +31,7 @@ _row_of = itemgetter(*map(_place_of, ("at", "type", "payload")))
 
 
 def page_of(rows: Sequence[StoredRow]) -> Page:
-    """Return what is decoded and folded of some rows, in order of position."""
+    """Return the decoded events of some rows, in order of position."""
     shapes, own = [*map(_shape_of, rows)], [*map(_row_of, rows)]
     if {*shapes} != {1}:
         own = [
@@ -46,7 +46,7 @@ def page_of(rows: Sequence[StoredRow]) -> Page:
 
 
 class OnTheWay:
-    """The states of a log's longest sprints, made of events as they come by."""
+    """The states of a log's longest sprints, folded while the log is read."""
 
     def __init__(self, repository: Repository[Sprint], sprints: dict[str, int]) -> None:
         long = [name for name, version in sprints.items() if version >= EVENTS_MIN]
@@ -58,7 +58,7 @@ class OnTheWay:
     def take(self, rows: Sequence[StoredRow]) -> Sequence[StoredRow]:
         """Take a page of the log, and return those of its rows that were not decoded.
 
-        A stream that cannot be followed any further is left to who reads it by itself.
+        A stream that cannot be folded here is read separately by the caller.
         """
         streams = {*map(_stream_of, rows)}
         left = streams - self._followed.keys()
@@ -92,7 +92,7 @@ class CheckedSprint:
         self._kept = sorted(repository.checkpoints.versions(self._stream))
 
     def take(self, page: Page) -> bool:
-        """Decode and fold the rows that come next; tell whether that was all of them.
+        """Decode and fold the next rows; return whether that was all of them.
 
         Past a rollback the state would be another one.
         """
@@ -108,7 +108,7 @@ class CheckedSprint:
                 page = page.after(version)
             self._fold(page)
         except SprintlogError:
-            # Who reads the rows one by one tells what is wrong with them.
+            # Reading the rows one by one reports their problems.
             return False
         return len(self._rollbacks()) == rollbacks
 

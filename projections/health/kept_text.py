@@ -111,6 +111,6 @@ KEPT_TEXT: tuple[places.KeptText, ...] = (
 
 
 def entry_of(name: str) -> places.KeptText | None:
-    """Return what a file below the log's folder belongs to; None for a stranger."""
+    """Return the owner of a file below the log's folder; None for an unknown file."""
     found = (entry for entry in KEPT_TEXT if places.matches(name, entry.files))
     return next(found, None)

@@ -36,12 +36,12 @@ LOST = "lost.jsonl"
 
 
 class Rescue(NamedTuple):
-    """A new log, and what it lacks."""
+    """A new log, and the lost events."""
 
     folder: Path
     salvaged: Salvaged
     lost: int
-    """How many events stand in the file of the lost ones."""
+    """How many events are in the file of lost events."""
     edits_left: int
     """How many kept edits could not be copied."""
 
@@ -58,7 +58,7 @@ def salvage(
     clock: Clock = wall_clock,
     progress: Callable[[int], None] = lambda count: None,
 ) -> Rescue:
-    """Make a log in a new folder of what is sound of a damaged one, which stays as it is.
+    """Make a new log of the undamaged events of a damaged one, which is unchanged.
 
     Raise `RefusedError` over anything that exists, `UnreadableError` when no event at
     all is found. The process must not have the old log open.
@@ -139,7 +139,7 @@ class _Lost:
         fields = {k: v.hex() if isinstance(v, bytes) else v for k, v in fields.items()}
         fields["data"] = _shown(payload)
         with suppress(UnreadableError):
-            # As `log --json` shows it: in today's shape, and as it is stored.
+            # As in `log --json`: in the current shape, and as stored.
             today = CODEC.today(event)
             if today is not payload:
                 fields |= {"data": _shown(today), "stored": _shown(payload)}
@@ -148,7 +148,7 @@ class _Lost:
 
 
 def _shown(payload: object) -> object:
-    """Return a payload as JSON, or as text as far as it is text where it is damaged."""
+    """Return a payload as JSON, or as far as possible as text if it is damaged."""
     if not isinstance(payload, bytes):
         return payload
     try:
@@ -203,7 +203,7 @@ def _copy_edits(source: Path, target: Path) -> int:
 
 
 def _folded(database: Path, salvaged: Salvaged, clock: Clock) -> Salvaged:
-    """Return what was salvaged, with what is wrong when the new log is opened and read."""
+    """Return the result, with the problems found when the new log is read."""
     try:
         log = SqliteLog(database, clock=clock, entropy=urandom, readonly=True)
         with closing(log):
@@ -214,7 +214,7 @@ def _folded(database: Path, salvaged: Salvaged, clock: Clock) -> Salvaged:
 
 
 def _know_state_files(location: Location, clock: Clock) -> None:
-    """Take state files that are what the new log says as ours; it has no memory of them."""
+    """Accept state files that match the new log, which does not know them yet."""
     log = SqliteLog(location.database, clock=clock, entropy=urandom)
     with Workspace(location, log, clock=clock) as workspace:
         for name in workspace.sprints():

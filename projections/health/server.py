@@ -1,4 +1,4 @@
-"""What doctor says of a log on a server, and of what this machine keeps of it."""
+"""The checks of doctor for a log on a server and its local files."""
 
 import time
 from collections.abc import Iterator
@@ -13,12 +13,12 @@ from .findings import NOTE, OK, PROBLEM, WARNING, Check, agent_lines
 from .verify import verify
 
 SKEW_SECONDS = 2.0
-"""So far apart clocks may be before doctor says so."""
+"""The clock difference that doctor tolerates."""
 SLOW_SECONDS = 0.05
 
 
 def server_checks(workspace: Workspace) -> Iterator[Check]:
-    """Yield the checks of a log on a server: of its settings, itself, and what is here."""
+    """Yield the checks of a log on a server: its settings, its events, and local files."""
     log = workspace.log
     assert isinstance(log, PostgresLog)
     began = time.monotonic()
@@ -42,7 +42,7 @@ def server_checks(workspace: Workspace) -> Iterator[Check]:
     if not damage:
         yield Check("chain", OK, f"the newest of {report.head.position} events are sound")
     places = [state.path for state in report.files.values() if state.path]
-    # What cannot be read is told as damage already.
+    # Unreadable events are reported as damage already.
     agents = agent_lines(workspace) if not damage else ()
     sessions = count_sessions(log) if not damage else (0, 0, 0)
     yield from judge_here(

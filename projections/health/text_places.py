@@ -53,10 +53,10 @@ class Needle:
         if not texts or any(not text or "\n" in text for text in texts):
             raise InvalidInputError("give one line of text", field="text")
         self.wholes = tuple(dict.fromkeys(f for text in texts for f in _forms(text)))
-        """As they are, as JSON and as YAML quote them."""
+        """The texts verbatim, and as JSON and YAML quote them."""
         pieces = (piece for text in texts for piece in _pieces(text))
         self.forms = tuple(dict.fromkeys(f for piece in pieces for f in _forms(piece)))
-        """The same of what they are known by: long ones may be somewhere in parts."""
+        """The same for their needles: long texts may be stored in parts."""
         self._any = re.compile(b"|".join(map(re.escape, self.forms)))
 
     def is_in(self, content: bytes) -> bool:
@@ -90,7 +90,7 @@ class Erased(NamedTuple):
     gone: tuple[str, ...] = ()
     left: tuple[str, ...] = ()
     why: Why | None = None
-    """Why something is left; None where nothing is."""
+    """Why something is left; None if nothing is."""
 
 
 class KeptText(msgspec.Struct, frozen=True):
@@ -147,7 +147,7 @@ class Files(KeptText, frozen=True):
 
 
 class WaitingEvents(Files, frozen=True):
-    """Events of sessions that wait for the log: beside it, or in the person's folder."""
+    """Queued events of sessions: in the log's folder, or in the user's."""
 
     def scan(self, workspace: Workspace, needle: Needle) -> list[str]:
         """Return the files that hold the text, those elsewhere by their whole paths."""
@@ -160,14 +160,14 @@ class WaitingEvents(Files, frozen=True):
 
 
 class Rows(KeptText, frozen=True):
-    """What the store keeps beside the events; without a reason to stay it is made anew."""
+    """The store's derived data; it is made again unless there is a reason to keep it."""
 
     def scan(self, workspace: Workspace, needle: Needle) -> list[str]:
         """Return the rows that hold the text."""
         return [*workspace.log.holding(needle.forms, self.tables)]
 
     def let_go(self, workspace: Workspace, found: list[str], needle: Needle) -> list[str]:
-        """Throw away what can be made anew."""
+        """Delete data that can be made again."""
         if self.why is not None:
             return found
         for stream in workspace.log.streams():
@@ -177,7 +177,7 @@ class Rows(KeptText, frozen=True):
 
 
 class Events(KeptText, frozen=True):
-    """The events themselves: payloads, and what stands around them."""
+    """The events themselves: payloads and envelopes."""
 
     def scan(self, workspace: Workspace, needle: Needle) -> list[str]:
         """Return the events that hold the text in any field."""
@@ -189,7 +189,7 @@ class Events(KeptText, frozen=True):
 
 
 class Copy(Files, frozen=True, kw_only=True):
-    """A database beside the log that is made anew when somebody asks it."""
+    """A database in the log's folder that is made again on the next query."""
 
     lock: str
 
@@ -205,15 +205,15 @@ class Copy(Files, frozen=True, kw_only=True):
         return []
 
     def _database(self, workspace: Workspace) -> Path:
-        """Return the file after which those beside it are called."""
+        """Return the file that its auxiliary files are named after."""
         return workspace.location.folder / self.files[0].removesuffix("*")
 
 
 class Snapshots(KeptText, frozen=True):
-    """The files of the work tree as they were at the ends of iterations."""
+    """The files of the work tree at the ends of iterations."""
 
     def scan(self, workspace: Workspace, needle: Needle) -> list[str]:
-        """Return the files of snapshots that hold the text, and what is of none."""
+        """Return the files of snapshots that contain the text, and unreferenced objects."""
         store = store_of(workspace)
         if not store.exists:
             return []
@@ -227,7 +227,7 @@ class Snapshots(KeptText, frozen=True):
         return [*found, *(f"object {oid}" for oid in sorted(oids - {*found.values()}))]
 
     def let_go(self, workspace: Workspace, found: list[str], needle: Needle) -> list[str]:
-        """Let go of what no snapshot holds any more; the others are named by events."""
+        """Delete unreferenced objects; the others are named by events."""
         store = store_of(workspace)
         with store.lock():
             store.tidy()
@@ -238,7 +238,7 @@ class Pages(Files, frozen=True):
     """The files of the database, also the space in them that nothing takes any more."""
 
     def let_go(self, workspace: Workspace, found: list[str], needle: Needle) -> list[str]:
-        """Let the store write itself anew: what no row holds any more is gone."""
+        """Let the store rewrite its files, which drops deleted rows."""
         workspace.log.give_back()
         return self.scan(workspace, needle)
 
@@ -253,7 +253,7 @@ class TreeFiles(KeptText, frozen=True):
 
 
 class ResultFiles(KeptText, frozen=True):
-    """What was put into the work tree as the result of a loop."""
+    """The result files of a loop in the work tree."""
 
     def scan(self, workspace: Workspace, needle: Needle) -> list[str]:
         """Return the files that hold the text."""
@@ -274,7 +274,7 @@ class Transcripts(ResultFiles, frozen=True):
 
 
 def remove_from_tree(workspace: Workspace, paths: Sequence[str]) -> None:
-    """Remove files of ours from the work tree, over no link."""
+    """Remove our files from the work tree without following links."""
     for path in paths:
         folder, _, name = path.rpartition("/")
         with (
@@ -285,7 +285,7 @@ def remove_from_tree(workspace: Workspace, paths: Sequence[str]) -> None:
 
 
 def _forms(text: str) -> Iterator[bytes]:
-    """Yield a text as it is, and as JSON, JSON within JSON, and YAML quote it.
+    """Yield a text verbatim, and as JSON, JSON within JSON, and YAML quote it.
 
     Bytes that are not UTF-8 are also spelt readably, as everything recorded spells them.
     """

@@ -71,7 +71,7 @@ def verify(
     expected: Head | None = None,
     progress: Callable[[int], None] = lambda count: None,
 ) -> Verification:
-    """Return what is wrong with a log; `progress` is told the events checked so far.
+    """Return the problems of a log; `progress` receives the number of events checked.
 
     `quick` reads only the newest events and trusts the checkpoints; with `full` the store
     of snapshots is read, too, and what the sprints need of it. `expected` is a head
@@ -117,12 +117,12 @@ def _on_the_way(workspace: Workspace, *, quick: bool) -> OnTheWay:
         sprints = {} if quick else workspace.sprints()
         return OnTheWay(workspace.repository, sprints)
     except SprintlogError:
-        # Told where they are read again.
+        # Reported when they are read again.
         return OnTheWay(workspace.repository, {})
 
 
 def _of_snapshots(workspace: Workspace, sprints: Iterable[str]) -> Iterator[Finding]:
-    """Read the store of snapshots, and tell which of them cannot be brought back whole."""
+    """Read the store of snapshots, and report those that cannot be restored completely."""
     # Imported here: without --full nothing is asked of git.
     from sprintlog.engine.service.work_tree.snapshot import lost_paths, store_of
 
@@ -163,7 +163,7 @@ def _of_heads(workspace: Workspace, expected: Head | None) -> Iterator[Finding]:
     try:
         found = next(workspace.log.read(after=position - 1, until=position), None)
     except UnreadableError:
-        # Told where the chain is read.
+        # Reported when the chain is read.
         return
     if found is None or found.hash != expected.hash:
         what = "is not in the log" if found is None else "has another hash in the log"
@@ -297,16 +297,16 @@ def _of_stream(
 def _of_checkpoints(
     repository: Repository[State], name: str
 ) -> Generator[Finding, None, State]:
-    """Compare every saved state with what the events before it say; return the last."""
+    """Compare every saved state with the fold of the events before it; return the last."""
     stream, head = repository.kind.stream(name), repository.version(name)
     kept = repository.checkpoints.versions(stream)
     rollbacks = repository.rollbacks(name, head)
     state, sound = _along_saved(repository, name, kept, rollbacks)
     if repository.kind.rollbacks(state) != rollbacks:
-        # A saved state told others than the fold has met.
+        # The saved state lists other rollbacks than the fold has met.
         rollbacks = repository.rollbacks(name, head, among=())
         state, sound = _along_saved(repository, name, kept, rollbacks)
-    # A state that a rollback took back since is compared by way of those that are sound.
+    # A discarded state is compared by means of the verified ones.
     for version in sorted({n for n in kept if n < head} - sound):
         if not is_in_force(version, rollbacks, until=head):
             then = repository.at_version(name, version, among=sound)
@@ -354,7 +354,7 @@ def _of_checkpoint(name: str, version: int) -> Finding:
 
 
 def _of_status(workspace: Workspace, sprint: Sprint) -> Iterator[Finding]:
-    """Compare the status that is kept for the head with what the events say."""
+    """Compare the stored status of the head with the events."""
     kept = workspace.log.checkpoints.status(sprint_stream(sprint.id), sprint.version)
     if kept not in (None, sprint.plan.status):
         what = "is not what its events say; `sprintlog rebuild` makes a new one"
@@ -386,7 +386,7 @@ def _is_kept(
     projected: ProjectedFile[State], state: State, path: str, version: int
 ) -> bool:
     if version in projected.repository.versions_of(state.id, SprintImported):
-        # An imported file stands as it came, in whatever layout.
+        # An imported file keeps its layout.
         return True
     digest = _digest(projected, state, version)
     return projected.files.digests.since(path, bytes.fromhex(digest)) == version

@@ -1,1 +1,1 @@
-"""What is known of a sprint's iterations: as data, and as reports in Markdown."""
+"""Judged iterations of a sprint: as data, and as reports in Markdown."""

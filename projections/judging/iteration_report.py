@@ -1,4 +1,4 @@
-"""The report of an iteration as it was judged, or the reason why it has no measurement.
+"""The report of a judged iteration, or the reason why it was not measured.
 
 Numbers are rounded here, half away from zero. A missing value is printed as missing, never
 as zero.
@@ -37,7 +37,7 @@ NAMED_MAX = 5
 
 
 def notes_of(seen: Iterable[RunSeen]) -> list[str]:
-    """Return what came in the way of an iteration's runs, each thing once."""
+    """Return the obstacles of an iteration's runs, each once."""
     said = []
     for one in seen:
         if one.limit is not None:
@@ -48,7 +48,7 @@ def notes_of(seen: Iterable[RunSeen]) -> list[str]:
 
 
 def unknown_costs(found: Mapping[int, Sequence[RunSeen]]) -> str:
-    """Return of which runs nobody knows the cost; empty where all of them said it."""
+    """Return the runs of unknown cost; empty if there are none."""
     named = [
         f"iteration {number}{_which(at, len(seen))} ({_why(one)})"
         for number, seen in found.items()
@@ -122,7 +122,7 @@ def is_best_preserved(judged: Judged) -> bool:
 
 
 def ended(judged: Judged, number: int) -> list[str]:
-    """Return how the last run of an iteration ended, and what it said, a line each."""
+    """Return the end of the last run of an iteration and its summary, a line each."""
     left = judged.endings().get(number)
     summary = judged.summaries().get(number) or (left and left.summary)
     told = {
@@ -135,7 +135,7 @@ def ended(judged: Judged, number: int) -> list[str]:
 
 
 def done_after(judged: Judged, number: int) -> list[str]:
-    """Return what was done about the advice of an iteration; nothing before it was given.
+    """Return the reaction to the advice of an iteration; empty without advice.
 
     A rollback before the next iteration began follows it, whoever asked for it.
     """
@@ -156,7 +156,7 @@ def done_after(judged: Judged, number: int) -> list[str]:
 
 
 def made_with(said: Description | None) -> list[str]:
-    """Return what was said of an iteration beside its measurement, a line each."""
+    """Return the description of an iteration, a line each."""
     if said is None:
         return []
     params = (f"{bare(name)} {code(value)}" for name, value in said.params.items())
@@ -180,7 +180,7 @@ def iteration_markdown(
 ) -> str:
     """Return a report in the form that the tracker's document gives it.
 
-    `took` says what agents took, `said` more lines about it, and `then` what was done about
+    `took` is the usage of agents, `said` are further lines, and `then` is the reaction to
     the advice; the files of a loop, which that form is for, have none.
     """
     one = report.judgement
@@ -246,7 +246,7 @@ def _cells(
         one.from_baseline,
     )
     values = [source and source.known().get(field) for source in sources]
-    # The third and the last of them say what changed, and in which direction.
+    # The third and the last column contain the change and its direction.
     return (
         name,
         *(
@@ -309,20 +309,20 @@ def _score(score: Score) -> str:
 
 
 def said(number: Number | None, places: int) -> str:
-    """Return a number as it is shown, or that it is missing."""
+    """Return a formatted number, or a mark if it is missing."""
     return MISSING if number is None else shown(number, places)
 
 
 OUTPUT_LINES_MAX = 40
-"""So many of the last lines are shown of what a command printed."""
+"""How many of the last lines of a command's output are shown."""
 
 
 def unmeasured_markdown(
     judged: Judged, number: int, took: str = "", tree: Sequence[str] = ()
 ) -> str:
-    """Return what is known of an iteration that has no measurement that counts.
+    """Return the report of an iteration without an effective measurement.
 
-    Raise `NotFoundError` where it never began. `took` says what agents took, `tree` in
+    Raise `NotFoundError` if it never began. `took` is the usage of agents, `tree` in
     lines where it began.
     """
     failure = judged.failures().get(number)
@@ -348,7 +348,7 @@ def unmeasured_markdown(
 
 
 def _command(event: MeasurementFailed) -> list[str]:
-    """Return what was run to measure it, how that ended, and the end of what it printed."""
+    """Return the measuring command, its outcome, and the end of its output."""
     if event.command is None:
         return []
     ended = "no exit code" if event.exit_code is None else f"exit code {event.exit_code}"

@@ -30,7 +30,7 @@ class ScorePart(Struct, frozen=True):
 
 
 def score_fields(score: Score) -> dict[str, Any]:
-    """Return the fields of an answer that say a score."""
+    """Return the fields of an answer with a score."""
     return {
         "score": plain(score.value),
         "is_score_given": score.is_given,
@@ -53,13 +53,13 @@ def plain(value: Any) -> Any:
 
 
 class IterationStanding(NamedTuple):
-    """How good the iterations are, and what was not answered yet."""
+    """The best and the last iteration, and the open advice."""
 
     best: Judgement | None
     last: Judgement | None
     """The one measured last on the path."""
     advice: Recommendation | None
-    """What is advised other than to continue, while nothing was done about it."""
+    """The advice that was not followed yet, unless to continue."""
 
 
 def standing(judged: Judged) -> IterationStanding:
@@ -71,7 +71,7 @@ def standing(judged: Judged) -> IterationStanding:
 
 
 def advice_in_force(judged: Judged) -> Recommendation | None:
-    """Return what to do after what was measured last; None before anything was."""
+    """Return the advice after the last measurement; None before the first."""
     is_due = judged.last is not None or unmeasured_iteration(judged.sprint) is not None
     return judged.recommendation() if is_due else None
 
@@ -90,7 +90,7 @@ def pending_advice(judged: Judged) -> Recommendation | None:
 
 
 def is_behind(judged: Judged, number: int) -> bool:
-    """Return whether an iteration is no work that stands for the best one."""
+    """Return whether an iteration cannot stand for the best one."""
     best = judged.best_in_force()
     if best is None or number == best.number:
         return False
@@ -103,7 +103,7 @@ class FilesNow(NamedTuple):
 
     iteration: int
     is_brought_back: bool
-    """False where they are as it left them."""
+    """False if they are unchanged since it."""
 
 
 def files_now(sprint: Sprint) -> FilesNow | None:
@@ -160,7 +160,7 @@ AS_LEFT = -1
 def _files_since(knowledge: Knowledge, since: int) -> int | None:
     """Return the iteration whose files came back since a version and stayed.
 
-    `AS_LEFT` where none did, None where some of them did.
+    `AS_LEFT` if none did, None if some of them did.
     """
     now: int | None = AS_LEFT
     before: dict[str, int | None] = {}
@@ -170,7 +170,7 @@ def _files_since(knowledge: Knowledge, since: int) -> int | None:
             continue
         before[back.before] = now
         if back.iteration is None:
-            # An undo or a redo brings back what stood there before another one.
+            # An undo or a redo restores the files from before another one.
             now = before.get(back.snapshot)
         else:
             now = back.iteration if back.snapshot in whole and not back.paths else None

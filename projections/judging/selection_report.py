@@ -82,7 +82,7 @@ _RATES = {"pass_rate", "coverage_percentage", "improvement_percentage"}
 
 
 def _said(name: str, value: Any) -> str:
-    """Return a value as it is shown: scores with two decimals, rates with one."""
+    """Return a formatted value: scores with two decimals, rates with one."""
     if value is None:
         return MISSING
     if isinstance(value, bool):

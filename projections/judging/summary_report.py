@@ -31,7 +31,7 @@ WIDTH_MAX = 60
 def sparkline(values: Sequence[Fraction | None], marks: str = BARS) -> str:
     """Return the numbers as marks between the smallest and the greatest of them.
 
-    A missing one leaves a gap; equal ones stand in the middle.
+    A missing value leaves a gap; equal values are in the middle.
     """
     drawn = values[-WIDTH_MAX:]
     known = [value for value in drawn if value is not None]
@@ -56,13 +56,13 @@ NOTE_CHARS_MIN = 24
 _HEAD = ("#", "Class", "Score", "Tests", "Coverage", "Errors", "Turns", "Tokens", "Cost")
 _NOTES = "What happened"
 _MAY_GO = ("Turns", "Tokens", "Errors")
-"""What is left out, one after the other, where it leaves no room for words."""
+"""The columns left out, in order, if they leave no room for text."""
 _DONE = (("phases", "completed-phases", "total-phases"),
          ("steps", "completed-steps", "total-steps"))  # fmt: skip
 
 
 class SummaryTexts(NamedTuple):
-    """What the one who prints it says in their own words: times, costs, why it stopped."""
+    """Texts formatted by the caller: times, costs, the reason to stop."""
 
     time: str = ""
     cost: str = ""
@@ -74,7 +74,7 @@ class SummaryTexts(NamedTuple):
 
 
 def summary_markdown(judged: Judged, told: SummaryTexts) -> str:
-    """Return what a sprint came to on one page, fit for the summary of a CI step too."""
+    """Return the one-page summary of a sprint, suitable for a CI step."""
     base, failures = judged.baseline(), judged.failures()
     found = [*([base] if base else []), *judged.all()]
     lines = [f"## Sprint {code(judged.sprint.id)}", ""]
@@ -117,7 +117,7 @@ def _state(sprint: Sprint, told: SummaryTexts) -> list[str]:
 
 
 def _bare(value: object) -> str:
-    """Return a number as it is, and what another tool may have written there as code."""
+    """Return a number unchanged, and any other value as code."""
     return str(value) if isinstance(value, int) else code(str(value))
 
 
@@ -134,7 +134,7 @@ def _quality(
         lines.append(f"- **Baseline**: iteration {event.number}{why}")
     if values := [one.score.value for one in turns]:
         off = judged.off_path()
-        # What was taken back is not what it has come to.
+        # Discarded iterations are not part of the result.
         kept = [one.score.value for one in turns if one.number not in off] or values
         first, last = said(kept[0], 2), said(kept[-1], 2)
         without = ", without what was taken back" if len(kept) < len(values) else ""
@@ -165,7 +165,7 @@ def _quality(
 
 
 def _own(judged: Judged, turns: Sequence[Judgement]) -> list[str]:
-    """Return how metrics of one's own went, a line each."""
+    """Return the course of user-defined metrics, a line each."""
     lines = []
     for one in judged.rules.metrics:
         values = [turn.figures.own.get(one.name) for turn in turns]
@@ -183,7 +183,7 @@ def _own(judged: Judged, turns: Sequence[Judgement]) -> list[str]:
 def _counts(
     judged: Judged, turns: Sequence[Judgement], failures: Mapping[int, Failure]
 ) -> str:
-    """Return how many iterations there are of each class, and how many were left behind."""
+    """Return the number of iterations of each class, and of discarded ones."""
     classes = {one.number: one.classification or NOT_COMPARED for one in turns}
     gone = judged.left_behind()
     back = Counter(name for number, name in classes.items() if number in gone)
@@ -199,7 +199,7 @@ def _counts(
 
 
 def _taken_back(gone: int, count: int) -> str:
-    """Return that all or some of so many were left behind by a rollback."""
+    """Return a note if a rollback discarded all or some of so many."""
     if not gone:
         return ""
     return " (taken back)" if gone == count else f" ({gone} taken back)"
@@ -211,7 +211,7 @@ def _rows(
     failures: Mapping[int, Failure],
     others: Sequence[RunEnding],
 ) -> list[str]:
-    # Where all lack the same it is said once, with the best one.
+    # If all lack the same part, one note at the best iteration suffices.
     is_same = len({one.score.share for one in found}) == 1
     figures = {one.number: _figures(one, is_same=is_same) for one in found}
     figures |= dict.fromkeys((*failures, *(one.number for one in others)), _NO_FIGURES)
@@ -274,7 +274,7 @@ def _notes(
 
 
 def _cut_code(text: str, room: int) -> str:
-    """Return a text as code in a cell, cut to so many characters; empty where none fit."""
+    """Return a text as code in a cell, cut to so many characters; empty if none fit."""
     cell = code_cell(text)
     most = len(text)
     while len(cell) > room and most > 1:
@@ -295,7 +295,7 @@ def in_few_words(failure: Failure) -> str:
 
 
 def _legend(found: Sequence[Judgement]) -> list[str]:
-    """Return what the classes mean that are no plain words."""
+    """Return the meaning of classes that are technical terms."""
     there = {one.classification for one in found}
     told = [f"`{name}`: {CLASS_MEANS[name]}" for name in CLASS_MEANS if name in there]
     return ["", f"{'; '.join(told)}."] if told else []
@@ -317,7 +317,7 @@ def _alerts(judged: Judged) -> list[str]:
 
 
 def _took(spent: Spent | None) -> tuple[str, ...]:
-    """Return turns, tokens and cost of an iteration; empty where nobody said."""
+    """Return turns, tokens and cost of an iteration; empty if unknown."""
     if spent is None:
         return ("",) * 3
     tokens = spent.tokens

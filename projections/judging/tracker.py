@@ -69,7 +69,7 @@ def iteration_data(judged: Judged, one: Judgement) -> Data:
 
 
 def metrics_data(one: Judgement) -> Data:
-    """Return what was measured and what follows from it, by its groups."""
+    """Return the measured and derived figures, by group."""
     now = one.figures
     known: Data = {
         **named(one.metrics),
@@ -184,7 +184,7 @@ def _best(judged: Judged, now: Judgement | None) -> Data:
 
 
 def _patterns(now: Judgement | None) -> Data:
-    """Return what the last iterations have in common, where that says something."""
+    """Return the common trend of the last iterations, if there is one."""
     data: Data = {}
     if now is not None and now.classification == d.STALLED:
         data["stall_detection"] = {

@@ -19,7 +19,7 @@ from sprintlog.engine.log.stores.descriptors import held_open, write_whole
 from sprintlog.engine.log.stores.sqlite.schema import rows_holding, tables_of
 
 BUSY_SECONDS = 0.25
-"""Whoever reads a copy for longer keeps what he has, and we make a new one."""
+"""A process that reads a copy keeps its open file; a new copy is made."""
 BLOCK_BYTES = 64 * 1024
 
 Digests = list[bytes]
@@ -27,7 +27,7 @@ Digests = list[bytes]
 
 
 def proven(copy: Path) -> Digests | None:
-    """Return the digests of a copy that is as it was proven; None for any other."""
+    """Return the digests of a verified copy; None for any other."""
     try:
         with plain_file(_proof(copy)) as proof, plain_file(copy) as file:
             size = os.fstat(file.fileno()).st_size
@@ -57,7 +57,7 @@ def prove(copy: Path, known: Digests | None = None, changed: Collection[int] = (
 
 
 def remove(copy: Path) -> None:
-    """Throw a copy away, with its digest and whatever SQLite has beside it."""
+    """Delete a copy with its digest and SQLite's own files."""
     for path in (_proof(copy), *map(copy.with_name, _names(copy))):
         path.unlink(missing_ok=True)
 
@@ -98,6 +98,6 @@ def digest_of(block: bytes) -> bytes:
 
 @contextmanager
 def plain_file(path: Path) -> Iterator[BufferedReader]:
-    """Give a file of ours: no link, and nothing that opening it could wait for."""
+    """Open one of our files: not a link, nor anything that blocks on opening."""
     with opened_plain(path) as descriptor, open(descriptor, "rb", closefd=False) as file:
         yield file

@@ -47,7 +47,7 @@ Row = tuple[Value, ...]
 
 
 class QueryAnswer(NamedTuple):
-    """What a question is answered with; the rows come as they are read."""
+    """The answer to a query; rows are read lazily."""
 
     columns: list[str]
     pages: Iterator[list[Row]]
@@ -86,15 +86,15 @@ def ask(
     fresh: bool = False,
     progress: Callable[[int], None] = lambda count: None,
 ) -> Iterator[QueryAnswer]:
-    """Give the answer to one SELECT about the log as it is now.
+    """Answer one SELECT about the current log.
 
-    Raise `InvalidInputError` for what is no SQL, `RefusedError` for what does more than
+    Raise `InvalidInputError` for invalid SQL, `RefusedError` for anything more than
     read, and for a question that takes longer than it may.
     """
     try:
         connection = opened(workspace, fresh=fresh, progress=progress)
     except RefusedError:
-        # A log in a folder that cannot be written is read all the same.
+        # A log in a read-only folder can still be queried.
         connection = in_memory(workspace, progress=progress)
     budget = _Budget(seconds_max)
     try:

@@ -1,4 +1,4 @@
-"""The read model: what the log says, as plain tables in a SQLite file of their own.
+"""The read model: the log as plain tables in a separate SQLite file.
 
 It lies beside the log as `query.db`, is brought up to date when somebody asks, and can be
 opened by any SQLite tool. Nothing else reads it, and one that is not byte for byte as we
@@ -41,7 +41,7 @@ _COLUMNS = [column.name for column in TABLES["v_events"].columns]
 def refreshed(
     workspace: Workspace, *, fresh: bool = False, progress: Progress = lambda count: None
 ) -> Path:
-    """Bring the file up to date with the log, and return where it is.
+    """Bring the file up to date with the log, and return its path.
 
     Raise `RefusedError` where it cannot be written; `in_memory` does without it.
     """
@@ -56,7 +56,7 @@ def opened(
     with _up_to_date(workspace, fresh=fresh, progress=progress) as target:
         uri = f"{target.absolute().as_uri()}?mode=ro"
         connection = sqlite3.connect(uri, uri=True, isolation_level=None)
-        # What is read from here on is what is there now.
+        # From here on, the current contents are read.
         connection.execute("BEGIN")
         connection.execute("SELECT position FROM upto").fetchone()
         return connection
@@ -163,7 +163,7 @@ class ReadModel:
         raise sqlite3.DatabaseError("of another log")
 
     def evolve(self, events: Iterable[RecordedEvent]) -> None:
-        """Take in what came since; it counts once its mark is kept."""
+        """Add the later events; they are valid once the mark is stored."""
         self._connection.execute("BEGIN IMMEDIATE")
         taking, read = _Events(self._connection), iter(events)
         while page := list(islice(read, EVENTS_A_STEP)):
@@ -183,7 +183,7 @@ class ReadModel:
 def _catch_up(
     workspace: Workspace, connection: sqlite3.Connection, progress: Progress
 ) -> bool:
-    """Take in what came since, in one transaction, and tell whether there is news.
+    """Add the later events in one transaction, and return whether there were any.
 
     Raise `sqlite3.DatabaseError` for the tables of another log.
     """
@@ -197,7 +197,7 @@ def _catch_up(
 
 
 def _write_session(connection: sqlite3.Connection, stream: str, after: int) -> None:
-    """Add what a session's events after a version say, and say anew what it comes to."""
+    """Add a session's events after a version, and update its summary."""
     named = {"stream": stream, "after": after}
     connection.execute(inserting("v_tool_calls"), named)
     connection.execute("DELETE FROM v_sessions WHERE session = substr(?, 9)", (stream,))
@@ -276,14 +276,14 @@ def noted_changes(connection: sqlite3.Connection, copy: Path) -> Iterator[set[in
     The database is in this mode only here: any tool opens it afterwards as before.
     """
     changed: set[int] = set()
-    # Nobody else needs to see the log, so there is no shared memory beside it.
+    # No other process reads this file's log, so it needs no shared memory.
     connection.execute("PRAGMA locking_mode=EXCLUSIVE")
     connection.execute("PRAGMA journal_mode=WAL")
     connection.execute("PRAGMA wal_autocheckpoint=0")
     yield changed
     changed |= _blocks_of(copy.with_name(f"{copy.name}-wal"))
     connection.execute("PRAGMA journal_mode=DELETE")
-    # What mode it is in stands on the first page.
+    # The first page contains the mode.
     changed.add(0)
 
 

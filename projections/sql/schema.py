@@ -1,4 +1,4 @@
-"""The tables of the read model: their columns, and what each of them holds."""
+"""The tables of the read model: their columns with descriptions."""
 
 from typing import Any, NamedTuple
 
@@ -12,7 +12,7 @@ class Column(NamedTuple):
 
     name: str
     type: str
-    """What it declares."""
+    """Its declaration."""
     meaning: str
 
 

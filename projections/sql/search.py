@@ -55,7 +55,7 @@ def search(
 ) -> list[Hit]:
     """Return what holds every word of a query, what fits best first.
 
-    An index that is missing, damaged or of another log is made anew.
+    An index that is missing, damaged or of another log is built again.
     """
     # Quoted one by one they have no meaning in a query's language.
     words = _WORD.findall(query)
@@ -72,7 +72,7 @@ def search(
                 remove(path)
                 return _search(workspace, path, words, kind, limit)
     except (sqlite3.DatabaseError, OSError):
-        # Where nothing may be written, an index in memory is as good.
+        # In a read-only folder, the index is built in memory.
         return _search(workspace, None, words, kind, limit)
 
 
@@ -134,7 +134,7 @@ class SearchIndex:
         return Mark(*found[0].values()) if found else Mark(FORMAT, 0, b"")
 
     def begin(self) -> None:
-        """Make the tables anew."""
+        """Create the tables again."""
         for name in ("texts_fts", "texts", "known"):
             self._database.execute(f"DROP TABLE IF EXISTS {name}")
         texts = self._database.table("texts").create(Hit.__annotations__)

@@ -48,7 +48,7 @@ _JUDGING = (
     *(event.type for event in ITERATION_EVENTS),
     *(AgentRan.type, RolledBack.type, IterationEnded.type, SnapshotTaken.type),
 )
-"""Events after which an iteration is judged anew, has cost more, or is described."""
+"""Events that change the judgement, the cost or the description of an iteration."""
 _JUDGED = (
     *("class", "score", "metrics", "runs", "duration_ms", "turns"),
     *("input_tokens", "output_tokens", "cache_creation_tokens", "cache_read_tokens"),
@@ -56,7 +56,7 @@ _JUDGED = (
 )
 """The columns of an iteration that follow from its judgement and from runs of agents."""
 _DESCRIBED = ("params", "tags", "notes", "git_head", "git_dirty")
-"""Those that follow from what was said of it."""
+"""The columns of its description."""
 _troubles = msgspec.json.Decoder(tuple[Trouble, ...])
 
 
@@ -98,7 +98,7 @@ class _Carrying:
         self._live = effective_ranges(rollbacks, version)
 
     def write(self) -> None:
-        """Add what is new, and change what is not as it was."""
+        """Add new rows, and update changed ones."""
         moved = list(self._moved())
         self._mark(moved)
         self._carry_decisions(moved)
@@ -111,7 +111,7 @@ class _Carrying:
             self._ask(inserting(table), named)
 
     def _moved(self) -> Iterator[VersionRange]:
-        """Yield stretches of what was there that rollbacks since took or brought back."""
+        """Yield the stretches of earlier events that rollbacks changed since."""
         for turned in turns(self._rollbacks) if self._after else ():
             if turned.version > self._after:
                 for first, last in (*turned.gone, *turned.back):
@@ -119,7 +119,7 @@ class _Carrying:
                         yield first, min(last, self._after)
 
     def _mark(self, moved: list[VersionRange]) -> None:
-        """Say of execution events that moved or are new whether they count."""
+        """Mark moved and new execution events as effective or discarded."""
         known = ", ".join("?" * len(_KNOWLEDGE))
         change = (
             "UPDATE v_events SET in_force = ? WHERE stream = ? AND version BETWEEN ? AND ? "
@@ -157,7 +157,7 @@ class _Carrying:
             )
 
     def judge_iterations(self, sprint: Sprint) -> None:
-        """Say what iterations are worth and what they cost, where something new says so."""
+        """Update the scores and costs of iterations that new events changed."""
         marks = ", ".join("?" * len(_JUDGING))
         news = self._ask(
             "SELECT 1 FROM v_events WHERE stream = ? AND version > ? "
@@ -185,7 +185,7 @@ class _Carrying:
         )
 
     def _carry_decisions(self, moved: list[VersionRange]) -> None:
-        """Decide on what is new by what is kept of all before, and keep that of it."""
+        """Derive decisions for new events from the saved state, then save the new state."""
         log, name = self._workspace.log, self._name
         known = (self._rollbacks, self._known)
         past = past_of(self._workspace, name, self._after, *known) if self._after else None
@@ -218,7 +218,7 @@ class _Carrying:
         )
 
     def _follow(self, awaited: str, followed: str) -> None:
-        """Say what followed of all decisions that waited for something about an address."""
+        """Add the consequence to all decisions that awaited an event about an address."""
         waiting = "sprint = ? AND awaited = ? AND followed = ''"
         self._ask(
             "UPDATE v_decisions SET followed = ? WHERE sprint = ? AND in_force = 1 "
@@ -229,7 +229,7 @@ class _Carrying:
         self._ask(change, (followed, self._name, awaited))
 
     def _place_again(self, moved: list[VersionRange]) -> None:
-        """Say anew of the decisions in some stretches whether they are in force."""
+        """Mark the decisions in some stretches again as effective or discarded."""
         found: dict[int, Decision] = {}
         for first, last in moved:
             rows = self._ask(

@@ -29,13 +29,13 @@ class DecisionWords(msgspec.Struct, frozen=True):
     """A decision in words."""
 
     what: str
-    """What was decided, as a sentence."""
+    """The decision as a sentence."""
     why: str | None = None
     """Because of what; None where the sentence does not know it, and evidence may."""
 
 
 def decided(recorded: RecordedEvent, decision: Decision) -> DecisionWords:
-    """Return a decision in words; of a kind that has no sentence, as events are told."""
+    """Return a decision as a sentence; without one, the line of its event."""
     event = event_of(recorded)
     if event is None:
         return DecisionWords(f"{recorded.type.replace('-', ' ')} {ERASED}")

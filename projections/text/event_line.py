@@ -27,16 +27,16 @@ from ..text import phrases
 from ..views.events import described, event_of
 
 ERASED = "[erased]"
-"""What stands for what an event said."""
+"""The replacement of erased text."""
 TEXTS = (
     *("text", "summary", "error", "reason", "reasoning", "why", "title", "goal", "prompt"),
     *("details", "problem"),
 )
-"""Fields that hold what somebody wrote; the first of them that is there is told."""
+"""Fields with free text; the first one present is shown."""
 NAMED = (
     *("phase", "number", "id", "request", "nodes", "into", "entry", "learning", "pattern"),
 )
-"""Fields that its name has told, or tells better."""
+"""Fields that the name already contains, or states better."""
 LEFT_OUT = {
     *("description", "document", "digest", "extra", "context", "injection"),
     *("output", "output_bytes", "output_sha256", "errors", "origins", "tree", "hash"),
@@ -50,18 +50,18 @@ LEFT_OUT = {
     *("git", "best", "complete", "incomplete"),
     *("calls", "tools", "settled", "last_at"),
 }
-"""Fields that are told otherwise, or only by `show event`."""
+"""Fields that are shown differently, or only by `show event`."""
 BARE = ("status", "priority", "request_type", "decision", "action", "place")
-"""Fields whose values say what they are."""
+"""Fields with self-explanatory values."""
 ID_CHARS = 12
 """As much of a snapshot's id is enough to name it."""
 COUNTED = ("files", "bytes")
 TO_SAY = {"rolled-back": "rolled-back to version"}
-"""What stands before the name where the type alone would not say what it names."""
+"""The word before the name if the type does not imply it."""
 
 
 def what(recorded: RecordedEvent) -> str:
-    """Return an event's type, what it is about and what it says."""
+    """Return an event's type, subject and text."""
     mark = " (observed)" if recorded.observed else ""
     event = event_of(recorded)
     if event is None:
@@ -88,7 +88,7 @@ def what(recorded: RecordedEvent) -> str:
 
 
 def measured(metrics: Metrics) -> list[str]:
-    """Return what was measured, in words; figures that are not known are left out."""
+    """Return the measurement in words; unknown figures are left out."""
     # Imported here: exact numbers would cost every answer of a session their import.
     from sprintlog.engine.judging.metrics import named
 
@@ -136,7 +136,7 @@ def _facts(event: Any, data: Mapping[str, Any]) -> Iterator[str]:
     if isinstance(event, RunEnded):
         yield event.because
     if "usage" in data:
-        # What it came to, before how it was done: a line may be cut.
+        # The result comes before the details: a line may be cut.
         yield from (_plain(given.pop(name)) for name in BARE if name in given)
         yield from _figures(data)
     for name, value in given.items():
@@ -169,7 +169,7 @@ def _figures(data: Mapping[str, Any]) -> Iterator[str]:
 
 
 def spent_words(spent: Took) -> list[str]:
-    """Return what a run of the loop took, each with its unit."""
+    """Return the usage of a run of the loop, with units."""
     words = phrases.usage(spent, duration_ms=spent.duration_ms)
     if spent.unknown:
         words.append(f"the cost of {phrases.counted(spent.unknown, 'run')} is unknown")
@@ -181,7 +181,7 @@ def _words(name: str) -> str:
 
 
 def _plain(value: Any) -> str:
-    """Return a value in as few words as tell it."""
+    """Return a value in few words."""
     if isinstance(value, list | tuple):
         return ",".join(map(_plain, value))
     for name in ("path", "id", "sprint"):
@@ -200,7 +200,7 @@ def _plain(value: Any) -> str:
 
 
 def _of_loop(loop: LoopRules) -> Iterator[str]:
-    """Yield what a loop does by itself."""
+    """Yield the automatic actions of a loop."""
     if (measure := loop.measure) is not None:
         named = (*measure.runs, *measure.builds, *measure.reports, *measure.sources)
         yield f"measures {', '.join(named)}"

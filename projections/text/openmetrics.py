@@ -1,6 +1,6 @@
 """How every sprint stands as OpenMetrics text, for what collects figures over time.
 
-What nobody knows has no sample: a 0 would be a figure.
+An unknown figure has no sample: 0 would be a value.
 """
 
 from collections import Counter
@@ -65,7 +65,7 @@ def _running(one: Status) -> Iterator[Sample]:
 
 def _last_activity(one: Status) -> Iterator[Sample]:
     if isinstance(one.last_activity, str):
-        # A document that came in may say anything there.
+        # Imported documents may contain any text.
         try:
             yield {}, round(parse(one.last_activity).timestamp(), 3)
         except InvalidInputError:
@@ -192,7 +192,7 @@ METRICS = (
     ),
     Metric("budget_spent_ratio", "gauge", "How much of it is spent.", _budgets, "ratio"),
 )
-"""What is told of every sprint, in this order; each name follows `sprintlog_`."""
+"""The metrics of every sprint, in order; each name has the prefix `sprintlog_`."""
 
 
 def _head(metric: Metric) -> Iterator[str]:

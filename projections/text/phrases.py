@@ -8,7 +8,7 @@ from sprintlog.engine.sprint.state.times import parse
 from sprintlog.engine.usage import COST, bounded, tokens_of
 
 UNKNOWN = "\N{EN DASH}"
-"""What stands for what nobody knows: never 0."""
+"""The sign for unknown values, which are never shown as 0."""
 
 MONTHS = (
     *("Jan", "Feb", "Mar", "Apr", "May", "Jun"),
@@ -57,7 +57,7 @@ def usage(used: Any, *, duration_ms: int | None = None) -> list[str]:
 
 
 def spent_said(all_runs: Any) -> list[str]:
-    """Return what all runs of agents took, and of how many of them nobody knows it."""
+    """Return the usage of all agent runs, and the number of runs of unknown usage."""
     runs = counted(all_runs.runs + all_runs.cut_short, "run")
     if all_runs.cut_short:
         runs += f", {all_runs.cut_short} of them cut short"

@@ -28,7 +28,7 @@ FILES_SHOWN = 3
 
 
 class Folded(NamedTuple):
-    """Events of one session that came one after another, or among those of others."""
+    """Events of one session, consecutive or mixed with those of other sessions."""
 
     events: list[RecordedEvent]
 
@@ -59,7 +59,7 @@ def folded(events: Iterable[RecordedEvent]) -> Iterator["RecordedEvent | Folded"
 
 
 def short_name(stream: str) -> str:
-    """Return a session's agent and as much of its id as tells it from others."""
+    """Return a session's agent and the distinguishing part of its id."""
     agent, _, id_ = (session_of(stream) or stream).partition("-")
     return f"{agent}-{id_[:ID_CHARS]}"
 
@@ -81,7 +81,7 @@ def figures(found: "Summary | SessionAnswer", *, ends: bool = True) -> str:
 
 
 def said(event: SessionEvent) -> str:
-    """Return what an event of a session says behind its type."""
+    """Return the text of a session's event after its type."""
     match event:
         case ToolCalled():
             return _call(event)

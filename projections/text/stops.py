@@ -20,7 +20,7 @@ from ..views import runs as views
 from ..views.work import STOPPED, Status
 
 Told = tuple[str, str]
-"""A word such as `why` or `since`, and what is told behind it."""
+"""A label such as `why` or `since`, and its text."""
 When = Callable[..., str]
 """Says a recorded time; with `is_relative` how long ago it is, where that is wanted."""
 
@@ -60,7 +60,7 @@ def standing(sprint: Sprint, found: Status, action: Action, when: When) -> Itera
 
 
 def at_iteration(sprint: Sprint, current: object) -> str:
-    """Return at which iteration a sprint is; where some were taken back, how many ran."""
+    """Return the current iteration, and if some were discarded, how many ran."""
     most, begun = max_iterations(sprint.document), sprint.knowledge.iteration_max
     of = f" of {most}" if most is not None else ""
     if not begun or begun == current:
@@ -70,7 +70,7 @@ def at_iteration(sprint: Sprint, current: object) -> str:
 
 def stopped(action: Action, when: When) -> list[Told]:
     """Return why a sprint does not go on; nothing where it does."""
-    # When a leaf that failed is tried again stands beside it in the tree.
+    # The tree shows when a failed leaf is retried.
     is_retry = action.do == actions.WAIT and action.phase and not action.waits_for
     if action.do not in STOPPED or is_retry:
         return []
@@ -79,7 +79,7 @@ def stopped(action: Action, when: When) -> list[Told]:
 
 
 def reasons(action: Action, *, before: str = "") -> list[Told]:
-    """Return what an answer says beside its word: why, details and hint."""
+    """Return the reason, details and hint of an answer."""
     named = (
         ("why", f"{before}{action.why}" if before else action.why),
         ("error", action.error),
@@ -107,7 +107,7 @@ def _between_runs(sprint: Sprint, found: Status, when: When) -> str:
 
 
 def _doing(sprint: Sprint, action: Action, run: views.LoopRun, when: When) -> str:
-    """Return what is worked on, by the log."""
+    """Return the current work according to the log."""
     plan = sprint.plan
     began = run.iteration_since or None
     at = f"iteration {plan.iteration}" if plan.iteration else "the beginning"
@@ -129,9 +129,9 @@ def _doing(sprint: Sprint, action: Action, run: views.LoopRun, when: When) -> st
 def _since(
     sprint: Sprint, found: Status, run: views.LoopRun | None, action: Action, when: When
 ) -> str | None:
-    """Return when it came to a standstill, and with what the run ended, if that was it.
+    """Return when it stopped, and the end of its run, if that was the cause.
 
-    What a person decides after that is no later standstill, unless it is what stops it.
+    A later decision of a person counts only if it stops the sprint.
     """
     last = found.last_activity if isinstance(found.last_activity, str) else None
     if run is None:
@@ -164,9 +164,9 @@ def worked(found: Status) -> str | None:
 
 
 def _was_spent(found: Status, why: str) -> str:
-    """Return which budget a run ended by, and what is left of it by now."""
+    """Return the budget that ended a run, and the amount left."""
     then, is_of_sprint, _ = why.removeprefix(SPENT).partition(f" in {WHOSE[OF_SPRINT]}")
-    # A new run has a budget of its own again.
+    # A new run has a new budget.
     for one in (found.budgets or ()) if is_of_sprint else ():
         if one.of == OF_SPRINT and one.left > 0 and then.startswith(f"{one.budget} "):
             now, left = (
@@ -198,6 +198,6 @@ def _ended(found: Status, run: views.LoopRun, when: When) -> str:
     if because == actions.BUDGET:
         return _was_spent(found, why)
     if because in actions.STOPS:
-        # What it stood still at is resolved.
+        # The cause is resolved.
         return f"{why or ENDS[because]} (it can go on now)"
     return ": ".join(filter(None, (ENDS.get(because, because), why)))

@@ -1,1 +1,1 @@
-"""What a log is trusted for: what must go is gone, and what is there can be proved."""
+"""Trust in a log: redaction, signed heads, and proofs."""

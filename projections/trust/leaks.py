@@ -1,4 +1,4 @@
-"""Secrets that are in a log: in events, in what is kept beside them, in snapshots.
+"""Secrets in a log: in events, in stored files, in snapshots.
 
 The forms are those that are masked on the way in (`engine/masking_forms.toml`), tokens
 beyond doubt, and the public rules for what a name near it tells (`public_rules.toml`). What
@@ -93,7 +93,7 @@ def leaks(
     since: str | None = None,
     progress: Callable[[int], None] = lambda count: None,
 ) -> Iterator[LeakFound]:
-    """Yield every secret, in events since a time and in all that is kept beside them."""
+    """Yield every secret, in events since a time and in all stored files."""
     moment = None if since is None else parse(since)
     for event in workspace.log.read():
         if event.position % 10_000 == 0:

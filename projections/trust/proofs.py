@@ -31,7 +31,7 @@ from sprintlog.engine.log.stores.descriptors import read_whole
 from ..workspace import Workspace
 
 NAMESPACE = "sprintlog-head"
-"""What a signature is for: one made for anything else is none."""
+"""The purpose of a signature: others are not accepted."""
 TRAILER = "Sprintlog-Head"
 FIRST = "sprintlog-head 1"
 FILE_BYTES_MAX = 1 << 16
@@ -57,7 +57,7 @@ class WrittenHead(msgspec.Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """Return the head as it is signed."""
+        """Return the signed form of the head."""
         return (
             f"{FIRST}\nlog: {self.log}\nposition: {self.position}\n"
             f"hash: {self.hash}\nroot: {self.root}\ntime: {self.time}\n"
@@ -71,7 +71,7 @@ def tree_of(log: EventStore, size: int) -> MerkleTree:
 
 
 def head_of(workspace: Workspace) -> WrittenHead:
-    """Return the head of a log as it is now."""
+    """Return the current head of a log."""
     head = workspace.log.head()
     first = next(workspace.log.read(until=1), None)
     root = tree_of(workspace.log, head.position).root
@@ -109,7 +109,7 @@ def sign(file: Path, key: Path, environment: Mapping[str, str]) -> Path:
 def check_signature(
     content: bytes, signature: Path, signers: Path, environment: Mapping[str, str]
 ) -> str:
-    """Return who signed some bytes; raise `RefusedError` where nobody did who is listed."""
+    """Return the listed signer of some bytes; raise `RefusedError` if there is none."""
     found = ("-Y", "find-principals", "-s", str(signature), "-f", str(signers))
     said = _ssh_keygen(found, environment, "its key is not among the allowed signers")
     who = said.splitlines()[0].strip() if said.strip() else ""
@@ -120,7 +120,7 @@ def check_signature(
 
 
 def compare(workspace: Workspace, head: WrittenHead) -> Iterator[str]:
-    """Yield in words in what a log is not what a head says."""
+    """Yield the differences between a log and a head."""
     log = workspace.log
     first = next(log.read(until=1), None)
     if first is None or first.id != head.log:

@@ -1,4 +1,4 @@
-"""What a redaction cannot reach, each with what a person can do about it."""
+"""The copies that a redaction cannot reach, each with a remedy."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any

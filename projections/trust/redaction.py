@@ -1,4 +1,4 @@
-"""Erasing what was said, everywhere that sprintlog can reach.
+"""Erasing text everywhere that sprintlog can reach.
 
 What is to be done is written down first, in the log's folder. Whoever opens the log and
 finds that finishes it: where no event was erased yet there is nothing to finish, and it is
@@ -48,12 +48,12 @@ BESIDE_EVENTS = [
     for entry in KEPT_TEXT
     if not isinstance(entry, places.Events | places.Pages) and entry.name != UNDER_WAY
 ]
-"""Where a text is looked for beside the events: pages of the database follow from them."""
+"""The places searched in addition to the events, which determine the database pages."""
 _WITHOUT: set[Skippable] = {"finish_restores", "refuse_edits", "record_lost_run"}
 
 
 class Note(msgspec.Struct, frozen=True):
-    """What is to be erased, until that is done."""
+    """The pending erasure."""
 
     reason: str
     actor: str
@@ -80,7 +80,7 @@ def redact(workspace: Workspace, note: Note) -> RedactionDone:
 
 
 def finish(workspace: Workspace) -> bool:
-    """Finish a redaction that was cut short; tell whether there was one."""
+    """Finish an interrupted redaction; return whether there was one."""
     if getattr(workspace.log, "readonly", False):
         return False
     place = workspace.location.folder / REDACTION
@@ -156,7 +156,7 @@ def _erase_events(workspace: Workspace, note: Note) -> Iterator[Appended]:
 def _rewrite_state_files(
     workspace: Workspace, needle: places.Needle | None, streams: set[str]
 ) -> None:
-    """Write every state file anew that may hold what was erased."""
+    """Write every state file again that may contain erased text."""
     sprints, journals = SprintFile(workspace), JournalFile(workspace)
     entry = next(one for one in KEPT_TEXT if isinstance(one, places.TreeFiles))
     is_found = needle is not None and bool(entry.scan(workspace, needle))
@@ -172,7 +172,7 @@ def _rewrite_state_files(
     if workspace.journal().exists and (is_found or JOURNAL in streams):
         journals.rebuild(JOURNAL)
     if needle is not None:
-        # What no event gives any more, such as a report that a file of a loop showed.
+        # Files that no event produces any more, such as a report in a loop file.
         kept = [path for path in entry.scan(workspace, needle) if path.startswith(LOOPS)]
         places.remove_from_tree(workspace, [path for path in kept if path not in written])
 
@@ -180,7 +180,7 @@ def _rewrite_state_files(
 def _over_imported(
     file: ProjectedFile[State], name: str, needle: places.Needle | None
 ) -> None:
-    """Write a file in our own layout that is as it was imported, and holds the text."""
+    """Rewrite an unchanged imported file that contains the text in our own layout."""
     state = file.repository.current(name)
     path = file.path(state)
     if path is None or needle is None:
@@ -195,7 +195,7 @@ def _over_imported(
 def _rewrite_snapshots(
     workspace: Workspace, needle: places.Needle, note: Note
 ) -> dict[str, str]:
-    """Make snapshots anew without the texts, record that, and let the old ones go."""
+    """Make snapshots again without the texts, record that, and delete the old ones."""
     store = store_of(workspace)
     entry = next(one for one in KEPT_TEXT if isinstance(one, places.Snapshots))
     if not store.exists or not entry.scan(workspace, needle):
@@ -265,7 +265,7 @@ def _in_place_of(
 
 
 def settle(workspace: Workspace) -> None:
-    """Take in what others made of state files, before anything is chosen by its text."""
+    """Record edits of state files before events are chosen by text."""
     for name in workspace.sprints():
         workspace.refresh(name)
     if workspace.journal().exists:
@@ -280,6 +280,6 @@ def note_of(
     actor: str,
     at: str,
 ) -> Note:
-    """Return what is written down of a redaction before it begins."""
+    """Return the record of a redaction that is written before it begins."""
     places = [(event.stream, event.version) for event in events]
     return Note(reason, actor, at, places, [*texts])

@@ -1,4 +1,4 @@
-"""What is to be erased: events by place, time or text, and the texts they are known by."""
+"""The events to erase, by place, time or text, and their texts."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -20,7 +20,7 @@ from ..health.text_places import Needle, files_in
 from ..workspace import Workspace
 
 TEXT_CHARS_MIN = 4
-"""What is shorter is in everything."""
+"""Shorter texts occur everywhere."""
 LINE_CHARS_MIN = 16
 """Of what erased events said, such lines are looked for elsewhere; shorter ones are
 in files that have nothing to do with it."""
@@ -35,7 +35,7 @@ DOCUMENTS = frozenset(
 
 
 class Selector(msgspec.Struct, frozen=True):
-    """Which events are meant: those that meet all that is said."""
+    """The chosen events: those that meet all conditions."""
 
     positions: tuple[tuple[int, int], ...] = ()
     """First and last of each range."""
@@ -48,7 +48,7 @@ class Selector(msgspec.Struct, frozen=True):
 
 
 class Chosen(NamedTuple):
-    """What is meant."""
+    """The selection."""
 
     events: list[RecordedEvent]
     texts: list[str]
@@ -56,12 +56,12 @@ class Chosen(NamedTuple):
 
     @property
     def needle(self) -> Needle | None:
-        """Return what is looked for; None where nothing can be known by its text."""
+        """Return the texts to search for; None if there are none to search for."""
         return Needle(*self.texts) if self.texts else None
 
 
 def chosen(workspace: Workspace, selector: Selector) -> Chosen:
-    """Return what is to be erased; raise `RefusedError` where that is not allowed."""
+    """Return the events to erase; raise `RefusedError` if that is not allowed."""
     _check(selector)
     match = _matcher(selector)
     events = [
@@ -135,7 +135,7 @@ def _read(workspace: Workspace, selector: Selector) -> Iterator[RecordedEvent]:
 
 
 def _matcher(selector: Selector) -> Any:
-    """Return what tells whether an event is among those that are meant."""
+    """Return a function that returns whether an event is selected."""
     since = None if selector.since is None else parse(selector.since)
     until = None if selector.until is None else parse(selector.until)
     text = None if selector.text is None else Needle(*_lines(selector.text, 1))
@@ -171,7 +171,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 def _with_documents(
     workspace: Workspace, events: list[RecordedEvent], selector: Selector
 ) -> list[RecordedEvent]:
-    """Return events with all of their sprints, where a plan is among them."""
+    """Return events, with all events of their sprints if a plan is among them."""
     plans = {event.stream: event for event in events if event.type in DOCUMENTS}
     if not plans:
         return events
@@ -207,7 +207,7 @@ def _matches(
 def contents(workspace: Workspace) -> Iterator[tuple[str, bytes]]:
     """Yield what is kept beside the events: files in the log's folder, and snapshots.
 
-    With each goes where it is.
+    Each has its place.
     """
     store = store_of(workspace)
     for name, path in files_in(workspace.location.folder):
