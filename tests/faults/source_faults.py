@@ -47,13 +47,13 @@ FAULTS = (
     ),
     Fault(
         "a sprint pauses at breakpoints that it has not reached",
-        'if status == COMPLETED and node.data.get("break") is True:',
+        'if status == words.COMPLETED and node.data.get("break") is True:',
         'if node.data.get("break") is True:',
         ("test_breakpoint.py",),
     ),
     Fault(
         "a parent with a failed child goes on",
-        "    if tally[FAILED]:\n        return FAILED\n",
+        "    if tally[words.FAILED]:\n        return words.FAILED\n",
         "",
         ("test_derived_parents.py",),
     ),
@@ -71,8 +71,8 @@ FAULTS = (
     ),
     Fault(
         "what is deferred to the next sprint returns in this one",
-        'entry["status"] == DEFERRED and entry.get("deferred-until") != NEXT_SPRINT',
-        'entry["status"] == DEFERRED',
+        'entry["status"] == words.DEFERRED and entry.get("deferred-until") != NEXT_SPRINT',
+        'entry["status"] == words.DEFERRED',
         ("test_queue_at_the_goal.py",),
     ),
     Fault(

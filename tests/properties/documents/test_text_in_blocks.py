@@ -87,7 +87,7 @@ def test_only_what_was_asked_for_has_changed(seed: int) -> None:
     """In any life of plain phases the notes of what was asked for name all that changed."""
     chance = Random(seed)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(node, "LONG", 1)
+        patch.setattr(node, "FLAT_FROM", 1)
         life = Life(chance, document=copied(PLAIN))
         life.command(StartSprint())
         text, asked = NOTHING, None

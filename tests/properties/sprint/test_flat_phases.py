@@ -27,7 +27,7 @@ def lived(life: Life, *, long: int) -> Sprint:
     """
     sprint = Sprint("s")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(node, "LONG", long)
+        patch.setattr(node, "FLAT_FROM", long)
         for version, at, event in life.events:
             if isinstance(event, RolledBack):
                 break
