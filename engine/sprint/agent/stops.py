@@ -10,17 +10,8 @@ from ..agent import actions
 from ..events import SprintBlocked, SprintInterrupted, SprintPaused
 from ..iterations.loop import is_begun_for, is_used_up, more_allowed
 from ..phases.lifecycle import leaf_in_need
-from ..runs.budgets import (
-    ITERATIONS,
-    OF_RUN,
-    OF_SPRINT,
-    BudgetState,
-    amount,
-    run_again,
-    said,
-    standings,
-    typed,
-)
+from ..runs import budgets
+from ..runs.budgets import typed
 from ..runs.record import LOST as LOST
 from ..state import words
 from ..state.completion import listed, undecided_at_end, urgent
@@ -194,11 +185,11 @@ def stop_by_budget(sprint: Sprint, action: Action, now: str, *, of: str) -> Acti
     """Return a stop in place of an action that would exceed a budget, or None."""
     if action.do not in _PAID and not (action.do == actions.GATE and action.prompt):
         return None
-    found = standings(sprint, now, of=of)
+    found = budgets.standings(sprint, now, of=of)
     for one in found:
         # The sprint's limit of iterations has its own stop; a begun one may end.
-        is_own = one.budget == ITERATIONS and of == OF_SPRINT
-        goes_on = one.budget == ITERATIONS and not _begins(sprint.plan, action)
+        is_own = one.budget == budgets.ITERATIONS and of == budgets.OF_SPRINT
+        goes_on = one.budget == budgets.ITERATIONS and not _begins(sprint.plan, action)
         if one.is_spent and not (is_own or goes_on):
             return _stop(sprint, one, action)
     for one in found:
@@ -214,20 +205,20 @@ def _begins(plan: Plan, action: Action) -> bool:
     return action.do == actions.WORK and not is_begun_for(plan, str(action.phase))
 
 
-def _stop(sprint: Sprint, one: BudgetState, action: Action) -> Action:
-    is_limit = one.budget == ITERATIONS
-    why = f"{SPENT}{said(one)}"
+def _stop(sprint: Sprint, one: budgets.BudgetState, action: Action) -> Action:
+    is_limit = one.budget == budgets.ITERATIONS
+    why = f"{SPENT}{budgets.said(one)}"
     option = f"--budget-{one.budget}"
     started = sprint.knowledge.loops.started
-    if one.of == OF_RUN and started is not None:
-        hint = f"`{run_again(started)}` goes on with as much again"
+    if one.of == budgets.OF_RUN and started is not None:
+        hint = f"`{budgets.run_again(started)}` goes on with as much again"
     else:
         more = plus(one.limit, one.limit)
         if is_less(more, one.spent):
             more = plus(one.spent, one.limit)
         command = f"sprintlog rules set {option} {typed(one.budget, more)}"
-        again = run_again(started)
-        free = amount(one.budget, minus(more, one.spent))
+        again = budgets.run_again(started)
+        free = budgets.amount(one.budget, minus(more, one.spent))
         hint = f"`{command}` allows {free} more; then `{again}` starts the loop again"
     return Action(
         actions.STOP,
@@ -239,7 +230,7 @@ def _stop(sprint: Sprint, one: BudgetState, action: Action) -> Action:
     )
 
 
-def _silent(sprint: Sprint, one: BudgetState, action: Action) -> Action:
+def _silent(sprint: Sprint, one: budgets.BudgetState, action: Action) -> Action:
     started = sprint.knowledge.loops.started
     is_priced = started is not None and started.price is not None
     what = "what it costs" if one.budget == COST else "how many tokens it takes"
@@ -250,13 +241,13 @@ def _silent(sprint: Sprint, one: BudgetState, action: Action) -> Action:
     elif one.budget == COST:
         computes = "`sprintlog run --price IN/OUT -- COMMAND` computes it from the tokens"
         ways = [f"{computes}, with what a million of them costs, given and written"]
-    if one.of == OF_SPRINT:
+    if one.of == budgets.OF_SPRINT:
         typed = f"sprintlog rules set --budget-{one.budget} none"
         ways.append(f"`{typed}`")
     else:
-        again = run_again(started, with_budgets=False)
+        again = budgets.run_again(started, with_budgets=False)
         ways.append(f"`{again}` goes on without that budget")
-    whose = "run" if one.of == OF_RUN else "sprint"
+    whose = "run" if one.of == budgets.OF_RUN else "sprint"
     return Action(
         actions.STOP,
         because=actions.BUDGET,

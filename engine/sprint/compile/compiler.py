@@ -22,20 +22,10 @@ from ..state.document_fields import (
     text_of,
 )
 from ..state.tree import Data
+from . import workflows as layout
 from .items import Collection, check_text_id, collections_of, missing_items
 from .problems import Definition, Path, Problem, Problems, is_given, nearest
 from .templates import Scope, Template, cut, filled
-from .workflows import (
-    PHASE_BYTES,
-    Budget,
-    Flat,
-    InWorkflow,
-    Outline,
-    TooLargeError,
-    Workflows,
-    check_references,
-    workflow_of,
-)
 
 EXECUTE = "execute"
 """The only sub-phase of an item without a workflow."""
@@ -52,7 +42,7 @@ class Compiled(NamedTuple):
 
 def compile_sprint(
     sprint: Definition,
-    workflows: Workflows,
+    workflows: layout.Workflows,
     *,
     sprint_id: str,
     available: Sequence[str] = (),
@@ -66,15 +56,17 @@ def compile_sprint(
     """
     problems = Problems()
     _check_id(sprint, sprint_id, problems)
-    check_references(sprint, workflows, problems, available=available, searched=searched)
-    name = workflow_of(sprint.data)
+    layout.check_references(
+        sprint, workflows, problems, available=available, searched=searched
+    )
+    name = layout.workflow_of(sprint.data)
     main = workflows.get(name) if name else None
     settings = settings_of(sprint, main, problems)
     collections = collections_of(sprint, problems)
     if main is None and not is_given(sprint.data, "goal"):
         missing_items(sprint, problems)
-    budget = Budget()
-    outline = Outline(workflows, problems, budget)
+    budget = layout.Budget()
+    outline = layout.Outline(workflows, problems, budget)
     hierarchy = Hierarchy(
         sprint, outline, collections, problems, budget, sprint_id=sprint_id
     )
@@ -84,10 +76,10 @@ def compile_sprint(
             plan["phases"] = hierarchy.phases(name)
         # Statuses, pointer and figures are added later; the log checks the final size.
         if len(msgspec.json.encode(plan)) > DOCUMENT_BYTES_MAX:
-            raise TooLargeError
+            raise layout.TooLargeError
         if main is not None:
             hierarchy.check_unused()
-    except TooLargeError:
+    except layout.TooLargeError:
         problems.add(
             "plan-too-large",
             sprint,
@@ -142,10 +134,10 @@ class Hierarchy:
     def __init__(
         self,
         sprint: Definition,
-        outline: Outline,
+        outline: layout.Outline,
         collections: dict[str, Collection],
         problems: Problems,
-        budget: Budget,
+        budget: layout.Budget,
         *,
         sprint_id: str,
     ) -> None:
@@ -156,12 +148,12 @@ class Hierarchy:
         self._budget = budget
         self._identity = {"id": sprint_id, "name": text_of(sprint.data, "name")}
         self._used: set[str] = set()
-        self._laid_out: dict[tuple[str, InWorkflow], list[Flat]] = {}
+        self._laid_out: dict[tuple[str, layout.InWorkflow], list[layout.Flat]] = {}
 
     def phases(self, workflow: str) -> list[Data]:
         """Return the top phases; raise `TooLargeError` if they cannot be recorded."""
         kinds = tuple(self._collections)
-        around = InWorkflow()
+        around = layout.InWorkflow()
         flats = self._outline.flat(workflow, named_by=self._sprint, around=around)
         found = []
         for index, flat in enumerate(self._unique(flats)):
@@ -182,7 +174,7 @@ class Hierarchy:
                     f"no phase of the workflow has `for-each: {name}`",
                 )
 
-    def _for_each(self, flat: Flat, scope: Scope) -> Data:
+    def _for_each(self, flat: layout.Flat, scope: Scope) -> Data:
         data = flat.part.phase.data
         kind = text_of(data, "for-each") or ""
         # The name of an item in templates may differ from the name of its collection.
@@ -192,7 +184,7 @@ class Hierarchy:
         node: Data = {"id": flat.id, **flat.flags}
         if flat.gate is not None:
             node["gate"] = self._gate(flat.gate, scope)
-        if workflow := workflow_of(data):
+        if workflow := layout.workflow_of(data):
             # Checked even if every item names another workflow.
             self._phases_of_step(workflow, flat.part.phase, flat)
         items = collection.items if collection else ()
@@ -215,18 +207,18 @@ class Hierarchy:
             missing_items(self._sprint, self._problems)
         return None
 
-    def _step(self, item: Definition, kinds: tuple[str, ...], outer: Flat) -> Data:
+    def _step(self, item: Definition, kinds: tuple[str, ...], outer: layout.Flat) -> Data:
         data = item.data
         model = text_of(data, "model")
         step: Data = {"id": data["id"], "prompt": data["prompt"]}
         step |= {key: data[key] for key in ("model", "depends-on") if is_given(data, key)}
-        self._budget.spend(data["prompt"], PHASE_BYTES)
-        if (name := workflow_of(data)) is not None:
+        self._budget.spend(data["prompt"], layout.PHASE_BYTES)
+        if (name := layout.workflow_of(data)) is not None:
             named_by = item
-        elif (name := workflow_of(outer.part.phase.data)) is not None:
+        elif (name := layout.workflow_of(outer.part.phase.data)) is not None:
             named_by = outer.part.phase
         else:
-            self._budget.spend(data["prompt"], PHASE_BYTES)
+            self._budget.spend(data["prompt"], layout.PHASE_BYTES)
             leaf: Data = {"id": EXECUTE, "prompt": data["prompt"]}
             return {**step, "phases": [self._with_model(leaf, outer, model)]}
         phases = []
@@ -236,7 +228,9 @@ class Hierarchy:
             phases.append(self._leaf(flat, scope, model))
         return {**step, "phases": phases}
 
-    def _phases_of_step(self, name: str, named_by: Definition, outer: Flat) -> list[Flat]:
+    def _phases_of_step(
+        self, name: str, named_by: Definition, outer: layout.Flat
+    ) -> list[layout.Flat]:
         """Return the phases of a workflow for items; report those not allowed there."""
         around = outer.around._replace(prefix="")
         key = (name, around)
@@ -266,7 +260,7 @@ class Hierarchy:
         self._laid_out[key] = flats
         return flats
 
-    def _unique(self, flats: Iterable[Flat]) -> list[Flat]:
+    def _unique(self, flats: Iterable[layout.Flat]) -> list[layout.Flat]:
         """Return sibling phases, with their ids checked."""
         seen: set[str] = set()
         found = []
@@ -281,8 +275,8 @@ class Hierarchy:
             found.append(flat)
         return found
 
-    def _leaf(self, flat: Flat, scope: Scope, model: str | None = None) -> Data:
-        self._budget.spend(flat.id, PHASE_BYTES)
+    def _leaf(self, flat: layout.Flat, scope: Scope, model: str | None = None) -> Data:
+        self._budget.spend(flat.id, layout.PHASE_BYTES)
         prompt = self._filled(flat.part.template, scope, flat.part.phase, ("prompt",))
         leaf = self._with_model({"id": flat.id, "prompt": prompt}, flat, model)
         leaf |= flat.flags
@@ -290,7 +284,7 @@ class Hierarchy:
             leaf["gate"] = self._gate(flat.gate, scope)
         return leaf
 
-    def _with_model(self, leaf: Data, flat: Flat, model: str | None) -> Data:
+    def _with_model(self, leaf: Data, flat: layout.Flat, model: str | None) -> Data:
         """Return a leaf with its model, by precedence: step, phase, sprint, workflow."""
         of_sprint = text_of(self._sprint.data, "model")
         around = flat.around

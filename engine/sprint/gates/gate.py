@@ -11,19 +11,10 @@ import msgspec
 
 from ...errors import RefusedError
 from ..events import GateChecked
-from ..state import words
+from ..state import tree, words
 from ..state.document_fields import count_of, mapping_of
 from ..state.sprint import Plan, Sprint
 from ..state.transitions import find_node
-from ..state.tree import (
-    CHILDREN,
-    Data,
-    Node,
-    gate_is_open,
-    gate_status,
-    put,
-    waits_for_gate,
-)
 
 GATE_RETRIES = 3
 """The default number of retries after a failed gate."""
@@ -85,7 +76,7 @@ def said_of_gate(gate: object, part: str) -> tuple[tuple[str, ...], Any]:
     return FIELDS[part][0], None
 
 
-def gate_of(node: Node) -> GatePolicy:
+def gate_of(node: tree.Node) -> GatePolicy:
     """Return a node's gate; invalid parts are ignored."""
     gate = node.data.get("gate")
     said = {
@@ -101,7 +92,7 @@ def gate_of(node: Node) -> GatePolicy:
     )
 
 
-def gate_problems(gate: Data) -> list[tuple[str, str]]:
+def gate_problems(gate: tree.Data) -> list[tuple[str, str]]:
     """Return the ignored parts of a gate: the field and the problem."""
     found = []
     for part in FIELDS:
@@ -129,8 +120,8 @@ def check_gates(nodes: object, field: str, *, level: int = 1) -> None:
         if isinstance(node, dict):
             if node.get("gate") is not None:
                 check_gate(node["gate"], f"{where}.gate")
-            if level < len(CHILDREN):
-                key = CHILDREN[level]
+            if level < len(tree.CHILDREN):
+                key = tree.CHILDREN[level]
                 check_gates(node.get(key), f"{where}.{key}", level=level + 1)
 
 
@@ -154,36 +145,36 @@ def _is_duration(value: object) -> TypeGuard[float]:
     return type(value) in (int, float) and 0 < value < math.inf  # type: ignore[operator]
 
 
-def attempts_of(node: Node) -> int:
+def attempts_of(node: tree.Node) -> int:
     """Return the number of checks since the gate was last reset."""
     return count_of(mapping_of(node.data, "gate-tracking"), "attempts")
 
 
-def is_due(node: Node) -> bool:
+def is_due(node: tree.Node) -> bool:
     """Return whether a node has ended except for its gate, or its own end after that."""
     if node.children:
-        return waits_for_gate(node)
-    if node.leaf < 0 or not gate_is_open(node.data):
+        return tree.waits_for_gate(node)
+    if node.leaf < 0 or not tree.gate_is_open(node.data):
         return False
     # A phase without steps has no work before its gate.
     has_none = node.is_empty and node.status == words.PENDING
     # A leaf blocked only by its gate needs no work before the gate runs again.
-    is_stuck = node.status == words.BLOCKED and gate_status(node.data) == words.BLOCKED
+    is_stuck = node.status == words.BLOCKED and tree.gate_status(node.data) == words.BLOCKED
     return has_none or is_stuck or node.status in (words.IN_PROGRESS, words.COMPLETED)
 
 
-def find_gate(sprint: Sprint, phase: str | None) -> Node:
+def find_gate(sprint: Sprint, phase: str | None) -> tree.Node:
     """Return the node with a gate at an address, or the one the pointer waits for.
 
     That is the first with an open gate from the pointer's leaf upwards, preferably one
     that is due. Raise `RefusedError` if there is no gate.
     """
     node = find_node(sprint, phase)
-    if phase is not None and gate_status(node.data) is not None:
+    if phase is not None and tree.gate_status(node.data) is not None:
         return node
     found = []
     while phase is None and node.parent is not None:
-        if gate_is_open(node.data):
+        if tree.gate_is_open(node.data):
             found.append(node)
         node = node.parent
     if not found:
@@ -194,7 +185,7 @@ def find_gate(sprint: Sprint, phase: str | None) -> Node:
     return next(filter(is_due, found), found[0])
 
 
-def check_due(node: Node) -> None:
+def check_due(node: tree.Node) -> None:
     """Raise `RefusedError` unless the node waits for its gate."""
     if is_due(node):
         return
@@ -210,7 +201,7 @@ def check_due(node: Node) -> None:
     )
 
 
-def _way_on(node: Node) -> str | None:
+def _way_on(node: tree.Node) -> str | None:
     """Return the command that continues from a node that a gate waits for."""
     if is_due(node):
         return f"`sprintlog gate run --phase {node.address}` first"
@@ -218,9 +209,11 @@ def _way_on(node: Node) -> str | None:
     return f"`sprintlog phase {way} {node.address}` first" if way else None
 
 
-def next_attempt(plan: Plan, node: Node) -> int:
+def next_attempt(plan: Plan, node: tree.Node) -> int:
     """Return the number of the next check, which restarts after a person's intervention."""
-    begins_anew = gate_status(node.data) == words.BLOCKED or node.address in plan.renewed
+    begins_anew = (
+        tree.gate_status(node.data) == words.BLOCKED or node.address in plan.renewed
+    )
     return 1 if begins_anew else attempts_of(node) + 1
 
 
@@ -238,7 +231,7 @@ def word_after(attempts: int) -> str:
     return words.RETRYING if attempts == 1 else words.FAILED
 
 
-def forget_gates(node: Node) -> None:
+def forget_gates(node: tree.Node) -> None:
     """Make the gates of a node and its parents due again, because work on it restarts.
 
     A failed gate that may be retried keeps its count, which bounds the retries. A gate
@@ -247,7 +240,7 @@ def forget_gates(node: Node) -> None:
     over = node
     while over.parent is not None:
         # Most nodes have no gate, and every fold runs through this.
-        if "gate" in over.data and (status := gate_status(over.data)) is not None:
+        if "gate" in over.data and (status := tree.gate_status(over.data)) is not None:
             attempts = attempts_of(over)
             is_used_up = attempts >= gate_of(over).attempts_max
             if status in (words.PASSED, words.BLOCKED) or is_used_up:
@@ -258,22 +251,22 @@ def forget_gates(node: Node) -> None:
         over = over.parent
 
 
-def track(node: Node, attempts: int, status: str, **fields: Any) -> None:
+def track(node: tree.Node, attempts: int, status: str, **fields: Any) -> None:
     """Write a gate's state in the order of the document (SPR-104)."""
     old = mapping_of(node.data, "gate-tracking")
-    tracking: Data = {"attempts": attempts, "status": status}
+    tracking: tree.Data = {"attempts": attempts, "status": status}
     tracking.update((k, v) for k, v in old.items() if k not in tracking)
     tracking.pop("error", None)
     tracking.update({name.replace("_", "-"): value for name, value in fields.items()})
-    put(node.data, "gate-tracking", tracking)
+    tree.put(node.data, "gate-tracking", tracking)
 
 
-def repair_prompt(plan: Plan, node: Node) -> str | None:
+def repair_prompt(plan: Plan, node: tree.Node) -> str | None:
     """Return the prompt for the repair of a failed gate; None if no repair is due.
 
     It is the gate's own prompt, followed by its failure.
     """
-    if gate_status(node.data) not in (words.RETRYING, words.FAILED):
+    if tree.gate_status(node.data) not in (words.RETRYING, words.FAILED):
         return None
     if plan.last.repaired.of(node.address) is not None:
         return None

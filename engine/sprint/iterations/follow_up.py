@@ -7,19 +7,9 @@ so that a restarted loop continues with the same step.
 from enum import Enum
 from typing import NamedTuple
 
+from ...judging import loop_rules as advised
 from ...judging.events import RecommendationGiven
-from ...judging.loop_rules import (
-    CONTINUE,
-    CYCLING,
-    ESCALATE,
-    INFINITE_LOOP,
-    MAXIMUM,
-    ROLLBACK,
-    STALL,
-    STOP,
-    UNMEASURED,
-    LoopRules,
-)
+from ...judging.loop_rules import STOP, LoopRules
 from ...judging.tracker import BASELINE_NUMBER, Tracker
 from ..state.knowledge import newest_first
 from ..state.sprint import Plan, Sprint, open_iteration
@@ -33,7 +23,7 @@ JUDGED_IN = (IN_PROGRESS, COMPLETED, PAUSED_AT_BREAKPOINT)
 """The statuses of a sprint in which its last iteration is judged before all else."""
 
 
-_OF_GOALS = (STALL, CYCLING, INFINITE_LOOP)
+_OF_GOALS = (advised.STALL, advised.CYCLING, advised.INFINITE_LOOP)
 """Advice that a loop towards a goal makes no progress."""
 
 
@@ -111,7 +101,7 @@ def note_of(sprint: Sprint) -> str | None:
     advice = sprint.knowledge.tracker.recommended
     if loop_rules(sprint).measure is None or advice is None:
         return None
-    if advice.action not in (ROLLBACK, ESCALATE):
+    if advice.action not in (advised.ROLLBACK, advised.ESCALATE):
         return None
     parts = [f"# Iteration {advice.number} was no success", _reasons(advice)]
     gone = [number for _, number in sprint.knowledge.gone_back[-1:]]
@@ -137,7 +127,7 @@ def _follow(sprint: Sprint, rules: LoopRules) -> Due | None:
     if advice is None or advice.number != sprint.plan.iteration:
         # The advice is about work that was discarded.
         return None
-    if advice.action == CONTINUE or advice.cause == MAXIMUM:
+    if advice.action == advised.CONTINUE or advice.cause == advised.MAXIMUM:
         # The limit is reported by the attempt to start another iteration.
         return None
     if advice.cause in _OF_GOALS and not sprint.plan.is_at_goal:
@@ -147,18 +137,18 @@ def _follow(sprint: Sprint, rules: LoopRules) -> Due | None:
         if _is_over(sprint.plan):
             return None
         return Due(Do.STOP, advice.number, why=_why(advice), hint=_GO_ON)
-    if advice.action == ESCALATE and advice.cause != UNMEASURED:
+    if advice.action == advised.ESCALATE and advice.cause != advised.UNMEASURED:
         if _is_over(sprint.plan):
             return None
         return Due(Do.ASK, advice.number, why=_why(advice), hint=_GO_ON)
     unmeasured = sprint.knowledge.tracker.unmeasured
-    is_first = advice.cause == UNMEASURED and unmeasured <= UNMEASURED_MAX
-    if rules.on_regression == CONTINUE or (is_first and not _is_over(sprint.plan)):
+    is_first = advice.cause == advised.UNMEASURED and unmeasured <= UNMEASURED_MAX
+    if rules.on_regression == advised.CONTINUE or (is_first and not _is_over(sprint.plan)):
         return None
     if _went_back(sprint):
         # The person who undid that rollback wants to keep the work.
         return None
-    if rules.on_regression == ROLLBACK:
+    if rules.on_regression == advised.ROLLBACK:
         return _roll_back(sprint, advice, rules)
     return Due(Do.STOP, advice.number, advice.target, _why(advice), _ways(sprint, advice))
 
@@ -187,7 +177,7 @@ _AGAIN = "`sprintlog iteration measure --by-rules` measures it again"
 
 def _ways(sprint: Sprint, advice: RecommendationGiven) -> str:
     """Return the commands with which a person can continue."""
-    ways = [_AGAIN] if advice.cause == UNMEASURED else []
+    ways = [_AGAIN] if advice.cause == advised.UNMEASURED else []
     if advice.target is not None and has_snapshot(sprint, advice.target):
         ways.append(f"`sprintlog rollback iter:{advice.target}` goes back")
     return "; ".join([*ways, _GO_ON])

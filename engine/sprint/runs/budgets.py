@@ -11,23 +11,11 @@ from collections.abc import Sequence
 import msgspec
 from msgspec.structs import replace
 
+from ... import usage
 from ...command import Command, Commands, Events
 from ...errors import RefusedError
 from ...log.event import Event
-from ...usage import (
-    TOKENS,
-    Usage,
-    dollars,
-    is_less,
-    lower_bounds,
-    minus,
-    open_figures,
-    percent,
-    plus,
-    product,
-    text_of,
-    tokens_of,
-)
+from ...usage import percent
 from ..events import Budgets, BudgetsSet, BudgetWarned, Price, RunStarted
 from ..state.document_fields import max_iterations
 from ..state.knowledge import COST as COST
@@ -42,7 +30,7 @@ TIME, FAILURES, ITERATIONS = "time", "failures", "iterations"
 OF_RUN, OF_SPRINT = "run", "sprint"
 FIELDS = {
     COST: "cost_usd",
-    TOKENS: "tokens",
+    usage.TOKENS: "tokens",
     TIME: "seconds",
     FAILURES: "failures",
     ITERATIONS: "iterations",
@@ -77,7 +65,7 @@ class BudgetState(msgspec.Struct, frozen=True):
     @property
     def left(self) -> str:
         """Return the rest; negative if the budget was exceeded."""
-        return minus(self.limit, self.spent)
+        return usage.minus(self.limit, self.spent)
 
     @property
     def percent(self) -> int:
@@ -87,19 +75,24 @@ class BudgetState(msgspec.Struct, frozen=True):
     @property
     def is_spent(self) -> bool:
         """Return whether nothing is left."""
-        return not is_less(self.spent, self.limit)
+        return not usage.is_less(self.spent, self.limit)
 
     def name(self) -> str:
         """Return the key under which a warning is recorded once."""
         return f"{self.of} {self.budget} {self.limit}"
 
 
-def priced(used: Usage | None, price: Price | None) -> Usage | None:
+def priced(used: usage.Usage | None, price: Price | None) -> usage.Usage | None:
     """Return the usage of a run with its cost computed, if only its tokens are known.
 
     Tokens written to a cache cost as much as input tokens.
     """
-    if price is None or used is None or says_cost(used) or TOKENS in open_figures(used):
+    if (
+        price is None
+        or used is None
+        or says_cost(used)
+        or usage.TOKENS in usage.open_figures(used)
+    ):
         return used
     from_cache = price.given if price.cached is None else price.cached
     parts = (
@@ -110,7 +103,7 @@ def priced(used: Usage | None, price: Price | None) -> Usage | None:
     )
     total: str | None = None
     for tokens, each in parts:
-        total = plus(total, product(max(tokens or 0, 0), each, places=MILLION))
+        total = usage.plus(total, usage.product(max(tokens or 0, 0), each, places=MILLION))
     return replace(used, cost_usd=float(total or "0"))
 
 
@@ -148,7 +141,7 @@ def standings(sprint: Sprint, now: str, *, of: str) -> list[BudgetState]:
             limit = max_iterations(sprint.plan.document)
         if limit is not None:
             spent, unknown = took[budget]
-            found.append(BudgetState(of, budget, plus(None, limit), spent, unknown))
+            found.append(BudgetState(of, budget, usage.plus(None, limit), spent, unknown))
     return found
 
 
@@ -226,8 +219,8 @@ def said(one: BudgetState) -> str:
     name = "failures in a row" if one.budget == FAILURES else one.budget
     bound = "at least " if one.unknown else ""
     words = f"{name} {bound}{spent} of {limit} in {WHOSE[one.of]}"
-    if is_less(one.limit, one.spent):
-        words += f", {amount(one.budget, minus(one.spent, one.limit))} too much"
+    if usage.is_less(one.limit, one.spent):
+        words += f", {amount(one.budget, usage.minus(one.spent, one.limit))} too much"
     elif not one.is_spent:
         words += f", {'at most ' if one.unknown else ''}{amount(one.budget, one.left)} left"
     if one.unknown:
@@ -241,7 +234,7 @@ def said(one: BudgetState) -> str:
 def amount(budget: str, text: str) -> str:
     """Return an amount, formatted for people."""
     if budget == COST:
-        return dollars(text)
+        return usage.dollars(text)
     whole = int(text.partition(".")[0])
     if budget != TIME:
         return f"{whole:,}"
@@ -264,7 +257,7 @@ def options(started: RunStarted) -> str:
     words = limit_options(started.budgets)
     if (price := started.price) is not None:
         each = (price.given, price.written, price.cached)
-        said = "/".join(plus(None, one) for one in each if one is not None)
+        said = "/".join(usage.plus(None, one) for one in each if one is not None)
         words.append(f"--price {said}")
     return " ".join(words)
 
@@ -272,7 +265,7 @@ def options(started: RunStarted) -> str:
 def limit_options(budgets: Budgets) -> list[str]:
     """Return the options that set the same limits."""
     return [
-        f"--budget-{name} {typed(name, plus(None, limit))}"
+        f"--budget-{name} {typed(name, usage.plus(None, limit))}"
         for name, field in FIELDS.items()
         if (limit := getattr(budgets, field)) is not None
     ]
@@ -297,8 +290,8 @@ def _of_sprint(knowledge: Knowledge, now: str) -> _Took:
     ms = loops.duration_ms + (run_ms(knowledge, now) if loops.open is not None else 0)
     return {
         COST: (total.cost or "0", total.without_cost + total.cut_short),
-        TOKENS: (str(total.tokens or 0), total.without_tokens + total.cut_short),
-        TIME: (text_of(ms, 3), 0),
+        usage.TOKENS: (str(total.tokens or 0), total.without_tokens + total.cut_short),
+        TIME: (usage.text_of(ms, 3), 0),
         FAILURES: (str(loops.failures), 0),
         ITERATIONS: (str(knowledge.iteration_max), 0),
     }
@@ -312,22 +305,25 @@ def _of_run(knowledge: Knowledge, now: str) -> _Took:
     if (ended := loops.ended) is not None:
         # Later events are not part of the run.
         took = ended.spent
-        cost = "0" if took.cost_usd is None else plus(None, took.cost_usd)
+        cost = "0" if took.cost_usd is None else usage.plus(None, took.cost_usd)
         unknown = took.unknown + ended.cut_short
         return {
             COST: (cost, unknown),
-            TOKENS: (str(tokens_of(took) or 0), int(TOKENS in lower_bounds(took))),
-            TIME: (text_of(took.duration_ms, 3), 0),
+            usage.TOKENS: (
+                str(usage.tokens_of(took) or 0),
+                int(usage.TOKENS in usage.lower_bounds(took)),
+            ),
+            TIME: (usage.text_of(took.duration_ms, 3), 0),
             FAILURES: (str(loops.failures_in_run), 0),
             ITERATIONS: (str(took.iterations), 0),
         }
     return {
         COST: (
-            minus(total.cost or "0", before.cost),
+            usage.minus(total.cost or "0", before.cost),
             total.without_cost - before.without_cost + cut,
         ),
-        TOKENS: (str(tokens), total.without_tokens - before.without_tokens + cut),
-        TIME: (text_of(run_ms(knowledge, now), 3), 0),
+        usage.TOKENS: (str(tokens), total.without_tokens - before.without_tokens + cut),
+        TIME: (usage.text_of(run_ms(knowledge, now), 3), 0),
         FAILURES: (str(loops.failures_in_run), 0),
         ITERATIONS: (str(knowledge.begun - loops.begun_before), 0),
     }

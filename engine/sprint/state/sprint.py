@@ -12,20 +12,12 @@ import msgspec
 from ...log.event import Event
 from ...state_format import PartsDecoder, sealed, shape_of, unsealed
 from ..events import IterationEnded, IterationStarted, Place
+from . import plan_records as records
 from .document_fields import count_of, mapping_of
 from .figures import figures
 from .knowledge import Knowledge as Knowledge
 from .knowledge import Spent as Spent
 from .node import flat_phases
-from .plan_records import (
-    LastEvents,
-    LimitWait,
-    LoopCounters,
-    Stored,
-    is_by_index,
-    read,
-    without_indices,
-)
 from .queue import Decided, queue_of, with_queue
 from .tree import Data, Node, Tree
 from .words import IN_PROGRESS, NOT_STARTED, SPRINT_STATUSES
@@ -54,12 +46,12 @@ class Plan:
     def __init__(self) -> None:
         self.document: Data = {}
         self.place: Place | None = None
-        self.last = LastEvents()
+        self.last = records.LastEvents()
         self.last_at: str | None = None
         """When the last event on the path happened."""
         self.touched = False
         """Whether events of our own came after the last imported document."""
-        self.turns = LoopCounters()
+        self.turns = records.LoopCounters()
         self.imported_at = 0
         """The version of the imported document that it began with."""
         self.decisions: dict[str, Decided] = {}
@@ -68,7 +60,7 @@ class Plan:
         """How often a leaf was, by address, before a person stepped in last."""
         self.renewed: dict[str, bool] = {}
         """Gates, by address, that were not checked since a person stepped in."""
-        self.waiting: LimitWait | None = None
+        self.waiting: records.LimitWait | None = None
         """The latest wait for a limit, until what it held up went on."""
         self.index: Tree | None = None
         self._held: str | None = None
@@ -166,9 +158,9 @@ class Plan:
             tree = self.tree
             # An index in an address may now refer to another node.
             self.last.forget_indices()
-            self.retried = without_indices(self.retried)
-            self.renewed = without_indices(self.renewed)
-            if self.waiting is not None and is_by_index(self.waiting.phase):
+            self.retried = records.without_indices(self.retried)
+            self.renewed = records.without_indices(self.renewed)
+            if self.waiting is not None and records.is_by_index(self.waiting.phase):
                 self.waiting = None
             working = tree.node_of(working.data) if working is not None else None
             # A former leaf may now have children.
@@ -291,7 +283,7 @@ class _Saved(msgspec.Struct, array_like=True):
     version: int
     document: dict[str, Any]
     place: Place | None
-    last: dict[str, dict[str, Stored]]
+    last: dict[str, dict[str, records.Stored]]
     last_at: str | None
     touched: bool
     held: str | None
@@ -299,10 +291,10 @@ class _Saved(msgspec.Struct, array_like=True):
     decisions: dict[str, Decided]
     knowledge: msgspec.Raw
     """A `Knowledge`, most of which is seldom said."""
-    turns: LoopCounters
+    turns: records.LoopCounters
     retried: dict[str, int]
     renewed: dict[str, bool]
-    waiting: LimitWait | None
+    waiting: records.LimitWait | None
     tally: dict[str, int]
     """The number of phases with each status if there are many plain ones, else empty."""
 
@@ -348,7 +340,7 @@ def unpack(saved: bytes | memoryview) -> Sprint:
     sprint.knowledge = _knowledge.decode(state.knowledge)
     for name in _OF_PLAN:
         setattr(sprint.plan, name, getattr(state, name))
-    sprint.plan.last = read(state.last)
+    sprint.plan.last = records.read(state.last)
     sprint.plan.restore_tally(state.tally)
     return sprint
 
