@@ -92,15 +92,6 @@ def test_hot_path_starts_without_slow_libraries(module: str) -> None:
     assert packages_imported_by(module) & SLOW == set()
 
 
-def test_a_progress_file_is_read_without_pydantic() -> None:
-    """PROGRESS.yaml and compiled plans are checked by msgspec alone."""
-    found = packages_imported_by(
-        "sprintlog.cli.intake.progress", "sprintlog.cli.begin.sprint"
-    )
-    assert "yaml" in found
-    assert "pydantic" not in found
-
-
 def test_sprints_wait_for_nothing_of_the_journal() -> None:
     """What records and writes a sprint is there without the journal's modules."""
     names = ["sprintlog.projections.workspace", STORE, "sprintlog.cli.work.phase"]

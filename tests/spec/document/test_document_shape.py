@@ -1,6 +1,8 @@
 """The schema of PROGRESS.yaml: invalid values and the messages about them."""
 
 import re
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -35,3 +37,9 @@ def test_names_the_field(data: Any, level: int, field: str, message: str) -> Non
     with pytest.raises(RefusedError, match=re.escape(message)) as refused:
         check_shape(data, level=level)
     assert refused.value.fields["field"] == field
+
+
+def test_is_checked_without_pydantic() -> None:
+    """Reading PROGRESS.yaml or a compiled plan does not import pydantic."""
+    code = "import sys, sprintlog.cli.intake.progress; print('pydantic' in sys.modules)"
+    assert subprocess.check_output([sys.executable, "-c", code], text=True) == "False\n"
