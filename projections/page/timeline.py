@@ -6,24 +6,7 @@ from itertools import chain, count
 from sprintlog.facts import SprintFacts
 from sprintlog.formatting import counted
 
-from .layout import (
-    AFTER,
-    BEFORE,
-    INSIDE,
-    OVER,
-    SIGN,
-    THIN,
-    WHOLE,
-    WIDE,
-    Arrow,
-    Bar,
-    Gap,
-    Label,
-    Stamp,
-    Timeline,
-    percent,
-    place_timeline,
-)
+from . import layout
 from .limits import limits_of
 from .markup import (
     NOTHING,
@@ -66,15 +49,15 @@ TONES = {
 }
 """What says the same as the colour of a bar."""
 _PLACES = {
-    INSIDE: (0, 4, None),
-    OVER: (1, None, "middle"),
-    BEFORE: (0, -5, "end"),
-    AFTER: (2, 5, None),
+    layout.INSIDE: (0, 4, None),
+    layout.OVER: (1, None, "middle"),
+    layout.BEFORE: (0, -5, "end"),
+    layout.AFTER: (2, 5, None),
 }
 """Where each label stands: how many halves of its bar and pixels on, and its anchor."""
 
 
-def names(found: Timeline) -> list[str]:
+def names(found: layout.Timeline) -> list[str]:
     """Return the names of the rows from top to bottom, each of them another one."""
     shown: dict[str, None] = {}
     for name in found.rows:
@@ -92,18 +75,18 @@ def shortened(name: str) -> str:
     return f"{name[:kept]}…{name[-kept:]}"
 
 
-def top(found: Timeline) -> int:
+def top(found: layout.Timeline) -> int:
     """Return how far down the first row begins, in pixels."""
     levels = max((arrow.level + 1 for arrow in found.arrows), default=0)
     return AXIS + ARC * levels + (6 if levels else 0)
 
 
-def height(found: Timeline) -> int:
+def height(found: layout.Timeline) -> int:
     """Return how high the drawing is, in pixels."""
     return top(found) + ROW * len(names(found)) + 4
 
 
-def drawn(found: Timeline) -> Markup:
+def drawn(found: layout.Timeline) -> Markup:
     """Return the contents of the SVG."""
     begin = top(found)
     end = height(found)
@@ -112,7 +95,7 @@ def drawn(found: Timeline) -> Markup:
         y = begin + index * ROW
         parts.append(tag("line", x1="0", x2="100%", y1=y, y2=y, class_="rule"))
     for tick in found.ticks:
-        x = percent(tick.x)
+        x = layout.percent(tick.x)
         parts.append(tag("line", x1=x, x2=x, y1=AXIS - 4, y2=end, class_="tick"))
         kind = classes("axis", "day" * tick.is_day, "more" * (not tick.is_sparse))
         anchor = "end" if tick.x > 8800 else "start" if tick.x < 1200 else "middle"
@@ -125,7 +108,7 @@ def drawn(found: Timeline) -> Markup:
     return joined(*parts)
 
 
-def _bar(bar: Bar, begin: int) -> Markup:
+def _bar(bar: layout.Bar, begin: int) -> Markup:
     work = bar.work
     y = begin + bar.row * ROW + (ROW - BAR) // 2
     sign = TONES.get(work.tone.partition(" ")[0], "")
@@ -133,59 +116,63 @@ def _bar(bar: Bar, begin: int) -> Markup:
     return tag("g", *inside, class_=f"bar {work.tone}", data_v=work.version or None)
 
 
-def _rect(bar: Bar | Gap, y: int, fill: str | None = None) -> Markup:
-    x, width = percent(bar.x), percent(bar.width)
+def _rect(bar: layout.Bar | layout.Gap, y: int, fill: str | None = None) -> Markup:
+    x, width = layout.percent(bar.x), layout.percent(bar.width)
     return tag("rect", x=x, y=y, width=width, height=BAR, rx=3, fill=fill)
 
 
-def _labels(bar: Bar | Gap, y: int, sign: str = "") -> Iterator[Markup]:
+def _labels(bar: layout.Bar | layout.Gap, y: int, sign: str = "") -> Iterator[Markup]:
     """Yield what is written at a bar on a screen and on a phone; once where that is one."""
     wide, thin = (
-        (_written(label, sign, bar.width * pixels // WHOLE), label.place)
-        for label, pixels in ((bar.wide, WIDE), (bar.thin, THIN))
+        (_written(label, sign, bar.width * pixels // layout.WHOLE), label.place)
+        for label, pixels in ((bar.wide, layout.WIDE), (bar.thin, layout.THIN))
     )
     sizes = {wide: ""} if wide == thin else {wide: "wide", thin: "thin"}
     for (said, place), size in sizes.items():
         if said:
             share, dx, anchor = _PLACES[place]
-            x = percent(bar.x + bar.width * share // 2)
+            x = layout.percent(bar.x + bar.width * share // 2)
             given = {"x": x, "dx": dx, "y": y + 13, "text_anchor": anchor}
             yield tag("text", said, **given, class_=size or None)
 
 
-def _written(label: Label, sign: str, pixels: int) -> str:
+def _written(label: layout.Label, sign: str, pixels: int) -> str:
     """Return the words of a label; inside of its bar behind the sign, as far as it fits."""
-    if label.place != INSIDE or not sign or pixels < SIGN:
+    if label.place != layout.INSIDE or not sign or pixels < layout.SIGN:
         return label.text
     return f"{sign} {label.text}".rstrip()
 
 
-def _band(gap: Gap, begin: int, end: int) -> Markup:
-    x, width, height = percent(gap.x), percent(gap.width), max(end - begin - 4, 0)
+def _band(gap: layout.Gap, begin: int, end: int) -> Markup:
+    x, width, height = (
+        layout.percent(gap.x),
+        layout.percent(gap.width),
+        max(end - begin - 4, 0),
+    )
     return tag("rect", x=x, width=width, y=begin, height=height, class_="band")
 
 
-def _wait(gap: Gap, y: int) -> Markup:
+def _wait(gap: layout.Gap, y: int) -> Markup:
     wait, y = gap.wait, y + (ROW - BAR) // 2
     about = f"waits for {wait.who}" + (f": {wait.about}" if wait.about else "")
     inside = [tag("title", about), _rect(gap, y, "url(#hatch)"), *_labels(gap, y)]
     return tag("g", *inside, class_="bar wait")
 
 
-def _mark(mark: Stamp, begin: int) -> Markup:
+def _mark(mark: layout.Stamp, begin: int) -> Markup:
     sign, tone = SIGNS.get(mark.sign.kind, ("\N{BULLET}", "steady"))
     y = begin + mark.row * ROW + ROW // 2
     about = f"{mark.sign.kind}" + (f": {mark.sign.about}" if mark.sign.about else "")
     inside = [tag("title", about), tag("circle", r=7), tag("text", sign, y=4)]
-    group = tag("svg", *inside, x=percent(mark.x), y=y, overflow="visible")
+    group = tag("svg", *inside, x=layout.percent(mark.x), y=y, overflow="visible")
     return tag("g", group, class_=f"mark {tone}", data_v=mark.sign.version or None)
 
 
-def _arrow(arrow: Arrow, begin: int) -> Markup:
+def _arrow(arrow: layout.Arrow, begin: int) -> Markup:
     """Return a rollback: up from its time, across, and down to its target."""
     low, high = min(arrow.x, arrow.to), max(arrow.x, arrow.to, arrow.x + 60)
     depth = ARC * (arrow.level + 1)
-    x, width = percent(low), percent(max(high - low, 1))
+    x, width = layout.percent(low), layout.percent(max(high - low, 1))
     path = tag("path", d=f"M100 {depth}V4H0V{depth}", vector_effect="non-scaling-stroke")
     place = {"x": x, "y": begin - depth, "width": width, "height": depth}
     box = {"viewbox": f"0 0 100 {depth}", "preserveaspectratio": "none"}
@@ -196,7 +183,7 @@ def _arrow(arrow: Arrow, begin: int) -> Markup:
     return tag("g", title, line, head, class_="arrow", data_v=arrow.back.version or None)
 
 
-def inline(found: Timeline, label: str) -> Markup:
+def inline(found: layout.Timeline, label: str) -> Markup:
     """Return the drawing for a page, as wide as its place."""
     if not found.rows:
         return NOTHING
@@ -207,7 +194,7 @@ SEPARATE_MAX = 30
 """Up to so many iterations have a row each, if nothing else has one."""
 
 
-def laid_out(facts: SprintFacts) -> Timeline:
+def laid_out(facts: SprintFacts) -> layout.Timeline:
     """Return where everything of the timeline is."""
     limits = limits_of(facts)
     found = facts.course(
@@ -229,7 +216,7 @@ def laid_out(facts: SprintFacts) -> Timeline:
             for sign in found.signs
         ]  # fmt: skip
         found = found._replace(work=work, signs=signs)
-    drawn = place_timeline(found.work, found.waits, found.signs, found.returns)
+    drawn = layout.place_timeline(found.work, found.waits, found.signs, found.returns)
     return drawn._replace(earlier=found.earlier)
 
 
@@ -263,7 +250,7 @@ def _breaking(name: str) -> Markup:
     return joined(*(joined(part, "/", tag("wbr")) for part in parts[:-1]), parts[-1])
 
 
-def _legend(found: Timeline) -> Markup:
+def _legend(found: layout.Timeline) -> Markup:
     tones = {bar.work.tone.partition(" ")[0] for bar in found.bars}
     words = {
         "good": "went forward, completed",
@@ -296,7 +283,7 @@ def _legend(found: Timeline) -> Markup:
     return tag("ul", *items, class_="legend")
 
 
-def _as_table(found: Timeline, listed: int) -> Markup:
+def _as_table(found: layout.Timeline, listed: int) -> Markup:
     """Return the waits and ways back in words, and each piece of work."""
     told = [(bar.work.begin, bar.work.version, bar.work.about) for bar in found.bars]
     told += [(gap.wait.begin, 0, f"waits for {gap.wait.who}: {gap.wait.about}")
