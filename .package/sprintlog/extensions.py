@@ -10,7 +10,7 @@ from .cli.intake.imported import (
 )
 from .cli.intake.foreign_files import (
     Checkbox as Checkbox,
-    Source as Source,
+    ForeignFile as ForeignFile,
     checkboxes as checkboxes,
     load_json as load_json,
     load_json_lines as load_json_lines,

@@ -31,7 +31,7 @@ from ..output import hint, print_text, warn
 from ..record import check_actor, check_is_on, refresh_stream
 
 if TYPE_CHECKING:
-    from ..rpc.methods import Host
+    from ..rpc.methods import RpcHost
 
 STDIN, STDOUT = 0, 1
 IDLE_SECONDS = 600.0
@@ -107,15 +107,15 @@ def _answer(actor: str, sprint_id: str | None) -> None:
         worker.end()
 
 
-def host() -> "Host":
+def host() -> "RpcHost":
     """Return the functions that the command line provides to the server."""
     from sprintlog.engine.sessions.work import work_in
 
-    from ..rpc.methods import Host
+    from ..rpc.methods import RpcHost
     from ..upkeep.schema import schema_of
     from .subprocess_commands import call
 
-    return Host(
+    return RpcHost(
         open=open_workspace,
         check_is_on=check_is_on,
         check_actor=check_actor,

@@ -17,7 +17,7 @@ from ..output import note, print_answer, warn
 from ..record import Options, Recording, check_actor, check_is_on, refresh_stream
 
 if TYPE_CHECKING:
-    from ..web.actions import Host
+    from ..web.actions import WebHost
 
 NEEDED = ("starlette", "uvicorn", "sse_starlette")
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
@@ -117,7 +117,7 @@ def command(
     made(Logged(app, log.info) if is_verbose else app).run(sockets=[listening])
 
 
-def served_by() -> "Host":
+def served_by() -> "WebHost":
     """Return the functions that the command line provides to the server."""
     from sprintlog.engine.sessions.work import work_in
     from sprintlog.projections.text.openmetrics import openmetrics
@@ -126,7 +126,7 @@ def served_by() -> "Host":
 
     from ..back.rollback import step_back
     from ..back.way_back import Step, file_lines, perform, plan_line, planned
-    from ..web.actions import Host, WantedAction
+    from ..web.actions import WantedAction, WebHost
 
     def step(
         workspace: Workspace, wanted: WantedAction, expect: int | None = None
@@ -147,7 +147,7 @@ def served_by() -> "Host":
         found = [status(workspace, workspace.sprint(name)) for name in workspace.sprints()]
         return openmetrics(workspace.log.head().position, found)
 
-    return Host(
+    return WebHost(
         check_is_on=check_is_on,
         refresh=refresh_stream,
         metrics=metrics,

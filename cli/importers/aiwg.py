@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sprintlog.errors import InvalidInputError, NotFoundError, RefusedError
-from sprintlog.extensions import ImportedLoop, Source, Unread
+from sprintlog.extensions import ForeignFile, ImportedLoop, Unread
 
 from .aiwg_loop import DOCUMENT, AiwgLoop
 
@@ -44,7 +44,7 @@ def read_aiwg(path: Path) -> list[FoundAiwg]:
     unread = []
     folder = path if path.is_dir() else None
     for file in _files(path):
-        if _read(loops, Source(file, below=folder)):
+        if _read(loops, ForeignFile(file, below=folder)):
             continue
         problem = "is no state, analytics or measurement of a loop"
         if folder is None:
@@ -81,7 +81,7 @@ def _named(root: Path) -> Iterator[Path]:
             yield from (file for file in named if file.suffix in _SUFFIXES)
 
 
-def _read(loops: dict[str, AiwgLoop], source: Source) -> bool:
+def _read(loops: dict[str, AiwgLoop], source: ForeignFile) -> bool:
     """Read a file into the loop that it is of; return whether it is of one."""
     given = source.data()
     if not isinstance(given, dict):

@@ -9,9 +9,9 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from sprintlog.events import AgentRan, Usage
-from sprintlog.extensions import ImportedLoop, Source, Unread, name_from
+from sprintlog.extensions import ForeignFile, ImportedLoop, Unread, name_from
 from sprintlog.formatting import cut, parse_time
+from sprintlog.usage import Usage
 
 ITERATIONS_MAX = ImportedLoop.ITERATIONS_MAX
 Text = Annotated[str, Field(strict=True)]
@@ -22,13 +22,13 @@ Texts = list[Text] | None
 Begun = Annotated[int, Field(strict=True, ge=0, le=ITERATIONS_MAX)] | None
 
 
-class Verbatim(BaseModel):
+class AiwgModel(BaseModel):
     """A mapping of another tool; further keys are allowed."""
 
     model_config = ConfigDict(extra="allow", protected_namespaces=(), frozen=True)
 
 
-class LoopIteration(Verbatim):
+class LoopIteration(AiwgModel):
     """An iteration in the state of a loop."""
 
     number: Number
@@ -42,7 +42,7 @@ class LoopIteration(Verbatim):
     progress: Text | None = None
 
 
-class LoopState(Verbatim):
+class LoopState(AiwgModel):
     """A session-state.json, or the state.json of one loop among several."""
 
     loopId: Identity  # noqa: N815
@@ -58,7 +58,7 @@ class LoopState(Verbatim):
     iterations: list[LoopIteration] | None = None
 
 
-class AnalyticsIteration(Verbatim):
+class AnalyticsIteration(AiwgModel):
     """An iteration in the analytics of a loop."""
 
     iteration_number: Number
@@ -71,7 +71,7 @@ class AnalyticsIteration(Verbatim):
     reflections: Texts = None
 
 
-class Analytics(Verbatim):
+class Analytics(AiwgModel):
     """The analytics of a loop."""
 
     loop_id: Identity
@@ -82,7 +82,7 @@ class Analytics(Verbatim):
     selection_reason: Text | None = None
 
 
-class Measurement(Verbatim):
+class Measurement(AiwgModel):
     """The fields of `iteration_metrics`, without the metrics themselves."""
 
     iteration: Annotated[int, Field(strict=True, ge=0, le=ITERATIONS_MAX)]
@@ -90,7 +90,7 @@ class Measurement(Verbatim):
     quality_score: Annotated[float, Field(strict=True, ge=0, le=1)] | None = None
 
 
-class MetricsDocument(Verbatim):
+class MetricsDocument(AiwgModel):
     """The document of one iteration."""
 
     iteration_metrics: Measurement
@@ -122,7 +122,7 @@ class AiwgLoop:
         self._unread: list[Unread] = []
         self._files = 0
 
-    def take_state(self, given: Data, source: Source) -> None:
+    def take_state(self, given: Data, source: ForeignFile) -> None:
         """Take the state of the loop."""
         self._files += 1
         if self._state:
@@ -144,7 +144,7 @@ class AiwgLoop:
             problem = f"status: {str(given['status'])[:40]!r} is unknown"
             self._refuse(source, problem, given["status"])
 
-    def take_analytics(self, given: Data, source: Source) -> None:
+    def take_analytics(self, given: Data, source: ForeignFile) -> None:
         """Take the analytics of the loop."""
         self._files += 1
         if self._analytics:
@@ -157,7 +157,7 @@ class AiwgLoop:
         self._analytics = given
         self._number(self._analysed, given["iterations"], "iteration_number", source)
 
-    def take_document(self, given: Any, source: Source) -> None:
+    def take_document(self, given: Any, source: ForeignFile) -> None:
         """Take the measurement of one iteration, 0 for the baseline."""
         self._files += 1
         self.is_measured = True
@@ -245,23 +245,23 @@ class AiwgLoop:
         # If there is a state, only its iterations have ended.
         if run is not None:
             summary = _short(run.get("progress") or "") or None
-            loop.ended(f"{key}:ended", ended, self._run(number, run), summary)
+            figures = self._run(number, run)
+            loop.ended(f"{key}:ended", ended, summary=summary, **figures)
         elif not self._state:
             loop.ended(f"{key}:ended", ended)
 
-    def _run(self, number: int, run: Data) -> AgentRan:
+    def _run(self, number: int, run: Data) -> Data:
         code, status = run.get("exitCode"), run.get("status")
         went_well = code in (None, 0) and status in (None, *_WENT_WELL)
         session = run.get("sessionId")
-        return AgentRan(
-            "",
-            "completed" if went_well else "failed",
+        return {
+            "outcome": "completed" if went_well else "failed",
             # A run that could not start has -1, which is not a signal.
-            exit_code=code if code is not None and code >= 0 else None,
-            duration_ms=self._took(number),
-            sessions=(session,) if session else (),
-            tool_calls=run.get("toolCallCount"),
-        )
+            "exit_code": code if code is not None and code >= 0 else None,
+            "duration_ms": self._took(number),
+            "sessions": (session,) if session else (),
+            "tool_calls": run.get("toolCallCount"),
+        }
 
     def _texts(self, number: int) -> list[str]:
         """Return the facts of an iteration that have no field here, as texts."""
@@ -310,7 +310,7 @@ class AiwgLoop:
             loop.noted(f"{loop_id}:ended:{count}", at, f"the loop ended: {status}")
 
     def _number(
-        self, into: dict[int, Data], listed: list[Data], name: str, source: Source
+        self, into: dict[int, Data], listed: list[Data], name: str, source: ForeignFile
     ) -> None:
         for one in listed:
             if one[name] in into:
@@ -318,7 +318,7 @@ class AiwgLoop:
             else:
                 into[one[name]] = one
 
-    def _refuse(self, source: Source, problem: str, what: object) -> None:
+    def _refuse(self, source: ForeignFile, problem: str, what: object) -> None:
         self._unread.append(Unread.of(str(source.file), problem, what))
 
 
@@ -331,7 +331,7 @@ def _short(text: str) -> str:
     return cut(text, TEXT_CHARS_MAX)
 
 
-def _moment(given: Data, name: str, source: Source, before: str = "") -> str | None:
+def _moment(given: Data, name: str, source: ForeignFile, before: str = "") -> str | None:
     """Return the time of a field, if any; raise `InvalidInputError` for other text."""
     if given.get(name) is None:
         return None
@@ -339,11 +339,11 @@ def _moment(given: Data, name: str, source: Source, before: str = "") -> str | N
 
 
 def _normalised(text: str) -> str:
-    return Source.normalised(text)
+    return ForeignFile.normalised(text)
 
 
 def _text_of(moment: datetime) -> str:
-    return Source.normalised(moment.isoformat())
+    return ForeignFile.normalised(moment.isoformat())
 
 
 def _later(text: str, milliseconds: int) -> str:

@@ -10,10 +10,10 @@ from typing import Any
 from sprintlog.errors import InvalidInputError
 from sprintlog.extensions import (
     Checkbox,
+    ForeignFile,
     Imported,
     ImportedSprint,
     Iteration,
-    Source,
     Unread,
     checkboxes,
     name_from,
@@ -47,7 +47,7 @@ _PROMPT = re.compile(r"^#### (?![/!])", re.MULTILINE)
 
 
 def _text_of(path: Path) -> str:
-    return Source(path).text().replace("\r\n", "\n")
+    return ForeignFile(path).text().replace("\r\n", "\n")
 
 
 def read_checklist(path: Path) -> Imported:
@@ -93,7 +93,7 @@ def read_state(path: Path) -> Imported:
     """Return GSD's STATE.md: its phases, by their number completed and the current one."""
     text = _text_of(path)
     front = _FRONT.match(text)
-    stated: Any = Source(path).yaml(front[1]) if front else {}
+    stated: Any = ForeignFile(path).yaml(front[1]) if front else {}
     stated = stated if isinstance(stated, dict) else {}
     progress = stated.get("progress") if isinstance(stated.get("progress"), dict) else {}
     position = _POSITION.search(text[front.end() :] if front else text)

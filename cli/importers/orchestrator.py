@@ -11,8 +11,7 @@ from typing import Any
 import msgspec
 
 from sprintlog.errors import InvalidInputError, NotFoundError
-from sprintlog.events import AgentRan
-from sprintlog.extensions import ImportedLoop, Source, name_from
+from sprintlog.extensions import ForeignFile, ImportedLoop, name_from
 from sprintlog.formatting import parse_time
 
 Data = dict[str, Any]
@@ -32,7 +31,7 @@ def read_orchestrator(path: Path) -> ImportedLoop:
     reading = _Reading()
     files = _files(path)
     for file in files:
-        lines = Source(file, below=path if path.is_dir() else None).lines()
+        lines = ForeignFile(file, below=path if path.is_dir() else None).lines()
         reading.take(lines, is_history=not file.name.startswith("events"))
         lines.check()
         reading.loop.unread += lines.unread
@@ -128,7 +127,7 @@ class _Reading:
         took = parse_time(at) - parse_time(began)
         duration = max(0, round(took.total_seconds() * 1000))
         outcome = COMPLETED if success else FAILED
-        self.loop.ended(key, at, AgentRan("", outcome, duration_ms=duration))
+        self.loop.ended(key, at, outcome, duration_ms=duration)
 
     def _of_events(self, line: Data, at: str, key: str) -> None:
         topic = _text(line, "topic")
@@ -143,7 +142,7 @@ def _short(what: str, more: object) -> str:
 
 
 def _moment(line: Data) -> str:
-    return Source.normalised(_text(line, "ts"), field="ts")
+    return ForeignFile.normalised(_text(line, "ts"), field="ts")
 
 
 def _text(line: Data, name: str, before: str = "") -> str:

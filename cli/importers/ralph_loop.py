@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from sprintlog.errors import InvalidInputError
-from sprintlog.extensions import ImportedLoop, Source, Unread, name_from, read_text
+from sprintlog.extensions import ForeignFile, ImportedLoop, Unread, name_from, read_text
 
 FILE = ".claude/ralph-loop.local.md"
 _PARTS = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*$\n?(.*)", re.DOTALL | re.MULTILINE)
@@ -49,7 +49,7 @@ def read_ralph_loop(file: Path) -> ImportedLoop:
     loop.more = {"completion-promise": promise} if promise else {}
     loop.max_iterations = reading.number("max_iterations", at_most=10**9)
     loop.found, loop.unread = {"iteration": number}, unread
-    at = Source.normalised(written.isoformat())
+    at = ForeignFile.normalised(written.isoformat())
     _add_facts(loop, reading, started, number, written=at)
     return loop
 
@@ -101,7 +101,7 @@ class _Said:
         value = self.text(name)
         if value is None:
             raise InvalidInputError("is missing", file=self._file, field=name)
-        return Source.normalised(value, file=self._file, field=name)
+        return ForeignFile.normalised(value, file=self._file, field=name)
 
     def flag(self, name: str) -> bool | None:
         """Return the value of a key that is true or false; None without it."""

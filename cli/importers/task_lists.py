@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from sprintlog.errors import InvalidInputError
-from sprintlog.extensions import ImportedSprint, Source, Unread
+from sprintlog.extensions import ForeignFile, ImportedSprint, Unread
 
 COMPLETED, PENDING = "completed", "pending"
 CHILDREN = ("phases", "steps", "phases")
@@ -65,7 +65,7 @@ class TaskFile(NamedTuple):
 
 def read_task_lists(content: bytes, *, file: str) -> TaskFile:
     """Return the task lists of a file; raise `InvalidInputError` naming a field."""
-    given = Source(Path(file), content=content).json()
+    given = ForeignFile(Path(file), content=content).json()
     unread: list[Unread] = []
     lists = [
         _Reading(file, listed, unread).task_list(top, tag)

@@ -73,12 +73,6 @@ class Open(BaseModel):
     )
 
 
-class Verbatim(Open):
-    """A mapping whose keys are the names of the fields, as other tools have them."""
-
-    model_config = ConfigDict(alias_generator=None)
-
-
 class Closed(Open):
     """A mapping in which a key that no field has is an error."""
 

@@ -40,7 +40,7 @@ class Unread(NamedTuple):
         return cls(file, 0, problem, kept_of(what))
 
 
-class Source:
+class ForeignFile:
     """A file of another tool, read within bounds; errors name the file.
 
     A file in the folder `below` must be a plain file that no link leads to.

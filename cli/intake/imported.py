@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.judging.events import Usage
-from sprintlog.engine.sprint.events import AgentRan
 from sprintlog.engine.sprint.iterations import facts
 from sprintlog.engine.sprint.state import words
 from sprintlog.engine.sprint.state.node import Node, derived_status
@@ -120,10 +119,15 @@ class ImportedLoop:
         self,
         key: str,
         at: str | None,
-        run: AgentRan | None = None,
+        outcome: str | None = None,
         summary: str | None = None,
+        **figures: Any,
     ) -> None:
-        """Add that the iteration under way ended, and the run of its agent."""
+        """Add that the iteration under way ended.
+
+        With an outcome, it had a run of an agent, with figures as in `AgentRan`.
+        """
+        run = None if outcome is None else facts.run_of(outcome, **figures)
         self.facts.append(facts.Ended(key, at, run, summary))
 
     def baseline(self, key: str, at: str | None, metrics: Data) -> None:

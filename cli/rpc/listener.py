@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from sprintlog.servers import json_line
 
 from .frames import INVALID_REQUEST, Channel, GoneError, failure
-from .methods import Asking, Host
+from .methods import Asking, RpcHost
 from .session import ClientSession
 from .worker import LogWorker
 
@@ -23,7 +23,7 @@ SWITCH_SECONDS = 0.0005
 """Threads of clients switch sooner than by Python's default."""
 
 
-class MeetingPlace(Protocol):
+class ListeningPlace(Protocol):
     """A listening socket and its name in the file system."""
 
     listening: socket.socket
@@ -42,7 +42,7 @@ class Listener:
     """Accepts clients until there was none for a while."""
 
     def __init__(
-        self, host: Host, place: MeetingPlace, *, actor: str, sprint: str | None
+        self, host: RpcHost, place: ListeningPlace, *, actor: str, sprint: str | None
     ) -> None:
         self._host, self._place = host, place
         self._actor, self._sprint = actor, sprint

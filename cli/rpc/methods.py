@@ -16,7 +16,7 @@ from . import params
 from .params import PROTOCOL, Params
 
 
-class Host(NamedTuple):
+class RpcHost(NamedTuple):
     """What the command line provides to the server that it starts."""
 
     open: Callable[[], Workspace]
@@ -36,7 +36,7 @@ class Host(NamedTuple):
 class Asking(Struct):
     """A client: the defaults of its requests."""
 
-    host: Host
+    host: RpcHost
     actor: str
     sprint: str | None
     has_processes: bool = True

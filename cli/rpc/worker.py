@@ -17,7 +17,7 @@ from sprintlog.errors import BusyError, ConflictError, RefusedError, SprintlogEr
 from sprintlog.servers import ResidentLog
 
 from .frames import FailedRequestError, RpcRequest
-from .methods import Host, Method
+from .methods import Method, RpcHost
 
 PENDING_MAX = 1_000
 """The maximum number of pending requests of a client; then reading stops."""
@@ -161,7 +161,7 @@ class LogWorker:
     The events of a round are committed together, and answered afterwards.
     """
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: RpcHost) -> None:
         self._host = host
         self._changed = threading.Condition()
         self._clients: list[Client] = []

@@ -27,7 +27,7 @@ TEXT_CHARS_MAX = 4000
 Given = Mapping[str, str]
 
 
-class Host(NamedTuple):
+class WebHost(NamedTuple):
     """What the command line provides to the server that it starts."""
 
     check_is_on: Callable[[], None]
@@ -78,7 +78,7 @@ class Shown(NamedTuple):
 class WantedAction(NamedTuple):
     """An action with the fields of a form, the sprint that is meant, and the actor."""
 
-    host: Host
+    host: WebHost
     action: PageAction
     sprint_id: str
     given: Given
@@ -115,7 +115,7 @@ class WantedAction(NamedTuple):
 
 
 def wanted(
-    host: Host, command: str, sprint_id: str, given: Given, *, actor: str
+    host: WebHost, command: str, sprint_id: str, given: Given, *, actor: str
 ) -> WantedAction:
     """Return the action that a form asks for, masked; what was left empty was not given.
 

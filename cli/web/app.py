@@ -24,7 +24,7 @@ from sprintlog.servers import LogFollower, error_answer, exit_code, json_line
 from sprintlog.workspaces import Workspace
 
 from . import actions
-from .actions import Host
+from .actions import WebHost
 from .followed_log import EventLine, FellBehindError, LogReader, Tail, lines_after
 from .guard import Access, Guard, form_token, is_form_of, is_same, policy
 
@@ -59,7 +59,7 @@ class ServerSettings(NamedTuple):
     """How a server is wanted."""
 
     access: Access
-    host: Host
+    host: WebHost
     writes: bool = False
     actor: str = "operator:web"
 

@@ -33,7 +33,7 @@ SECTIONS: tuple[Section, ...] = (
     (
         "Files that are read",
         (
-            *("Source", "read_text", "load_json", "load_json_lines", "load_yaml"),
+            *("ForeignFile", "read_text", "load_json", "load_json_lines", "load_yaml"),
             *("checkboxes", "Checkbox", "name_from"),
         ),
     ),
