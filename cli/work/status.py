@@ -36,7 +36,6 @@ from sprintlog.projections.workspace import Workspace
 from .. import settings, typed
 from ..context import ReadOptions, open_workspace, with_reading
 from ..iterations.budgets import budget_lines
-from ..iterations.file_rules import differing
 from ..iterations.status_lines import (
     cut_short_lines,
     goal_hint,
@@ -167,6 +166,9 @@ def _files_lines(sprint: Sprint) -> list[str]:
 
 def _differing(sprint: Sprint) -> str | None:
     """Return how the work tree's file differs from the rules in force, if it does."""
+    # Imported here: most work trees have no settings file.
+    from ..iterations.file_rules import differing
+
     return differing(sprint.knowledge.tracker.rules_at(sprint.version))
 
 
