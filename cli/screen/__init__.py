@@ -1,1 +1,1 @@
-"""What people see: how wide, in which colours, times and numbers."""
+"""Output for people: the terminal, tables, times and the pager."""
