@@ -349,16 +349,8 @@ _with_event = typed.several(
         metavar="ID",
         help="The work this belongs to. [SPRINTLOG_CORRELATION]",
     ),
-    _for_recording(
-        "--causation-id",
-        metavar="ID",
-        help="The event that caused this.",
-    ),
-    _for_recording(
-        "--no-mask",
-        is_flag=True,
-        help="Record secrets in texts unmasked.",
-    ),
+    _for_recording("--causation-id", metavar="ID", help="The event that caused this."),
+    _for_recording("--no-mask", is_flag=True, help="Record secrets in texts unmasked."),
 )
 
 

@@ -158,18 +158,8 @@ _ANYWHERE = (
         type=Choice(("auto", "always", "never")),
         help="When to use colours. [auto: on a terminal]",
     ),
-    _anywhere(
-        "--utc",
-        key=UTC_TIMES,
-        is_flag=True,
-        help="Show times as ISO 8601 in UTC.",
-    ),
-    _anywhere(
-        "--no-pager",
-        key=NO_PAGER,
-        is_flag=True,
-        help="Do not page long output.",
-    ),
+    _anywhere("--utc", key=UTC_TIMES, is_flag=True, help="Show times as ISO 8601 in UTC."),
+    _anywhere("--no-pager", key=NO_PAGER, is_flag=True, help="Do not page long output."),
 )
 SHOWN, HIDDEN = zip(*_ANYWHERE, strict=True)
 """The options that can stand before or behind any command."""

@@ -181,9 +181,7 @@ def bound(packages: tuple[str, ...]) -> dict[str, dict[str, Any]]:
     }
 
 
-def rebound(
-    before: dict[str, dict[str, Any]],
-) -> Iterator[tuple[str, Callable[[], None]]]:
+def rebound(before: dict[str, dict[str, Any]]) -> Iterator[tuple[str, Callable[[], None]]]:
     """Yield the name of each replaced function, class or module, and a way to undo it.
 
     Other values may change: modules cache what they computed.

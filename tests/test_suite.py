@@ -67,9 +67,7 @@ def test_files_of_before_are_not_removed(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["old"]
 
 
-def test_a_replaced_function_is_named_and_restored(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_replaced_function_is_named_and_restored(monkeypatch: pytest.MonkeyPatch) -> None:
     """A function that tests replace is reported and restored; other values may change."""
     module = types.ModuleType("sprintlog_sample")
     vars(module).update(function=_open_a_file, cache=1)

@@ -7,9 +7,7 @@ stream. Where a phase can be left out, the one that the pointer is at is meant. 
 of each says its fields.
 """
 
-from .engine.command import (
-    Command as Command,
-)
+from .engine.command import Command as Command
 from .engine.journal.rules import (
     AddExtractedLearnings as AddExtractedLearnings,
     AddLearning as AddLearning,
@@ -20,13 +18,8 @@ from .engine.journal.rules import (
     ReferenceLearning as ReferenceLearning,
     RetireLearning as RetireLearning,
 )
-from .engine.judging.loop_rules import (
-    LoopChange as LoopChange,
-)
-from .engine.sprint.agent.reported import (
-    ReportWork as ReportWork,
-    TakeSaid as TakeSaid,
-)
+from .engine.judging.loop_rules import LoopChange as LoopChange
+from .engine.sprint.agent.reported import ReportWork as ReportWork, TakeSaid as TakeSaid
 from .engine.sprint.agent.runs import (
     EndRepair as EndRepair,
     EndRun as EndRun,
@@ -41,9 +34,7 @@ from .engine.sprint.answers.items import (
     SaidLearning as SaidLearning,
     SaidRequest as SaidRequest,
 )
-from .engine.sprint.answers.verdict import (
-    Verdict as Verdict,
-)
+from .engine.sprint.answers.verdict import Verdict as Verdict
 from .engine.sprint.gates.checks import (
     CheckGate as CheckGate,
     InterruptGate as InterruptGate,
@@ -51,9 +42,7 @@ from .engine.sprint.gates.checks import (
     RepairGate as RepairGate,
     StartGate as StartGate,
 )
-from .engine.sprint.gates.gate import (
-    GateResult as GateResult,
-)
+from .engine.sprint.gates.gate import GateResult as GateResult
 from .engine.sprint.iterations.decisions import (
     ApplyArtifacts as ApplyArtifacts,
     ChangeRules as ChangeRules,
@@ -64,9 +53,7 @@ from .engine.sprint.iterations.decisions import (
     SelectBest as SelectBest,
     SetRules as SetRules,
 )
-from .engine.sprint.iterations.described import (
-    DescribeIteration as DescribeIteration,
-)
+from .engine.sprint.iterations.described import DescribeIteration as DescribeIteration
 from .engine.sprint.iterations.goal import (
     CompleteGoal as CompleteGoal,
     FailIteration as FailIteration,
@@ -125,27 +112,18 @@ from .engine.sprint.phases.lifecycle import (
     ResumeSprint as ResumeSprint,
     StartSprint as StartSprint,
 )
-from .engine.sprint.phases.waits import (
-    ScheduleRetry as ScheduleRetry,
-)
-from .engine.sprint.plan.adoption import (
-    AdoptEdit as AdoptEdit,
-)
+from .engine.sprint.phases.waits import ScheduleRetry as ScheduleRetry
+from .engine.sprint.plan.adoption import AdoptEdit as AdoptEdit
 from .engine.sprint.plan.create import (
     CreateSprint as CreateSprint,
     ImportDocument as ImportDocument,
 )
-from .engine.sprint.plan.goal_steps import (
-    AddStep as AddStep,
-    UpdateStep as UpdateStep,
-)
+from .engine.sprint.plan.goal_steps import AddStep as AddStep, UpdateStep as UpdateStep
 from .engine.sprint.plan.injection import (
     InjectPhases as InjectPhases,
     InjectSteps as InjectSteps,
 )
-from .engine.sprint.plan.recompile import (
-    TakePlan as TakePlan,
-)
+from .engine.sprint.plan.recompile import TakePlan as TakePlan
 from .engine.sprint.queue.decisions import (
     ApproveRequest as ApproveRequest,
     BacklogRequest as BacklogRequest,

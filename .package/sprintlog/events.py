@@ -42,17 +42,9 @@ from .engine.judging.loop_rules import (
     Thresholds as Thresholds,
     Weights as Weights,
 )
-from .engine.log.envelope import (
-    RecordedEvent as RecordedEvent,
-    Span as Span,
-)
-from .engine.log.erasures import (
-    PayloadErased as PayloadErased,
-)
-from .engine.log.event import (
-    Event as Event,
-    Kind as Kind,
-)
+from .engine.log.envelope import RecordedEvent as RecordedEvent, Span as Span
+from .engine.log.erasures import PayloadErased as PayloadErased
+from .engine.log.event import Event as Event, Kind as Kind
 from .engine.sessions.events import (
     ContextCompacted as ContextCompacted,
     PromptGiven as PromptGiven,
@@ -153,10 +145,7 @@ from .engine.sprint.events.sprint import (
     SprintResumed as SprintResumed,
     SprintStarted as SprintStarted,
 )
-from .engine.usage import (
-    ModelCall as ModelCall,
-    Usage as Usage,
-)
+from .engine.usage import ModelCall as ModelCall, Usage as Usage
 from .engine.service.streams.catalogue import CODEC
 
 decode = CODEC.decode

@@ -7,10 +7,7 @@ from .projections.facts.course import (
     Return as Return,
     Work as Work,
 )
-from .projections.facts.file_history import (
-    FileHistory as FileHistory,
-    FileLine as FileLine,
-)
+from .projections.facts.file_history import FileHistory as FileHistory, FileLine as FileLine
 from .projections.facts.past import SprintPast as SprintPast
 from .projections.facts.sprint_facts import (
     SprintFacts as SprintFacts,

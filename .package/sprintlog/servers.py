@@ -10,10 +10,7 @@ from .cli.output import (
     exit_code as exit_code,
     json_line as json_line,
 )
-from .projections.resident_log import (
-    LogFollower as LogFollower,
-    ResidentLog as ResidentLog,
-)
+from .projections.resident_log import LogFollower as LogFollower, ResidentLog as ResidentLog
 
 __all__ = [
     "LogFollower",

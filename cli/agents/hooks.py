@@ -9,7 +9,7 @@ from sprintlog.engine.adapters.hooks.files import HOOKS, MCP, SCOPES, HookFile
 from sprintlog.engine.adapters.hooks.forms import FORMS
 from sprintlog.engine.adapters.hooks.preconditions import (
     Hindrance,
-    Surroundings,
+    HookLocation,
     covered_by,
     hindrances,
 )
@@ -22,9 +22,9 @@ from ..context import find_log, here, with_json
 from ..output import hint, print_answer, table
 
 
-def around_here() -> Surroundings:
+def around_here() -> HookLocation:
     """Return the project that this folder belongs to, the home and the environment."""
-    return Surroundings(_project(), Path.home(), os.environ)
+    return HookLocation(_project(), Path.home(), os.environ)
 
 
 def _project() -> Path:
@@ -150,7 +150,7 @@ def status(agent_name: str | None, as_json: bool) -> None:
 
 def _state(
     file: HookFile,
-    around: Surroundings,
+    around: HookLocation,
     *,
     changed: bool = False,
     done: bool = True,
@@ -174,7 +174,7 @@ def _state(
     )
 
 
-def _elsewhere(around: Surroundings) -> Iterator[Hindrance]:
+def _elsewhere(around: HookLocation) -> Iterator[Hindrance]:
     """Yield that only an agent in the project's root reads the project's file."""
     if (root := around.project) != here():
         yield Hindrance(

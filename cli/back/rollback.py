@@ -36,8 +36,7 @@ FILES_OF = ("iter:", "snapshot:")
 @typed.option("--files", "of_files", is_flag=True, help="Only the files, not the plan.")
 @typed.option("--reason", metavar="TEXT", help="Why.")
 @typed.folder_option(
-    "--into",
-    help="Restore files of another work tree into this one: its root, like `.`.",
+    "--into", help="Restore files of another work tree into this one: its root, like `.`."
 )
 @with_force
 @with_asking

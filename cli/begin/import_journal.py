@@ -21,7 +21,7 @@ from ..record import UNNAMED, Options, Recording, refresh_stream
 def take_in(workspace: Workspace, file: Path, content: bytes, options: Options) -> None:
     """Record what a progress.json or a text has beyond the journal; report differences."""
     options = options.with_values(
-        actor=f"import:{file.name}"[:128] if options.actor in UNNAMED else options.actor,
+        actor=f"import:{file.name}"[:128] if options.actor in UNNAMED else options.actor
     )
     run = Recording("import journal", options, workspace)
     content = within(JOURNAL_BYTES_MAX, content, file=str(file))
@@ -64,12 +64,7 @@ def _record(run: Recording, file: Path, read: ReadJournal) -> tuple[int, list[st
 
 
 def _answer(
-    workspace: Workspace,
-    file: Path,
-    recorded: int,
-    problems: list[str],
-    *,
-    as_json: bool,
+    workspace: Workspace, file: Path, recorded: int, problems: list[str], *, as_json: bool
 ) -> None:
     journal = workspace.journal()
     if as_json:

@@ -86,9 +86,7 @@ def committed_lists(file: Path) -> ListsHistory:
     return found_all._replace(unread=[*left_out, *found_all.unread], is_cut=is_cut)
 
 
-def _with_unread(
-    versions: list[tuple[ListsVersion, Sequence[Unread]]],
-) -> ListsHistory:
+def _with_unread(versions: list[tuple[ListsVersion, Sequence[Unread]]]) -> ListsHistory:
     """Return a history; what the newest version leaves open is reported."""
     return ListsHistory([one for one, _ in versions], [*versions[-1][1]])
 
@@ -179,10 +177,7 @@ def _take_text(run: Recording, text: str) -> int:
 
 
 def _features(
-    workspace: Workspace,
-    file: Path,
-    history: ListsHistory,
-    sprint_id: str | None,
+    workspace: Workspace, file: Path, history: ListsHistory, sprint_id: str | None
 ) -> Features:
     """Return the versions of each sprint: one sprint for each feature.
 

@@ -73,10 +73,7 @@ def _kind(top: int, path: str) -> int | None:
 
 def _beginning(top: int, path: str) -> str:
     folder, _, name = path.rpartition("/")
-    with (
-        suppress(OSError),
-        opened_below(top, folder) as held,
-    ):
+    with suppress(OSError), opened_below(top, folder) as held:
         content = read_plain(name, at_most=TEXT_BYTES_MAX, folder=held)
         return content.decode(errors="replace")
     return ""

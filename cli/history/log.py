@@ -66,16 +66,10 @@ def _known(
     "--actor", "actors", multiple=True, metavar="WHO", help="Only by these; * as in --type."
 )
 @typed.option(
-    "--since",
-    metavar="POINT",
-    callback=SINCE_POINT,
-    help="From this point; as in --at.",
+    "--since", metavar="POINT", callback=SINCE_POINT, help="From this point; as in --at."
 )
 @typed.option(
-    "--until",
-    metavar="POINT",
-    callback=AT_POINT,
-    help="Up to this point; as in --at.",
+    "--until", metavar="POINT", callback=AT_POINT, help="Up to this point; as in --at."
 )
 @typed.option("--grep", "text", metavar="TEXT", help="Only with this text.")
 @typed.number_option("--last", least=1, help="Only the last N.")

@@ -26,8 +26,7 @@ ACTOR = "operator:web"
 
 
 @typed.command(
-    "serve",
-    epilog="Examples: sprintlog serve\n\nsprintlog serve --write --port 0",
+    "serve", epilog="Examples: sprintlog serve\n\nsprintlog serve --write --port 0"
 )
 @typed.option(
     "--host",

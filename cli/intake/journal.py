@@ -101,9 +101,7 @@ ProgressEntry = _model_of(
     parts.Entry, "ProgressEntry", "A single iteration's progress record."
 )
 LearningModel = _model_of(
-    parts.Learning,
-    "LearningModel",
-    "A persistent learning that applies across iterations.",
+    parts.Learning, "LearningModel", "A persistent learning that applies across iterations."
 )
 PatternModel = _model_of(
     parts.Pattern, "PatternModel", "A codebase pattern discovered during execution."

@@ -2,11 +2,7 @@
 
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.judging.loop_rules import MeasureRules
-from sprintlog.engine.service.work_tree.capturer import (
-    Capturer,
-    measure_by_rules,
-    order_of,
-)
+from sprintlog.engine.service.work_tree.capturer import Capturer, measure_by_rules, order_of
 from sprintlog.engine.sprint.iterations.follow_up import loop_rules, to_measure
 from sprintlog.projections.workspace import Workspace
 

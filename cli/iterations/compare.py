@@ -60,10 +60,7 @@ def command(first: str, others: tuple[str, ...], reading: ReadOptions) -> None:
 
 
 def _side(
-    workspace: Workspace,
-    reading: ReadOptions,
-    text: str,
-    known: dict[str | None, Judged],
+    workspace: Workspace, reading: ReadOptions, text: str, known: dict[str | None, Judged]
 ) -> tuple[Judged, Judgement]:
     """Return an iteration with its judgement; each sprint is read once."""
     named = _NAMED.fullmatch(text)

@@ -11,10 +11,7 @@ from msgspec.structs import replace
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.service.streams.evaluation import evaluate
 from sprintlog.engine.sprint.iterations import measurement
-from sprintlog.engine.sprint.iterations.decisions import (
-    ReplaceBaseline,
-    RetractMeasurement,
-)
+from sprintlog.engine.sprint.iterations.decisions import ReplaceBaseline, RetractMeasurement
 from sprintlog.engine.sprint.iterations.described import DescribeIteration
 from sprintlog.projections.state_files.refresh import Refreshed
 from sprintlog.projections.views.events import described

@@ -280,9 +280,7 @@ with_output = typed.several(
         help="The agent's output or transcript; - is standard input.",
     ),
     typed.option(
-        "--agent",
-        type=AgentName(AGENTS),
-        help="The agent. [detected from the output]",
+        "--agent", type=AgentName(AGENTS), help="The agent. [detected from the output]"
     ),
 )
 """The options that name an agent's output; they arrive as `source` and `agent`."""

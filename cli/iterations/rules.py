@@ -18,12 +18,7 @@ from ..output import note, print_answer, table
 from ..record import record
 from .budgets import taken_from, with_sprint_budgets
 from .file_rules import differing, rules_of_file
-from .loop_rules import (
-    JudgingOptions,
-    change_of,
-    measure_rules,
-    with_judging,
-)
+from .loop_rules import JudgingOptions, change_of, measure_rules, with_judging
 from .options import number_or_word
 
 DIRECTIONS = ("higher", "lower")
@@ -74,9 +69,7 @@ def command() -> None:
     "part of the score.",
 )
 @typed.option(
-    "--better",
-    type=typed.Choice(DIRECTIONS),
-    help="The better values of the --metric.",
+    "--better", type=typed.Choice(DIRECTIONS), help="The better values of the --metric."
 )
 @typed.option(
     "--target",
@@ -90,11 +83,7 @@ def command() -> None:
     help="The place of the --metric in a JSON report, such as /latency/p95; or `none`.",
 )
 @typed.option(
-    "--no-metric",
-    "dropped",
-    multiple=True,
-    metavar="NAME",
-    help="Remove a custom metric.",
+    "--no-metric", "dropped", multiple=True, metavar="NAME", help="Remove a custom metric."
 )
 @typed.option(
     "--from-config",

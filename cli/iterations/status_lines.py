@@ -16,10 +16,7 @@ from sprintlog.engine.sprint.iterations.outcomes import is_lost, runs_seen
 from sprintlog.engine.sprint.iterations.snapshots import has_snapshot
 from sprintlog.engine.sprint.runs.record import LOST
 from sprintlog.engine.sprint.state.document_fields import goal_said
-from sprintlog.engine.sprint.state.effective_history import (
-    effective_ranges,
-    is_effective,
-)
+from sprintlog.engine.sprint.state.effective_history import effective_ranges, is_effective
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.words import COMPLETED
 from sprintlog.projections.judging import quality

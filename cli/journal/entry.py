@@ -90,9 +90,7 @@ def command() -> None:
 @typed.option("--retry-count", type=int, metavar="N", help="Number of retries.")
 @typed.option("--previous-failure", metavar="TEXT", help="Why the iteration before failed.")
 @typed.option(
-    "--recovery-action",
-    type=typed.Choice(parts.RECOVERY_ACTIONS),
-    help="An action taken.",
+    "--recovery-action", type=typed.Choice(parts.RECOVERY_ACTIONS), help="An action taken."
 )
 @typed.option("--guidance", metavar="TEXT", help="Advice for this iteration.")
 @typed.option(
@@ -189,10 +187,7 @@ def show(entry_id: str, at: str | None, as_json: bool) -> None:
 @typed.option("--last", type=int, metavar="N", help="Only of the last N entries.")
 @typed.option("--prd", metavar="PRD", help="Only of this PRD, all of its iterations.")
 @typed.option(
-    "--type",
-    "type_",
-    type=typed.Choice(parts.OBSERVATION_TYPES),
-    help="Only of this type.",
+    "--type", "type_", type=typed.Choice(parts.OBSERVATION_TYPES), help="Only of this type."
 )
 @with_point
 @with_json

@@ -107,10 +107,7 @@ def _listed(tool: Tool) -> types.Tool:
         else types.ToolAnnotations(read_only_hint=True)
     )
     return types.Tool(
-        name=tool.name,
-        description=tool.says,
-        input_schema=tool.schema,
-        annotations=hints,
+        name=tool.name, description=tool.says, input_schema=tool.schema, annotations=hints
     )
 
 

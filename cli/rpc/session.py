@@ -11,26 +11,12 @@ import msgspec
 from sprintlog.errors import InvalidInputError, RefusedError, SprintlogError
 from sprintlog.events import RecordedEvent
 from sprintlog.questions import whole_event
-from sprintlog.servers import (
-    LogFollower,
-    ResidentLog,
-    error_answer,
-    exit_code,
-    json_line,
-)
+from sprintlog.servers import LogFollower, ResidentLog, error_answer, exit_code, json_line
 from sprintlog.workspaces import Workspace
 
 from . import frames
 from .methods import METHODS, Asking, methods_for
-from .params import (
-    Cancel,
-    Cancelled,
-    Follow,
-    Following,
-    Unfollow,
-    Unfollowed,
-    converted,
-)
+from .params import Cancel, Cancelled, Follow, Following, Unfollow, Unfollowed, converted
 from .worker import AskedRequest, LogWorker, Pending
 
 _REFUSED, _USAGE = 1, 2

@@ -8,10 +8,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from sprintlog.engine.adapters.git.repositories import (
-    common_directory,
-    linked_directory,
-)
+from sprintlog.engine.adapters.git.repositories import common_directory, linked_directory
 from sprintlog.engine.adapters.replace import replace_file
 from sprintlog.engine.log.stores.descriptors import read_whole
 

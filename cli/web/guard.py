@@ -42,9 +42,7 @@ def kept_token(folder: Path, *, is_new: bool = False) -> str:
     token = secrets.token_urlsafe(32)
     try:
         made = os.open(
-            path,
-            os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC,
-            0o600,
+            path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600
         )
     except FileExistsError:
         return _read(path)

@@ -10,11 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from sprintlog.engine.errors import (
-    InvalidInputError,
-    RefusedError,
-    SprintlogError,
-)
+from sprintlog.engine.errors import InvalidInputError, RefusedError, SprintlogError
 from sprintlog.projections.workspace import Handled, Outcome, Workspace
 
 from .. import record, typed

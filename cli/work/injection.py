@@ -82,8 +82,7 @@ def with_injection(*more: Decorator) -> Decorator:
         typed.option("--id", "identity", metavar="ID", help="Its id. [a new one]"),
         typed.option("--model", type=typed.Choice(MODELS), help="The model to execute it."),
         typed.file_option(
-            "--file",
-            help="Several at once, in the format of a plan; YAML or JSON.",
+            "--file", help="Several at once, in the format of a plan; YAML or JSON."
         ),
         *more,
         typed.option(

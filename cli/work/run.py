@@ -124,9 +124,7 @@ class RunCommand(typed.TypedCommand):
 @typed.option("--no-wait", is_flag=True, help="End instead of waiting for a retry.")
 @with_run_budgets
 @typed.option(
-    "--dry-run",
-    is_flag=True,
-    help="Show the next action and the budgets; change nothing.",
+    "--dry-run", is_flag=True, help="Show the next action and the budgets; change nothing."
 )
 @typed.option(
     "--actor",

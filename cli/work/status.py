@@ -36,12 +36,7 @@ from sprintlog.projections.workspace import Workspace
 from .. import settings, typed
 from ..context import ReadOptions, open_workspace, with_reading
 from ..iterations.budgets import budget_lines
-from ..iterations.status_lines import (
-    cut_short_lines,
-    goal_hint,
-    rules_said,
-    standing_lines,
-)
+from ..iterations.status_lines import cut_short_lines, goal_hint, rules_said, standing_lines
 from ..named_sprint import told
 from ..output import (
     coloured,

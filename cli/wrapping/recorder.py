@@ -203,12 +203,7 @@ class _Recorded:
         end = began + took if took is not None else wall_clock()
         now, ends = from_milliseconds(end), not self._within
         ended = wrap.ended(
-            self._workspace,
-            wrapped,
-            number=number,
-            ends=ends,
-            now=now,
-            since=self._since,
+            self._workspace, wrapped, number=number, ends=ends, now=now, since=self._since
         )
         ended = wrap.with_learnings_kept(
             self._workspace,

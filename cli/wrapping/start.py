@@ -305,10 +305,7 @@ def _recording(
     import threading
     from pathlib import Path
 
-    from sprintlog.engine.adapters.git.untrusted import (
-        RepositoryState,
-        repository_state,
-    )
+    from sprintlog.engine.adapters.git.untrusted import RepositoryState, repository_state
 
     stands: list[RepositoryState | None] = []
     # First of all, since the command may change it at any moment.

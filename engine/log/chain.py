@@ -82,10 +82,7 @@ def check_chain(
 
 
 def check_rows(
-    rows: Iterable[Row],
-    *,
-    after: Head = START,
-    versions: Mapping[str, int] | None = None,
+    rows: Iterable[Row], *, after: Head = START, versions: Mapping[str, int] | None = None
 ) -> Iterator[ChainProblem]:
     """Yield every problem as `check_chain` does, of events as a store has them.
 

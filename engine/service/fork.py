@@ -97,11 +97,7 @@ def _taken_over(
 
 
 def _payload(
-    recorded: RecordedEvent,
-    event: Event,
-    name: str,
-    place: Place | None,
-    tree: str | None,
+    recorded: RecordedEvent, event: Event, name: str, place: Place | None, tree: str | None
 ) -> bytes:
     if isinstance(event, SprintCompiled | SprintImported) and event.document is not None:
         document = dict(event.document)

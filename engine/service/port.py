@@ -80,7 +80,7 @@ class Handled(msgspec.Struct, Generic[State], frozen=True):
     """Whether the events were recorded earlier with the same key."""
 
 
-class StateFile(Generic[State]):
+class StreamFile(Generic[State]):
     """The state file of one kind of stream; this class itself has none.
 
     Implementations also record edits that others made to the file.
@@ -98,13 +98,13 @@ class StateFile(Generic[State]):
 class StateFiles:
     """The port to the state files of a work tree; this class itself has none."""
 
-    def of_sprint(self) -> StateFile[Sprint]:
+    def of_sprint(self) -> StreamFile[Sprint]:
         """Return the state file of sprints."""
-        return StateFile()
+        return StreamFile()
 
-    def of_journal(self) -> "StateFile[Journal]":
+    def of_journal(self) -> "StreamFile[Journal]":
         """Return the state file of the journal."""
-        return StateFile()
+        return StreamFile()
 
     def refresh_loop(self, sprint: Sprint, refreshed: Refreshed) -> Refreshed:
         """Update the files of a sprint's loop; add their problems to the result."""

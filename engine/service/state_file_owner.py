@@ -103,9 +103,7 @@ def free_place(service: Service, sprint: Sprint, place: Place) -> None:
 
 
 def choose(
-    service: Service,
-    sprint_id: str | None,
-    stands_in: Callable[[], tuple[str, ...] | None],
+    service: Service, sprint_id: str | None, stands_in: Callable[[], tuple[str, ...] | None]
 ) -> str:
     """Return the sprint a command means: the named one, else one of this work tree.
 

@@ -207,10 +207,7 @@ def agent_span(
 
 
 def gate_span(
-    told: ExportedEvent,
-    checked: GateChecked | None,
-    place: PlaceInTrace,
-    said: Attributes,
+    told: ExportedEvent, checked: GateChecked | None, place: PlaceInTrace, said: Attributes
 ) -> TraceSpan:
     """Return a check of a gate, with its evaluation."""
     if checked is None:

@@ -18,11 +18,7 @@ from sprintlog.engine.log.port import EventStore
 from sprintlog.engine.masking import mask, mask_all
 from sprintlog.engine.service.streams.catalogue import CODEC, sprint_of
 from sprintlog.engine.sessions.names import session_of
-from sprintlog.engine.sprint.events import (
-    EVENTS,
-    IterationStarted,
-    RolledBack,
-)
+from sprintlog.engine.sprint.events import EVENTS, IterationStarted, RolledBack
 from sprintlog.engine.sprint.state.effective_history import (
     VersionRange,
     effective_ranges,

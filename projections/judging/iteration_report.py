@@ -230,11 +230,7 @@ _RATES = ("pass_rate", "coverage")
 
 
 def _cells(
-    name: str,
-    field: str,
-    one: Judgement,
-    previous: Judgement | None,
-    base: Figures | None,
+    name: str, field: str, one: Judgement, previous: Judgement | None, base: Figures | None
 ) -> tuple[str, ...]:
     is_own = field in one.figures.own
     places, unit = (1, "%") if field in _RATES else (0, "")

@@ -246,10 +246,7 @@ def _room(columns: Sequence[Sequence[str]]) -> int:
 
 
 def _notes(
-    judged: Judged,
-    failures: Mapping[int, Failure],
-    others: Sequence[RunEnding],
-    room: int,
+    judged: Judged, failures: Mapping[int, Failure], others: Sequence[RunEnding], room: int
 ) -> dict[int, str]:
     """Return what happened in each iteration, in as many words as there is room for."""
     seen, said = judged.runs_seen(), judged.summaries()

@@ -8,18 +8,7 @@ from sprintlog.facts import AuthoredFile, JudgedIteration, SprintFacts
 from sprintlog.formatting import UNKNOWN, duration
 
 from .limits import limits_of
-from .markup import (
-    Markup,
-    command,
-    heading,
-    row,
-    said,
-    section,
-    table,
-    tag,
-    text,
-    without,
-)
+from .markup import Markup, command, heading, row, said, section, table, tag, text, without
 from .numbers import dollars_of, known, money, number, score, tokens, took, version_link
 
 CELL_CHARS_MAX, COMPARED_CHARS_MAX = 300, 200

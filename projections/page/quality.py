@@ -8,17 +8,7 @@ from sprintlog.usage import lower_bounds, tokens_of
 
 from .layout import WHOLE, Dot, Plot, height, percent, plot, step_place
 from .limits import limits_of
-from .markup import (
-    NOTHING,
-    Markup,
-    command,
-    drawing,
-    joined,
-    section,
-    tag,
-    text,
-    without,
-)
+from .markup import NOTHING, Markup, command, drawing, joined, section, tag, text, without
 from .numbers import cost, known, money, number, score
 
 HEIGHT, PAD_TOP, PAD_BOTTOM = 230, 18, 26

@@ -25,10 +25,7 @@ def as_json(data: Any) -> bytes:
 
 def as_data(document: JournalDocument) -> dict[str, Any]:
     """Return the data of the file, with the items of its lists in encoded form."""
-    data: dict[str, Any] = {
-        "version": document.schema,
-        "created_at": document.created_at,
-    }
+    data: dict[str, Any] = {"version": document.schema, "created_at": document.created_at}
     if document.project_name:
         data["project_name"] = document.project_name
     data["entries"] = [written(entry) for entry in document.entries]

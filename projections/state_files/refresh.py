@@ -9,7 +9,7 @@ from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.log.codec import encode
 from sprintlog.engine.masking import mask_all
 from sprintlog.engine.service.port import Refreshed as Refreshed
-from sprintlog.engine.service.port import StateFile
+from sprintlog.engine.service.port import StreamFile
 from sprintlog.engine.service.streams.catalogue import State
 from sprintlog.engine.service.streams.repository import Repository
 from sprintlog.engine.sprint.events import EditObserved
@@ -25,7 +25,7 @@ UNKNOWN = (
 )
 
 
-class ProjectedFile(StateFile[State], ABC):
+class ProjectedFile(StreamFile[State], ABC):
     """One kind of state file of a workspace: its data, and how it is refreshed.
 
     It is compared and written under one lock.

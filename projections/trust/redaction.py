@@ -218,10 +218,7 @@ def _rewrite_snapshots(
 
 
 def _changed(
-    store: Store,
-    commit: str,
-    change: "partial[bytes]",
-    known: dict[str, bytes | None],
+    store: Store, commit: str, change: "partial[bytes]", known: dict[str, bytes | None]
 ) -> dict[str, bytes]:
     """Return the files of a snapshot that hold a text, without it.
 
@@ -240,11 +237,7 @@ def _changed(
 
 
 def _in_place_of(
-    workspace: Workspace,
-    store: Store,
-    commit: str,
-    contents: dict[str, bytes],
-    note: Note,
+    workspace: Workspace, store: Store, commit: str, contents: dict[str, bytes], note: Note
 ) -> str:
     """Put another snapshot in the place of one, and record it in each sprint."""
     new = store.aliases().get(commit)

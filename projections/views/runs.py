@@ -6,12 +6,7 @@ from typing import Any
 from msgspec import UNSET, Struct, UnsetType
 
 from sprintlog.engine.log.event import Kind
-from sprintlog.engine.service.lost_runs import (
-    ALIVE,
-    ELSEWHERE,
-    seen_from_here,
-    spent_until,
-)
+from sprintlog.engine.service.lost_runs import ALIVE, ELSEWHERE, seen_from_here, spent_until
 from sprintlog.engine.service.lost_runs import GONE as GONE
 from sprintlog.engine.service.streams.catalogue import CODEC, sprint_stream
 from sprintlog.engine.service.workspace import ServiceWorkspace

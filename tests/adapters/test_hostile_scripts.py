@@ -176,10 +176,7 @@ def test_descriptors_of_its_supervisor_are_nothing_to_write_to(tmp_path: Path) -
     """What a script says there is no answer: its own exit code is."""
     script = f"for one in /proc/$PPID/fd/*; do echo '{FORGED}' > $one; done; exit 3"
     ran = run_script(
-        script,
-        folder=tmp_path,
-        environment=environment_of(os.environ),
-        timeout_seconds=20,
+        script, folder=tmp_path, environment=environment_of(os.environ), timeout_seconds=20
     )
     assert ran.exit_code == 3
 

@@ -33,7 +33,7 @@ PLANTS = {
         "def f(state):\n    return open_journal(state, at='now')",
     },
     "outer folders use the front door": {
-        "engine/adapters/agents/planted.py": "from ...usage import Usage",
+        "engine/adapters/agents/planted.py": "from ...usage import Usage"
     },
 }
 """What breaks each contract, by the file it is put into."""

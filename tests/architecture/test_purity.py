@@ -17,8 +17,7 @@ def impure_calls(tree: ast.Module) -> Iterator[tuple[int, str]]:
             case ast.Call(func=ast.Name(id=name)) if name in FORBIDDEN_NAMES:
                 yield node.lineno, name
             case ast.Attribute(
-                attr=method,
-                value=ast.Name(id=owner) | ast.Attribute(attr=owner),
+                attr=method, value=ast.Name(id=owner) | ast.Attribute(attr=owner)
             ) if method in CLOCKS and owner in CLOCK_OWNERS:
                 yield node.lineno, f"{owner}.{method}"
 

@@ -163,10 +163,7 @@ class SprintlogSubscription(Subscription):
     """Follows a log by looking again, a page at a time."""
 
     def __init__(
-        self,
-        recorder: SprintlogApplicationRecorder,
-        gt: int | None,
-        topics: Sequence[str],
+        self, recorder: SprintlogApplicationRecorder, gt: int | None, topics: Sequence[str]
     ) -> None:
         super().__init__(recorder=recorder, gt=gt, topics=topics)
         self._from, self._topics = recorder, topics

@@ -148,8 +148,7 @@ def test_a_text_of_another_history_is_not_gone_on_with(tmp_path: Path) -> None:
     for name in ("mine", "other"):
         with make("sqlite", tmp_path / name) as workspace:
             record(
-                workspace,
-                *(EntryRecorded(entry(n, summary=name)) for n in range(ENTRIES)),
+                workspace, *(EntryRecorded(entry(n, summary=name)) for n in range(ENTRIES))
             )
             sides.append(workspace.location)
     mine, other = (side.root / ".ralph" / "progress.json" for side in sides)

@@ -56,12 +56,7 @@ def run(job: dict[str, Any]) -> dict[str, Any]:
                 os._exit(130)
         code = _wait(child, job.get("seconds", SECONDS_MAX))
         seconds = time.monotonic() - began
-        return {
-            "code": code,
-            "out": _text(out),
-            "err": _text(err),
-            "seconds": seconds,
-        }
+        return {"code": code, "out": _text(out), "err": _text(err), "seconds": seconds}
 
 
 def inspect(folder: Path) -> None:

@@ -365,11 +365,7 @@ TARGETS = {
             _plain(lambda given: read_template(text_of(given), file="prompt.md")),
             ("expected/prompts/*",),
         ),
-        Target(
-            "field-path",
-            _plain(lambda given: parse_path(text_of(given))),
-            (),
-        ),
+        Target("field-path", _plain(lambda given: parse_path(text_of(given))), ()),
         Target(
             "masking", _plain(_masking), ("keys.txt", "agents/gemini-refused-errors.txt")
         ),

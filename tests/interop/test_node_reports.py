@@ -177,9 +177,6 @@ def test_eslint_prints_what_we_read(project: Path) -> None:
         run(project, ["eslint"], "eslint", "--format", "json", "parts.js")
     )
     measured = read("lint.json", folder=project)
-    assert measured.metrics == {
-        "lint_errors": int(line[1]),
-        "lint_warnings": int(line[2]),
-    }
+    assert measured.metrics == {"lint_errors": int(line[1]), "lint_warnings": int(line[2])}
     assert measured.metrics == {"lint_errors": 1, "lint_warnings": 1}
     assert measured.origins[0].tool == "eslint"

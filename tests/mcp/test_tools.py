@@ -190,10 +190,7 @@ def test_query_answers_rows(sprint: Path, agent: Agent) -> None:
     """Columns and rows, also where there are none."""
     sql = "SELECT type FROM v_events WHERE stream = 'sprint/auth'"
     found = agent.ask("query", sql=f"{sql} ORDER BY position")
-    assert found == {
-        "columns": ["type"],
-        "rows": [["sprint-compiled"], ["sprint-started"]],
-    }
+    assert found == {"columns": ["type"], "rows": [["sprint-compiled"], ["sprint-started"]]}
     assert agent.ask("query", sql=f"{sql} AND 0")["rows"] == []
 
 

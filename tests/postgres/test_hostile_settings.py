@@ -102,10 +102,7 @@ def test_a_lost_answer_is_not_told_as_nothing(newest: Server, is_shared: bool) -
         name = new.address.log
     proxy = Proxy(newest.port, share=0.0, seed=1)
     url = newest.url_by_tcp(name, port=proxy.port)
-    with (
-        closing(opened(url, Wait(0.5))) as log,
-        psycopg.connect(newest.url()) as holding,
-    ):
+    with closing(opened(url, Wait(0.5))) as log, psycopg.connect(newest.url()) as holding:
         log.append("a", [note(1)], expect=0)
         log._appends.pace.is_shared = is_shared
 

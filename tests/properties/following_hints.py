@@ -161,7 +161,7 @@ def _run_gate(life: Life, command: Typed) -> None:
             process_started="s",
             boot_id="b",
             lost=lost(life.sprint, command.options["phase"]),
-        ),
+        )
     )
     if events:
         run: Any = events[-1]

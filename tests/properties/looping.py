@@ -121,7 +121,7 @@ def _gate(life: "Life", action: actions.Action, between: Meddle | None) -> None:
             process_started="s",
             boot_id="b",
             lost=lost(life.sprint, action.phase),
-        ),
+        )
     )
     run = events[-1]
     assert isinstance(run, GateStarted)

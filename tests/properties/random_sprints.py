@@ -117,7 +117,7 @@ class Life(World):
                 self.handle_with(
                     create.ImportDocument(
                         document=mutated(copied(self.sprint.document), i, j), source="x"
-                    ),
+                    )
                 )
             case "parent":
                 self.ask_for_a_parent(j)

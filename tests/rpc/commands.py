@@ -126,10 +126,7 @@ DOCUMENT = {
 R, W, G = "running", "working", "goal"
 EXAMPLES: dict[str, Example] = {
     "add-extracted-learnings": Example(R, {"proposals": [[1, LEARNING]]}),
-    "add-learning": Example(
-        R,
-        {"learning": {**LEARNING, "source_prd_id": "login"}},
-    ),
+    "add-learning": Example(R, {"learning": {**LEARNING, "source_prd_id": "login"}}),
     "add-note": Example(R, {"text": "hi"}, ("note", "hi")),
     "add-step": Example(G, {"prompt": "One more"}, ("step", "add", "--prompt", "One more")),
     "adopt-edit": Example(

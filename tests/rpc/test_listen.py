@@ -132,9 +132,7 @@ def test_each_is_done_in_its_order_and_refused_alone(connect: Any, sprint: Path)
             (
                 client,
                 client.send(
-                    "record",
-                    command={"type": "add-note", "text": "same"},
-                    key="same",
+                    "record", command={"type": "add-note", "text": "same"}, key="same"
                 ),
             ),
             (client, client.send("ask", question="status")),

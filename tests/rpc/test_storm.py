@@ -16,12 +16,7 @@ def test_clients_of_one_server_lose_and_double_nothing(sprint: Path) -> None:
     """The same, with one server for all, and commits that are for several of them."""
     server = SharedServer(sprint)
     said, problems = storm(
-        sprint,
-        requests=400,
-        kills=4,
-        seed=1,
-        clients_count=4,
-        connect=server.connect,
+        sprint, requests=400, kills=4, seed=1, clients_count=4, connect=server.connect
     )
     server.end()
     assert problems == [], said

@@ -66,9 +66,7 @@ def move_away(path: Path) -> None:
 @pytest.mark.parametrize("rests", [False, True])
 @pytest.mark.parametrize("harm", [remove, remove_wal, restore, move_away])
 def test_never_acknowledges_into_a_lost_file(
-    path: Path,
-    harm: Callable[[Path], None],
-    rests: bool,
+    path: Path, harm: Callable[[Path], None], rests: bool
 ) -> None:
     """A writer whose file was taken away says so instead of acknowledging.
 

@@ -24,13 +24,7 @@ READING = (
         ("blame", "--all"),
     ),
     *(("iteration", "list"), ("report",), ("why", "plan.yaml:1"), ("rebuild", "--check")),
-    *(
-        ("query", "--tables"),
-        ("export",),
-        ("scan",),
-        ("diff",),
-        ("next",),
-    ),
+    *(("query", "--tables"), ("export",), ("scan",), ("diff",), ("next",)),
 )
 
 

@@ -100,10 +100,7 @@ def test_gate_outlives_an_upgrade(installed: Installed) -> None:
     (installed.tree / "plan.yaml").write_text(PLAN.replace("SCRIPT", script))
     installed.run("init")
     installed.run("sprint", "create", "s", "--plan", "plan.yaml")
-    for words in (
-        ("sprint", "start"),
-        ("phase", "start", "build"),
-    ):
+    for words in (("sprint", "start"), ("phase", "start", "build")):
         assert installed.run(*words).returncode == 0
     done = installed.run("gate", "run", "--phase", "build")
     assert done.returncode == 0, done.stderr

@@ -124,10 +124,7 @@ def _result(message: Data) -> out.Items:
         total = known_sum(_of_model(model) for model in models)
     else:
         # Of the turn alone, and without subagents; older versions say no more.
-        total, turn = (
-            Usage(),
-            known_sum([turn, _of_usage(mapping(message.get("usage")))]),
-        )
+        total, turn = (Usage(), known_sum([turn, _of_usage(mapping(message.get("usage")))]))
     part = count(message.get("result_index"))
     key = text(message.get("uuid")) or None if part is None else session
     status = count(message.get("api_error_status"))

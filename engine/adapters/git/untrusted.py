@@ -23,10 +23,7 @@ SECONDS_MAX = 60.0
 _BYTES_MAX = 1 << 20
 _OWN = ("index", "logs")
 _SHARED = ("objects", "packed-refs", "refs", "reftable", "shallow")
-_FORMATS = (
-    ("objectformat", "sha256"),
-    ("refstorage", "reftable"),
-)
+_FORMATS = (("objectformat", "sha256"), ("refstorage", "reftable"))
 
 
 class UntrustedGit(Git):

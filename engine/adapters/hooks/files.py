@@ -187,10 +187,7 @@ class HookFile(NamedTuple):
         folder, _, name = self.below.rpartition("/")
         try:
             self.root.mkdir(parents=True, exist_ok=True)
-            with (
-                opened(self.root) as top,
-                opened_below(top, folder, make=True) as held,
-            ):
+            with opened(self.root) as top, opened_below(top, folder, make=True) as held:
                 if self._read() != before:
                     raise RefusedError(
                         f"{self.path} changed meanwhile; it stays as it is",

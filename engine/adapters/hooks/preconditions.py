@@ -23,8 +23,8 @@ class Hindrance(NamedTuple):
     helps: str | None = None
 
 
-class Surroundings(NamedTuple):
-    """The known facts about the user and the project."""
+class HookLocation(NamedTuple):
+    """Where the files of agents are: the project, the home folder and the environment."""
 
     project: Path
     home: Path
@@ -41,7 +41,7 @@ class Surroundings(NamedTuple):
         )
 
 
-def hindrances(file: HookFile, around: Surroundings) -> Iterator[Hindrance]:
+def hindrances(file: HookFile, around: HookLocation) -> Iterator[Hindrance]:
     """Yield why the hooks in an agent's file may not be called, or say things twice."""
     yield from _program(around)
     if file.what == MCP:
@@ -50,7 +50,7 @@ def hindrances(file: HookFile, around: Surroundings) -> Iterator[Hindrance]:
         yield from judge(file, around)
 
 
-def covered_by(file: HookFile, around: Surroundings) -> Path | None:
+def covered_by(file: HookFile, around: HookLocation) -> Path | None:
     """Return the file of another agent whose hooks this agent calls as well."""
     if (file.form.agent, file.what, file.scope) != ("copilot", HOOKS, "project"):
         return None
@@ -58,7 +58,7 @@ def covered_by(file: HookFile, around: Surroundings) -> Path | None:
     return other.path if other.events() else None
 
 
-def _program(around: Surroundings) -> Iterator[Hindrance]:
+def _program(around: HookLocation) -> Iterator[Hindrance]:
     for folder in around.environment.get("PATH", "").split(os.pathsep):
         if folder and os.access(Path(folder) / "sprintlog", os.X_OK):
             return
@@ -68,7 +68,7 @@ def _program(around: Surroundings) -> Iterator[Hindrance]:
     )
 
 
-def _tools(file: HookFile, around: Surroundings) -> Iterator[Hindrance]:
+def _tools(file: HookFile, around: HookLocation) -> Iterator[Hindrance]:
     """Yield the reasons why an agent may not start our server."""
     says = _OF_TOOLS.get((file.form.agent, file.scope))
     if says is not None:
@@ -96,7 +96,7 @@ _OF_TOOLS = {
 }
 
 
-def _claude(file: HookFile, around: Surroundings) -> Iterator[Hindrance]:
+def _claude(file: HookFile, around: HookLocation) -> Iterator[Hindrance]:
     for scope in ("project", "user"):
         place = around.file("claude", scope).path
         if _json(place).get("disableAllHooks") is True:
@@ -104,7 +104,7 @@ def _claude(file: HookFile, around: Surroundings) -> Iterator[Hindrance]:
     yield Hindrance("`claude --bare` runs no hooks", "leave out --bare")
 
 
-def _codex(file: HookFile, around: Surroundings) -> Iterator[Hindrance]:
+def _codex(file: HookFile, around: HookLocation) -> Iterator[Hindrance]:
     own = around.file("codex", "user").root / "config.toml"
     config = _toml(own)
     if _at(config, "features", "hooks") is False:
@@ -127,7 +127,7 @@ def _codex(file: HookFile, around: Surroundings) -> Iterator[Hindrance]:
         yield Hindrance(f"{beside} has hooks, too: codex wants one place")
 
 
-def _gemini(file: HookFile, around: Surroundings) -> Iterator[Hindrance]:
+def _gemini(file: HookFile, around: HookLocation) -> Iterator[Hindrance]:
     for scope in ("project", "user"):
         place = around.file("gemini", scope).path
         if _at(_json(place), "hooksConfig", "enabled") is False:
@@ -145,7 +145,7 @@ def _gemini(file: HookFile, around: Surroundings) -> Iterator[Hindrance]:
         )
 
 
-def _copilot(file: HookFile, around: Surroundings) -> Iterator[Hindrance]:
+def _copilot(file: HookFile, around: HookLocation) -> Iterator[Hindrance]:
     if other := covered_by(file, around):
         yield Hindrance(
             f"copilot also runs the hooks in {other}: each event comes twice, and is "
@@ -159,7 +159,7 @@ def _copilot(file: HookFile, around: Surroundings) -> Iterator[Hindrance]:
         )
 
 
-_OF_AGENTS: dict[str, Callable[[HookFile, Surroundings], Iterator[Hindrance]]] = {
+_OF_AGENTS: dict[str, Callable[[HookFile, HookLocation], Iterator[Hindrance]]] = {
     "claude": _claude,
     "codex": _codex,
     "gemini": _gemini,

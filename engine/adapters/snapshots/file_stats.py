@@ -132,7 +132,7 @@ def save_restored(
     save(cache, tree, {name: looked.get(name) or _UNKNOWN for name in wanted})
 
 
-class WrittenFiles:
+class RestoredStats:
     """Collects the stats of the files that a restore writes, if they can be trusted."""
 
     def __init__(self, quiet: Quiet) -> None:

@@ -19,7 +19,7 @@ from ...errors import RefusedError
 from ..folders import opened, opened_below
 from ..replace import exchange, replace_file, system_call
 from .entries import LeftOut, Stat, parents_of, stat_of
-from .file_stats import Quiet, WrittenFiles
+from .file_stats import Quiet, RestoredStats
 from .objects import DamagedError, object_id
 from .one_file import (
     BESIDE,
@@ -88,7 +88,7 @@ def place(
     with opened(root) as descriptor, ExitStack() as held:
         quiet = Quiet(root)
         done, sure = (plan.only_modes, known) if is_new else (plan.writes, NO_STATS)
-        how = (leaves_damaged, done, sure, held, quiet.device, WrittenFiles(quiet))
+        how = (leaves_damaged, done, sure, held, quiet.device, RestoredStats(quiet))
         placer = _Placer(descriptor, plan, blob, keep_in, *how)
         return placer.place()
 
@@ -111,7 +111,7 @@ class _Placer(msgspec.Struct):
     known: Mapping[str, Stat]
     held: ExitStack
     device: int
-    files: WrittenFiles
+    files: RestoredStats
     open: tuple[str, int, bool] | None = None
     """The open folder, its descriptor, which `held` closes, and whether its files are
     synced one by one."""

@@ -147,10 +147,7 @@ def _with_loop(event: events.TurnEnded, stream: str, root: Path) -> events.TurnE
     """Add the iteration of the plugin's loop, whose file is removed when the loop ends."""
     folder, name = PLACE
     try:
-        with (
-            opened(root) as above,
-            opened_below(above, folder) as place,
-        ):
+        with opened(root) as above, opened_below(above, folder) as place:
             loop = loop_in(read_plain(name, at_most=BYTES_MAX, folder=place))
     except OSError:
         return event

@@ -57,12 +57,7 @@ def printed(output: Output, activity: Activity, verdict: Verdict) -> AgentRan:
 
 
 def kept(
-    activity: Activity,
-    verdict: Verdict,
-    *,
-    size: int,
-    sha256: str,
-    last_at: str | None,
+    activity: Activity, verdict: Verdict, *, size: int, sha256: str, last_at: str | None
 ) -> AgentRan:
     """Return a run known only from the agent's transcript.
 

@@ -39,11 +39,7 @@ def keep_odd(folder: Path, agent: str, why: str, content: bytes) -> None:
     # Cut after masking: half a secret would not be recognized.
     text = mask(content[: 64 * HEAD_BYTES_MAX].decode("utf-8", "replace"))
     odd = msgspec.json.encode(
-        {
-            "agent": mask(agent)[:60],
-            "why": mask(why)[:200],
-            "begins": text[:HEAD_BYTES_MAX],
-        }
+        {"agent": mask(agent)[:60], "why": mask(why)[:200], "begins": text[:HEAD_BYTES_MAX]}
     )
     place = folder / FOLDER
     name = f"{PREFIX}{hashes.sha256(odd).hexdigest()[:16]}.json"

@@ -336,11 +336,7 @@ def agent_of(means: Means, program: str) -> str:
 
 
 def ran_as(
-    phase: str,
-    reply: Reply,
-    *,
-    is_repair: bool = False,
-    iteration: int | None = None,
+    phase: str, reply: Reply, *, is_repair: bool = False, iteration: int | None = None
 ) -> AgentRan:
     """Return the event that records an agent's run."""
     run, verdict = reply.run, reply.verdict

@@ -82,9 +82,7 @@ class FollowUp:
         driver = self._driver
         try:
             return files_at_start(
-                driver.workspace,
-                driver.sprint_id,
-                envelope=self._envelope(),
+                driver.workspace, driver.sprint_id, envelope=self._envelope()
             )
         except (SprintlogError, OSError) as error:
             driver.tell(f"warning: the files before this run are not kept: {error}")

@@ -77,12 +77,7 @@ def into_folder(
 
 
 def into_branch(
-    workspace: Service,
-    store: Store,
-    held: HeldSnapshot,
-    name: str,
-    *,
-    is_dry: bool = False,
+    workspace: Service, store: Store, held: HeldSnapshot, name: str, *, is_dry: bool = False
 ) -> tuple[str | None, PlacementPlan]:
     """Make a git branch of a snapshot's files, unless that is only to be shown.
 

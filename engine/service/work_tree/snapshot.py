@@ -236,11 +236,7 @@ def find_snapshot(workspace: Service, sprint: Sprint, point: str) -> HeldSnapsho
 
 
 def compare(
-    one: Snapshot,
-    other: Snapshot,
-    *,
-    paths: Sequence[str] = (),
-    own: Collection[str] = (),
+    one: Snapshot, other: Snapshot, *, paths: Sequence[str] = (), own: Collection[str] = ()
 ) -> list[PathDifference]:
     """Return how the files of two snapshots differ, in order of their paths.
 

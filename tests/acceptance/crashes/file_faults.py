@@ -22,11 +22,7 @@ CASES_PER_TURN = 25
 SECONDS_TOGETHER = 10.0
 TIMED_ALONE = 300
 DISKS = 20
-PLANTS = (
-    ("acknowledge_first", 0),
-    ("plain_state_files", 2),
-    ("digest_after_rename", 2),
-)
+PLANTS = (("acknowledge_first", 0), ("plain_state_files", 2), ("digest_after_rename", 2))
 
 
 def every_operation(data: Path, seed: int, *, every: int = 1) -> Verdict:

@@ -21,12 +21,7 @@ from .plays import TITLE, Act, Linger, Refuse, Say, Stage
 from .tokens import Answered, Ledger
 from .tools import call_of
 
-_DIALECTS = {
-    "anthropic": anthropic,
-    "responses": responses,
-    "gemini": gemini,
-    "chat": chat,
-}
+_DIALECTS = {"anthropic": anthropic, "responses": responses, "gemini": gemini, "chat": chat}
 _OF_GEMINI = re.compile(r"/models/([^/:]+):(\w+)$")
 _PAUSE_SECONDS = 0.25
 

@@ -73,15 +73,8 @@ PLAYS: dict[str, tuple[Act, ...]] = {
         Edit("notes.txt", "two", "three"),
         Say(FINAL),
     ),
-    "failing": (
-        Run("sh -c 'echo 1 failed; exit 3'"),
-        Run("false"),
-        Say("The tests fail."),
-    ),
-    "delegating": (
-        Delegate("Look into the folder. play:delegated"),
-        Say(FINAL),
-    ),
+    "failing": (Run("sh -c 'echo 1 failed; exit 3'"), Run("false"), Say("The tests fail.")),
+    "delegating": (Delegate("Look into the folder. play:delegated"), Say(FINAL)),
     "delegated": (Run("ls"), Say("It is empty.")),
     "slow": (Run("echo begun > begun.txt"), Linger(60), Say(FINAL)),
     "limited": (Refuse(429, times=1, retry_after=1), Say(FINAL)),

@@ -165,15 +165,7 @@ PROGRAMS = (
         "copilot",
         "chat",
         _copilot,
-        {
-            "stream": (
-                "copilot",
-                "--allow-all-tools",
-                "--output-format",
-                "json",
-                "-p",
-            )
-        },
+        {"stream": ("copilot", "--allow-all-tools", "--output-format", "json", "-p")},
         has_tokens=False,
     ),
 )

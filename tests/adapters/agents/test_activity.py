@@ -66,23 +66,13 @@ DID = {
         FILES,
     ),
     "claude-2.1.197-transcript.jsonl": Did(
-        "claude",
-        "2.1.197",
-        ["claude-opus-4-8"],
-        7,
-        [*CLAUDE_CALLS, "Bash failed 1"],
-        FILES,
+        "claude", "2.1.197", ["claude-opus-4-8"], 7, [*CLAUDE_CALLS, "Bash failed 1"], FILES
     ),
     "claude-2.1.197-killed-transcript.jsonl": Did(
         "claude", "2.1.197", ["claude-opus-4-8"], 2, ["Bash ok", "Bash unknown"], []
     ),
     "claude-2.1.330-transcript.jsonl": Did(
-        "claude",
-        "2.1.330",
-        ["claude-opus-5-5"],
-        8,
-        [*CLAUDE_CALLS, "Bash failed 1"],
-        FILES,
+        "claude", "2.1.330", ["claude-opus-5-5"], 8, [*CLAUDE_CALLS, "Bash failed 1"], FILES
     ),
     "codex-exec-file-changes.jsonl": Did(
         "codex",

@@ -37,11 +37,7 @@ CLAUDE_ALL = Usage(
     duration_ms=3649,
 )
 ANTIGRAVITY = Usage(
-    input_tokens=1200,
-    output_tokens=200,
-    cache_read_tokens=2800,
-    turns=1,
-    duration_ms=4200,
+    input_tokens=1200, output_tokens=200, cache_read_tokens=2800, turns=1, duration_ms=4200
 )
 DROID = Usage(
     input_tokens=1200,
@@ -284,8 +280,7 @@ def test_a_subagents_words_are_not_the_agents() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "mark"),
-    [("codex-exec.jsonl", b'_id":"1'), ("opencode-run.jsonl", b'"id":"p')],
+    ("name", "mark"), [("codex-exec.jsonl", b'_id":"1'), ("opencode-run.jsonl", b'"id":"p')]
 )
 def test_two_runs_in_one_output(name: str, mark: bytes) -> None:
     """A script that asks its agent twice spends twice; the same again is counted once."""

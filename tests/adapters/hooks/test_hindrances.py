@@ -6,36 +6,36 @@ from pathlib import Path
 import pytest
 
 from sprintlog.engine.adapters.hooks.preconditions import (
-    Surroundings,
+    HookLocation,
     covered_by,
     hindrances,
 )
 
 
 @pytest.fixture
-def around(tmp_path: Path) -> Surroundings:
+def around(tmp_path: Path) -> HookLocation:
     """Return a project and a home, with a program of ours on the PATH."""
     program = tmp_path / "bin" / "sprintlog"
     program.parent.mkdir()
     program.write_text("#!/bin/sh\n")
     program.chmod(0o755)
     (project := tmp_path / "shop").mkdir()
-    return Surroundings(project, tmp_path / "home", {"PATH": str(program.parent)})
+    return HookLocation(project, tmp_path / "home", {"PATH": str(program.parent)})
 
 
-def said(around: Surroundings, agent: str, scope: str = "project") -> str:
+def said(around: HookLocation, agent: str, scope: str = "project") -> str:
     """Return all that is said of an agent's hooks."""
     found = hindrances(around.file(agent, scope), around)
     return "\n".join(f"{one.says} -> {one.helps}" for one in found)
 
 
-def test_a_program_that_is_not_found_is_told_of_every_agent(around: Surroundings) -> None:
+def test_a_program_that_is_not_found_is_told_of_every_agent(around: HookLocation) -> None:
     """What an agent calls is looked for on the PATH, as the agent does."""
     assert said(around, "cursor") == ""
     assert "not on the PATH" in said(around._replace(environment={"PATH": "/no"}), "cursor")
 
 
-def test_claude_may_have_all_hooks_off(around: Surroundings) -> None:
+def test_claude_may_have_all_hooks_off(around: HookLocation) -> None:
     """A switch for all hooks is seen in both files; --bare is always told."""
     assert "--bare" in said(around, "claude")
     assert "disableAllHooks" not in said(around, "claude")
@@ -45,7 +45,7 @@ def test_claude_may_have_all_hooks_off(around: Surroundings) -> None:
     assert f"{place} says disableAllHooks" in said(around, "claude")
 
 
-def test_codex_asks_for_trust_twice(around: Surroundings) -> None:
+def test_codex_asks_for_trust_twice(around: HookLocation) -> None:
     """The project and the hook are to be trusted, each by the person, and are told."""
     assert "codex exec --trust" in said(around, "codex")
     assert "/hooks" in said(around, "codex")
@@ -63,7 +63,7 @@ def test_codex_asks_for_trust_twice(around: Surroundings) -> None:
     assert "wants one place" in said(around, "codex", "user")
 
 
-def test_gemini_calls_no_hooks_of_a_folder_it_does_not_trust(around: Surroundings) -> None:
+def test_gemini_calls_no_hooks_of_a_folder_it_does_not_trust(around: HookLocation) -> None:
     """A trusted folder, one above it, or the variable make it call them."""
     assert "GEMINI_CLI_TRUST_WORKSPACE" in said(around, "gemini")
     assert said(around, "gemini", "user") == ""
@@ -77,7 +77,7 @@ def test_gemini_calls_no_hooks_of_a_folder_it_does_not_trust(around: Surrounding
     assert said(around._replace(environment=by_variable), "gemini") == ""
 
 
-def test_copilot_also_calls_the_hooks_of_claude(around: Surroundings) -> None:
+def test_copilot_also_calls_the_hooks_of_claude(around: HookLocation) -> None:
     """Where claude's file has ours, copilot is covered, and a second file is told of."""
     copilot = around.file("copilot", "project")
     assert covered_by(copilot, around) is None
@@ -90,7 +90,7 @@ def test_copilot_also_calls_the_hooks_of_claude(around: Surroundings) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "\x00", '{"projects": 3}', "[" * 9999])
-def test_odd_files_of_agents_are_no_reason_to_fail(text: str, around: Surroundings) -> None:
+def test_odd_files_of_agents_are_no_reason_to_fail(text: str, around: HookLocation) -> None:
     """What cannot be read is taken for not there: what is not trusted is told."""
     for agent, name in (
         ("codex", "config.toml"),

@@ -191,10 +191,7 @@ REFUSED: dict[str, tuple[str, str]] = {
         '{"file":"a","line":1,"message":"m"}\nhello\n',
         "2: not a line that mypy prints",
     ),
-    "mypy, cut": (
-        '{"file":"a","line":1,"message":"m"}\n{"file":"a","li',
-        "2: not JSON",
-    ),
+    "mypy, cut": ('{"file":"a","line":1,"message":"m"}\n{"file":"a","li', "2: not JSON"),
     "an agent that says nothing": (
         '{"type":"result","result":"done"}',
         "no result of an agent that states tokens, cost or turns",

@@ -91,10 +91,7 @@ def one_change(bench: Bench) -> Figure:
             ours()
             node.change(theirs)
         sides = side_by_side(
-            ours,
-            lambda: node.change(theirs),
-            rounds=2 * bench.sizes.rounds,
-            by=PROCESSES,
+            ours, lambda: node.change(theirs), rounds=2 * bench.sizes.rounds, by=PROCESSES
         )
         assert (folder / "PROGRESS.yaml").read_bytes() == render(workspace.sprint(SPRINT))
     return speed_up(sides, f"js-yaml {node.version} load + dump + write")

@@ -50,11 +50,7 @@ def test_a_fork_holds_all_that_was(worked: Path, done: Any) -> None:
         assert event["causation_id"] == source["id"]
         for field in ("version", "type", "at", "actor", "observed"):
             assert event[field] == source[field]
-    assert last["data"] == {
-        "source": "sprint/auth",
-        "version": 8,
-        "hash": old[7]["hash"],
-    }
+    assert last["data"] == {"source": "sprint/auth", "version": 8, "hash": old[7]["hash"]}
     assert done("iteration", "start", "--sprint", "again", "--json").json["version"]
     (started,) = done(
         "log", "--sprint", "again", "--type", "iteration-started", "--last", "1", "--json"

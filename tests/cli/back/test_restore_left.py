@@ -111,7 +111,7 @@ def test_a_rollback_that_leaves_differences_ends_with_4(tree: Path, run: Run) ->
     answer = run("rollback", "iter:2", "--files", "--yes", "--json")
     left = {one["path"]: one["differs"] for one in answer.json["files"]["left"]}
     assert {path for path, differs in left.items() if not differs} == {
-        *("linked", "other", "pipe"),
+        *("linked", "other", "pipe")
     }
 
 

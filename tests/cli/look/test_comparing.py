@@ -73,14 +73,7 @@ def test_sprints_stand_side_by_side(loop: Path, done: Run, run: Run) -> None:
 
 @pytest.mark.parametrize(
     ("typed", "code"),
-    [
-        ((), 2),
-        ((1,), 2),
-        ((1,) * 21, 2),
-        ((1, "x"), 1),
-        ((1, "-1"), 2),
-        ((1, 9), 3),
-    ],
+    [((), 2), ((1,), 2), ((1,) * 21, 2), ((1, "x"), 1), ((1, "-1"), 2), ((1, 9), 3)],
 )
 def test_refuses_what_is_none(
     loop: Path, run: Run, typed: tuple[object, ...], code: int

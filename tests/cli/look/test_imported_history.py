@@ -53,7 +53,7 @@ def test_a_phase_has_its_history(history: Path, done: Run) -> None:
     assert {event["actor"] for event in events} == {"import:1.yaml", "import:3.yaml"}
     events = done("log", "--phase", "p1", "--json").lines
     assert [name for name, _ in told(events)] == [
-        *("phase-started", "phase-failed", "phase-completed"),
+        *("phase-started", "phase-failed", "phase-completed")
     ]
 
 

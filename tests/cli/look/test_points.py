@@ -11,14 +11,7 @@ from tests.docs.generate import commands
 
 from ..conftest import PLAN, Made, Run
 
-POINTS = (
-    "start",
-    "version:4",
-    "position:5",
-    "iter:1",
-    "2026-01-15T09:02:30Z",
-    "1m ago",
-)
+POINTS = ("start", "version:4", "position:5", "iter:1", "2026-01-15T09:02:30Z", "1m ago")
 ALWAYS_NOW = {
     "sprintlog init": "makes a log",
     "sprintlog demo": "plays in a folder of its own",

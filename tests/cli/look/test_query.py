@@ -108,10 +108,7 @@ def test_gates_are_checks(gated: Any, done: Any, run: Any) -> None:
     assert rows(done, sql) == [["build", 1, 0, 1, 0], ["build", 2, 1, 0, 0]]
     assert rows(
         done, "SELECT gate_status, gate_attempts FROM v_phases WHERE level = 1"
-    ) == [
-        ["passed", 2],
-        [None, None],
-    ]
+    ) == [["passed", 2], [None, None]]
 
 
 def test_answers_follow_the_log(history: Path, done: Any) -> None:
@@ -198,10 +195,7 @@ def test_time_of_the_reader_is_not_counted(sprint: Path) -> None:
         "WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 2000)"
         " SELECT i FROM n"
     )
-    with (
-        Workspace.open(sprint) as workspace,
-        ask(workspace, sql, seconds_max=1.0) as found,
-    ):
+    with Workspace.open(sprint) as workspace, ask(workspace, sql, seconds_max=1.0) as found:
         first = next(found.pages)
         time.sleep(1.5)
         assert len(first) + sum(map(len, found.pages)) == 2000

@@ -160,7 +160,7 @@ def test_a_workflow_that_cannot_be_read(project: Path, run: Any) -> None:
     (project / ".claude" / "workflows" / "main.yaml").write_text("phases: ]\n")
     error = json.loads(run("compile", "sprints/auth", "--json").err)
     assert [(one["code"], one["file"]) for one in error["problems"]] == [
-        ("not-yaml", ".claude/workflows/main.yaml"),
+        ("not-yaml", ".claude/workflows/main.yaml")
     ]
 
 

@@ -102,9 +102,7 @@ def test_a_key_does_not_know_fields_that_were_added(value: str | None) -> None:
         assert digest(other) != digest(earlier)
 
 
-IN_FULL = {
-    *("GateResult", "Redo", "RequestOrigin", "RollBack", "SubmittedRequest", "Undo"),
-}
+IN_FULL = {*("GateResult", "Redo", "RequestOrigin", "RollBack", "SubmittedRequest", "Undo")}
 """Parts of commands that keys of earlier versions hold with all their fields."""
 
 

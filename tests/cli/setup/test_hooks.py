@@ -9,9 +9,7 @@ from ..conftest import Run
 
 @pytest.fixture
 def home(
-    folder: Path,
-    tmp_path_factory: pytest.TempPathFactory,
-    monkeypatch: pytest.MonkeyPatch,
+    folder: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> Path:
     """Return a home of its own, in which no agent has a file."""
     home = tmp_path_factory.mktemp("home")

@@ -258,9 +258,6 @@ def test_runs_and_changes_nothing_that_it_finds(
     before = picture(tree, without=(".sprintlog",))
     made = run("init", "--json", "--yes").json["offers"]
     agents = {one["found"]: one["command"] for one in made if one["kind"] == "agent"}
-    assert agents == {
-        "CLAUDE.md": None,
-        "codex": "sprintlog run -- codex exec --json",
-    }
+    assert agents == {"CLAUDE.md": None, "codex": "sprintlog run -- codex exec --json"}
     assert not (folder / "mark").exists()
     assert picture(tree, without=(".sprintlog",)) == before

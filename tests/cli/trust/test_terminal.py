@@ -207,8 +207,7 @@ def test_every_event_prints_harmless_text(log: str, run: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    "line",
-    [["\x1b[2J"], ["--\x1b[2J"], ["status", NAME], ["phase", NAME], ["help", NAME]],
+    "line", [["\x1b[2J"], ["--\x1b[2J"], ["status", NAME], ["phase", NAME], ["help", NAME]]
 )
 def test_usage_errors_are_harmless(folder: Path, run: Run, line: list[str]) -> None:
     """A word that is no command or option is told without acting on the terminal."""

@@ -25,10 +25,7 @@ SECTIONS: tuple[Section, ...] = (
     ("Projections", ("SprintReading", "Happened", "RecordedEvent", "projected")),
     (
         "Importers",
-        (
-            *("Imported", "ImportedSprint", "Iteration", "Remark", "ImportedLoop"),
-            "Unread",
-        ),
+        (*("Imported", "ImportedSprint", "Iteration", "Remark", "ImportedLoop"), "Unread"),
     ),
     (
         "Files that are read",

@@ -38,10 +38,7 @@ def test_signal_at_any_moment_leaves_no_half_event(runner: Runner, folder: Path)
 
 @pytest.mark.parametrize(
     ("kind", "values"),
-    [
-        ("NOFILE", list(range(6, 16, 2))),
-        ("FSIZE", [1024, 4096, 20_000, 40_000]),
-    ],
+    [("NOFILE", list(range(6, 16, 2))), ("FSIZE", [1024, 4096, 20_000, 40_000])],
 )
 def test_limited_process_fails_in_one_line(
     kind: str, values: list[int], runner: Runner, folder: Path

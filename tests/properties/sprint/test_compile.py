@@ -19,9 +19,7 @@ from tests.lengths import examples
 
 Data = dict[str, Any]
 laws = settings(
-    max_examples=examples(60),
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow],
+    max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 
 SYNTAX = [

@@ -194,7 +194,7 @@ def stores_another_payload(patch: pytest.MonkeyPatch) -> None:
                 if event.payload and event.type == "iteration-ended"
                 else event
                 for event in events
-            ],
+            ]
         )
 
     patch.setattr(store, "insert", insert_another)

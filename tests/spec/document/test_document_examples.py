@@ -265,7 +265,7 @@ def test_gives_the_human_intervention(given: Any) -> None:
             error="The build lacks a part",
             reason="Two parts do not fit",
             details="foo 2.0 wants another bar",
-        ),
+        )
     )
     expected = phase("implement", "blocked", error="The build lacks a part")
     needed = {"reason": "Two parts do not fit", "details": "foo 2.0 wants another bar"}

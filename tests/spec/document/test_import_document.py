@@ -240,12 +240,7 @@ def test_reports_values_that_no_rule_allows() -> None:
         "phases": [
             {"id": "..", "status": "pending", "prompt": "x"},
             {"id": "/etc/passwd", "status": "pending", "prompt": "a\0b"},
-            {
-                "id": "a",
-                "status": "pending",
-                "prompt": "x",
-                "started-at": "2026-02-30",
-            },
+            {"id": "a", "status": "pending", "prompt": "x", "started-at": "2026-02-30"},
         ],
         "per-iteration-hooks": [{"id": "h", "command": "a\0b"}],
         "stats": {"completed-at": "yesterday"},

@@ -189,8 +189,7 @@ def test_hooks_are_due_when_their_iteration_has_ended() -> None:
 
 
 @pytest.mark.parametrize(
-    "hook",
-    [{**LEARNING, "enabled": False}, {"workflow": "w"}, {"id": 7}, "learning", None],
+    "hook", [{**LEARNING, "enabled": False}, {"workflow": "w"}, {"id": 7}, "learning", None]
 )
 def test_only_hooks_that_are_switched_on_are_due(hook: Any) -> None:
     """One that is switched off, or is no hook at all, is left alone."""

@@ -125,11 +125,7 @@ def test_raises_what_the_worked_loops_print() -> None:
     found = loop(BASELINE_OF_REGRESSION, REGRESSION)
     assert [(a.severity, a.type, a.message) for a in found.judge(3).alerts] == [
         ("CRITICAL", "test_deletion", "Test count decreased from 10 to 9"),
-        (
-            "HIGH",
-            "coverage_regression",
-            "Coverage dropped 75%→72% (exceeds -2% threshold)",
-        ),
+        ("HIGH", "coverage_regression", "Coverage dropped 75%→72% (exceeds -2% threshold)"),
         ("HIGH", "functionality_loss", "Passing tests decreased from 8 to 7"),
     ]
     peak = loop(BASELINE_OF_PEAK, PEAK).all()

@@ -5,10 +5,7 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.judging import events as i
-from sprintlog.engine.sprint.iterations.decisions import (
-    ReplaceBaseline,
-    RetractMeasurement,
-)
+from sprintlog.engine.sprint.iterations.decisions import ReplaceBaseline, RetractMeasurement
 from sprintlog.engine.sprint.iterations.described import DescribeIteration
 from sprintlog.engine.sprint.iterations.loop import EndIteration, StartIteration
 from sprintlog.engine.sprint.iterations.measurement import (

@@ -194,9 +194,7 @@ def test_plain_rollback_after_one_with_files_has_none(loop: Scenario) -> None:
     loop.given(RolledBack(2))
     assert (
         files_with(
-            loop.sprint,
-            undo(loop.sprint, Undo(), "2026-01-15T09:00:00Z"),
-            tree=MAIN,
+            loop.sprint, undo(loop.sprint, Undo(), "2026-01-15T09:00:00Z"), tree=MAIN
         )
         is None
     )

@@ -42,8 +42,7 @@ def test_prepares_the_first_iteration() -> None:
 
 
 @pytest.mark.parametrize(
-    ("context", "retry_count"),
-    [(None, 1), (Context(), 1), (Context(retry_count=2), 3)],
+    ("context", "retry_count"), [(None, 1), (Context(), 1), (Context(retry_count=2), 3)]
 )
 def test_prepares_after_a_failure(context: Any, retry_count: int) -> None:
     """The briefing has the last entry's summary, its blockers, and its retries plus one."""

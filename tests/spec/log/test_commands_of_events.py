@@ -209,12 +209,7 @@ def asked(scenario: Scenario, tag: str, data: object) -> Scenario:
     ("history", "tag", "data", "command", "arguments"), CASES, ids=[c[1] for c in CASES]
 )
 def test_decides_what_the_command_decides(
-    given: Any,
-    history: list[Event],
-    tag: str,
-    data: Data,
-    command: Make,
-    arguments: Data,
+    given: Any, history: list[Event], tag: str, data: Data, command: Make, arguments: Data
 ) -> None:
     """An event that is appended by its type leads to the events of its command."""
     gate: Data = {"gate": {}} if tag.startswith("gate-") else {}

@@ -10,12 +10,7 @@ from sprintlog.engine.sprint.phases import leaves, lifecycle
 from ..conftest import Scenario, for_each, simple
 
 BREAK = {"break": True}
-FIRST = {
-    "phases": [
-        {"id": "a", "prompt": "x", "break": True},
-        {"id": "b", "prompt": "x"},
-    ]
-}
+FIRST = {"phases": [{"id": "a", "prompt": "x", "break": True}, {"id": "b", "prompt": "x"}]}
 EACH = {"phases": [{**for_each("p", x=("i", "j"), y=("i",)), **BREAK}]}
 
 

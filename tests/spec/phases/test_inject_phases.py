@@ -115,7 +115,7 @@ def test_is_marked_as_injected(running: Any) -> None:
     scenario.do(
         InjectPhases(
             nodes=[given], position=at("after-current"), id_prefix="fix-req-xyz789"
-        ),
+        )
     )
     added = scenario.document["phases"][1]
     assert list(added.items()) == [
@@ -135,7 +135,7 @@ def test_marks_everything_below(running: Any) -> None:
     scenario.do(
         InjectPhases(
             nodes=[{"id": "n", "steps": steps, "break": True}], position=at("after", "a")
-        ),
+        )
     )
     assert list(scenario.node("n")) == [
         "id", "status", "injected", "injected-at", "steps", "break"
@@ -151,7 +151,7 @@ def test_counts_what_came_in(running: Any) -> None:
         InjectPhases(
             nodes=[{"id": "n", "steps": [node("s"), node("t")]}, node("m")],
             position=at("end-of-workflow"),
-        ),
+        )
     )
     stats = scenario.document["stats"]
     assert (stats["total-phases"], stats["completed-phases"]) == (3, 1)
@@ -204,7 +204,7 @@ def test_goes_behind_the_phase_when_it_has_steps(running: Any) -> None:
         InjectPhases(
             nodes=[node("m"), {"id": "n", "steps": [node("s")]}],
             position=at("after-current"),
-        ),
+        )
     )
     assert [p["id"] for p in scenario.document["phases"]] == ["a", "p", "m", "n", "e", "z"]
 

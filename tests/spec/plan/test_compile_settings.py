@@ -48,12 +48,7 @@ def test_a_ralph_sprint_has_no_phases(tmp_path: Path) -> None:
                 "parallel": True,
                 "enabled": False,
             },
-            {
-                "id": "docs",
-                "workflow": "plugin:docs",
-                "parallel": False,
-                "enabled": True,
-            },
+            {"id": "docs", "workflow": "plugin:docs", "parallel": False, "enabled": True},
         ],
         "dynamic-steps": [],
         "hook-tasks": [],

@@ -95,12 +95,7 @@ CASES = [
         7,
         with_item("id: login\n    - prompt: Again\n      id: login"),
     ),
-    Case(
-        "duplicate-id",
-        "SPRINT.yaml",
-        6,
-        with_item("id: step-1\n    - prompt: Again"),
-    ),
+    Case("duplicate-id", "SPRINT.yaml", 6, with_item("id: step-1\n    - prompt: Again")),
     Case("mixed-generations", "SPRINT.yaml", 5, with_settings("steps: [{prompt: x}]")),
     Case("missing-items", "SPRINT.yaml", 1, "workflow: main\n"),
     Case("empty-collection", "SPRINT.yaml", 2, "workflow: main\nsteps: []\n"),

@@ -175,10 +175,7 @@ def test_another_model_at_the_start_is_no_difference(given: Given) -> None:
         ({"phases": simple("b", "a")["phases"]}, "the order changed: a, b → b, a"),
         ({"goal": "Win"}, "goal changed: nothing → 'Win'"),
         ({"retry": {"maxAttempts": 1}}, "retry changed: nothing → {'maxAttempts': 1}"),
-        (
-            {"stats": {"max-iterations": 9}},
-            "stats.max-iterations changed: nothing → 9",
-        ),
+        ({"stats": {"max-iterations": 9}}, "stats.max-iterations changed: nothing → 9"),
         (
             {"phases": [*simple("a")["phases"], {"id": "b", "prompt": "Do\nmore"}]},
             "b: prompt changed in line 1: 'Do b' → 'Do'",

@@ -211,10 +211,7 @@ class ServerAppends:
             asked = rows.APPEND_MANY
             rest += rows.later_values(wanted)
         ((answer,),), _ = self._connection.call(
-            asked,
-            (*before, False, *rest),
-            again=(*before, True, *rest),
-            is_again=is_again,
+            asked, (*before, False, *rest), again=(*before, True, *rest), is_again=is_again
         )
         outcome, position, hash_, version, last = rows.append_answer(answer)
         if outcome == "known":

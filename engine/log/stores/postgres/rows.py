@@ -43,11 +43,7 @@ class Statement(NamedTuple):
         ]
 
 
-def call_of(
-    function: str,
-    values: Sequence[int],
-    arrays: Sequence[int] = (),
-) -> Statement:
+def call_of(function: str, values: Sequence[int], arrays: Sequence[int] = ()) -> Statement:
     """Return the call of a function that takes values, followed by arrays."""
     asked = f"SELECT * FROM {function}({marks(len(values) + len(arrays))})"
     return statement_of(asked, values, arrays, function)

@@ -59,20 +59,12 @@ def test_times_are_those_that_the_source_has(loop: Path, done: Run) -> None:
     done("import", "aiwg")
     lines = done("log", "--json", "--sprint", LOOP).lines
     began = [one["at"] for one in lines if one["type"] == "iteration-started"]
-    assert began == [
-        "2026-06-02T08:02:00Z",
-        "2026-06-02T08:12:00Z",
-        "2026-06-02T08:15:00Z",
-    ]
+    assert began == ["2026-06-02T08:02:00Z", "2026-06-02T08:12:00Z", "2026-06-02T08:15:00Z"]
     shutil.rmtree(loop / "ralph-external" / "analytics")
     done("import", "aiwg", loop / "ralph-external", "--sprint", "again")
     lines = done("log", "--json", "--sprint", "again").lines
     ended = [one["at"] for one in lines if one["type"] == "iteration-ended"]
-    assert ended == [
-        "2026-06-02T08:10:00Z",
-        "2026-06-02T08:10:00Z",
-        "2026-06-02T08:25:00Z",
-    ]
+    assert ended == ["2026-06-02T08:10:00Z", "2026-06-02T08:10:00Z", "2026-06-02T08:25:00Z"]
 
 
 def test_measurements_are_taken_with_their_own_score(loop: Path, done: Run) -> None:

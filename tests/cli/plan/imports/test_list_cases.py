@@ -54,10 +54,7 @@ TABLE = (
     Case("E5", ("prd --git prd.json",), {"cut": "cp"}, "was cloned in part", "cut"),
     Case("E5-whole", ("prd --git prd.json",), {"cut": "cp"}, "2 versions; cut", "whole"),
     Case(
-        "X-gsd",
-        (".planning/STATE.md",),
-        {"x-gsd-v1.0": "cipp"},
-        "gsd, 4 phases, 1 passed",
+        "X-gsd", (".planning/STATE.md",), {"x-gsd-v1.0": "cipp"}, "gsd, 4 phases, 1 passed"
     ),
     Case("X-fix-plan", ("fix_plan.md",), {"x-fix-plan-fix-plan": "i(cpp)p(p)c(c)"}),
 )

@@ -29,13 +29,7 @@ PAIRS = [
 
 @pytest.mark.parametrize(("agent", "hooks", "transcript", "count", "heard"), PAIRS)
 def test_what_hooks_missed_comes_from_the_transcript(
-    sprint: Path,
-    done: Run,
-    agent: str,
-    hooks: str,
-    transcript: str,
-    count: int,
-    heard: int,
+    sprint: Path, done: Run, agent: str, hooks: str, transcript: str, count: int, heard: int
 ) -> None:
     """Calls that no hook told of are taken once, and marked."""
     file = transcript_of(sprint, transcript)
@@ -51,13 +45,7 @@ def test_what_hooks_missed_comes_from_the_transcript(
 
 @pytest.mark.parametrize(("agent", "hooks", "transcript", "count", "heard"), PAIRS)
 def test_what_was_erased_is_not_taken_again(
-    sprint: Path,
-    done: Run,
-    agent: str,
-    hooks: str,
-    transcript: str,
-    count: int,
-    heard: int,
+    sprint: Path, done: Run, agent: str, hooks: str, transcript: str, count: int, heard: int
 ) -> None:
     """A transcript brings back no call of a session that was erased."""
     file = transcript_of(sprint, transcript)
@@ -72,13 +60,7 @@ def test_what_was_erased_is_not_taken_again(
 
 @pytest.mark.parametrize(("agent", "hooks", "transcript", "count", "heard"), PAIRS)
 def test_what_hooks_told_is_not_taken_again(
-    sprint: Path,
-    done: Run,
-    agent: str,
-    hooks: str,
-    transcript: str,
-    count: int,
-    heard: int,
+    sprint: Path, done: Run, agent: str, hooks: str, transcript: str, count: int, heard: int
 ) -> None:
     """A call by hook and in the transcript is one event, also where hooks know no id."""
     file = transcript_of(sprint, transcript)

@@ -49,11 +49,7 @@ def test_lost_files_are_missed_and_rebuilt(
     assert "is missing" in run("verify").out
     assert [
         run(*line).code for line in (["verify"], ["doctor"], ["rebuild", "--check"])
-    ] == [
-        4,
-        4,
-        4,
-    ]
+    ] == [4, 4, 4]
     done("rebuild")
     assert contents(folder) == before
     done("verify")

@@ -203,10 +203,7 @@ def test_alerts_that_a_rollback_answered_are_said_to_be(measured: Path, done: Ru
         ([], 11, "ALERT: Working tests failing, recommend rollback"),
         ([("rollback", "best")], 0, "Forward progress detected, continue"),
         (
-            [
-                ("rules", "set", "--threshold", "target=0.9"),
-                ("rollback", "best"),
-            ],
+            [("rules", "set", "--threshold", "target=0.9"), ("rollback", "best")],
             10,
             "Target quality reached, recommend stop",
         ),
@@ -238,10 +235,7 @@ def test_a_used_up_loop_stops_whatever_was_measured(sprint: Path, run: Run) -> N
     result = run("decide", "--exit-code")
     assert (result.code, result.out.splitlines()) == (
         10,
-        [
-            "Maximum iterations reached, recommend stop",
-            "iteration 1: of at most 1",
-        ],
+        ["Maximum iterations reached, recommend stop", "iteration 1: of at most 1"],
     )
     run("sprint", "limit", 0)
     assert "nothing to decide on" in run("decide").err

@@ -55,11 +55,7 @@ REGRESSION_PRINTED: dict[str, Any] = {
         "best_quality_score": 0.80,
         "current_iteration_score": 0.75,
     },
-    "recommendation": {
-        "action": "rollback",
-        "target_iteration": 2,
-        "confidence": 0.95,
-    },
+    "recommendation": {"action": "rollback", "target_iteration": 2, "confidence": 0.95},
 }
 """What is printed of the loop that deletes a test."""
 

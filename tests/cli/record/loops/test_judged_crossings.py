@@ -79,13 +79,7 @@ def test_an_edit_by_hand_is_kept_beside_a_rollback(
 
 def test_hooks_come_before_the_measurement(folder: Path, run: Run, done: Run) -> None:
     """What a hook does after an iteration is part of what is measured."""
-    aim(
-        done,
-        folder,
-        "2) status=goal-complete ;;",
-        "--hook",
-        "id=more,command=date",
-    )
+    aim(done, folder, "2) status=goal-complete ;;", "--hook", "id=more,command=date")
     assert goal_run(run, *MEASURES).code == 0
     found = [t for t in types(done) if t in ("hook-task-completed", "iteration-measured")]
     assert found == ["hook-task-completed", "iteration-measured"] * 2

@@ -160,10 +160,7 @@ def test_a_person_lets_it_go_on(folder: Path, run: Run, done: Run) -> None:
     assert done("decide").out.startswith("they were too many")
     assert done("next", "--json").json["do"] == "work"
     assert run("run", *RUN).code == 0
-    assert advised(done)[1:3] == [
-        (2, "rollback", "regression"),
-        (2, "continue", "person"),
-    ]
+    assert advised(done)[1:3] == [(2, "rollback", "regression"), (2, "continue", "person")]
 
 
 @pytest.mark.long

@@ -54,11 +54,7 @@ def test_leads_on_from_a_blocked_leaf(done: Run, blocked_leaf: Path) -> None:
     told = done("next", "--json").json
     (blocked_leaf / "mended").touch()
     follow(done, told["hint"])
-    assert done("next", "--json").json == {
-        "sprint": "auth",
-        "do": "end",
-        "phase": "build",
-    }
+    assert done("next", "--json").json == {"sprint": "auth", "do": "end", "phase": "build"}
 
 
 def test_leads_to_the_work_anew(done: Run, blocked_leaf: Path) -> None:

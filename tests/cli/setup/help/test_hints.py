@@ -65,9 +65,7 @@ def test_every_command_in_a_message_can_be_typed() -> None:
                 typed(words)
 
 
-def test_every_command_in_a_message_takes_the_name(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_every_command_in_a_message_takes_the_name(monkeypatch: pytest.MonkeyPatch) -> None:
     """A hint to which the name of a sprint was added can still be typed."""
     monkeypatch.setattr(named_sprint, "_given", lambda: "auth")
     for place, text in messages().items():

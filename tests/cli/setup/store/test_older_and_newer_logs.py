@@ -266,10 +266,7 @@ def test_tables_of_litestream_are_let_be(old: Path, run: Any, done: Any) -> None
         ("CREATE TABLE more (a)", "more is not ours"),
         ("DROP TRIGGER events_never_go", "events_never_go is missing"),
         ("CREATE VIRTUAL TABLE _litestream_seq USING fts5(a)", "_litestream_seq is not"),
-        (
-            "CREATE TRIGGER t AFTER INSERT ON events BEGIN SELECT 1; END",
-            "t is not ours",
-        ),
+        ("CREATE TRIGGER t AFTER INSERT ON events BEGIN SELECT 1; END", "t is not ours"),
         ("DROP INDEX events_key", "events_key is missing"),
     ],
 )

@@ -232,7 +232,7 @@ def test_doctor_says_what_the_server_promises(shared: Path, done: Run) -> None:
     """Settings, replication, role, clock, triggers and the newest events are looked at."""
     checks = {one["check"]: one for one in done("doctor", "--json").json["checks"]}
     assert {*checks} >= {
-        *("log", "durability", "replication", "role", "clock", "store", "chain"),
+        *("log", "durability", "replication", "role", "clock", "store", "chain")
     }
     assert checks["durability"]["status"] == "ok"
     assert "fsync and full_page_writes are on" in checks["durability"]["found"]

@@ -229,9 +229,7 @@ WAYS: dict[str, list[tuple[str, ...]]] = {
     "plan": [(*CREATE_B, "--plan", "secret.yaml")],
     "plan with mistakes": [("sprint", "create", "b", "--plan", "wrong.yaml")],
     "goal": [(*CREATE_B, "--goal", SECRET)],
-    "hook": [
-        (*CREATE_B, "--goal", "g", "--hook", f"id=learning,command=echo {SECRET}"),
-    ],
+    "hook": [(*CREATE_B, "--goal", "g", "--hook", f"id=learning,command=echo {SECRET}")],
     "gate": [("gate", "run")],
     "gate file": [("gate", "record", "--exit-code", "1", "--output-file", "said")],
     "agent's words": [("run", "--no-wait", "--", "cat", "said")],
