@@ -16,7 +16,7 @@ from sprintlog.engine.adapters.processes.signals import InterruptedBySignal, Sig
 from sprintlog.engine.own_files import keep_ours
 from sprintlog.engine.service import wrap
 from sprintlog.engine.service.agent_sessions.ran import AgentRunEnded
-from sprintlog.engine.service.driver.agent import Driver, Means
+from sprintlog.engine.service.driver.agent import Driver, RunSettings
 from sprintlog.engine.service.driver.runner import Runner
 from sprintlog.engine.service.driver.runs import check_cost_is_known, recorded
 from sprintlog.engine.service.streams.catalogue import sprint_stream
@@ -178,7 +178,7 @@ def command(
     """
     check_actor(actor)
     budgets, price = budgets_and_price(spending)
-    means = Means(
+    means = RunSettings(
         _agent_meant(agent),
         environment(),
         timeout,
@@ -208,7 +208,7 @@ def command(
     sys.exit(_ends_with(last))
 
 
-def _show_next(sprint_id: str | None, means: Means, *, as_json: bool) -> None:
+def _show_next(sprint_id: str | None, means: RunSettings, *, as_json: bool) -> None:
     """Print the next action and the budgets; change nothing."""
     with open_workspace() as workspace:
         print_dry_run(workspace, workspace.choose(sprint_id), means, as_json=as_json)
@@ -223,7 +223,7 @@ def _record_loss(sprint_id: str | None, actor: str) -> str:
 
 
 def _drive(
-    means: Means,
+    means: RunSettings,
     judged: JudgingOptions,
     sprint_id: str | None,
     prompt_file: str | None,

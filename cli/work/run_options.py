@@ -11,7 +11,7 @@ from sprintlog.engine.adapters.processes.loop_lock import is_held, lock_of
 from sprintlog.engine.adapters.processes.programs import environment_of
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.judging.loop_rules import LoopRules
-from sprintlog.engine.service.driver.agent import Means
+from sprintlog.engine.service.driver.agent import RunSettings
 from sprintlog.engine.service.driver.notices import Notices
 from sprintlog.engine.service.driver.runs import check_cost_is_known
 from sprintlog.engine.service.work_tree.snapshot import store_of
@@ -35,7 +35,7 @@ WORDS_CHARS_MAX = 200
 
 
 def print_dry_run(
-    workspace: Workspace, sprint_id: str, means: Means, *, as_json: bool
+    workspace: Workspace, sprint_id: str, means: RunSettings, *, as_json: bool
 ) -> None:
     """Print what `run` would do next with these means; raise where it would be refused."""
     sprint, now = workspace.sprint(sprint_id), workspace.now()
@@ -156,8 +156,8 @@ def with_notify(function: Function) -> Function:
 
 
 def with_rules(
-    workspace: Workspace, sprint_id: str, judged: options.JudgingOptions, means: Means
-) -> Means:
+    workspace: Workspace, sprint_id: str, judged: options.JudgingOptions, means: RunSettings
+) -> RunSettings:
     """Record the options as rules; return means that include the rules of measuring.
 
     Raise `RefusedError` for impossible combinations, before any agent is started.

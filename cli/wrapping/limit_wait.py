@@ -3,7 +3,7 @@
 import os
 
 from sprintlog.engine.adapters.processes.signals import InterruptedBySignal, Signals
-from sprintlog.engine.service.driver.agent import Driver, Means
+from sprintlog.engine.service.driver.agent import Driver, RunSettings
 from sprintlog.engine.service.driver.own_waits import wait_for_limit
 from sprintlog.engine.sprint.agent.actions import STOP, Action
 
@@ -15,7 +15,7 @@ from ..stops import show_waiting
 def wait(sprint_id: str | None, actor: str) -> tuple[str, Action | None]:
     """Wait for the limit of a sprint; return which sprint it is, and the answer."""
     show = show_waiting if shows_counting() else None
-    means = Means((), environment(), 0, actor=actor, show=show)
+    means = RunSettings((), environment(), 0, actor=actor, show=show)
     with open_workspace() as workspace, Signals() as signals:
         chosen = workspace.choose(sprint_id)
         driver = Driver(workspace, chosen, means, signals, -1, progress)

@@ -13,11 +13,11 @@ MODULE_LINES_MAX = 400
 FUNCTION_LINES_MAX = 70
 TEST_FOLDER_FILES_MAX = 25
 STRUCTURE = {
-    "modules": 556,
+    "modules": 553,
     "folders": 69,
-    "lines of code": 75_500,
-    "lines of imports in 1,000": 98,
-    "imports in functions": 270,
+    "lines of code": 75_350,
+    "lines of imports in 1,000": 97,
+    "imports in functions": 268,
 }
 """The structure of the rooms; a change may lower these numbers, and then stores them."""
 

@@ -50,7 +50,7 @@ Tell = Callable[[str], None]
 AfterRun = Callable[[AgentRunEnded], None]
 
 
-class Means(NamedTuple):
+class RunSettings(NamedTuple):
     """The settings of a loop."""
 
     command: Sequence[str]
@@ -123,7 +123,7 @@ class Driver:
         self,
         workspace: ServiceWorkspace,
         sprint_id: str,
-        means: Means,
+        means: RunSettings,
         signals: Signals,
         lock: int,
         tell: Tell,
@@ -328,7 +328,7 @@ def items_in(
     return keep_learnings(workspace, sprint_id, said, **envelope)
 
 
-def agent_of(means: Means, program: str) -> str:
+def agent_of(means: RunSettings, program: str) -> str:
     """Return the actor of events that the agent records: the name of its program."""
     if means.actor.startswith("agent:"):
         return means.actor

@@ -22,7 +22,7 @@ from ...sprint.runs.record import BeginRun, FinishRun, words_of
 from ...sprint.state.sprint import Sprint
 from ..agent_sessions.at_work import working
 from ..lost_runs import AROUND, record_lost
-from .agent import Driver, Means
+from .agent import Driver, RunSettings
 from .notices import PATIENCE_SECONDS, SIGNAL_PATIENCE_SECONDS
 from .spooled_runs import keep
 
@@ -83,7 +83,7 @@ def warn_of_budgets(driver: Driver) -> None:
         driver.tell(f"budget {one.percent} %: {said(one)}")
 
 
-def check_cost_is_known(sprint: Sprint, means: Means) -> None:
+def check_cost_is_known(sprint: Sprint, means: RunSettings) -> None:
     """Raise `RefusedError` for a budget of money if the agent's cost cannot be known.
 
     That is known of some agents, and of a command from its last run.

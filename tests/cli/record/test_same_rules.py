@@ -12,7 +12,7 @@ import pytest
 from sprintlog.engine.adapters.processes.loop_lock import hold
 from sprintlog.engine.adapters.processes.signals import Signals
 from sprintlog.engine.errors import RefusedError
-from sprintlog.engine.service.driver.agent import Driver, Means
+from sprintlog.engine.service.driver.agent import Driver, RunSettings
 from sprintlog.engine.service.driver.gate import run_gate
 from sprintlog.engine.service.driver.runner import Runner
 from sprintlog.engine.sprint.phases.leaves import CompletePhase, StartPhase
@@ -101,7 +101,7 @@ class Loop:
 
     def _go(self, sprint: str, answer: str) -> None:
         says = f"import sys; sys.stdin.read(); print({answer!r})"
-        means = Means([sys.executable, "-c", says], os.environ, 60.0, waits=False)
+        means = RunSettings([sys.executable, "-c", says], os.environ, 60.0, waits=False)
         with (
             _opened() as workspace,
             Signals() as signals,

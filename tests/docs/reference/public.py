@@ -36,6 +36,9 @@ decode = CODEC.decode
 """Return the event of a `RecordedEvent`; raise `UnreadableError` if it is damaged."""
 '''
 
+LINE_WIDTH = 92
+"""That of the formatter."""
+
 
 def structs_in(kind: Any) -> Iterator[type[msgspec.Struct]]:
     """Yield the structs that a type names."""
@@ -78,8 +81,11 @@ def _imports(named: Iterable[type]) -> Iterator[str]:
     inside = [x for x in named if x.__module__.startswith("sprintlog.")]
     found = sorted((x.__module__, x.__name__) for x in inside)
     for module, names in groupby(found, key=lambda pair: pair[0]):
-        lines = "".join(f"    {name} as {name},\n" for _, name in names)
-        yield f"from .{module.removeprefix('sprintlog.')} import (\n{lines})\n"
+        passed_on = [f"{name} as {name}" for _, name in names]
+        start = f"from .{module.removeprefix('sprintlog.')} import "
+        line = start + ", ".join(passed_on)
+        lines = "".join(f"    {one},\n" for one in passed_on)
+        yield f"{line}\n" if len(line) <= LINE_WIDTH else f"{start}(\n{lines})\n"
 
 
 COMMANDS_HEAD = """\

@@ -12,7 +12,7 @@ from typing import Any
 from msgspec import structs
 
 from sprintlog.engine.adapters.processes.signals import Signals
-from sprintlog.engine.service.driver.agent import Driver, Means
+from sprintlog.engine.service.driver.agent import Driver, RunSettings
 from sprintlog.engine.service.driver.runner import Runner
 from sprintlog.engine.sprint.agent.actions import Action
 from sprintlog.projections.state_files.yaml.reader import load
@@ -118,7 +118,7 @@ def drive(tree: Path, *, appends: int | None = None) -> tuple[Action | None, int
     Return how it ended, None where it was killed, and how many appends there were.
     """
     count = 0
-    means = Means(["sh", "agent.sh"], os.environ, 60.0, sleep=lambda seconds: None)
+    means = RunSettings(["sh", "agent.sh"], os.environ, 60.0, sleep=lambda seconds: None)
     workspace = Workspace.open(tree)
     workspace.environment = dict(os.environ)
     append = workspace.log.append

@@ -12,7 +12,7 @@ import pytest
 from sprintlog.engine.adapters.processes.loop_lock import hold
 from sprintlog.engine.adapters.processes.signals import Signals
 from sprintlog.engine.service.driver import runner
-from sprintlog.engine.service.driver.agent import Driver, Means
+from sprintlog.engine.service.driver.agent import Driver, RunSettings
 from sprintlog.engine.service.driver.runner import Runner
 from sprintlog.engine.service.driver.runs import recorded
 from sprintlog.engine.sprint.events import Budgets
@@ -84,7 +84,7 @@ def play(folder: Path, done: Run, clock: Steps, monkeypatch: pytest.MonkeyPatch)
         (folder / "plan.yaml").write_text(plan)
         made = ("--plan", "plan.yaml") if plan else ("--goal", "x", *limit)
         done("sprint", "create", "g", *made)
-        means = Means(
+        means = RunSettings(
             ["sh", "agent.sh", OWN], os.environ, 60, sleep=clock.sleep, rest_seconds=0,
             fallback=f"sh agent.sh {OTHER}", **more,
         )  # fmt: skip

@@ -14,7 +14,7 @@ import pytest
 
 from sprintlog.engine.adapters.processes.signals import Signals
 from sprintlog.engine.service.driver import pulse, runner
-from sprintlog.engine.service.driver.agent import Driver, Means
+from sprintlog.engine.service.driver.agent import Driver, RunSettings
 from sprintlog.engine.service.driver.runner import Runner
 from sprintlog.projections.workspace import Workspace
 
@@ -129,7 +129,7 @@ def agent(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def play(folder: Path, command: list[str], night: Night) -> Iterator[str]:
     """Run the loop, again whenever it was killed; yield what it prints."""
-    means = Means(
+    means = RunSettings(
         command, os.environ, 60, idle_seconds=0.5, sleep=night.sleep, rest_seconds=0
     )
     lines: list[str] = []

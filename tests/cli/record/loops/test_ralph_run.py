@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.adapters.processes.signals import Signals
-from sprintlog.engine.service.driver.agent import Driver, Means
+from sprintlog.engine.service.driver.agent import Driver, RunSettings
 from sprintlog.engine.service.driver.runner import Runner
 from sprintlog.projections.workspace import Workspace
 
@@ -153,7 +153,7 @@ def test_rests_after_an_iteration_without_change(
     """What answers at once and moves nothing is not asked again without a pause."""
     goal_agent('print("words" if number < 3 else "RALPH_COMPLETE"); sys.exit()')
     slept: list[float] = []
-    means = Means([sys.executable, "agent.py"], os.environ, 60, sleep=slept.append)
+    means = RunSettings([sys.executable, "agent.py"], os.environ, 60, sleep=slept.append)
     with Workspace.open(folder) as workspace, Signals() as signals:
         Runner(
             Driver(

@@ -15,7 +15,7 @@ import pytest
 
 from sprintlog.engine.adapters.processes.signals import Signals
 from sprintlog.engine.service.driver import runner
-from sprintlog.engine.service.driver.agent import Driver, Means
+from sprintlog.engine.service.driver.agent import Driver, RunSettings
 from sprintlog.engine.service.driver.runner import Runner
 from sprintlog.engine.sprint.agent.actions import Action
 from sprintlog.projections.workspace import Workspace
@@ -262,7 +262,7 @@ def run_by(clock: Clock, folder: Path, show: list[Any] | None = None) -> str:
     shown: Callable[[Action | None, float], None] | None = None
     if show is not None:
         shown = lambda action, left: show.append((action, left))  # noqa: E731
-    means = Means(
+    means = RunSettings(
         [sys.executable, "agent.py"], os.environ, 60, sleep=clock.sleep, show=shown
     )
     with Workspace.open(folder, clock=clock) as workspace, Signals() as signals:
