@@ -67,7 +67,7 @@ class MeteredLog:
         self._draft = [the_draft()]
         log: Any = self.ours.log
         for owner, step, name in (
-            (log, "_insert", "insert"),
+            (log, "_write", "insert"),
             (log, "_recorded", "answer"),
             (log._identity, "check", "folder"),
             (log._head_file, "write", "head"),

@@ -32,7 +32,7 @@ CHANGED = {
 }
 """What the other version changes, by file: messages of the supervisor, its own number."""
 MOVED = {
-    "engine/service/driver/follow_up.py": ("loop.follow_up", "loop.afterwards"),
+    "engine/service/driver/pulse.py": ("driver.pulse", "driver.agents_pulse"),
     "engine/adapters/snapshots/capture.py": ("snapshots.capture", "snapshots.captured"),
     "engine/service/work_tree/capturer.py": ("work_tree.capturer", "work_tree.measuring"),
 }
