@@ -53,11 +53,13 @@ def handle(
         envelope = _masked_envelope(envelope)
         decide = mask_all(decide) if isinstance(decide, Command) else decide
     for _ in range(TRIES_MAX):
+        # The key is looked up after the state was read: a twin of this action that changed
+        # this state would be found.
+        state = repository.current(name)
         if first := _first_answer(service.log, envelope):
-            # Who recorded it may have been killed before its file was written.
+            # The process that recorded it may have been killed before writing its file.
             service.behind.add(stream)
             return Handled(repository.current(name), first, duplicate=True)
-        state = repository.current(name)
         # A step that reads the same sprint carries this state on: what is decided counts
         # only where nothing came after the version that it began with.
         version = state.version

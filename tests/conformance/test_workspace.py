@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from sprintlog.engine.errors import RefusedError
+from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.log.port import Wait
 from sprintlog.engine.log.stores import create_log, open_log
@@ -23,13 +24,14 @@ from sprintlog.engine.sprint.events import (
     SprintCompiled,
     SprintStarted,
 )
+from sprintlog.engine.sprint.plan.create import CreateSprint
 from sprintlog.engine.sprint.state.sprint import STATE_FORMAT, Sprint
 from sprintlog.projections.health.examination import examine
 from sprintlog.projections.health.exchange import export_log, import_log
 from sprintlog.projections.health.salvage import salvage
 from sprintlog.projections.health.verify import verify
 from sprintlog.projections.sql.query import ask
-from sprintlog.projections.workspace import Workspace
+from sprintlog.projections.workspace import Outcome, Workspace
 
 from .conftest import AT_HAND, address, seeded, ticking
 
@@ -163,6 +165,25 @@ def test_reading_meanwhile_hides_nobody_who_was_first(workspace: Workspace) -> N
 
     recorded = workspace.handle_with("auth", decide).events
     assert (len(seen), seen[-1]) == (2, recorded[0].version - 1)
+
+
+def test_a_twin_that_was_first_is_the_answer(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An action is not refused because a twin with its key was recorded meanwhile."""
+    log, create = workspace.log, CreateSprint({"phases": [{"id": "a", "prompt": "x"}]})
+    other = Workspace(workspace.location, log, clock=ticking(), entropy=bytes)
+    find_key, twins = log.find_key, list[Outcome]()
+
+    def find_before_the_twin(key: str) -> list[RecordedEvent]:
+        found = find_key(key)
+        monkeypatch.setattr(log, "find_key", find_key)
+        twins.append(other.handle(create, sprint_id="s", key="k"))
+        return found
+
+    monkeypatch.setattr(log, "find_key", find_before_the_twin)
+    outcome = workspace.handle(create, sprint_id="s", key="k")
+    assert (outcome.duplicate, outcome.events) == (True, twins[0].events)
 
 
 def _reads(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> list[str]:
