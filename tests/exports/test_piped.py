@@ -98,7 +98,9 @@ def piped(log: Path, format_: str, *words: str) -> Any:
     """Return what the official reader says of the real command's output."""
     needs.package(LIBRARIES[format_], LIBRARIES[format_].partition(".")[0])
     command = [sys.executable, "-m", "sprintlog.cli", "export", "--format", format_, *words]
-    program = f"import json, sys\n{READERS[format_]}\nprint(json.dumps(said))"
+    # Arrow's threads can abort a process that ends in the usual way.
+    end = "print(json.dumps(said), flush=True)\nos._exit(0)"
+    program = f"import json, os, sys\n{READERS[format_]}\n{end}"
     with subprocess.Popen(
         command, cwd=log, stdout=subprocess.PIPE, env=os.environ
     ) as export:
