@@ -24,7 +24,7 @@ STORE_NAMES = ("create", "append", "read", "read_stream", "scan", "head", "close
 
 
 def problem_of(extension: Extension) -> str | None:
-    """Return why an extension cannot be used; None where it can."""
+    """Return why an extension cannot be used; None if it can."""
     try:
         if extension.kind == "event":
             event_schema(extension)

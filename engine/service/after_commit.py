@@ -57,9 +57,10 @@ def _adopted(service: Service, sprint_id: str, refreshed: Refreshed) -> Refreshe
 
 
 def catch_up(service: Service, *, is_failing: bool) -> Iterator[str]:
-    """Refresh what is behind still, since whoever recorded did not come to it.
+    """Update the state files of streams with events that they do not contain yet.
 
-    Yield the problems. What ended that matters more than a file that cannot be written.
+    Yield the problems. With `is_failing` an error of a file is yielded, too: the error that
+    is being raised is more important.
     """
     for stream in sorted(service.behind):
         try:

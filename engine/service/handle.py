@@ -53,8 +53,8 @@ def handle(
         envelope = _masked_envelope(envelope)
         decide = mask_all(decide) if isinstance(decide, Command) else decide
     for _ in range(TRIES_MAX):
-        # The key is looked up after the state was read: a twin of this action that changed
-        # this state would be found.
+        # The key is looked up after the state was read, so this finds a twin of this action
+        # that has already changed the state.
         state = repository.current(name)
         if first := _first_answer(service.log, envelope):
             # The process that recorded it may have been killed before writing its file.

@@ -29,7 +29,7 @@ def read_address(path: Path) -> str:
 
 
 def check_named(address: str, *, file: str | None = None, field: str | None = None) -> None:
-    """Raise `InvalidInputError` for what is no address of a server, or has a password."""
+    """Raise `InvalidInputError` for an invalid address, or one with a password."""
     if not is_served(address):
         raise InvalidInputError(
             "names no server: an address begins with postgresql://", file=file, field=field
