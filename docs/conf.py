@@ -1,7 +1,7 @@
-"""How the site is built: `make site`, with Sphinx, furo and MyST.
+"""Configuration of the site: `make site` builds it with Sphinx, furo and MyST.
 
-The pages are the files of the repository as they are, so links lead on the site where they
-lead there. It begins with the README; docs/README.md is the list that stands at the side.
+The pages are the unmodified files of the repository, so relative links work in both. The
+first page is the README; the list of docs/README.md becomes the navigation tree.
 """
 
 import re
@@ -18,8 +18,8 @@ extensions = ["myst_parser"]
 root_doc = "README"
 include_patterns = ["*.md", "docs/**.md"]
 suppress_warnings = [
-    "misc.highlighting_failure",  # of what is typed beside what is answered
-    "toc.not_included",  # decisions are reached from their own list
+    "misc.highlighting_failure",  # sessions mix commands and output
+    "toc.not_included",  # decisions are listed on their own page
 ]
 myst_heading_anchors = 3
 html_theme = "furo"
@@ -29,11 +29,12 @@ html_show_copyright = False
 
 
 def contents(text: str) -> str:
-    """Return what stands at the side: each heading of a list of pages, with its links."""
+    """Return the navigation tree: the headings of a list of pages, with their links."""
     parts = []
     for part in re.split(r"^#{2,3} ", text, flags=re.MULTILINE)[1:]:
         heading, _, rest = part.partition("\n")
-        pages = re.findall(r"^- \[[^\]]*\]\(([^)#]+\.md)", rest, re.MULTILINE)
+        listed = re.findall(r"^- .*(?:\n  .*)*", rest, re.MULTILINE)
+        pages = re.findall(r"\]\(([^):#]+\.md)\)", "\n".join(listed))
         if pages:
             lines = [f"/{(Path('docs') / page).as_posix()}" for page in pages]
             lines = [line.replace("/docs/../", "/") for line in lines]
@@ -43,19 +44,19 @@ def contents(text: str) -> str:
 
 
 def add_contents(_app: Sphinx, page: str, source: list[str]) -> None:
-    """Put the list of pages behind the first page's text."""
+    """Append the navigation tree to the first page."""
     if page == root_doc:
         listed = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
         source[0] += f"\n\n{contents(listed)}\n"
 
 
-def begin_at_the_readme(app: Sphinx, failure: Exception | None) -> None:
-    """Let the address of the folder lead to the first page."""
+def copy_first_page(app: Sphinx, failure: Exception | None) -> None:
+    """Make the README the page that a server returns for the folder."""
     if failure is None:
         shutil.copy(Path(app.outdir) / "README.html", Path(app.outdir) / "index.html")
 
 
 def setup(app: Sphinx) -> None:
-    """Say to Sphinx what is done beside."""
+    """Register the two functions above."""
     app.connect("source-read", add_contents)
-    app.connect("build-finished", begin_at_the_readme)
+    app.connect("build-finished", copy_first_page)

@@ -1,10 +1,10 @@
-"""The page about speed: its figures stand between marks, and are written in place."""
+"""Replace the table of figures on the page about performance."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "explanation" / "speed.md"
-PLACES = ("figures", "parts", "profiles")
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "explanation" / "performance.md"
+PLACES = ("figures",)
 
 
 def filled(text: str, tables: Mapping[str, Sequence[str]]) -> str:
@@ -24,6 +24,6 @@ def write(tables: Mapping[str, Sequence[str]], page: Path = PAGE) -> None:
 
 
 def standing(text: str, place: str) -> list[str]:
-    """Return the lines that stand at a place of the page."""
+    """Return the lines at a place of the page."""
     rest = text.partition(f"<!-- {place} -->\n")[2]
     return rest.partition(f"<!-- end of {place} -->")[0].strip("\n").split("\n")

@@ -1,10 +1,10 @@
-"""`make bench`: the table of docs/explanation/speed.md, as ratios to what runs beside it.
+"""`make bench`: measure speed relative to a baseline that runs in turn with sprintlog.
 
 `make bench` measures the rows of the core, `make bench ARGS=all` every row, `make bench
-ARGS=parts` the parts of one append, and `make bench ARGS=profile` where the time of the
-rows with a goal goes. `make bench ARGS='all --write-docs'` does all of that and writes it
-into the page. A missed goal is printed as FAIL and does not change the exit code; a row
-that could not be measured because something failed does.
+ARGS=parts` the parts of one append, and `make bench ARGS=profile` the functions in which
+the rows with a goal spend their time. `make bench ARGS='all --write-docs'` writes the
+table of docs/explanation/performance.md. A missed goal is printed as FAIL and does not
+change the exit status; a row that fails does.
 """
 
 import argparse
@@ -82,7 +82,9 @@ ROWS: dict[str, Row] = {
     "8 writers beside one another": Row(rows_writers.eight, Goal(0.7)),
     "32 writers beside one another": Row(rows_writers.thirty_two, Goal(0.5)),
     "server: one writer": Row(rows_server.one_writer, Goal(0.85)),
-    "server: 8 writers on logs of their own": Row(rows_server.own_logs, Goal(0.4)),
+    "server: 8 writers on separate logs": Row(
+        rows_server.own_logs, Goal(0.4), formerly="server: 8 writers on logs of their own"
+    ),
     "server: 32 writers on one log": Row(rows_server.one_hot_log, Goal(2)),
     "server: the same, beside a recorder": Row(rows_server.eventsourcing_recorder, Goal(3)),
     "server, slower disk: one writer": Row(
@@ -205,7 +207,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "--write-docs",
         action="store_true",
-        help="measure rows, parts and profiles, and write them into the page about speed",
+        help="write the table into docs/explanation/performance.md as well",
     )
     options = parser.parse_args()
     if not chosen(options.which, options.only):
@@ -214,19 +216,12 @@ def _options() -> argparse.Namespace:
 
 
 def _write_docs(bench: Bench, wanted: dict[str, Row], began: float) -> int:
-    """Measure everything, print it as it comes, and write it into the page at the end."""
+    """Measure the rows, print each at once, and write all of them into the page."""
     figures: list[str] = []
     machine = {**_machine(bench), "sizes": _sizes(bench)}
     tables: list[Terminal | Markdown] = [Terminal(), Markdown(figures.append)]
     found = _tabled(tables, machine, measured(bench, wanted), began)
-    of_append = parts.lines_of(parts.parts(bench.below("parts")), is_markdown=True)
-    page.write(
-        {
-            "figures": "\n".join(figures).split("\n"),
-            "parts": of_append,
-            "profiles": _profiles(bench),
-        }
-    )
+    page.write({"figures": "\n".join(figures).split("\n")})
     print(f"written into {page.PAGE}; {(time.monotonic() - began) / 60:.1f} minutes")
     return int(any(isinstance(row.found, Broken) for row in found))
 

@@ -114,7 +114,7 @@ class Terminal:
 
 
 class Markdown:
-    """The table of `docs/explanation/speed.md`."""
+    """The table of `docs/explanation/performance.md`."""
 
     def __init__(self, say: Callable[[str], object] = print_now) -> None:
         self._say = say

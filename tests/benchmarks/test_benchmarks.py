@@ -11,7 +11,7 @@ import pytest
 
 from tests import needs
 
-from . import page, parts, profiles, run
+from . import page, parts, run
 from .logs import TINY, Bench
 from .table import Markdown
 
@@ -98,17 +98,17 @@ def test_the_parts_of_an_append_make_up_the_whole(tmp_path: Path) -> None:
 
 
 def test_the_page_shows_rows_that_there_are() -> None:
-    """Every row of the page about speed can be measured, by its name of today."""
+    """Every row on the page about performance is a row of the benchmarks."""
     text = page.PAGE.read_text()
-    for place in ("figures", "profiles"):
-        lines = [line for line in page.standing(text, place) if line.startswith("| ")]
-        names = [line.split("|")[1].strip() for line in lines[1:]]
-        assert any(names)
-        assert [name for name in names if name and name not in run.ROWS] == []
+    lines = [line for line in page.standing(text, "figures") if line.startswith("| ")]
+    names = [line.split("|")[1].strip() for line in lines[1:]]
+    names += re.findall(r"^\| (server: [^|]+) \|", text, re.M)
+    assert any(names)
+    assert [name for name in names if name not in run.ROWS] == []
 
 
 def test_the_page_has_the_form_of_what_is_written_into_it() -> None:
-    """Each table of the page has the columns that the command writes, and its foot."""
+    """The table of the page has the columns and the foot that the command writes."""
     text = page.PAGE.read_text()
     figures = page.standing(text, "figures")
     said: list[str] = []
@@ -118,20 +118,17 @@ def test_the_page_has_the_form_of_what_is_written_into_it() -> None:
     assert re.fullmatch(
         r"\d+ PASS, \d+ FAIL.*; load at most [\d.]+; [\d.]+ minutes", figures[-1]
     )
-    assert page.standing(text, "profiles")[:2] == profiles.HEAD
-    assert page.standing(text, "parts")[:2] == parts.lines_of([], is_markdown=True)
 
 
 @pytest.mark.long
 def test_one_command_writes_the_page(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """`--write-docs` fills all three places, and leaves the words around them."""
-    copy = tmp_path / "speed.md"
+    """`--write-docs` replaces the table and keeps the text around it."""
+    copy = tmp_path / "performance.md"
     before = page.PAGE.read_text()
     copy.write_text(before)
     monkeypatch.setattr(page.write, "__defaults__", (copy,))
-    monkeypatch.setattr(parts, "ROUNDS", 2)
     only = {name: run.ROWS[name] for name in (CHEAP, "append, durable")}
     monkeypatch.setattr(run, "ROWS", only)
     code, said = _table(capsys, "all", "--write-docs")
@@ -140,14 +137,13 @@ def test_one_command_writes_the_page(
     assert code == 0
     assert page.filled(written, empty) == page.filled(before, empty)
     assert [name for name in only if f"| {name} |" in written] == [*only]
-    assert "append, durable" in written.partition("<!-- profiles -->")[2]
     assert "written into" in said
 
 
 def test_a_page_without_a_place_is_refused() -> None:
     """Nothing is written into a page that lost a mark."""
-    with pytest.raises(ValueError, match="no place for parts"):
-        page.filled("<!-- parts -->\n", {"parts": []})
+    with pytest.raises(ValueError, match="no place for figures"):
+        page.filled("<!-- figures -->\n", {"figures": []})
 
 
 def test_nothing_settles_by_sleeping() -> None:

@@ -137,7 +137,7 @@ the folder that one stands in, or nearest above.
 
 A log that belongs to another user, or that git tracks, is refused unless its folder or its
 tree stands in `~/.config/sprintlog/safe` (below `XDG_CONFIG_HOME`, where that is set): one
-folder a line, `*` for all. [Why](../explanation/trees-of-others.md)."""
+folder a line, `*` for all. [Why](../explanation/untrusted-repositories.md)."""
 EVENTS_HEAD = f"""\
 # Events
 

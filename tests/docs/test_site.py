@@ -1,4 +1,4 @@
-"""The pages as a site: built without a warning, and each link of it leads somewhere."""
+"""The site builds without a warning, has no broken link, and has search and navigation."""
 
 import subprocess
 import sys
@@ -14,7 +14,7 @@ from .sessions import ROOT
 
 
 class Page(HTMLParser):
-    """Reads where a page's links lead, and by which names it can be linked."""
+    """Collects the links and the anchors of a page."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -23,7 +23,7 @@ class Page(HTMLParser):
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Take note of what an element links to, shows or is called."""
+        """Collect the anchors and the targets of an element."""
         given = {name: value or "" for name, value in attrs}
         self.names |= {given[name] for name in ("id", "name") if name in given}
         self.links += [given[name] for name in ("href", "src") if name in given]
@@ -31,7 +31,7 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build the site as `make site` does; a warning fails it."""
+    """Build the site as `make site` does, with warnings as errors."""
     out = tmp_path_factory.mktemp("site")
     command = (
         sys.executable,
@@ -50,7 +50,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def dead(site: Path) -> Iterator[str]:
-    """Yield each link within the site that leads nowhere."""
+    """Yield each broken link within the site."""
     pages = {path: Page(path.read_text(encoding="utf-8")) for path in site.rglob("*.html")}
     for path, page in pages.items():
         for link in page.links:
@@ -65,7 +65,7 @@ def dead(site: Path) -> Iterator[str]:
 
 @pytest.mark.long
 def test_the_site_is_whole(site: Path) -> None:
-    """Each page is in it, the folder's address leads to the first, and no link is dead."""
+    """It has every page, its index is the README, and no link is broken."""
     made = {path.relative_to(site).with_suffix(".md") for path in site.rglob("*.html")}
     assert {page.relative_to(ROOT) for page in PAGES} - made == set()
     assert (site / "index.html").read_bytes() == (site / "README.html").read_bytes()
@@ -74,14 +74,19 @@ def test_the_site_is_whole(site: Path) -> None:
 
 @pytest.mark.long
 def test_the_site_loads_nothing_from_elsewhere(site: Path) -> None:
-    """No script, style, font or picture of another host: who reads it is told to nobody."""
+    """No script is loaded from another host."""
     first = Page((site / "index.html").read_text(encoding="utf-8"))
     assert [link for link in first.links if urlsplit(link).netloc and ".js" in link] == []
 
 
 @pytest.mark.long
-def test_every_listed_page_stands_at_the_side(site: Path) -> None:
-    """What the list of pages names is linked beside every page."""
-    first = Page((site / "index.html").read_text(encoding="utf-8"))
-    for name in ("how-to/go-back.html", "reference/cli.html", "tutorial/first-sprint.html"):
-        assert f"docs/{name}" in first.links
+def test_the_site_has_navigation_and_search(site: Path) -> None:
+    """Every page links the listed pages in its sidebar, and has a search field."""
+    text = (site / "docs" / "explanation" / "rollbacks.html").read_text(encoding="utf-8")
+    links = Page(text).links
+    for name in ("concepts", "state-files", "durability"):
+        assert f"{name}.html" in links
+    assert "../reference/rules/iterations.html" in links
+    assert "../how-to/go-back.html" in links
+    assert 'class="sidebar-search-container"' in text
+    assert (site / "searchindex.js").is_file()

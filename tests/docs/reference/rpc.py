@@ -120,7 +120,7 @@ The protocol has the number {params.PROTOCOL}, and `initialize` refuses any othe
 
 Whatever breaks that raises the number, and the server speaks the number before it for one
 minor version more. Commands, events and answers follow
-[what is promised](../explanation/what-is-promised.md) for them."""
+[what is promised](../explanation/durability.md) for them."""
 
 
 def rpc_page(note: str) -> str:
