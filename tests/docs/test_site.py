@@ -87,6 +87,6 @@ def test_the_site_has_navigation_and_search(site: Path) -> None:
     for name in ("concepts", "state-files", "durability"):
         assert f"{name}.html" in links
     assert "../reference/rules/iterations.html" in links
-    assert "../how-to/go-back.html" in links
+    assert "../how-to/roll-back.html" in links
     assert 'class="sidebar-search-container"' in text
     assert (site / "searchindex.js").is_file()

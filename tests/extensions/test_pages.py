@@ -8,12 +8,12 @@ from .conftest import PACKAGES
 
 DOCS = PACKAGES.parents[1] / "docs" / "how-to"
 SHOWN = {
-    "make-an-event-type.md": "events.py",
-    "make-a-projection.md": "deployments.py",
-    "write-an-importer.md": "board.py",
-    "read-another-agent.md": "agent.py",
-    "read-another-report.md": "checks.py",
-    "send-notices-elsewhere.md": "notify.py",
+    "add-an-event-type.md": "events.py",
+    "add-a-projection.md": "deployments.py",
+    "add-an-importer.md": "board.py",
+    "add-an-agent.md": "agent.py",
+    "add-a-report-format.md": "checks.py",
+    "add-a-notifier.md": "notify.py",
 }
 _BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _POINT = re.compile(r"^```toml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -27,7 +27,7 @@ def test_a_page_shows_what_is_tried(page: str, module: str) -> None:
     assert code in _BLOCK.findall(text)
 
 
-@pytest.mark.parametrize("page", [*SHOWN, "keep-a-log-in-another-store.md"])
+@pytest.mark.parametrize("page", [*SHOWN, "add-a-store.md"])
 def test_a_page_names_the_entry_point(page: str) -> None:
     """The lines that name it are those of the example's pyproject.toml."""
     text = (DOCS / page).read_text(encoding="utf-8")

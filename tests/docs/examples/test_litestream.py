@@ -18,7 +18,7 @@ from tests import needs
 
 from ..sessions import ROOT, answers, begin, differences, session_of
 
-PAGE = ROOT / "docs" / "how-to" / "back-up-a-log-as-it-grows.md"
+PAGE = ROOT / "docs" / "how-to" / "replicate-a-log.md"
 PROGRAM = shutil.which("litestream", path=f"{Path(sys.executable).parent}:/usr/bin")
 EVENTS = 400
 

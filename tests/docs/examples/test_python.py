@@ -14,7 +14,7 @@ import sprintlog
 
 from ..sessions import ROOT
 
-ORCHESTRATOR = ROOT / "docs" / "how-to" / "embed-in-an-orchestrator.md"
+ORCHESTRATOR = ROOT / "docs" / "how-to" / "record-from-a-program.md"
 PAGE = ROOT / "docs" / "reference" / "python.md"
 _EXAMPLES = re.compile(r"^```pycon\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _PROGRAM = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -12,20 +12,18 @@ from ..sessions import ROOT, Answer, Session, answers, begin, differences, sessi
 AFTER_ANOTHER = "the-morning-after.md"
 """It begins where another page ends: `test_overnight.py` plays both."""
 ELSEWHERE = {
-    "back-up-a-log-as-it-grows.md": "tests/docs/examples/test_litestream.py",
-    "drive-sprintlog-from-a-program.md": "tests/rpc",
-    "give-an-agent-tools.md": "tests/mcp",
-    "share-a-log-between-machines.md": "tests/postgres",
-    "watch-a-loop-live.md": "tests/web",
+    "replicate-a-log.md": "tests/docs/examples/test_litestream.py",
+    "give-an-agent-mcp-tools.md": "tests/mcp",
+    "share-a-log-on-postgresql.md": "tests/postgres",
     **dict.fromkeys(
         (
-            "keep-a-log-in-another-store.md",
-            "make-a-projection.md",
-            "make-an-event-type.md",
-            "read-another-agent.md",
-            "read-another-report.md",
-            "send-notices-elsewhere.md",
-            "write-an-importer.md",
+            "add-a-store.md",
+            "add-a-projection.md",
+            "add-an-event-type.md",
+            "add-an-agent.md",
+            "add-a-report-format.md",
+            "add-a-notifier.md",
+            "add-an-importer.md",
         ),
         "tests/extensions/test_pages.py",
     ),

@@ -29,7 +29,7 @@ from sprintlog.engine.adapters.measurement.formats import TABLE
 
 FIXTURES = Path(__file__).resolve().parents[3] / "fixtures" / "agents"
 AGENTS = tuple(dict.fromkeys(name for name, _ in READERS))
-HOW_TO = "../how-to/read-another-agent.md"
+HOW_TO = "../how-to/add-an-agent.md"
 BEGIN, END = "<!-- agents: generated -->", "<!-- end of agents -->"
 COLUMNS = ("outcome", "final answer", "tokens", "cost", "tool calls", "changed files")
 TRANSCRIPTS = re.compile(r"-(?:chat|transcript|rollout|session|events|plugin|subagent)\b")
@@ -213,7 +213,7 @@ def formats_page(note: str) -> str:
         ),
         "## Files of other tools",
         "`sprintlog import PATH` detects the format; each importer is also a subcommand.\n"
-        "Extensions add [importers](../how-to/write-an-importer.md).",
+        "Extensions add [importers](../how-to/add-an-importer.md).",
         _table(("`import`", "imported", "ignored"), [*_importers()]),
         *_task_lists(),
         "## State files and input",

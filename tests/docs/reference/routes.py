@@ -15,9 +15,9 @@ HEAD = """\
 {note}
 
 What [`sprintlog serve`](cli.md#sprintlog-serve) answers
-([how to watch a loop live](../how-to/watch-a-loop-live.md)). Every address but `/healthz`
-needs the token: in the cookie that the first address sets, or as `Authorization: Bearer
-TOKEN`."""
+([how to view a loop live](../how-to/view-a-loop.md#live-in-a-browser)). Every address but
+`/healthz` needs the token: in the cookie that the first address sets, or as
+`Authorization: Bearer TOKEN`."""
 
 FIELDS = ", ".join(f"`{name}`" for name in EventLine.__struct_fields__)
 EVENTS = f"""\

@@ -20,7 +20,7 @@ HEAD = """\
 {note}
 
 What [`sprintlog rpc`](cli.md#sprintlog-rpc) answers ([how to drive sprintlog from a
-program](../how-to/drive-sprintlog-from-a-program.md)). It speaks [JSON-RPC
+program](../how-to/record-from-a-program.md#other-languages-json-rpc)). It speaks [JSON-RPC
 2.0](https://www.jsonrpc.org/specification) on standard input and output: one object a
 line, in UTF-8, params by name. Batches are refused, since requests need not wait for
 one another's answers."""

@@ -4,7 +4,7 @@ from sprintlog.engine.sprint.compile.templates import VARIABLES
 
 from ..sessions import ROOT
 
-PAGE = ROOT / "docs" / "how-to" / "give-the-agent-its-prompt.md"
+PAGE = ROOT / "docs" / "how-to" / "customize-the-prompt.md"
 
 
 def test_the_page_lists_every_variable() -> None:

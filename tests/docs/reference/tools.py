@@ -18,9 +18,9 @@ HEAD = """\
 {note}
 
 What [`sprintlog mcp`](cli.md#sprintlog-mcp) offers to an agent's program
-([how to give an agent tools](../how-to/give-an-agent-tools.md)): tools and one prompt, no
-resources. It speaks the Model Context Protocol on standard input and output, from version
-2024-11-05 to 2026-07-28."""
+([how to give an agent MCP tools](../how-to/give-an-agent-mcp-tools.md)): tools and one
+prompt, no resources. It speaks the Model Context Protocol on standard input and output,
+from version 2024-11-05 to 2026-07-28."""
 
 ANSWERS = f"""\
 ## Answers
