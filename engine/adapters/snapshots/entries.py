@@ -16,6 +16,10 @@ LEFT_OUT_MAX = 10_000
 """How many paths that were left out are named; more are only counted."""
 
 
+GIT_MODES = ("100644", "100755", "120000")
+"""The modes of a file, a program and a link in a git tree."""
+
+
 class LeftOut(NamedTuple):
     """Something in the tree that a snapshot does not hold, and why."""
 
@@ -160,16 +164,12 @@ def decode(stored: bytes) -> Manifest:
 
 
 def assemble(
-    commit: str, tree: Iterable[tuple[str, int, str, int]], manifest: Manifest
+    commit: str, tree: Iterable[tuple[str, str, str, int]], manifest: Manifest
 ) -> Snapshot:
     """Return a snapshot from its git tree (path, git mode, id, bytes) and its manifest."""
-    files = {}
-    for path, git_mode, oid, size in tree:
-        mode = git_mode
-        if not stat.S_ISLNK(git_mode):
-            usual = manifest.program_mode if git_mode & 0o100 else manifest.file_mode
-            mode = stat.S_IFREG | usual
-        files[path] = TreeEntry(mode, oid, size)
+    usual = (stat.S_IFREG | manifest.file_mode, stat.S_IFREG | manifest.program_mode)
+    modes = dict(zip(GIT_MODES, (*usual, stat.S_IFLNK), strict=True))
+    files = {path: TreeEntry(modes[mode], oid, size) for path, mode, oid, size in tree}
     for name, mode in manifest.modes.items():
         path = os.fsdecode(name)
         if path in files:

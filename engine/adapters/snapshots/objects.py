@@ -6,13 +6,16 @@ user's file.
 
 import subprocess
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from hashlib import sha1
 from tempfile import TemporaryFile
+from types import MappingProxyType
 from typing import IO
 
 from ..git.command import Git, GitError
+
+NOTHING_KNOWN: Mapping[str, bytes] = MappingProxyType({})
 
 
 class DamagedError(GitError):
@@ -37,11 +40,11 @@ class Objects:
         while is_ahead:
             is_ahead = self._expected.get(oid, 0) > 0
             try:
-                kind, content = self._next(oid) if is_ahead else self._ask(oid)
+                head, content = self._next(oid) if is_ahead else self._ask(oid)
             except OSError:
-                kind, content = "", b""
-            if object_id(kind, content) == oid:
-                return kind, content
+                head, content = b"", b""
+            if _id_of(head, content) == oid:
+                return head.partition(b" ")[0].decode(), content
             # It may have died of this object or of another one: ask for each alone now.
             self.close()
             self._expected.clear()
@@ -62,7 +65,7 @@ class Objects:
             process.wait()
         self._process = self._stream = None
 
-    def _ask(self, oid: str) -> tuple[str, bytes]:
+    def _ask(self, oid: str) -> tuple[bytes, bytes]:
         if self._process is None:
             call = ("cat-file", "--batch")
             self._process = self._git.start(*call, stderr=subprocess.DEVNULL)
@@ -73,7 +76,7 @@ class Objects:
         process.stdin.flush()
         return _answer(process.stdout)
 
-    def _next(self, oid: str) -> tuple[str, bytes]:
+    def _next(self, oid: str) -> tuple[bytes, bytes]:
         """Return an object that was requested ahead; skip those that were not used."""
         if self._stream is None:
             with TemporaryFile() as asked:
@@ -91,25 +94,35 @@ class Objects:
                 return answer
 
 
-def _answer(stream: IO[bytes]) -> tuple[str, bytes]:
-    """Return the kind and content of the next object; nothing for one that is missing."""
-    head = stream.readline().split()
-    if len(head) != 3:
-        return "", b""
-    return head[1].decode(), stream.read(int(head[2]) + 1)[:-1]
+def _answer(stream: IO[bytes]) -> tuple[bytes, bytes]:
+    """Return the head and content of the next object; nothing for one that is missing."""
+    _, _, head = stream.readline().rstrip().partition(b" ")
+    _, _, size = head.partition(b" ")
+    return (head, stream.read(int(size) + 1)[:-1]) if size else (b"", b"")
 
 
 @contextmanager
-def blobs_of(git: Git, ahead: Iterable[str] = ()) -> Iterator[Callable[[str], bytes]]:
+def blobs_of(
+    git: Git, ahead: Iterable[str] = (), known: Mapping[str, bytes] = NOTHING_KNOWN
+) -> Iterator[Callable[[str], bytes]]:
     """Give a function from ids to bytes of a repository, for as long as this is held.
 
-    Those `ahead` are read faster if they are asked for in that order.
+    Those `ahead` are read faster if they are asked for in that order; `known` are not read.
     """
-    with closing(Objects(git, ahead)) as objects:
-        yield objects.blob
+    with closing(Objects(git, [oid for oid in ahead if oid not in known])) as objects:
+        read = objects.blob
+
+        def blob(oid: str) -> bytes:
+            content = known.get(oid)
+            return read(oid) if content is None else content
+
+        yield blob
 
 
 def object_id(kind: str, content: bytes) -> str:
     """Return the id that git gives to an object."""
-    head = b"%s %d\0" % (kind.encode(), len(content))
-    return sha1(head + content, usedforsecurity=False).hexdigest()
+    return _id_of(b"%s %d" % (kind.encode(), len(content)), content)
+
+
+def _id_of(head: bytes, content: bytes) -> str:
+    return sha1(b"%s\0%s" % (head, content), usedforsecurity=False).hexdigest()

@@ -7,8 +7,9 @@ effect. A displaced file is checked before it is removed. Links to folders are n
 import errno
 import os
 import stat
-from collections.abc import Callable, Collection, Mapping
-from contextlib import ExitStack
+import threading
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
@@ -134,12 +135,17 @@ class _Placer(msgspec.Struct):
         for folder in plan.folders:
             self._guarded(folder, self._make)
         written, paths = 0, sorted(plan.writes, reverse=True)
-        while batch := self._next_batch(paths):
-            ready = [path for path in batch if self._guarded(path, self._prepare)]
-            # The bytes are durable before a name leads to them.
-            self._sync()
+        batch, ready = self._next_batch(paths), list[str]()
+        while batch:
+            drafted = [path for path in batch if self._guarded(path, self._prepare)]
+            batch = self._next_batch(paths)
+            # The bytes are durable before a name leads to them. Meanwhile the files of the
+            # batch before get their names.
+            with self._synced_behind(is_only=not (batch or ready)):
+                written += sum(self._guarded(path, self._write) for path in ready)
             self.files.end_batch()
-            written += sum(self._guarded(path, self._write) for path in ready)
+            ready = drafted
+        written += sum(self._guarded(path, self._write) for path in ready)
         self._set_modes()
         return PlacedFiles(written, removed, self.kept, self.skipped, self.files.stats)
 
@@ -178,6 +184,30 @@ class _Placer(msgspec.Struct):
             batch.append(paths.pop())
             size += self.plan.writes[batch[-1]].size
         return batch
+
+    @contextmanager
+    def _synced_behind(self, *, is_only: bool) -> Iterator[None]:
+        """Make all that was written durable while the caller goes on."""
+        if is_only or self.syncfs is None:
+            self._sync()
+            yield
+            return
+        problems: list[RefusedError] = []
+
+        def sync() -> None:
+            try:
+                self._sync()
+            except RefusedError as error:
+                problems.append(error)
+
+        thread = threading.Thread(target=sync)
+        thread.start()
+        try:
+            yield
+        finally:
+            thread.join()
+        for problem in problems:
+            raise problem
 
     def _sync(self) -> None:
         """Make all that was written durable, in one pass if the system has such a call."""

@@ -195,13 +195,12 @@ def _stuck(writes: Mapping[str, TreeEntry], present: Snapshot) -> set[str]:
     }
 
 
-def needed(plan: PlacementPlan) -> dict[str, list[str]]:
-    """Return whose bytes a plan and its reverse need: ids, and the paths of each."""
-    found: dict[str, list[str]] = {}
-    for path in sorted({*plan.writes, *plan.removals}):
-        for files in (plan.writes, plan.before):
-            if path in files:
-                found.setdefault(files[path].oid, []).append(path)
+def needed(plan: PlacementPlan) -> set[str]:
+    """Return the ids of the bytes that a plan and its reverse need."""
+    before = plan.before
+    found = {entry.oid for entry in plan.writes.values()}
+    found.update(before[path].oid for path in plan.writes if path in before)
+    found.update(before[path].oid for path in plan.removals if path in before)
     return found
 
 

@@ -5,7 +5,7 @@ import re
 import shutil
 import stat
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from pathlib import Path
 from uuid import uuid4
@@ -16,7 +16,7 @@ from ...log.stores.descriptors import held_open, sync
 from ...log.stores.locks import take
 from ..folders import NAMES, is_sound
 from ..git.command import Git, GitError
-from .entries import Snapshot, assemble, decode
+from .entries import GIT_MODES, Snapshot, assemble, decode
 from .objects import DamagedError, Objects, blobs_of
 from .soundness import FIXED, Unsound, mend, unsound
 
@@ -29,7 +29,11 @@ STORE = "store.git"
 ASIDE = "damaged"
 """The folder, beside the store, of files that are not what was written."""
 SEE = "`sprintlog verify --full` says what of the snapshots is damaged"
+_BELOW = f"{FILES}/"
+_ENTRY = re.compile(r"(\d+) \w+ (\w+) +(\d+|-)\t([^\0]*)\0")
+"""Mode, id, size and path of a line of `git ls-tree`."""
 READ_MAX = 4
+KEPT_BYTES_MAX = 128 * 1024 * 1024
 """So many snapshots that were read are remembered."""
 PACKS_MAX = 40
 """More packs than this are put together."""
@@ -49,6 +53,7 @@ class Store:
         self._wait = wait
         self.git = Git(folder / STORE, environment)
         self._read: dict[str, Snapshot] = {}
+        self._kept: dict[str, bytes] = {}
 
     @property
     def exists(self) -> bool:
@@ -121,15 +126,13 @@ class Store:
             listed = self.git.run(*listing, commit)
         files = []
         manifest = ""
-        for line in filter(None, listed.decode(*NAMES).split("\0")):
-            about, _, path = line.partition("\t")
-            mode, _, oid, length = about.split()
+        for mode, oid, length, path in _ENTRY.findall(listed.decode(*NAMES)):
             # Git states no size of a missing object.
-            size = int(length) if length.isdigit() else 0
+            size = 0 if length == "-" else int(length)
             if path == MANIFEST:
                 manifest = oid
-            elif path.startswith(f"{FILES}/") and is_sound(path):
-                files.append((path[6:], int(mode, 8), oid, size))
+            elif path.startswith(_BELOW) and mode in GIT_MODES and is_sound(path):
+                files.append((path[len(_BELOW) :], mode, oid, size))
             else:
                 raise UnreadableError(
                     f"snapshot {commit}: {path!r} cannot be a file's path"
@@ -163,15 +166,23 @@ class Store:
         """Return which of the store's files are not what was written."""
         return unsound(self.git.folder, bytes_max=bytes_max) if self.exists else []
 
-    def damaged(self, oids: Iterable[str]) -> set[str]:
-        """Return which of these files' bytes are missing or damaged; all are read."""
-        found, ordered = set(), sorted(set(oids))
+    def damaged(self, oids: Iterable[str], keep: Collection[str] = ()) -> set[str]:
+        """Return which of these files' bytes are missing or damaged; all are read.
+
+        Those to `keep` remain in memory for `blobs`, within a limit, until the next call.
+        """
+        found, ordered, room = set(), sorted(set(oids)), KEPT_BYTES_MAX
+        self._kept = {}
         with self.blobs(ordered) as blob:
             for oid in ordered:
                 try:
-                    blob(oid)
+                    content = blob(oid)
                 except DamagedError:
                     found.add(oid)
+                else:
+                    if oid in keep and len(content) <= room:
+                        self._kept[oid] = content
+                        room -= len(content)
         return found
 
     def mend(self) -> None:
@@ -210,7 +221,7 @@ class Store:
         self, ahead: Iterable[str] = ()
     ) -> AbstractContextManager[Callable[[str], bytes]]:
         """Give a function from ids to bytes; those `ahead`, in this order, are faster."""
-        return blobs_of(self.git, ahead)
+        return blobs_of(self.git, ahead, self._kept)
 
     def diff(
         self, one: str, other: str, paths: Sequence[str], *, without: Iterable[str] = ()

@@ -206,7 +206,8 @@ def _prepare(
     for is_last in (False, True):
         taken = take_tree(workspace, store, also=meant, marked=marked, at=at)
         made = plan_for(workspace, store, sprint, order, store.read(taken.commit))
-        damaged = store.damaged(needed(made))
+        written = {entry.oid for entry in made.writes.values()}
+        damaged = store.damaged(needed(made), keep=written)
         if not damaged:
             return taken, made
         store.drop([taken.commit])
