@@ -9,7 +9,9 @@ import re
 from sprintlog.usage import Usage
 
 from . import items as out
-from .values import Data, amount, command_of, count, less, mapping, text
+from . import values as v
+
+_TOKENS = ("input_tokens", "output_tokens", "cache_read_tokens", "total_tokens")
 
 _EVENTS = ("init", "step_update", "result")
 _SUCCESS = ("SUCCESS", "OK")
@@ -17,23 +19,23 @@ _STATUS = re.compile(r"\(code (\d{3})\)")
 """How an error states the status of HTTP."""
 
 
-def read(message: Data) -> out.Items | None:
+def read(message: v.Data) -> out.Items | None:
     """Return the items of a line; None if it is not one of Antigravity's."""
-    kind = text(message.get("event"))
+    kind = v.text(message.get("event"))
     if not kind and {"conversation_id", "status", "response"} <= message.keys():
         return _result(message)
     if kind not in _EVENTS or not isinstance(message.get(kind), dict):
         return None
-    inner = mapping(message[kind])
+    inner = v.mapping(message[kind])
     if kind == "init":
-        session, model = text(message.get("conversation_id")), text(inner.get("model"))
-        return (out.Session(session, model=model or None),)
+        session = v.text(message.get("conversation_id"))
+        return (out.Session(session, model=v.word(inner, "model")),)
     return _result(inner) if kind == "result" else _step(inner)
 
 
-def _step(step: Data) -> out.Items:
-    kind, said = text(step.get("step_type")), text(step.get("text_delta"))
-    key = str(count(step.get("step_index")) or 0)
+def _step(step: v.Data) -> out.Items:
+    kind, said = v.text(step.get("step_type")), v.text(step.get("text_delta"))
+    key = str(v.count(step.get("step_index")) or 0)
     if kind == "user_input":
         return (out.Prompted(said),) if said else ()
     if kind == "tool":
@@ -46,11 +48,11 @@ def _step(step: Data) -> out.Items:
     return tuple(items)
 
 
-def _tool(step: Data, key: str) -> out.Items:
-    info, state = mapping(step.get("tool_info")), text(step.get("state"))
-    given = mapping(info.get("parameters"))
-    tool = text(step.get("tool_name")) or text(info.get("name"))
-    command = text(given.get("CommandLine")) or command_of(given)
+def _tool(step: v.Data, key: str) -> out.Items:
+    info, state = v.mapping(step.get("tool_info")), v.text(step.get("state"))
+    given = v.mapping(info.get("parameters"))
+    tool = v.text(step.get("tool_name")) or v.text(info.get("name"))
+    command = v.text(given.get("CommandLine")) or v.command_of(given)
     called = out.Called(key, tool, command, given=given)
     if state not in ("DONE", "ERROR"):
         return (called,)
@@ -58,37 +60,30 @@ def _tool(step: Data, key: str) -> out.Items:
     return (called, out.Returned(key, state == "DONE", duration_ms=took))
 
 
-def _result(result: Data) -> out.Items:
-    status, session = text(result.get("status")), text(result.get("conversation_id"))
+def _result(result: v.Data) -> out.Items:
+    status, session = v.text(result.get("status")), v.text(result.get("conversation_id"))
     items: list[out.Item] = [out.Session(session)] if session else []
-    turns, took = count(result.get("num_turns")), _milliseconds(result)
+    turns, took = v.count(result.get("num_turns")), _milliseconds(result)
     usage = _usage(result, turns=turns, duration_ms=took)
     key = f"{session}:{turns}" if session else None
     items.append(out.Used(usage, out.FigureSpan.TURN, key))
     if status in _SUCCESS:
-        return (*items, out.AgentEnded(text(result.get("response"))))
-    error = text(result.get("error")) or f"the agent ended with status {status[:40]}"
+        return (*items, out.AgentEnded(v.text(result.get("response"))))
+    error = v.text(result.get("error")) or f"the agent ended with status {status[:40]}"
     found = _STATUS.search(error)
-    code = int(found[1]) if found else None
-    return (*items, out.AgentEnded(failed=True, error=error, status=code))
+    return (*items, out.failed(error, int(found[1]) if found else None))
 
 
-def _usage(of: Data, *, turns: int | None = None, duration_ms: int | None = None) -> Usage:
+def _usage(
+    of: v.Data, *, turns: int | None = None, duration_ms: int | None = None
+) -> Usage:
     """Return the figures of a step or a result; thoughts are part of the output."""
-    usage = mapping(of.get("usage"))
-    given, written = count(usage.get("input_tokens")), count(usage.get("output_tokens"))
-    cached, total = count(usage.get("cache_read_tokens")), count(usage.get("total_tokens"))
+    given, written, cached, total = v.counts(v.mapping(of.get("usage")), *_TOKENS)
     if None not in (given, written) and total == (given or 0) + (written or 0):
-        given = less(given, cached)
-    return Usage(
-        input_tokens=given,
-        output_tokens=written,
-        cache_read_tokens=cached,
-        turns=turns,
-        duration_ms=duration_ms,
-    )
+        given = v.less(given, cached)
+    return Usage(given, written, cached, turns=turns, duration_ms=duration_ms)
 
 
-def _milliseconds(of: Data) -> int | None:
-    seconds = amount(of.get("duration_seconds"))
+def _milliseconds(of: v.Data) -> int | None:
+    seconds = v.amount(of.get("duration_seconds"))
     return None if seconds is None else round(seconds * 1000)

@@ -9,96 +9,76 @@ import re
 from sprintlog.usage import Usage
 
 from . import items as out
-from .values import (
-    Data,
-    changed_by_diff,
-    command_of,
-    count,
-    exit_code_in,
-    kind_of,
-    less,
-    line_count,
-    mapping,
-    objects,
-    parse,
-    text,
-    texts,
-)
+from . import values as v
 
+_TOKENS = (
+    *("input_tokens", "output_tokens"),
+    *("cached_input_tokens", "cache_write_input_tokens"),
+)
 _FAMILIES = ("item.", "thread.", "turn.")
 _NO_TOOLS = {"agent_message", "error", "reasoning", "todo_list"}
 """Items that are no call of a tool; those named error are warnings."""
 
 
-def read(message: Data) -> out.Items | None:
+def read(message: v.Data) -> out.Items | None:
     """Return the items of a line; None if it is not one of Codex's."""
-    kind = text(message.get("type"))
-    if kind == "error" and text(message.get("message")):
+    kind = v.text(message.get("type"))
+    if kind == "error" and v.text(message.get("message")):
         # Also printed for a lost connection that is retried: the last event decides.
-        return (out.AgentEnded(failed=True, error=text(message.get("message"))),)
-    if kind == "agent-turn-complete" and text(message.get("thread-id")):
+        return (out.failed(v.text(message.get("message"))),)
+    if kind == "agent-turn-complete" and v.text(message.get("thread-id")):
         return _notified(message)
     if not kind.startswith(_FAMILIES):
         return None
     if kind == "thread.started":
-        return (out.Session(text(message.get("thread_id"))),)
+        return (out.Session(v.text(message.get("thread_id"))),)
     if kind == "turn.completed":
         # Despite its name it is of the thread so far.
-        used = usage_of(mapping(message.get("usage")))
+        used = usage_of(v.mapping(message.get("usage")))
         return (out.Used(used, out.FigureSpan.SESSION), out.AgentEnded())
     if kind == "turn.failed":
-        error = text(mapping(message.get("error")).get("message"))
-        return (out.AgentEnded(failed=True, error=error or None),)
-    return _item(mapping(message.get("item")), is_whole=kind == "item.completed")
+        return (out.failed(v.word(v.mapping(message.get("error")), "message")),)
+    return _item(v.mapping(message.get("item")), is_whole=kind == "item.completed")
 
 
-def _notified(message: Data) -> out.Items:
+def _notified(message: v.Data) -> out.Items:
     """Return the items that Codex passes to the command of its setting `notify`."""
-    said = text(message.get("last-assistant-message"))
     return (
-        out.Session(text(message.get("thread-id"))),
-        *(out.Prompted(one) for one in texts(message.get("input-messages"))),
-        out.AgentEnded(said or None),
+        out.Session(v.text(message.get("thread-id"))),
+        *(out.Prompted(one) for one in v.texts(message.get("input-messages"))),
+        out.AgentEnded(v.word(message, "last-assistant-message")),
     )
 
 
-def _item(item: Data, *, is_whole: bool) -> out.Items:
-    kind = text(item.get("type"))
-    if kind == "agent_message" and is_whole and text(item.get("text")):
-        return (out.Said(text(item.get("text"))),)
+def _item(item: v.Data, *, is_whole: bool) -> out.Items:
+    kind = v.text(item.get("type"))
+    if kind == "agent_message" and is_whole and v.text(item.get("text")):
+        return (out.Said(v.text(item.get("text"))),)
     if not kind or kind in _NO_TOOLS:
         return ()
-    key = text(item.get("id")) or None
-    tool = text(item.get("tool")) or kind
-    called = out.Called(key, tool, command_of(item))
+    key = v.word(item, "id")
+    call = out.Called(key, v.text(item.get("tool")) or kind, v.command_of(item))
     if not is_whole:
-        return (called,)
-    exit_code = item.get("exit_code")
-    items: list[out.Item] = [called]
-    items.append(
-        out.Returned(
-            key,
-            ok=item.get("status") == "completed" if text(item.get("status")) else None,
-            exit_code=exit_code if type(exit_code) is int else None,
-        )
+        return (call,)
+    return (
+        call,
+        out.Returned(key, _is_completed(item), v.integer(item.get("exit_code"))),
+        *(
+            out.FileChanged(key, path, v.kind_of(change.get("kind")))
+            for change in v.objects(item.get("changes"))
+            if (path := v.text(change.get("path")))
+        ),
     )
-    items += [
-        out.FileChanged(key, text(change.get("path")), kind_of(change.get("kind")))
-        for change in objects(item.get("changes"))
-        if text(change.get("path"))
-    ]
-    return tuple(items)
 
 
-def usage_of(usage: Data) -> Usage:
+def _is_completed(item: v.Data) -> bool | None:
+    return item.get("status") == "completed" if v.text(item.get("status")) else None
+
+
+def usage_of(usage: v.Data) -> Usage:
     """Return the token counts of Codex; cached tokens are included in the input."""
-    cached = count(usage.get("cached_input_tokens"))
-    return Usage(
-        input_tokens=less(count(usage.get("input_tokens")), cached),
-        output_tokens=count(usage.get("output_tokens")),
-        cache_read_tokens=cached,
-        cache_creation_tokens=count(usage.get("cache_write_input_tokens")),
-    )
+    given, written, cached, kept = v.counts(usage, *_TOKENS)
+    return Usage(v.less(given, cached), written, cached, kept)
 
 
 _LINES = {
@@ -116,38 +96,32 @@ _ITSELF = re.compile(r"^<\w+>")
 """Codex marks its own additions to the prompt with a tag."""
 
 
-def read_rollout(message: Data) -> out.Items | None:
+def read_rollout(message: v.Data) -> out.Items | None:
     """Return the items of a line; None if it is not one of a rollout."""
-    kind = text(message.get("type"))
+    kind = v.text(message.get("type"))
     if kind not in _LINES or not isinstance(message.get("payload"), dict):
         return _bare(message, kind)
-    payload, at = mapping(message.get("payload")), text(message.get("timestamp")) or None
+    payload, at = v.mapping(message.get("payload")), v.word(message, "timestamp")
     if kind == "session_meta":
         return (_session(payload, forked_at=at if payload.get("forked_from_id") else None),)
     if kind == "turn_context":
-        model = text(payload.get("model")) or None
-        return (
-            out.Used(
-                Usage(), out.FigureSpan.TURN, text(payload.get("turn_id")), model=model
-            ),
-        )
+        turn, model = v.text(payload.get("turn_id")), v.word(payload, "model")
+        return (out.Used(Usage(), out.FigureSpan.TURN, turn, model=model),)
     if kind == "response_item":
         return _response(payload, at)
     return _event(payload, at) if kind == "event_msg" else ()
 
 
-def _session(payload: Data, *, forked_at: str | None = None) -> out.Session:
-    version = text(payload.get("cli_version")) or None
-    commit = text(mapping(payload.get("git")).get("commit_hash")) or None
-    return out.Session(
-        text(payload.get("id")), version, commit=commit, forked_at=forked_at or None
-    )
+def _session(payload: v.Data, *, forked_at: str | None = None) -> out.Session:
+    session, version = v.text(payload.get("id")), v.word(payload, "cli_version")
+    commit = v.word(v.mapping(payload.get("git")), "commit_hash")
+    return out.Session(session, version, commit=commit, forked_at=forked_at)
 
 
-def _bare(message: Data, kind: str) -> out.Items | None:
+def _bare(message: v.Data, kind: str) -> out.Items | None:
     if not kind and {"id", "timestamp", "instructions"} <= message.keys():
         return (_session(message),)
-    kinds = {text(one.get("type")) for one in objects(message.get("content"))}
+    kinds = {v.text(one.get("type")) for one in v.objects(message.get("content"))}
     is_message = kind == "message" and not kinds.isdisjoint(("input_text", "output_text"))
     if is_message or (kind in _CALLS | _ANSWERS and "call_id" in message):
         items = _response(message, None)
@@ -158,89 +132,77 @@ def _bare(message: Data, kind: str) -> out.Items | None:
     return () if is_known else None
 
 
-def _response(payload: Data, at: str | None) -> out.Items:
-    kind, key = text(payload.get("type")), text(payload.get("call_id")) or None
+def _response(payload: v.Data, at: str | None) -> out.Items:
+    kind, key = v.text(payload.get("type")), v.word(payload, "call_id")
     if kind in _CALLS:
-        given = mapping(parse(text(payload.get("arguments")).encode()))
-        given = given or mapping(payload.get("action"))
-        tool, command = text(payload.get("name")) or kind, command_of(given)
-        given = given or {"patch": text(payload.get("input"))}
-        return (out.Called(key, tool, command, at=at, given=given),)
+        given = v.mapping(v.parse(v.text(payload.get("arguments")).encode()))
+        given = given or v.mapping(payload.get("action"))
+        given = given or {"patch": v.text(payload.get("input"))}
+        return (v.called(key, v.text(payload.get("name")) or kind, given, at=at),)
     if kind in _ANSWERS:
-        output = text(payload.get("output"))
-        about = mapping(mapping(parse(output.encode())).get("metadata"))
-        code = about.get("exit_code")
-        code = code if type(code) is int else exit_code_in(output)
+        output = v.text(payload.get("output"))
+        about = v.mapping(v.mapping(v.parse(output.encode())).get("metadata"))
+        code = v.integer(about.get("exit_code"))
+        code = v.exit_code_in(output) if code is None else code
         # An unknown tool is reported only in the text.
         ok = False if output.startswith("unsupported ") else None
         return (out.Returned(key, ok if code is None else code == 0, code, at=at),)
     if kind != "message":
         return ()
-    said = "".join(text(one.get("text")) for one in objects(payload.get("content")))
+    said = "".join(v.text(one.get("text")) for one in v.objects(payload.get("content")))
     if payload.get("role") == "assistant" and said:
         return (out.Said(said),)
     is_prompt = payload.get("role") == "user" and said and not _ITSELF.match(said)
     return (out.Prompted(said, at),) if is_prompt else ()
 
 
-def _event(payload: Data, at: str | None) -> out.Items:
-    kind = text(payload.get("type"))
+def _event(payload: v.Data, at: str | None) -> out.Items:
+    kind = v.text(payload.get("type"))
     if kind == "item_completed":
-        return _rollout_item(mapping(payload.get("item")), payload, at)
+        return _rollout_item(v.mapping(payload.get("item")), payload, at)
     if kind == "token_count":
-        return _counted(mapping(payload.get("info")))
+        return _counted(v.mapping(payload.get("info")))
     if kind == "task_complete":
-        took = Usage(duration_ms=count(payload.get("duration_ms")))
-        turn = text(payload.get("turn_id")) or None
+        took = Usage(duration_ms=v.count(payload.get("duration_ms")))
         said = payload.get("last_agent_message")
-        ended = out.AgentEnded(text(said) if isinstance(said, str) else None)
-        return (out.Used(took, out.FigureSpan.TURN, turn), ended)
+        ended = out.AgentEnded(v.text(said) if isinstance(said, str) else None)
+        return (out.Used(took, out.FigureSpan.TURN, v.word(payload, "turn_id")), ended)
     if kind == "turn_aborted":
-        if (reason := text(payload.get("reason"))) == "interrupted":
+        if (reason := v.text(payload.get("reason"))) == "interrupted":
             return (out.STOPPED_BY_USER,)
-        return (out.AgentEnded(failed=True, error=reason or None),)
-    if kind == "error":
-        return (out.AgentEnded(failed=True, error=text(payload.get("message")) or None),)
-    return ()
+        return (out.failed(reason),)
+    return (out.failed(v.word(payload, "message")),) if kind == "error" else ()
 
 
-def _counted(info: Data) -> out.Items:
+def _counted(info: v.Data) -> out.Items:
     """Return the last call of a model: the total after it identifies it in its thread."""
-    total, last = mapping(info.get("total_token_usage")), info.get("last_token_usage")
+    total, last = v.mapping(info.get("total_token_usage")), info.get("last_token_usage")
     if not isinstance(last, dict):
         return (out.Used(usage_of(total), out.FigureSpan.SESSION),) if total else ()
-    counts = (count(total.get(name)) for name in ("input_tokens", "output_tokens"))
-    return (out.Used(usage_of(last), out.FigureSpan.CALL, "/".join(map(str, counts))),)
+    key = "/".join(map(str, v.counts(total, "input_tokens", "output_tokens")))
+    return (out.Used(usage_of(last), out.FigureSpan.CALL, key),)
 
 
-def _rollout_item(item: Data, payload: Data, at: str | None) -> out.Items:
-    kind, key = text(item.get("type")), text(item.get("id")) or None
+def _rollout_item(item: v.Data, payload: v.Data, at: str | None) -> out.Items:
+    kind, key = v.text(item.get("type")), v.word(item, "id")
     if kind == "CommandExecution":
-        code = item.get("exit_code")
-        lasted = mapping(item.get("duration"))
-        seconds, nanos = count(lasted.get("secs")), count(lasted.get("nanos"))
+        seconds, nanos = v.counts(v.mapping(item.get("duration")), "secs", "nanos")
         took = seconds * 1000 + (nanos or 0) // 1_000_000 if seconds is not None else None
-        exit_code = code if type(code) is int else None
-        ok = item.get("status") == "completed" if text(item.get("status")) else None
-        return (out.Returned(key, ok, exit_code, took, at),)
+        code = v.integer(item.get("exit_code"))
+        return (out.Returned(key, _is_completed(item), code, took, at),)
     if kind != "FileChange":
         return ()
-    began, ended = (
-        count(payload.get("started_at_ms")),
-        count(payload.get("completed_at_ms")),
-    )
-    took = ended - began if began is not None and ended is not None else None
+    took = v.between(*v.counts(payload, "started_at_ms", "completed_at_ms"))
     items: list[out.Item] = [
         out.Returned(key, item.get("status") == "completed", None, took, at)
     ]
-    for path, one in mapping(item.get("changes")).items():
-        change = mapping(one)
-        what = kind_of(change.get("type"))
+    for path, one in v.mapping(item.get("changes")).items():
+        change = v.mapping(one)
+        what = v.kind_of(change.get("type"))
         if isinstance(change.get("unified_diff"), str):
-            items.append(changed_by_diff(key, text(path), what, change["unified_diff"]))
+            items.append(v.changed_by_diff(key, v.text(path), what, change["unified_diff"]))
         else:
-            lines = line_count(text(change.get("content")))
-            is_gone = what == "deleted"
-            counts = (0, lines) if is_gone else (lines, 0)
-            items.append(out.FileChanged(key, text(path), what, *counts))
+            lines = v.line_count(v.text(change.get("content")))
+            changed = (0, lines) if what == "deleted" else (lines, 0)
+            items.append(out.FileChanged(key, v.text(path), what, *changed))
     return tuple(items)

@@ -7,112 +7,94 @@ in its file `events.jsonl`, which has the same events and no result.
 from sprintlog.usage import Usage, known_sum
 
 from . import items as out
-from .values import (
-    Data,
-    command_of,
-    count,
-    kind_of,
-    less,
-    lines_of_diff,
-    mapping,
-    objects,
-    text,
-)
+from . import values as v
+
+_TOKENS = ("inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens")
 
 
-def read(message: Data) -> out.Items | None:
+def read(message: v.Data) -> out.Items | None:
     """Return the items of a line; None if it is not one of Copilot's."""
-    kind = text(message.get("type"))
+    kind = v.text(message.get("type"))
     if kind == "result" and {"exitCode", "sessionId"} & message.keys():
         return _result(message)
     if "." not in kind or not isinstance(message.get("data"), dict):
         return None
-    data, at = mapping(message.get("data")), text(message.get("timestamp")) or None
+    data, at = v.mapping(message.get("data")), v.word(message, "timestamp")
     if message.get("ephemeral") is True:
         return ()
-    by = text(data.get("parentToolCallId")) or None
+    by = v.word(data, "parentToolCallId")
     if kind == "assistant.message":
         return _message(data, by, at)
     if kind in ("tool.execution_start", "tool.execution_complete"):
         return _tool(data, by, at, is_over=kind == "tool.execution_complete")
     if kind == "session.error" and by is None:
         return (
-            out.Refused(text(data.get("errorType")), status=count(data.get("statusCode"))),
-            out.AgentEnded(failed=True, error=text(data.get("message")) or None),
+            out.Refused(
+                v.text(data.get("errorType")), status=v.count(data.get("statusCode"))
+            ),
+            out.failed(v.word(data, "message")),
         )
-    if kind == "user.message" and by is None and text(data.get("content")):
-        return (out.Prompted(text(data.get("content")), at),)
-    return _session(kind, data, key=text(message.get("id")) or None)
+    if kind == "user.message" and by is None and v.text(data.get("content")):
+        return (out.Prompted(v.text(data.get("content")), at),)
+    return _session(kind, data, key=v.word(message, "id"))
 
 
-def _session(kind: str, data: Data, *, key: str | None) -> out.Items:
+def _session(kind: str, data: v.Data, *, key: str | None) -> out.Items:
     if kind == "session.start":
-        version = text(data.get("copilotVersion")) or None
-        model = text(data.get("selectedModel")) or None
-        return (out.Session(text(data.get("sessionId")), version, model),)
+        version, model = v.word(data, "copilotVersion"), v.word(data, "selectedModel")
+        return (out.Session(v.text(data.get("sessionId")), version, model),)
     if kind == "session.usage_record":
-        usage = mapping(data.get("usage"))
-        model = text(usage.get("model")) or None
+        usage = v.mapping(data.get("usage"))
+        model = v.word(usage, "model")
         return (out.Used(_usage(usage), out.FigureSpan.CALL, key, model=model),)
     if kind != "session.shutdown":
         return ()
-    models = objects(list(mapping(data.get("modelMetrics")).values()))
-    used = known_sum(_usage(mapping(model.get("usage"))) for model in models)
+    models = v.objects(list(v.mapping(data.get("modelMetrics")).values()))
+    used = known_sum(_usage(v.mapping(model.get("usage"))) for model in models)
     ended = out.AgentEnded(failed=data.get("shutdownType") == "error")
     return (out.Used(used, out.FigureSpan.SESSION), ended)
 
 
-def _message(data: Data, by: str | None, at: str | None) -> out.Items:
-    said = text(data.get("content"))
+def _message(data: v.Data, by: str | None, at: str | None) -> out.Items:
+    said = v.text(data.get("content"))
     items: list[out.Item] = [out.Said(said)] if said and by is None else []
-    for call in objects(data.get("toolRequests")):
-        key, given = text(call.get("toolCallId")) or None, mapping(call.get("arguments"))
-        tool, command = text(call.get("name")), command_of(given)
-        items.append(out.Called(key, tool, command, by, at, given))
-    if model := text(data.get("model")):
+    for call in v.objects(data.get("toolRequests")):
+        key, given = v.word(call, "toolCallId"), v.mapping(call.get("arguments"))
+        items.append(v.called(key, v.text(call.get("name")), given, by=by, at=at))
+    if model := v.text(data.get("model")):
         items.append(out.Used(Usage(), out.FigureSpan.CALL, model=model))
     return tuple(items)
 
 
-def _tool(data: Data, by: str | None, at: str | None, *, is_over: bool) -> out.Items:
-    key = text(data.get("toolCallId")) or None
+def _tool(data: v.Data, by: str | None, at: str | None, *, is_over: bool) -> out.Items:
+    key = v.word(data, "toolCallId")
     if not is_over:
-        given = mapping(data.get("arguments"))
-        tool, command = text(data.get("toolName")), command_of(given)
-        return (out.Called(key, tool, command, by, at, given),)
-    code = mapping(data.get("shellExecution")).get("exitCode")
-    exit_code = code if type(code) is int else None
+        tool, given = v.text(data.get("toolName")), v.mapping(data.get("arguments"))
+        return (v.called(key, tool, given, by=by, at=at),)
+    exit_code = v.integer(v.mapping(data.get("shellExecution")).get("exitCode"))
     # A command that fails is called a success.
     ok = data.get("success") is True and exit_code in (None, 0)
-    edits = [one for one in objects(data.get("fileEdits")) if text(one.get("path"))]
-    diff = text(mapping(data.get("result")).get("detailedContent"))
-    counts = lines_of_diff(diff.split("\n")) if len(edits) == 1 and diff else (None, None)
-    return (
-        out.Returned(key, ok, exit_code, at=at),
-        *(
-            out.FileChanged(key, text(x.get("path")), kind_of(x.get("kind")), *counts)
-            for x in edits
-        ),
+    edits = [one for one in v.objects(data.get("fileEdits")) if v.text(one.get("path"))]
+    diff = v.text(v.mapping(data.get("result")).get("detailedContent"))
+    lines = v.lines_of_diff(diff.split("\n")) if len(edits) == 1 and diff else (None, None)
+    changes = (
+        out.FileChanged(key, v.text(x.get("path")), v.kind_of(x.get("kind")), *lines)
+        for x in edits
     )
+    return (out.Returned(key, ok, exit_code, at=at), *changes)
 
 
-def _usage(usage: Data) -> Usage:
+def _usage(usage: v.Data) -> Usage:
     """Return the token counts of Copilot: the input includes cached tokens."""
-    cached = count(usage.get("cacheReadTokens"))
-    kept = count(usage.get("cacheWriteTokens"))
-    return Usage(
-        input_tokens=less(less(count(usage.get("inputTokens")), cached), kept),
-        output_tokens=count(usage.get("outputTokens")),
-        cache_read_tokens=cached,
-        cache_creation_tokens=kept,
-    )
+    given, written, cached, kept = v.counts(usage, *_TOKENS)
+    return Usage(v.less(v.less(given, cached), kept), written, cached, kept)
 
 
-def _result(message: Data) -> out.Items:
-    took = count(mapping(message.get("usage")).get("sessionDurationMs"))
+def _result(message: v.Data) -> out.Items:
+    took = v.count(v.mapping(message.get("usage")).get("sessionDurationMs"))
     exit_code = message.get("exitCode")
     return (
-        out.Session(text(message.get("sessionId"))),
+        out.Session(v.text(message.get("sessionId"))),
         out.Used(Usage(duration_ms=took), out.FigureSpan.SESSION),
         out.AgentEnded(failed=exit_code is not None and exit_code != 0),
     )

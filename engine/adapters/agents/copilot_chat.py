@@ -4,12 +4,10 @@
 then fields that are set (1) and entries added to a list, behind the first `i` of it (2).
 """
 
-from typing import Any
-
 from sprintlog.usage import Usage
 
 from . import items
-from .values import Data, command_of, count, mapping, objects, text
+from . import values as v
 
 REQUESTS_MAX = 10_000
 TEXT_CHARS_MAX = 64 * 1024
@@ -29,17 +27,17 @@ class Chat:
         """Its texts after the last tool call."""
         self._ended: items.Items = ()
 
-    def __call__(self, message: Data) -> items.Items | None:
+    def __call__(self, message: v.Data) -> items.Items | None:
         """Return the items of a line or a document; None if it is not one of the chat's."""
         kind, path, value = message.get("kind"), message.get("k"), message.get("v")
-        document = message if kind is None else mapping(value)
+        document = message if kind is None else v.mapping(value)
         if kind in (None, 0) and {"requests", "responderUsername"} <= document.keys():
-            session = text(document.get("sessionId"))
+            session = v.text(document.get("sessionId"))
             named = (items.Session(session),) if session else ()
             return (*named, *self._requests(document.get("requests"), 0))
         if kind not in (1, 2, 3) or not isinstance(path, list) or not path:
             return None
-        keep = count(message.get("i")) if kind == 2 else None
+        keep = v.count(message.get("i")) if kind == 2 else None
         match path:
             case ["requests"] if kind == 2:
                 return self._requests(value, len(self._ids) if keep is None else keep)
@@ -50,27 +48,25 @@ class Chat:
     def _requests(self, listed: object, keep: int) -> items.Items:
         del self._ids[keep:]
         found: list[items.Item] = []
-        for fields in objects(listed)[: REQUESTS_MAX - len(self._ids)]:
-            self._ids.append(text(fields.get("requestId"))[:80] or f"#{len(self._ids)}")
+        for fields in v.objects(listed)[: REQUESTS_MAX - len(self._ids)]:
+            self._ids.append(v.text(fields.get("requestId"))[:80] or f"#{len(self._ids)}")
             self._first, self._texts, self._ended = 0, [], ()
             found += self._fields(len(self._ids) - 1, fields, 0)
         return tuple(found)
 
-    def _fields(self, index: int, fields: Data, keep: int | None) -> items.Items:
+    def _fields(self, index: int, fields: v.Data, keep: int | None) -> items.Items:
         """Return the items of some fields of a request."""
-        key, result = self._ids[index], mapping(fields.get("result"))
-        took = count(mapping(result.get("timings")).get("totalElapsed"))
-        written = Usage(output_tokens=count(fields.get("completionTokens")))
-        model = text(fields.get("modelId")).removeprefix("copilot/") or None
+        key, result = self._ids[index], v.mapping(fields.get("result"))
+        took = v.count(v.mapping(result.get("timings")).get("totalElapsed"))
+        written = Usage(output_tokens=v.count(fields.get("completionTokens")))
+        model = v.text(fields.get("modelId")).removeprefix("copilot/") or None
         found: list[items.Item] = []
         for span, one in (("CALL", written), ("TURN", Usage(duration_ms=took))):
             if model or one != Usage():
                 at = items.FigureSpan[span]
                 found.append(items.Used(one, at, key, model=model, is_unique=True))
-        prompt = text(fields.get("message")) or text(
-            mapping(fields.get("message")).get("text")
-        )
-        if prompt:
+        asked = fields.get("message")
+        if prompt := v.text(asked) or v.text(v.mapping(asked).get("text")):
             found.append(items.Prompted(prompt, key))
         if index == len(self._ids) - 1:
             found += self._response(fields.get("response"), keep)
@@ -83,12 +79,12 @@ class Chat:
         if keep is not None and isinstance(parts, list):
             del self._texts[max(keep - self._first, 0) :]
             self._first = min(self._first, keep)
-        for part in objects(parts):
+        for part in v.objects(parts):
             if part.get("kind") == "toolInvocationSerialized":
                 found += _call(part)
                 self._first, self._texts = self._first + len(self._texts) + 1, []
             else:
-                self._texts.append("" if "kind" in part else text(part.get("value")))
+                self._texts.append("" if "kind" in part else v.text(part.get("value")))
         said = "".join(self._texts)
         if len(said) > TEXT_CHARS_MAX or len(self._texts) > REQUESTS_MAX:
             said = said[-TEXT_CHARS_MAX:]
@@ -96,33 +92,30 @@ class Chat:
         return [*found, items.Said(said)] if said else found
 
 
-def _call(part: Data) -> items.Items:
-    key, about = text(part.get("toolCallId")) or None, mapping(part.get("toolSpecificData"))
-    command = text(mapping(about.get("commandLine")).get("original")) or command_of(about)
-    by = text(part.get("subAgentInvocationId")) or None
-    called = items.Called(key, text(part.get("toolId")), command, by)
+def _call(part: v.Data) -> items.Items:
+    key, about = v.word(part, "toolCallId"), v.mapping(part.get("toolSpecificData"))
+    command = v.text(v.mapping(about.get("commandLine")).get("original")) or v.command_of(
+        about
+    )
+    by = v.word(part, "subAgentInvocationId")
+    called = items.Called(key, v.text(part.get("toolId")), command, by)
     if part.get("isComplete") is not True:
         return (called,)
-    state = mapping(about.get("terminalCommandState"))
-    code: Any = state.get("exitCode")
-    exit_code = code if type(code) is int else None
-    failed = mapping(part.get("resultDetails")).get("isError") is True
+    state = v.mapping(about.get("terminalCommandState"))
+    exit_code = v.integer(state.get("exitCode"))
+    failed = v.mapping(part.get("resultDetails")).get("isError") is True
     failed = failed or part.get("isConfirmed") in _DENIED
     ok = False if failed else None if exit_code is None else exit_code == 0
-    return (called, items.Returned(key, ok, exit_code, count(state.get("duration"))))
+    return (called, items.Returned(key, ok, exit_code, v.count(state.get("duration"))))
 
 
-def _ended(fields: Data, result: Data) -> items.Items:
+def _ended(fields: v.Data, result: v.Data) -> items.Items:
     state, error = (
-        mapping(fields.get("modelState")).get("value"),
+        v.mapping(fields.get("modelState")).get("value"),
         result.get("errorDetails"),
     )
     if isinstance(error, dict) or state == _FAILED:
-        return (
-            items.AgentEnded(
-                failed=True, error=text(mapping(error).get("message")) or None
-            ),
-        )
+        return (items.failed(v.word(v.mapping(error), "message")),)
     if state == _CANCELED or fields.get("isCanceled") is True:
         return (items.STOPPED_BY_USER,)
     is_over = state == _COMPLETE or isinstance(fields.get("result"), dict)

@@ -118,6 +118,11 @@ class AgentEnded(msgspec.Struct, frozen=True):
     """Whether the user stopped it."""
 
 
+def failed(error: str | None, status: int | None = None) -> AgentEnded:
+    """Return the end of a turn that failed."""
+    return AgentEnded(failed=True, error=error or None, status=status)
+
+
 INTERRUPTED = "the user interrupted it"
 STOPPED_BY_USER = AgentEnded(failed=True, error=INTERRUPTED, is_stopped=True)
 

@@ -7,84 +7,77 @@ produces `{"k": "event", "o": …}`.
 from sprintlog.usage import Usage
 
 from . import items as out
-from .values import Data, added, amount, command_of, count, mapping, path_of, text
+from . import values as v
 
 _GOES_ON = "tool-calls"
 """Why a step ends after which there is another one."""
 _EDITS = {"edit", "multiedit", "patch", "write"}
 
 
-def read(message: Data) -> out.Items | None:
+def read(message: v.Data) -> out.Items | None:
     """Return the items of a line; None if it is not one of opencode's."""
-    if text(message.get("k")) and "o" in message:
+    if v.text(message.get("k")) and "o" in message:
         # The part of a tool is reported before and after it as well.
-        return _event(mapping(message["o"])) if message["k"] == "event" else ()
-    kind = text(message.get("type"))
+        return _event(v.mapping(message["o"])) if message["k"] == "event" else ()
+    kind = v.text(message.get("type"))
     if isinstance(message.get("properties"), dict) and "." in kind:
         return _event(message)
-    if not kind or not text(message.get("sessionID")):
+    if not kind or not v.text(message.get("sessionID")):
         return None
-    session = out.Session(text(message.get("sessionID")))
+    session = out.Session(v.text(message.get("sessionID")))
     if kind == "error":
-        return (session, *_failed(mapping(message.get("error"))))
-    return (session, *_part(mapping(message.get("part")), kind))
+        return (session, *_failed(v.mapping(message.get("error"))))
+    return (session, *_part(v.mapping(message.get("part")), kind))
 
 
-def _event(event: Data) -> out.Items:
+def _event(event: v.Data) -> out.Items:
     """Return the items of an event of the bus."""
-    kind, of = text(event.get("type")), mapping(event.get("properties"))
-    info = mapping(of.get("info"))
-    if kind in ("session.created", "session.updated") and text(info.get("id")):
-        model = text(mapping(info.get("model")).get("id")) or None
-        return (out.Session(text(info["id"]), text(info.get("version")) or None, model),)
+    kind, of = v.text(event.get("type")), v.mapping(event.get("properties"))
+    info = v.mapping(of.get("info"))
+    if kind in ("session.created", "session.updated") and v.text(info.get("id")):
+        model = v.word(v.mapping(info.get("model")), "id")
+        return (out.Session(v.text(info["id"]), v.word(info, "version"), model),)
     if kind == "session.error":
-        return _failed(mapping(of.get("error")))
+        return _failed(v.mapping(of.get("error")))
     if kind == "message.updated" and info.get("role") == "assistant":
-        model = text(info.get("modelID")) or None
-        return (
-            out.Used(
-                Usage(), out.FigureSpan.TURN, text(info.get("id")) or None, model=model
-            ),
-        )
+        key, model = v.word(info, "id"), v.word(info, "modelID")
+        return (out.Used(Usage(), out.FigureSpan.TURN, key, model=model),)
     if kind != "message.part.updated":
         return ()
-    part = mapping(of.get("part"))
+    part = v.mapping(of.get("part"))
     # A text grows until it has an end; one without any time is the prompt.
-    if part.get("type") == "text" and "end" not in mapping(part.get("time")):
+    if part.get("type") == "text" and "end" not in v.mapping(part.get("time")):
         return ()
-    return _part(part, text(part.get("type")).replace("-", "_"))
+    return _part(part, v.text(part.get("type")).replace("-", "_"))
 
 
-def _part(part: Data, kind: str) -> out.Items:
+def _part(part: v.Data, kind: str) -> out.Items:
     if kind == "text":
-        return (out.Said(text(part.get("text"))),) if text(part.get("text")) else ()
+        return (out.Said(v.text(part.get("text"))),) if v.text(part.get("text")) else ()
     if kind in ("tool", "tool_use"):
         return _tool(part)
     if kind != "step_finish":
         return ()
-    used = out.Used(_usage(part), out.FigureSpan.CALL, text(part.get("id")) or None)
+    used = out.Used(_usage(part), out.FigureSpan.CALL, v.word(part, "id"))
     return (used,) if part.get("reason") == _GOES_ON else (used, out.AgentEnded())
 
 
-def _tool(part: Data) -> out.Items:
-    state, key = mapping(part.get("state")), text(part.get("callID")) or None
-    given, tool = mapping(state.get("input")), text(part.get("tool"))
-    items: list[out.Item] = [out.Called(key, tool, command_of(given), given=given)]
+def _tool(part: v.Data) -> out.Items:
+    state, key = v.mapping(part.get("state")), v.word(part, "callID")
+    given, tool = v.mapping(state.get("input")), v.text(part.get("tool"))
+    items: list[out.Item] = [v.called(key, tool, given)]
     if state.get("status") not in ("completed", "error"):
         return tuple(items)
-    about, time = mapping(state.get("metadata")), mapping(state.get("time"))
-    code = about.get("exit")
-    exit_code = code if type(code) is int else None
-    began, ended = count(time.get("start")), count(time.get("end"))
-    took = ended - began if began is not None and ended is not None else None
+    about = v.mapping(state.get("metadata"))
+    exit_code = v.integer(about.get("exit"))
+    took = v.between(*v.counts(v.mapping(state.get("time")), "start", "end"))
     ok = state.get("status") == "completed" and exit_code in (None, 0)
     items.append(out.Returned(key, ok, exit_code, took))
-    path = text(about.get("filepath")) or path_of(given)
+    path = v.text(about.get("filepath")) or v.path_of(given)
     if ok and path and tool in _EDITS:
-        diff = mapping(about.get("filediff"))
-        counts = count(diff.get("additions")), count(diff.get("deletions"))
+        lines = v.counts(v.mapping(about.get("filediff")), "additions", "deletions")
         kind = "created" if about.get("exists") is False else "changed"
-        items.append(out.FileChanged(key, path, kind, *counts))
+        items.append(out.FileChanged(key, path, kind, *lines))
     return tuple(items)
 
 
@@ -92,29 +85,23 @@ _TELLS = ("retry-after", "reset")
 """Parts of the names of headers that state the end of a limit."""
 
 
-def _failed(error: Data) -> out.Items:
-    about = mapping(error.get("data"))
+def _failed(error: v.Data) -> out.Items:
+    about = v.mapping(error.get("data"))
     if error.get("name") == "MessageAbortedError":
         return (out.STOPPED_BY_USER,)
-    said = text(about.get("message")) or text(error.get("name"))
-    headers = mapping(about.get("responseHeaders"))
+    said = v.text(about.get("message")) or v.text(error.get("name"))
+    headers = v.mapping(about.get("responseHeaders"))
     fields = [
-        f"{name}: {text(headers[name])}"
+        f"{name}: {v.text(headers[name])}"
         for name in headers
         if any(word in name.lower() for word in _TELLS)
     ]
     refused = (out.Refused(fields="\n".join(fields)),) if fields else ()
-    status = count(about.get("statusCode"))
-    return (*refused, out.AgentEnded(failed=True, error=said or None, status=status))
+    return (*refused, out.failed(said, v.count(about.get("statusCode"))))
 
 
-def _usage(part: Data) -> Usage:
-    tokens = mapping(part.get("tokens"))
-    cache = mapping(tokens.get("cache"))
-    return Usage(
-        input_tokens=count(tokens.get("input")),
-        output_tokens=added(count(tokens.get(name)) for name in ("output", "reasoning")),
-        cache_read_tokens=count(cache.get("read")),
-        cache_creation_tokens=count(cache.get("write")),
-        cost_usd=amount(part.get("cost")),
-    )
+def _usage(part: v.Data) -> Usage:
+    tokens = v.mapping(part.get("tokens"))
+    given, *written = v.counts(tokens, "input", "output", "reasoning")
+    cached, kept = v.counts(v.mapping(tokens.get("cache")), "read", "write")
+    return Usage(given, v.added(written), cached, kept, v.amount(part.get("cost")))

@@ -9,18 +9,7 @@ import re
 from sprintlog.usage import Usage, known_sum
 
 from . import items
-from .values import (
-    Data,
-    amount,
-    command_of,
-    count,
-    exit_code_at_end,
-    mapping,
-    objects,
-    text,
-    texts,
-    tokens_in,
-)
+from . import values as v
 
 _EVENT = re.compile(
     r"(?:agent|auto_retry|compaction|message|queue|tool_execution|turn)_(?:end|start|update)"
@@ -30,33 +19,32 @@ _ENTRY = {"id", "parentId", "timestamp"}
 _STATUS = re.compile(r"(?:Error: )?(\d{3})\b")
 
 
-def read(message: Data) -> items.Items | None:
+def read(message: v.Data) -> items.Items | None:
     """Return the items of a line; None if it is not one of Pi's."""
-    kind, inner = text(message.get("type")), mapping(message.get("message"))
-    if kind == "session" and "cwd" in message and text(message.get("id")):
-        return (items.Session(text(message.get("id"))),)
-    if kind in ("message", "message_end") and text(inner.get("role")):
-        return _message(inner, text(message.get("timestamp")) or None)
+    kind, inner = v.text(message.get("type")), v.mapping(message.get("message"))
+    if kind == "session" and "cwd" in message and v.text(message.get("id")):
+        return (items.Session(v.text(message.get("id"))),)
+    if kind in ("message", "message_end") and v.text(inner.get("role")):
+        return _message(inner, v.word(message, "timestamp"))
     is_other = _EVENT.fullmatch(kind) or (kind and message.keys() >= _ENTRY)
     return () if is_other else None
 
 
-def _message(message: Data, at: str | None) -> items.Items:
+def _message(message: v.Data, at: str | None) -> items.Items:
     role, content = message.get("role"), message.get("content")
-    blocks = objects(content)
-    words = "\n".join(texts([text(content), *(one.get("text") for one in blocks)]))
+    blocks = v.objects(content)
+    words = "\n".join(v.texts([v.text(content), *(one.get("text") for one in blocks)]))
     if role == "user":
         return (items.Prompted(words, at),) if words else ()
     if role == "toolResult":
         failed = message.get("isError") is True
-        code = exit_code_at_end(words) if failed else None
-        key = text(message.get("toolCallId")) or None
-        return (items.Returned(key, not failed, code, at=at),)
+        code = v.exit_code_at_end(words) if failed else None
+        return (items.Returned(v.word(message, "toolCallId"), not failed, code, at=at),)
     if role != "assistant":
         return ()
-    model = text(message.get("responseModel")) or text(message.get("model")) or None
-    key, at_ms = text(message.get("responseId")), count(message.get("timestamp"))
-    used = _usage(mapping(message.get("usage")))
+    model = v.word(message, "responseModel") or v.word(message, "model")
+    key, at_ms = v.text(message.get("responseId")), v.count(message.get("timestamp"))
+    used = _usage(v.mapping(message.get("usage")))
     is_unique, key = bool(key), key or str(at_ms or "")
     found: list[items.Item] = [
         items.Used(
@@ -67,14 +55,13 @@ def _message(message: Data, at: str | None) -> items.Items:
         found.append(items.Said(words))
     for call in blocks:
         if call.get("type") == "toolCall":
-            key, given = text(call.get("id")), mapping(call.get("arguments"))
-            tool, command = text(call.get("name")), command_of(given)
-            found.append(items.Called(key or None, tool, command, at=at, given=given))
+            tool, given = v.text(call.get("name")), v.mapping(call.get("arguments"))
+            found.append(v.called(v.word(call, "id"), tool, given, at=at))
     return (*found, *_ended(message))
 
 
-def _ended(message: Data) -> items.Items:
-    reason, error = text(message.get("stopReason")), text(message.get("errorMessage"))
+def _ended(message: v.Data) -> items.Items:
+    reason, error = v.text(message.get("stopReason")), v.text(message.get("errorMessage"))
     if reason in ("", "toolUse"):
         return ()
     if reason == "stop":
@@ -85,8 +72,8 @@ def _ended(message: Data) -> items.Items:
     return (items.AgentEnded(failed=True, error=why, status=status, is_stopped=is_stopped),)
 
 
-def _usage(usage: Data) -> Usage:
+def _usage(usage: v.Data) -> Usage:
     """Return the figures of a message; a cost of 0 is that of a model without a price."""
-    tokens = tokens_in(usage, "input", "output", "cacheRead", "cacheWrite")
-    cost = amount(mapping(usage.get("cost")).get("total")) or None
+    tokens = v.tokens_in(usage, "input", "output", "cacheRead", "cacheWrite")
+    cost = v.amount(v.mapping(usage.get("cost")).get("total")) or None
     return known_sum([tokens, Usage(cost_usd=cost)])

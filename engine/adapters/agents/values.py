@@ -12,10 +12,15 @@ import msgspec
 
 from sprintlog.usage import Usage
 
-from .items import FileChanged
+from .items import Called, FileChanged
 
 Data = dict[str, Any]
 """An object of JSON."""
+TOKENS = (
+    *("input_tokens", "output_tokens"),
+    *("cache_read_input_tokens", "cache_creation_input_tokens"),
+)
+"""The counts of tokens in the API of Anthropic."""
 _COUNT_MAX, _AMOUNT_MAX = 10**13, 10**9
 """Larger values are rejected, so that sums of a million counts fit in 64 bits."""
 _LITERAL_CHARS = 6
@@ -76,6 +81,16 @@ def count(value: object) -> int | None:
     return value if type(value) is int and 0 <= value < _COUNT_MAX else None
 
 
+def counts(figures: Data, *names: str) -> list[int | None]:
+    """Return the counts under the given names."""
+    return [count(figures.get(name)) for name in names]
+
+
+def integer(value: object) -> int | None:
+    """Return an integer, such as an exit code; None for anything else."""
+    return value if type(value) is int else None
+
+
 def amount(value: object) -> float | None:
     """Return an amount of money, None for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -92,6 +107,11 @@ def text(value: object) -> str:
     if not isinstance(value, str):
         return ""
     return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def word(of: Data, key: str) -> str | None:
+    """Return a text of an object; None if it is missing or empty."""
+    return text(of.get(key)) or None
 
 
 def mapping(value: object) -> Data:
@@ -120,10 +140,21 @@ def less(whole: int | None, part: int | None) -> int | None:
     return whole - part if part <= whole else None
 
 
+def between(began: int | None, ended: int | None) -> int | None:
+    """Return the time between two times; None if one of them is unknown."""
+    return None if began is None or ended is None else ended - began
+
+
 def added(values: Iterable[int | None]) -> int | None:
     """Return the sum of the known counts; None if none is known."""
     known = [value for value in values if value is not None]
     return sum(known) if known else None
+
+
+def tokens(figures: Data, *names: str) -> Usage:
+    """Return the tokens by the names of input, output, cache reads and cache writes."""
+    given, written, cached, kept = counts(figures, *names)
+    return Usage(given, written, cached, kept)
 
 
 def tokens_in(figures: Data, *names: str) -> Usage:
@@ -131,9 +162,7 @@ def tokens_in(figures: Data, *names: str) -> Usage:
 
     If all are zero, the figures are unknown: no model works without tokens.
     """
-    tokens = [count(figures.get(name)) for name in names]
-    given, written, cached, kept = tokens if any(tokens) else [None] * 4
-    return Usage(given, written, cached, kept)
+    return tokens(figures, *names) if any(counts(figures, *names)) else Usage()
 
 
 def command_of(given: Data) -> str | None:
@@ -147,6 +176,13 @@ def command_of(given: Data) -> str | None:
         if text(value):
             return text(value)
     return None
+
+
+def called(
+    key: str | None, tool: str, given: Data, *, by: str | None = None, at: str | None = None
+) -> Called:
+    """Return the call of a tool with its input."""
+    return Called(key, tool, command_of(given), by, at, given)
 
 
 def path_of(given: Data) -> str | None:

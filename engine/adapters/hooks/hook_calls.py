@@ -19,7 +19,9 @@ from ..agents.values import (
     changed_by_patch,
     command_of,
     count,
+    counts,
     exit_code_in,
+    integer,
     line_count,
     mapping,
     parse,
@@ -124,12 +126,10 @@ def _exit_code(message: Data, gave: object, agent: str, tool: str) -> int | None
         return exit_code_in(said) if said else None
     about = mapping(gave)
     if agent == "opencode":
-        code = mapping(about.get("metadata")).get("exit")
-        return code if type(code) is int else None
+        return integer(mapping(about.get("metadata")).get("exit"))
     if agent == "cursor":
         told = about or mapping(parse(text(gave).encode()))
-        code = told.get("exitCode", told.get("exit_code"))
-        return code if type(code) is int else None
+        return integer(told.get("exitCode", told.get("exit_code")))
     if tool.lower() not in _SHELLS:
         return None
     found: list[str] = []
@@ -187,8 +187,9 @@ def _files(tool: str, given: Data, gave: Data) -> Iterator[FileChanged]:
         kind = "created" if is_new else "changed"
         yield changed_by_diff(None, path, kind, text(shown["fileDiff"]))
     elif isinstance(filediff := about.get("filediff"), dict):
-        counts = count(filediff.get("additions")), count(filediff.get("deletions"))
-        yield FileChanged(None, path, "changed", *counts)
+        yield FileChanged(
+            None, path, "changed", *counts(filediff, "additions", "deletions")
+        )
     elif tool == "write" and isinstance(about.get("exists"), bool):
         kind = "changed" if about["exists"] else "created"
         lines = line_count(text(given.get("content")))
