@@ -35,14 +35,14 @@ from .engine.sprint.answers.items import (
     SaidRequest as SaidRequest,
 )
 from .engine.sprint.answers.verdict import Verdict as Verdict
-from .engine.sprint.gates.checks import (
+from .engine.sprint.phases.gate_checks import (
     CheckGate as CheckGate,
     InterruptGate as InterruptGate,
     RecordGate as RecordGate,
     RepairGate as RepairGate,
     StartGate as StartGate,
 )
-from .engine.sprint.gates.gate import GateResult as GateResult
+from .engine.sprint.phases.gate import GateResult as GateResult
 from .engine.sprint.iterations.decisions import (
     ApplyArtifacts as ApplyArtifacts,
     ChangeRules as ChangeRules,
@@ -136,11 +136,11 @@ from .engine.sprint.queue.requests import (
     SubmittedRequest as SubmittedRequest,
     TakeOverRequest as TakeOverRequest,
 )
-from .engine.sprint.runs.budgets import (
+from .engine.sprint.iterations.budgets import (
     ChangeBudgets as ChangeBudgets,
     WarnOfBudgets as WarnOfBudgets,
 )
-from .engine.sprint.runs.record import (
+from .engine.sprint.iterations.run_record import (
     BeginRun as BeginRun,
     FinishRun as FinishRun,
     LoseRun as LoseRun,

@@ -2,7 +2,7 @@
 
 from .engine.service.streams.evaluation import evaluate
 from .engine.service.streams.subscription import follow as follow
-from .engine.sprint.document.patch import MISSING as MISSING
+from .engine.sprint.state.patch import MISSING as MISSING
 from .engine.sprint.state.transitions import check_exists
 from .projections.history.blame import Blame as Blame, blame as blame
 from .projections.history.blame_files import (

@@ -1,6 +1,6 @@
 """A changed field as a line: cut to the width of a terminal, complete elsewhere."""
 
-from sprintlog.engine.sprint.document.patch import FieldChange
+from sprintlog.engine.sprint.state.patch import FieldChange
 from sprintlog.projections.history.differences import told
 
 from ..output import fitting

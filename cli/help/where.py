@@ -6,8 +6,8 @@ from sprintlog.engine.errors import NotFoundError, RefusedError
 from sprintlog.engine.service.streams.evaluation import evaluate
 from sprintlog.engine.sprint.agent import actions
 from sprintlog.engine.sprint.agent.actions import Action
-from sprintlog.engine.sprint.gates.gate import gate_of
 from sprintlog.engine.sprint.iterations.goal import goal_standing
+from sprintlog.engine.sprint.phases.gate import gate_of
 from sprintlog.engine.sprint.state.document_fields import goal_said, mapping_of
 from sprintlog.engine.sprint.state.node import Node
 from sprintlog.engine.sprint.state.queue import counts

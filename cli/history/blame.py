@@ -6,8 +6,8 @@ from typing import Any
 import click
 
 from sprintlog.engine.log.envelope import RecordedEvent
-from sprintlog.engine.sprint.document.patch import MISSING
 from sprintlog.engine.sprint.events import RolledBack
+from sprintlog.engine.sprint.state.patch import MISSING
 from sprintlog.projections.history.blame import Blame, blame
 from sprintlog.projections.history.blame_files import STATE_FILES, blame_best, blame_journal
 from sprintlog.projections.history.blame_lines import Line, blame_lines

@@ -16,7 +16,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from sprintlog.engine.sprint.gates.gate import GATE_TIMEOUT_SECONDS_MAX
+from sprintlog.engine.sprint.phases.gate import GATE_TIMEOUT_SECONDS_MAX
 from sprintlog.engine.sprint.state import words
 
 from .fields import Count, Flag, Identity, Mode, Model, OneOf, Open, Text

@@ -8,13 +8,13 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from sprintlog.engine.errors import InvalidInputError
-from sprintlog.engine.sprint.document.first_generation import (
+from sprintlog.engine.sprint.phases.gate import check_gates
+from sprintlog.engine.sprint.plan.create import check_id, check_sprint_id
+from sprintlog.engine.sprint.plan.imported_documents import (
     LISTS,
     is_first_generation,
     with_phases,
 )
-from sprintlog.engine.sprint.gates.gate import check_gates
-from sprintlog.engine.sprint.plan.create import check_id, check_sprint_id
 from sprintlog.engine.sprint.plan.shape import (
     CompiledPlan,
     Phases,

@@ -8,8 +8,8 @@ import click
 
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.sprint.events import Budgets, Price
-from sprintlog.engine.sprint.runs import budgets as sums
-from sprintlog.engine.sprint.runs.budgets import budgets_of, price_of
+from sprintlog.engine.sprint.iterations import budgets as sums
+from sprintlog.engine.sprint.iterations.budgets import budgets_of, price_of
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.usage import is_less, plus
 

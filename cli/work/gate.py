@@ -14,9 +14,9 @@ from sprintlog.engine.service.driver.gate import run_gate
 from sprintlog.engine.service.lost_runs import is_alive
 from sprintlog.engine.service.streams.catalogue import CODEC
 from sprintlog.engine.sprint.events import GateBlocked, GateChecked
-from sprintlog.engine.sprint.gates import gate as gates
-from sprintlog.engine.sprint.gates.checks import RecordGate
-from sprintlog.engine.sprint.gates.gate import GatePolicy, gate_of
+from sprintlog.engine.sprint.phases import gate as gates
+from sprintlog.engine.sprint.phases.gate import GatePolicy, gate_of
+from sprintlog.engine.sprint.phases.gate_checks import RecordGate
 from sprintlog.engine.sprint.state.transitions import check_exists
 from sprintlog.engine.sprint.state.tree import gate_status
 from sprintlog.engine.sprint.state.words import BLOCKED, IN_PROGRESS, PASSED

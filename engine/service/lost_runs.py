@@ -14,9 +14,9 @@ from ..adapters.processes.process import host
 from ..sprint.agent.actions import GATE
 from ..sprint.agent.next import next_action
 from ..sprint.events import GateStarted, RunStarted
-from ..sprint.gates.checks import run_of
-from ..sprint.gates.gate import find_gate
-from ..sprint.runs.record import LoseRun
+from ..sprint.iterations.run_record import LoseRun
+from ..sprint.phases.gate import find_gate
+from ..sprint.phases.gate_checks import run_of
 from ..sprint.state.sprint import Sprint
 from .port import Service, Skippable, mention
 from .streams.catalogue import sprint_stream

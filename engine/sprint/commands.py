@@ -15,8 +15,8 @@ from ..sprint import events as f
 from .agent import reported, runs
 from .events import goal as r
 from .events import queue as q
-from .gates import checks
 from .iterations import (
+    budgets,
     decisions,
     described,
     goal,
@@ -24,21 +24,21 @@ from .iterations import (
     loop,
     measurement,
     rollback,
+    run_record,
     snapshots,
 )
 from .iterations.measurement import observed_measurement
-from .phases import leaves, lifecycle, waits
+from .phases import gate_checks, leaves, lifecycle, waits
 from .plan import adoption, create, goal_steps, injection, recompile
 from .queue import decisions as queue_decisions
 from .queue import requests
-from .runs import budgets, record
 from .state.sprint import Sprint
 from .state.transitions import check_exists
 
 TOPICS: tuple[ModuleType, ...] = (
-    *(adoption, budgets, checks, create, decisions, goal_steps, goal, hook_tasks),
-    *(injection, leaves, lifecycle, loop, measurement, queue_decisions),
-    *(record, recompile, requests, rollback, runs, snapshots, waits),
+    *(adoption, budgets, create, decisions, goal_steps, goal, hook_tasks),
+    *(gate_checks, injection, leaves, lifecycle, loop, measurement, queue_decisions),
+    *(run_record, recompile, requests, rollback, runs, snapshots, waits),
     *(described, reported),
 )
 BY_TAG = {event.type: event for event in f.EVENTS}

@@ -34,7 +34,7 @@ from .state.tree import Node, Tree
 TOPICS = {
     f.sprint.__name__: ("phases.changes", "plan.document_changes"),
     f.phases.__name__: ("phases.changes", "plan.injection"),
-    f.gates.__name__: ("gates.checks",),
+    f.gates.__name__: ("phases.gate_checks",),
     f.loop.__name__: ("iterations.loop_changes",),
     f.goal.__name__: (
         *("iterations.goal", "iterations.hook_tasks", "iterations.loop_changes"),

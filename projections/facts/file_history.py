@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.service.streams.catalogue import CODEC
-from sprintlog.engine.sprint.document.patch import named_items
 from sprintlog.engine.sprint.events import RolledBack
+from sprintlog.engine.sprint.state.patch import named_items
 from sprintlog.engine.sprint.state.sprint import Sprint
 
 from ..history.blame_lines import blame_lines, item_fields, line_fields

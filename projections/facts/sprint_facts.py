@@ -21,13 +21,13 @@ from sprintlog.engine.service.streams.points import last_version
 from sprintlog.engine.sessions.names import session_stream
 from sprintlog.engine.sessions.summary import Summary
 from sprintlog.engine.sprint.agent.actions import PERSON, Action
-from sprintlog.engine.sprint.gates.gate import attempts_of
+from sprintlog.engine.sprint.iterations.budgets import run_again
 from sprintlog.engine.sprint.iterations.goal import goal_standing
 from sprintlog.engine.sprint.iterations.kept_files import left_words
 from sprintlog.engine.sprint.iterations.rollback import iteration_end
 from sprintlog.engine.sprint.iterations.snapshots import has_snapshot
+from sprintlog.engine.sprint.phases.gate import attempts_of
 from sprintlog.engine.sprint.plan.goal_steps import steps_of
-from sprintlog.engine.sprint.runs.budgets import run_again
 from sprintlog.engine.sprint.state.document_fields import goal_said
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.times import elapsed

@@ -17,7 +17,7 @@ from sprintlog.engine.log.event import Event, Reach
 from sprintlog.engine.service.streams.catalogue import sprint_stream
 from sprintlog.engine.service.streams.repository import Repository, Stretch
 from sprintlog.engine.service.workspace import ServiceWorkspace
-from sprintlog.engine.sprint.document.patch import MISSING, Path, find, parse_path
+from sprintlog.engine.sprint.state.patch import MISSING, Path, find, parse_path
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.transitions import check_exists
 

@@ -17,7 +17,7 @@ from sprintlog.engine.service.streams.catalogue import CODEC, sprint_stream
 from sprintlog.engine.service.streams.evaluation import evaluate
 from sprintlog.engine.service.workspace import JOURNAL, ServiceWorkspace
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint.document.patch import MISSING, Path, find, parse_path
+from sprintlog.engine.sprint.state.patch import MISSING, Path, find, parse_path
 from sprintlog.engine.sprint.state.transitions import check_exists
 
 from ..judging.tracker import tracker_data

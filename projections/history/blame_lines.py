@@ -12,7 +12,7 @@ from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.event import Event, Reach
 from sprintlog.engine.service.streams.repository import Repository
 from sprintlog.engine.service.workspace import ServiceWorkspace
-from sprintlog.engine.sprint.document import patch as field_paths
+from sprintlog.engine.sprint.state import patch as field_paths
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.transitions import check_exists
 

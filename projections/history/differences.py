@@ -11,8 +11,8 @@ from sprintlog.engine.errors import NotFoundError
 from sprintlog.engine.journal.document import fold_document
 from sprintlog.engine.log.event import Event, Versioned
 from sprintlog.engine.service.workspace import ServiceWorkspace
-from sprintlog.engine.sprint.document.patch import FieldChange, Operation, changes, diff
 from sprintlog.engine.sprint.fold import fold
+from sprintlog.engine.sprint.state.patch import FieldChange, Operation, changes, diff
 from sprintlog.engine.sprint.state.sprint import pack, unpack
 
 from .blame_files import STATE_FILES, Standing, StateFile, journal_data

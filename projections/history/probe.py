@@ -5,8 +5,8 @@ from typing import Any
 import msgspec
 
 from sprintlog.engine.log.event import Event, Reach
-from sprintlog.engine.sprint.document.patch import MISSING, Path, find, index_of
 from sprintlog.engine.sprint.state.figures import FIGURES, figure
+from sprintlog.engine.sprint.state.patch import MISSING, Path, find, index_of
 from sprintlog.engine.sprint.state.queue import QUEUE
 from sprintlog.engine.sprint.state.sprint import Plan, Sprint
 from sprintlog.engine.sprint.state.tree import CHILDREN

@@ -18,7 +18,8 @@ from sprintlog.engine.log.event import Event, Reach
 from sprintlog.engine.service.streams.catalogue import CODEC, sprint_stream
 from sprintlog.engine.service.streams.history import walk
 from sprintlog.engine.service.workspace import ServiceWorkspace
-from sprintlog.engine.sprint.document.patch import (
+from sprintlog.engine.sprint.state.document_fields import MISSING
+from sprintlog.engine.sprint.state.patch import (
     FieldChange,
     Operation,
     SomeItems,
@@ -28,7 +29,6 @@ from sprintlog.engine.sprint.document.patch import (
     same,
     under_key,
 )
-from sprintlog.engine.sprint.state.document_fields import MISSING
 from sprintlog.engine.sprint.state.queue import QUEUE, with_queue
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.tree import CHILDREN, Node, Tree

@@ -230,7 +230,7 @@ class ProjectedFile(StreamFile[State], ABC):
         self, name: str, since: int, content: bytes, path: str
     ) -> tuple[list[dict[str, object]], tuple[str, ...]]:
         # Imported here: only an edit by somebody else is compared.
-        from sprintlog.engine.sprint.document.patch import changes, diff
+        from sprintlog.engine.sprint.state.patch import changes, diff
 
         theirs = self.load(content, file=path)
         if not isinstance(theirs, dict):

@@ -68,7 +68,7 @@ class SprintFile(ProjectedFile[Sprint]):
     def load(self, content: bytes, *, file: str) -> Any:
         """Return somebody else's bytes as data; raise `InvalidInputError`."""
         # Read only when somebody edited a file: the reader is not on the hot path.
-        from sprintlog.engine.sprint.document.first_generation import (
+        from sprintlog.engine.sprint.plan.imported_documents import (
             is_first_generation,
             with_phases,
         )

@@ -20,7 +20,7 @@ from sprintlog.engine.sprint.events import (
     RunStarted,
     Took,
 )
-from sprintlog.engine.sprint.runs.budgets import limit_options
+from sprintlog.engine.sprint.iterations.budgets import limit_options
 
 from ..history.edits import edited
 from ..text import phrases

@@ -8,7 +8,7 @@ from sprintlog.engine.sprint.agent import actions
 from sprintlog.engine.sprint.agent.actions import Action
 from sprintlog.engine.sprint.agent.stops import ENDS, LOST, SPENT
 from sprintlog.engine.sprint.answers.limits import WAITS_FOR
-from sprintlog.engine.sprint.runs.budgets import OF_SPRINT, WHOSE, amount, run_again
+from sprintlog.engine.sprint.iterations.budgets import OF_SPRINT, WHOSE, amount, run_again
 from sprintlog.engine.sprint.state.document_fields import max_iterations
 from sprintlog.engine.sprint.state.sprint import Sprint, open_iteration
 from sprintlog.engine.sprint.state.times import elapsed

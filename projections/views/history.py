@@ -4,8 +4,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from sprintlog.engine.sprint.document.patch import FieldChange
 from sprintlog.engine.sprint.state.document_fields import MISSING
+from sprintlog.engine.sprint.state.patch import FieldChange
 
 from ..history import blame, blame_lines, decisions, differences, replay
 from ..history.blame_files import Standing

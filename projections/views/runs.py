@@ -13,14 +13,14 @@ from sprintlog.engine.service.workspace import ServiceWorkspace
 from sprintlog.engine.sprint.agent.actions import Action
 from sprintlog.engine.sprint.agent.next import next_action, with_fallback
 from sprintlog.engine.sprint.events import Budgets, Took
-from sprintlog.engine.sprint.runs.budgets import (
+from sprintlog.engine.sprint.iterations.budgets import (
     FIELDS,
     OF_RUN,
     OF_SPRINT,
     BudgetState,
     standings,
 )
-from sprintlog.engine.sprint.runs.record import spent_since
+from sprintlog.engine.sprint.iterations.run_record import spent_since
 from sprintlog.engine.sprint.state.knowledge import newest_first
 from sprintlog.engine.sprint.state.sprint import Spent, Sprint
 from sprintlog.engine.usage import plus

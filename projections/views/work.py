@@ -17,9 +17,9 @@ from sprintlog.engine.sprint.events import (
     GateStarted,
     SnapshotTaken,
 )
-from sprintlog.engine.sprint.gates.checks import run_of
-from sprintlog.engine.sprint.gates.gate import attempts_of, gate_of, is_due, repair_prompt
 from sprintlog.engine.sprint.iterations.loop_changes import reflection_is_due
+from sprintlog.engine.sprint.phases.gate import attempts_of, gate_of, is_due, repair_prompt
+from sprintlog.engine.sprint.phases.gate_checks import run_of
 from sprintlog.engine.sprint.phases.lifecycle import is_stale, need_of
 from sprintlog.engine.sprint.plan.goal_steps import steps_of
 from sprintlog.engine.sprint.state.document_fields import idle_threshold

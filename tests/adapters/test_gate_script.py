@@ -20,7 +20,7 @@ from sprintlog.engine.adapters.processes.programs import (
     environment_of,
     run_script,
 )
-from sprintlog.engine.sprint.gates.gate import GateResult
+from sprintlog.engine.sprint.phases.gate import GateResult
 
 from .remains import alive_with
 

@@ -20,7 +20,7 @@ from sprintlog.engine.adapters.processes.programs import (
     run_script,
 )
 from sprintlog.engine.adapters.processes.supervisor import children
-from sprintlog.engine.sprint.gates.gate import GateResult
+from sprintlog.engine.sprint.phases.gate import GateResult
 from tests import needs
 
 from .remains import alive_with

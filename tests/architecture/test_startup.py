@@ -193,7 +193,7 @@ UNUSED = {
 
 TOPICS = {
     *(
-        "gates.checks",
+        "phases.gate_checks",
         "iterations.goal",
         "iterations.loop",
         "iterations.rollback",

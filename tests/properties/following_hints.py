@@ -5,10 +5,10 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from sprintlog.engine.errors import NotFoundError, RefusedError
-from sprintlog.engine.sprint.gates.checks import CheckGate, RecordGate, StartGate
-from sprintlog.engine.sprint.gates.gate import GateResult
 from sprintlog.engine.sprint.iterations import goal, hook_tasks, loop
 from sprintlog.engine.sprint.phases import leaves, lifecycle
+from sprintlog.engine.sprint.phases.gate import GateResult
+from sprintlog.engine.sprint.phases.gate_checks import CheckGate, RecordGate, StartGate
 from sprintlog.engine.sprint.plan import goal_steps
 from sprintlog.engine.sprint.queue import decisions
 from sprintlog.engine.sprint.state.queue import takes_part

@@ -10,10 +10,10 @@ from sprintlog.engine.sprint.agent.next import next_action
 from sprintlog.engine.sprint.agent.runs import EndRun, EndTurn, StartRun, StartTurn
 from sprintlog.engine.sprint.answers.verdict import Turn, Verdict
 from sprintlog.engine.sprint.events import AgentRan, GateStarted
-from sprintlog.engine.sprint.gates.checks import CheckGate, StartGate, run_of
-from sprintlog.engine.sprint.gates.gate import GateResult
 from sprintlog.engine.sprint.iterations import hook_tasks
 from sprintlog.engine.sprint.phases import leaves, lifecycle
+from sprintlog.engine.sprint.phases.gate import GateResult
+from sprintlog.engine.sprint.phases.gate_checks import CheckGate, StartGate, run_of
 from sprintlog.engine.sprint.state.completion import done_work
 from sprintlog.engine.sprint.state.times import parse
 from sprintlog.engine.sprint.state.words import COMPLETED, FAILED, NEEDS_HUMAN

@@ -14,10 +14,9 @@ from sprintlog.engine.judging.score import Score
 from sprintlog.engine.judging.tracker import Best
 from sprintlog.engine.sprint.agent import stops
 from sprintlog.engine.sprint.events import OF_ITERATION
-from sprintlog.engine.sprint.gates import checks
-from sprintlog.engine.sprint.gates.checks import CheckGate, check_gate
 from sprintlog.engine.sprint.iterations import goal, loop
-from sprintlog.engine.sprint.phases import lifecycle
+from sprintlog.engine.sprint.phases import gate_checks, lifecycle
+from sprintlog.engine.sprint.phases.gate_checks import CheckGate, check_gate
 from sprintlog.engine.sprint.state import tree
 from sprintlog.engine.sprint.state.node import Node, gate_is_open
 from sprintlog.engine.sprint.state.transitions import check_running
@@ -38,7 +37,7 @@ def loses_a_verdict(patch: pytest.MonkeyPatch) -> None:
         check_running(sprint, "check the gate")
         return check_gate(sprint, command, at)
 
-    patch.setitem(cast("dict[object, object]", checks.COMMANDS), CheckGate, check)
+    patch.setitem(cast("dict[object, object]", gate_checks.COMMANDS), CheckGate, check)
 
 
 def waits_beside_the_work(patch: pytest.MonkeyPatch) -> None:

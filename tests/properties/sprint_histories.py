@@ -17,12 +17,11 @@ from sprintlog.engine.log.event import Event, Versioned
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.events import RestoreStarted, SnapshotTaken
 from sprintlog.engine.sprint.fold import fold
-from sprintlog.engine.sprint.gates import checks
-from sprintlog.engine.sprint.gates.gate import GateResult, find_gate
 from sprintlog.engine.sprint.iterations import decisions, loop, measurement, snapshots
 from sprintlog.engine.sprint.iterations.rollback import RollBack, Undo
+from sprintlog.engine.sprint.phases import gate_checks, lifecycle
 from sprintlog.engine.sprint.phases import leaves as phases
-from sprintlog.engine.sprint.phases import lifecycle
+from sprintlog.engine.sprint.phases.gate import GateResult, find_gate
 from sprintlog.engine.sprint.plan import create
 from sprintlog.engine.sprint.queue.returns import with_returns
 from sprintlog.engine.sprint.state.effective_history import effective_ranges
@@ -213,19 +212,19 @@ class World:
             node = find_gate(self.sprint, None)
         except RefusedError:
             return
-        phase, under_way = node.address, checks.run_of(self.sprint.plan, node)
+        phase, under_way = node.address, gate_checks.run_of(self.sprint.plan, node)
         result = GateResult(j % 2, timed_out=j % 5 == 4, output="x" * (j % 3))
         run = under_way.run if under_way and i % 7 else f"r{j}"
         if i % 5 == 0 or (under_way is None and i % 2):
             by: Data = {"pid": i, "process_started": "s", "boot_id": "b"}
             lost = under_way.run if under_way and j % 3 else None
-            self.handle_with(checks.StartGate(run=run, lost=lost, **by))
+            self.handle_with(gate_checks.StartGate(run=run, lost=lost, **by))
         elif under_way is None:
-            self.handle_with(checks.RecordGate(phase=phase, result=result))
+            self.handle_with(gate_checks.RecordGate(phase=phase, result=result))
         elif i % 5 == 1:
-            self.handle_with(checks.InterruptGate(phase=phase, run=run, reason="x"))
+            self.handle_with(gate_checks.InterruptGate(phase=phase, run=run, reason="x"))
         else:
-            self.handle_with(checks.CheckGate(phase=phase, run=run, result=result))
+            self.handle_with(gate_checks.CheckGate(phase=phase, run=run, result=result))
 
 
 def written(sprint: Sprint) -> bytes:

@@ -4,8 +4,8 @@ from typing import Any
 
 from sprintlog.engine.errors import NotFoundError, RefusedError
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint.gates import checks as g
-from sprintlog.engine.sprint.gates.gate import GateResult, find_gate
+from sprintlog.engine.sprint.phases import gate_checks as g
+from sprintlog.engine.sprint.phases.gate import GateResult, find_gate
 from sprintlog.engine.sprint.state.sprint import Sprint
 
 from .conftest import Data, Scenario, for_each

@@ -13,7 +13,7 @@ from ...errors import NotFoundError, RefusedError, SprintlogError
 from ...judging.events import MeasuringRun, Origin
 from ...judging.metrics import NAMES, check_metrics
 from ...masking import mask
-from ...sprint.gates.gate import GateResult
+from ...sprint.phases.gate import GateResult
 from ..processes.output import note
 from ..processes.programs import ScriptLostError, run_script
 from ..reports.parsers import decode

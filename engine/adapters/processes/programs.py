@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from ...errors import SprintlogError
 from ...log.stores.descriptors import write_whole
-from ...sprint.gates.gate import GateResult
+from ...sprint.phases.gate import GateResult
 from ..folders import may_take_files, opened, opened_below
 from .output import Output, note
 from .supervised import TICK_SECONDS, OutcomeUnknownError, ProgramEnded, run_kept

@@ -26,9 +26,9 @@ from ...sprint.agent.actions import Action, Notice
 from ...sprint.answers.items import SaidItems
 from ...sprint.answers.verdict import Verdict, judge, said_beside
 from ...sprint.events import AgentRan, Budgets, Price
+from ...sprint.iterations.budgets import priced
 from ...sprint.iterations.outcomes import OUTCOMES
 from ...sprint.phases import lifecycle
-from ...sprint.runs.budgets import priced
 from ...sprint.state.sprint import Sprint
 from ...sprint.state.words import COMPLETED, is_agent
 from ...usage import Usage

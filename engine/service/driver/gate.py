@@ -16,8 +16,8 @@ from ...errors import SprintlogError
 from ...log.envelope import RecordedEvent
 from ...log.event import Event
 from ...sprint.events import GateStarted
-from ...sprint.gates.checks import CheckGate, InterruptGate, StartGate
-from ...sprint.gates.gate import GateResult, gate_of
+from ...sprint.phases.gate import GateResult, gate_of
+from ...sprint.phases.gate_checks import CheckGate, InterruptGate, StartGate
 from ...sprint.state.sprint import Sprint
 from ..lost_runs import OWN_RUNS
 from ..port import Envelope, Outcome, Refreshed

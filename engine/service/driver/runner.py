@@ -20,11 +20,11 @@ from ...sprint.agent.runs import EndRepair, EndRun, StartRepair, StartRun
 from ...sprint.agent.stops import on_request, stop_by_budget
 from ...sprint.answers.verdict import Verdict
 from ...sprint.events import AgentRan, GateChecked, RetryScheduled
-from ...sprint.gates.gate import verdict_of
+from ...sprint.iterations.budgets import OF_RUN
 from ...sprint.phases import leaves, lifecycle
+from ...sprint.phases.gate import verdict_of
 from ...sprint.phases.retry import policy_of
 from ...sprint.phases.waits import has_waited
-from ...sprint.runs.budgets import OF_RUN
 from ...sprint.state.completion import done_work
 from ...sprint.state.sprint import Sprint
 from ...sprint.state.times import parse

@@ -17,8 +17,8 @@ from ...masking import mask
 from ...sprint.agent import actions
 from ...sprint.agent.actions import Action, of_end
 from ...sprint.agent.stops import DONE, ERROR, SIGNAL
-from ...sprint.runs.budgets import WarnOfBudgets, said, to_warn_of
-from ...sprint.runs.record import BeginRun, FinishRun, words_of
+from ...sprint.iterations.budgets import WarnOfBudgets, said, to_warn_of
+from ...sprint.iterations.run_record import BeginRun, FinishRun, words_of
 from ...sprint.state.sprint import Sprint
 from ..agent_sessions.at_work import working
 from ..lost_runs import AROUND, record_lost

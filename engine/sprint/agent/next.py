@@ -7,15 +7,15 @@ the last iteration are all determined here.
 
 from msgspec.structs import replace
 
-from ..gates.gate import find_gate, gate_of, is_due, next_attempt, repair_prompt
+from ..iterations.budgets import OF_SPRINT
 from ..iterations.follow_up import Do, due, loop_rules
 from ..iterations.hook_tasks import hooks_due, transcript_of
 from ..iterations.loop import is_begun_for, last_ended_iteration
 from ..iterations.loop_changes import reflection_is_due
+from ..phases.gate import find_gate, gate_of, is_due, next_attempt, repair_prompt
 from ..phases.lifecycle import need_of
 from ..phases.retry import failures_survived
 from ..phases.waits import limit_of_own, wait_in_force
-from ..runs.budgets import OF_SPRINT
 from ..state import words
 from ..state.completion import done_work
 from ..state.document_fields import Hook, count_of

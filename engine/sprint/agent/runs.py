@@ -7,12 +7,12 @@ from ...log.event import Event
 from ..answers.limit_table import USAGE
 from ..answers.verdict import Turn, Verdict
 from ..events import AgentRan, GoalClaimed, IterationFailed, Limit
-from ..gates.checks import RepairGate, repair_gate
 from ..iterations import loop
 from ..iterations.follow_up import loop_rules
 from ..iterations.goal import FailIteration, fail_iteration, reach_goal
 from ..iterations.loop import EndIteration, StartIteration, end_iteration, start_iteration
 from ..phases import leaves
+from ..phases.gate_checks import RepairGate, repair_gate
 from ..phases.lifecycle import BlockSprint, NeedHuman, block_sprint, need_human
 from ..phases.retry import next_retry_at, next_turn_at, policy_of, retries_used
 from ..phases.waits import limit_of_own, wait_for

@@ -8,11 +8,11 @@ the reasons for which a run of the loop can end.
 from ...usage import is_less, minus, plus
 from ..agent import actions
 from ..events import SprintBlocked, SprintInterrupted, SprintPaused
+from ..iterations import budgets
+from ..iterations.budgets import typed
 from ..iterations.loop import is_begun_for, is_used_up, more_allowed
+from ..iterations.run_record import LOST as LOST
 from ..phases.lifecycle import leaf_in_need
-from ..runs import budgets
-from ..runs.budgets import typed
-from ..runs.record import LOST as LOST
 from ..state import words
 from ..state.completion import listed, undecided_at_end, urgent
 from ..state.document_fields import mapping_of, max_iterations, min_iterations

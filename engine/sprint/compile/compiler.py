@@ -10,7 +10,7 @@ import msgspec
 
 from ...errors import RefusedError
 from ...log.envelope import DOCUMENT_BYTES_MAX
-from ..gates.gate import GATE_RETRIES, GATE_TIMEOUT_SECONDS, said_of_gate
+from ..phases.gate import GATE_RETRIES, GATE_TIMEOUT_SECONDS, said_of_gate
 from ..plan.create import check_sprint_id
 from ..plan.shape import KEPT
 from ..state.document_fields import (

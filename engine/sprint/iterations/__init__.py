@@ -1,5 +1,4 @@
-"""The iterations of a sprint's loop: measurement, decisions, snapshots and rollback.
+"""The iterations and runs of a sprint's loop: budgets, measurement, snapshots, rollback.
 
-May import its sibling compile, queue, runs, plan and the layers below. Start with
-`loop.py`.
+May import its sibling compile, queue, plan and the layers below. Start with `loop.py`.
 """

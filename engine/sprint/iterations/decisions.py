@@ -12,9 +12,9 @@ from ...judging.events import BaselineReplaced, MeasurementRetracted, Metrics
 from ...judging.loop_rules import CONTINUE, PERSON, LoopChange
 from ...judging.tracker import BASELINE_NUMBER
 from ...log.event import Event
-from ..runs.budgets import ChangeBudgets, change_budgets
 from ..state.sprint import Sprint
 from ..state.transitions import check_exists
+from .budgets import ChangeBudgets, change_budgets
 from .follow_up import is_answered, loop_rules
 
 

@@ -9,8 +9,8 @@ from typing import NamedTuple
 from ...judging.events import IterationMeasured, MeasurementFailed, MeasurementRetracted
 from ...judging.tracker import BASELINE_NUMBER
 from ..events import AgentRan, RolledBack, RunEnded
-from ..runs.record import LOST
 from ..state.knowledge import Spent, says_cost
+from .run_record import LOST
 
 Begun = list[tuple[int, int]]
 """Every iteration ever begun: the version that began it, and its number; in order."""

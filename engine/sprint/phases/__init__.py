@@ -1,5 +1,5 @@
-"""Phases, steps and sub-phases, and the life of the sprint around them.
+"""Phases, steps and sub-phases, their gates, and the life of the sprint around them.
 
-May import fold, gates, state, events and its siblings answers and document. Start with
-`leaves.py` for phases and `lifecycle.py` for the sprint.
+May import fold, state, events and its sibling answers. Start with `leaves.py` for phases,
+`gate.py` for gates and `lifecycle.py` for the sprint.
 """

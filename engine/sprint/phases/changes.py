@@ -222,7 +222,7 @@ def _forget_gates(node: Node) -> None:
     """Make the gates of a node and its parents due again."""
     if any("gate" in over.data for over in (node, *node.above())):
         # Imported here: most plans have no gate.
-        from ..gates.gate import forget_gates
+        from .gate import forget_gates
 
         forget_gates(node)
 

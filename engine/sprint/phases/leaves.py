@@ -7,11 +7,11 @@ from ...command import Command, Commands, Events
 from ...errors import RefusedError
 from ...log.event import Event
 from .. import events as f
-from ..gates.gate import is_due
 from ..state import transitions, words
 from ..state.completion import breakpoint_after, breakpoint_after_skipping, done_work
 from ..state.sprint import Sprint
 from ..state.tree import Node, gate_is_open
+from .gate import is_due
 from .retry import next_retry_at, retries_used
 
 

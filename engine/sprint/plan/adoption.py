@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 from ...command import Command, Commands, rule_of
 from ...errors import RefusedError
 from ...log.event import Event
-from ..document.patch import apply, diff, escape, same
 from ..events import EditAdopted, EditObserved, InjectionPosition, SprintImported
 from ..fold import fold_ahead
-from ..gates.gate import check_gate, check_gates
 from ..phases import leaves, lifecycle
+from ..phases.gate import check_gate, check_gates
 from ..state import words
 from ..state.document_fields import mapping_of
+from ..state.patch import apply, diff, escape, same
 from ..state.sprint import Sprint, pack, unpack
 from ..state.transitions import PHASE_FROM, PHASE_TO, SPRINT_FROM, SPRINT_TO, shortest_way
 from ..state.tree import CHILDREN, Data, Node, Tree

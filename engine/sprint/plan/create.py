@@ -8,10 +8,10 @@ from ...command import Command, Commands, Events
 from ...errors import RefusedError
 from ...log.event import Event
 from ...masking import mask
-from ..document.patch import Operation, diff, same
 from ..events import Place, Source, SprintCompiled, SprintImported
 from ..fold import fold_ahead
 from ..state.document_fields import HOOKS, RALPH, count_of, mapping_of, ralph_fields
+from ..state.patch import Operation, diff, same
 from ..state.queue import QUEUE, says_queue, with_queue
 from ..state.sprint import Sprint, pack, settled, unpack
 from ..state.tree import CHILDREN, Data, Tree

@@ -48,7 +48,7 @@ def _evolve_imported(plan: Plan, event: SprintImported, at: str) -> None:
         plan.place = event.place
     else:
         # Imported here: most plans are never changed by another tool.
-        from ..document.patch import apply
+        from ..state.patch import apply
 
         plan.replace(apply(plan.derived_document(), event.patch or []))
     plan.last = LastEvents()

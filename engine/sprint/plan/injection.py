@@ -12,7 +12,7 @@ from ...command import Command, Commands, Events
 from ...errors import RefusedError
 from ...log.event import Event
 from ..events import Injection, InjectionPosition, PhaseInjected, Source, StepInjected
-from ..gates.gate import forget_gates
+from ..phases.gate import forget_gates
 from ..state.sprint import Evolves, Knowledge, Learns, Plan, Sprint
 from ..state.transitions import check_exists, check_growing
 from ..state.tree import CHILDREN, Data, escape, put, takes_part

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 from ...command import Command, Commands, rule_of
 from ...errors import RefusedError
 from ...log.event import Event
-from ..document.patch import diff, same
 from ..events import InjectionPosition, Place, Source, SprintCompiled
 from ..state.document_fields import list_of, mapping_of
+from ..state.patch import diff, same
 from ..state.sprint import Sprint
 from ..state.tree import CHILDREN, Data, escape, takes_part
 from ..state.words import NOT_STARTED, PENDING

@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 import msgspec
 
 from ...errors import RefusedError
-from ..gates.gate import GATE_RETRIES, GATE_TIMEOUT_SECONDS
+from ..phases.gate import GATE_RETRIES, GATE_TIMEOUT_SECONDS
 from ..state import words
 
 

@@ -1,4 +1,4 @@
 """The operators' queue of requests, and the decisions on them.
 
-May import its sibling runs, plan, phases and the layers below. Start with `requests.py`.
+May import plan, phases and the layers below. Start with `requests.py`.
 """

@@ -11,7 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from sprintlog.engine.sprint.document.patch import MISSING, apply, find, parse_path
+from sprintlog.engine.sprint.state.patch import MISSING, apply, find, parse_path
 from sprintlog.projections import Workspace
 from sprintlog.projections.history.blame import search
 from sprintlog.projections.history.blame_lines import line_fields

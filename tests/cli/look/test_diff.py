@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from sprintlog.engine.sprint.document.patch import FieldChange, apply
+from sprintlog.engine.sprint.state.patch import FieldChange, apply
 from sprintlog.projections.history.differences import told
 from sprintlog.projections.state_files.yaml.reader import load
 

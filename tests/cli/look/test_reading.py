@@ -88,7 +88,7 @@ def test_shows_one_event(history: Path, done: Any) -> None:
 
 def test_replays_what_each_event_changed(history: Path, done: Any) -> None:
     """`replay --json` gives each event's changes; applied in order they give the file."""
-    from sprintlog.engine.sprint.document.patch import apply
+    from sprintlog.engine.sprint.state.patch import apply
 
     document: Any = {}
     for step in done("replay", "--json").lines:
@@ -136,7 +136,7 @@ def test_prints_errors_as_json(folder: Path, run: Any) -> None:
 
 def test_replays_from_point_to_point(history: Path, done: Any) -> None:
     """The changes between two points, in order, lead from one document to the other."""
-    from sprintlog.engine.sprint.document.patch import apply
+    from sprintlog.engine.sprint.state.patch import apply
 
     steps = done("replay", "--from", "version:3", "--to", "iter:1", "--json").lines
     assert [step["version"] for step in steps] == [4, 5]

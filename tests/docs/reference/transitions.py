@@ -6,10 +6,10 @@ from sprintlog.engine.command import Command, decided
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.sprint.events import InjectionPosition
 from sprintlog.engine.sprint.fold import fold
-from sprintlog.engine.sprint.gates.checks import RecordGate, StartGate
-from sprintlog.engine.sprint.gates.gate import GATE_RETRIES, GateResult
 from sprintlog.engine.sprint.iterations.hook_tasks import TASK_FROM
 from sprintlog.engine.sprint.phases import leaves, lifecycle
+from sprintlog.engine.sprint.phases.gate import GATE_RETRIES, GateResult
+from sprintlog.engine.sprint.phases.gate_checks import RecordGate, StartGate
 from sprintlog.engine.sprint.plan.injection import InjectPhases
 from sprintlog.engine.sprint.queue.decisions import (
     END_OF_PHASE,

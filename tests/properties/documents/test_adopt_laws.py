@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint.document.patch import diff
 from sprintlog.engine.sprint.events import EditAdopted
 from sprintlog.engine.sprint.plan.adoption import AdoptEdit, adopt_edit
+from sprintlog.engine.sprint.state.patch import diff
 
 from ..sprint.test_sprint_laws import laws
 from ..sprint_histories import World, saved, worlds

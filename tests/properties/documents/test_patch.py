@@ -7,7 +7,7 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sprintlog.engine.sprint.document.patch import apply, diff, same
+from sprintlog.engine.sprint.state.patch import apply, diff, same
 from tests.lengths import examples
 
 laws = settings(max_examples=examples(100), deadline=None)

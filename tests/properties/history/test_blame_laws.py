@@ -16,8 +16,8 @@ from sprintlog.engine.service.streams.catalogue import SPRINTS, new_event, sprin
 from sprintlog.engine.service.streams.checkpoints import SavedStates
 from sprintlog.engine.service.streams.repository import Repository
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint.document.patch import MISSING, find, parse_path
 from sprintlog.engine.sprint.fold import fold
+from sprintlog.engine.sprint.state.patch import MISSING, find, parse_path
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.projections.history.blame import ALWAYS_SET, Setting, search
 from sprintlog.projections.history.blame_lines import line_fields, search_all

@@ -14,8 +14,8 @@ from sprintlog.cli.intake.progress import read_progress
 from sprintlog.engine.log.stores.memory import MemoryLog
 from sprintlog.engine.service.streams.catalogue import SPRINTS, new_event, sprint_stream
 from sprintlog.engine.service.streams.repository import Repository
-from sprintlog.engine.sprint.document.patch import MISSING, find, parse_path
 from sprintlog.engine.sprint.plan.create import ImportDocument, import_document
+from sprintlog.engine.sprint.state.patch import MISSING, find, parse_path
 from sprintlog.projections.history.blame import search
 from sprintlog.projections.history.blame_lines import line_fields, search_all
 from sprintlog.projections.history.probe import told_by

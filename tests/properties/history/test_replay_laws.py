@@ -13,7 +13,7 @@ from sprintlog.engine.log.event import Event
 from sprintlog.engine.log.port import Expect
 from sprintlog.engine.service.streams.catalogue import new_event
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint.document.patch import FieldChange, changes, diff
+from sprintlog.engine.sprint.state.patch import FieldChange, changes, diff
 from sprintlog.projections.history.blame import Setting
 from sprintlog.projections.history.blame_lines import search_all
 from sprintlog.projections.history.replay import replay

@@ -9,7 +9,7 @@ from sprintlog.engine.judging.events import Usage
 from sprintlog.engine.log.event import Versioned
 from sprintlog.engine.sprint.events import AgentRan, RunStarted
 from sprintlog.engine.sprint.fold import fold
-from sprintlog.engine.sprint.runs.record import spent_since
+from sprintlog.engine.sprint.iterations.run_record import spent_since
 from sprintlog.engine.sprint.state.sprint import Sprint, pack, unpack
 from sprintlog.engine.usage import is_less, minus, percent, plus, product
 

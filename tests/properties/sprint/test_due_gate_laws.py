@@ -14,13 +14,13 @@ from sprintlog.engine.sprint.agent.actions import GATE
 from sprintlog.engine.sprint.agent.next import next_action
 from sprintlog.engine.sprint.events import InjectionPosition
 from sprintlog.engine.sprint.fold import fold
-from sprintlog.engine.sprint.gates.checks import (
+from sprintlog.engine.sprint.phases.gate import GateResult
+from sprintlog.engine.sprint.phases.gate_checks import (
     RecordGate,
     StartGate,
     record_gate,
     start_gate,
 )
-from sprintlog.engine.sprint.gates.gate import GateResult
 from sprintlog.engine.sprint.phases.leaves import CompletePhase, StartPhase
 from sprintlog.engine.sprint.plan.injection import InjectPhases, inject_phases
 from sprintlog.engine.sprint.plan.insertion_points import BESIDE, END_OF_PHASE

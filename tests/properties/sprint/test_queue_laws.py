@@ -14,10 +14,10 @@ from sprintlog.engine.sprint.events import (
     RequestReopened,
     RequestReturned,
 )
-from sprintlog.engine.sprint.gates.checks import RecordGate
-from sprintlog.engine.sprint.gates.gate import GateResult
 from sprintlog.engine.sprint.phases import leaves as phases
 from sprintlog.engine.sprint.phases import lifecycle
+from sprintlog.engine.sprint.phases.gate import GateResult
+from sprintlog.engine.sprint.phases.gate_checks import RecordGate
 from sprintlog.engine.sprint.plan.injection import addresses
 from sprintlog.engine.sprint.state.effective_history import is_effective
 from sprintlog.engine.sprint.state.words import REQUEST_STATUSES

@@ -9,10 +9,10 @@ import pytest
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint.document.patch import diff
 from sprintlog.engine.sprint.events import EditAdopted
 from sprintlog.engine.sprint.phases import leaves, lifecycle
 from sprintlog.engine.sprint.plan.adoption import AdoptEdit, adopt_edit
+from sprintlog.engine.sprint.state.patch import diff
 
 from ..conftest import Scenario, simple
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sprintlog.engine.errors import InvalidInputError
-from sprintlog.engine.sprint.document.patch import (
+from sprintlog.engine.sprint.state.patch import (
     MISSING,
     find,
     named_items,

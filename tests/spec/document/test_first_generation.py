@@ -6,10 +6,7 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.errors import RefusedError
-from sprintlog.engine.sprint.document.first_generation import (
-    is_first_generation,
-    with_phases,
-)
+from sprintlog.engine.sprint.plan.imported_documents import is_first_generation, with_phases
 
 from ..conftest import Data
 

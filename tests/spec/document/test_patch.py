@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from sprintlog.engine.sprint.document.patch import apply, diff, escape, same, segments
+from sprintlog.engine.sprint.state.patch import apply, diff, escape, same, segments
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint.gates import checks as g
-from sprintlog.engine.sprint.gates.gate import GateResult
 from sprintlog.engine.sprint.iterations.rollback import RollBack
+from sprintlog.engine.sprint.phases import gate_checks as g
 from sprintlog.engine.sprint.phases import leaves, lifecycle
+from sprintlog.engine.sprint.phases.gate import GateResult
 from sprintlog.engine.sprint.state.sprint import pack, unpack
 from sprintlog.engine.sprint.state.words import GATE_STATUSES
 

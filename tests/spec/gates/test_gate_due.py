@@ -6,9 +6,9 @@ import pytest
 
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint.gates import checks as g
-from sprintlog.engine.sprint.gates.gate import GateResult
+from sprintlog.engine.sprint.phases import gate_checks as g
 from sprintlog.engine.sprint.phases import leaves, lifecycle
+from sprintlog.engine.sprint.phases.gate import GateResult
 
 from ..conftest import Data, Scenario, for_each
 from ..gated import BY, EACH, LEAF, NEXT, at_its_gate, check, record, start, tracking, word

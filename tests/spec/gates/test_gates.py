@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from sprintlog.engine.sprint.gates.gate import (
+from sprintlog.engine.sprint.phases.gate import (
     GATE_RETRIES,
     GATE_TIMEOUT_SECONDS,
     attempts_of,

@@ -5,8 +5,7 @@ from typing import Any
 from sprintlog.engine.judging import events as i
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint import events
-from sprintlog.engine.sprint.iterations import decisions, described, measurement
-from sprintlog.engine.sprint.runs import budgets
+from sprintlog.engine.sprint.iterations import budgets, decisions, described, measurement
 
 from ..conftest import Data, Make
 

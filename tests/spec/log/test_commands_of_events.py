@@ -11,11 +11,11 @@ from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.agent.runs import RecordRun
 from sprintlog.engine.sprint.commands import command_for, command_of, to_event
 from sprintlog.engine.sprint.events import goal as r
-from sprintlog.engine.sprint.gates.checks import RecordGate, RepairGate
-from sprintlog.engine.sprint.gates.gate import GateResult
 from sprintlog.engine.sprint.iterations import loop
 from sprintlog.engine.sprint.iterations.rollback import RollBack
 from sprintlog.engine.sprint.phases import leaves, lifecycle, waits
+from sprintlog.engine.sprint.phases.gate import GateResult
+from sprintlog.engine.sprint.phases.gate_checks import RecordGate, RepairGate
 from sprintlog.engine.sprint.plan import injection
 from sprintlog.engine.sprint.plan.create import CreateSprint, ImportDocument
 

@@ -10,10 +10,10 @@ from sprintlog.engine.sprint.agent import actions
 from sprintlog.engine.sprint.agent.next import next_action
 from sprintlog.engine.sprint.agent.stops import stop_by_budget
 from sprintlog.engine.sprint.events import Usage
+from sprintlog.engine.sprint.iterations import budgets as b
+from sprintlog.engine.sprint.iterations.budgets import price_of, priced
 from sprintlog.engine.sprint.iterations.rollback import RollBack
-from sprintlog.engine.sprint.runs import budgets as b
-from sprintlog.engine.sprint.runs.budgets import price_of, priced
-from sprintlog.engine.sprint.runs.record import BeginRun, FinishRun, LoseRun
+from sprintlog.engine.sprint.iterations.run_record import BeginRun, FinishRun, LoseRun
 from sprintlog.engine.sprint.state.sprint import Sprint, pack, unpack
 from sprintlog.engine.usage import TOKENS
 

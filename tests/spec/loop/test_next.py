@@ -9,8 +9,8 @@ from sprintlog.engine.errors import NotFoundError
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.agent.actions import ACTIONS, Action
 from sprintlog.engine.sprint.agent.next import next_action
-from sprintlog.engine.sprint.gates.checks import InterruptGate
 from sprintlog.engine.sprint.phases import leaves, lifecycle
+from sprintlog.engine.sprint.phases.gate_checks import InterruptGate
 from sprintlog.engine.sprint.state.sprint import Sprint, pack, unpack
 
 from ..conftest import Data, Scenario, for_each, simple

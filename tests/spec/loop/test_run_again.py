@@ -3,8 +3,8 @@
 import pytest
 
 from sprintlog.engine.sprint.events import Budgets, RunStarted
-from sprintlog.engine.sprint.runs.budgets import UNKNOWN, UNKNOWN_OPTIONS, run_again
-from sprintlog.engine.sprint.runs.record import WORD_CHARS_MAX, WORDS_MAX
+from sprintlog.engine.sprint.iterations.budgets import UNKNOWN, UNKNOWN_OPTIONS, run_again
+from sprintlog.engine.sprint.iterations.run_record import WORD_CHARS_MAX, WORDS_MAX
 
 
 def started(*command: str, options: tuple[str, ...] = ()) -> RunStarted:

@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint.document.patch import diff
 from sprintlog.engine.sprint.events import RequestReturned
 from sprintlog.engine.sprint.iterations.rollback import RollBack
 from sprintlog.engine.sprint.phases import leaves
@@ -15,6 +14,7 @@ from sprintlog.engine.sprint.plan.create import ImportDocument
 from sprintlog.engine.sprint.plan.recompile import TakePlan, has_begun
 from sprintlog.engine.sprint.queue import decisions as d
 from sprintlog.engine.sprint.queue.requests import SubmittedRequest
+from sprintlog.engine.sprint.state.patch import diff
 
 from ..conftest import Data, Scenario, simple
 from ..queued import BUG, deferred, derived, entry, found, queue, status

@@ -9,10 +9,10 @@ from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.agent.next import next_action
 from sprintlog.engine.sprint.agent.stops import on_request
 from sprintlog.engine.sprint.events import RequestReturned
-from sprintlog.engine.sprint.gates.checks import RecordGate
-from sprintlog.engine.sprint.gates.gate import GateResult
 from sprintlog.engine.sprint.iterations.rollback import RollBack, Undo
 from sprintlog.engine.sprint.phases import leaves, lifecycle
+from sprintlog.engine.sprint.phases.gate import GateResult
+from sprintlog.engine.sprint.phases.gate_checks import RecordGate
 from sprintlog.engine.sprint.queue import decisions as d
 from sprintlog.engine.sprint.queue.returns import for_the_next_sprint, with_returns
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 import msgspec
 
 from ...errors import InvalidInputError
-from ..state.document_fields import MISSING as MISSING
+from .document_fields import MISSING as MISSING
 
 Operation: TypeAlias = dict[str, Any]
 

@@ -22,7 +22,7 @@ from ..state.knowledge import COST as COST
 from ..state.knowledge import Knowledge, says_cost
 from ..state.sprint import Sprint
 from ..state.transitions import check_exists
-from .record import WORD_CHARS_MAX, WORDS_MAX, run_ms
+from .run_record import WORD_CHARS_MAX, WORDS_MAX, run_ms
 
 MILLION = 6
 """A price is for ten to this power of tokens."""
