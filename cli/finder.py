@@ -1,9 +1,9 @@
 """Find our own modules by name, and keep them for the lifetime of a long process.
 
 Python asks for the list of each folder and for four kinds of files. A recording command
-has 127 modules of ours in 25 folders, and that took a twentieth of its time (ADR 0066).
+has 127 modules of ours in 25 folders, and that took a twentieth of its time (ADR 0040).
 An upgrade replaces or deletes these files at any moment: a process that waits for others
-reads all of them first (ADR 0103).
+reads all of them first (ADR 0009).
 """
 
 import os

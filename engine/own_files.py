@@ -1,4 +1,4 @@
-"""sprintlog's own files, unchanged since this process started to keep them (ADR 0103).
+"""sprintlog's own files, unchanged since this process started to keep them (ADR 0009).
 
 An upgrade may replace or delete them at any moment. The finder of sprintlog's modules keeps
 them; in a library without such a finder, nothing is kept.

@@ -1,4 +1,4 @@
-"""What a checkpointer of LangGraph over a log of ours costs: the figures of ADR 0089.
+"""What a checkpointer of LangGraph over a log of ours costs: the figures of ADR 0085.
 
 `pip install langgraph langgraph-checkpoint-sqlite langgraph-checkpoint-conformance`, then
 `python -m tests.benchmarks.langgraph_saver`. The saver here is as small as can be, so what

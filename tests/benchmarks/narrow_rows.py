@@ -1,4 +1,4 @@
-"""What narrower rows would save, and what reading them would cost: the figures of ADR 0036.
+"""What narrower rows would save, and what reading them would cost: the figures of ADR 0035.
 
 `python -m tests.benchmarks.narrow_rows` makes tables of the same events in several
 forms. Every form gives back the same envelope; nothing of it is used by the log.

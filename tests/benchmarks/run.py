@@ -157,7 +157,7 @@ ROWS: dict[str, Row] = {
     "a report of 1,000 setbacks": Row(rows_judge.reported, Goal(1.5, True)),
     "compiling a phase, large": Row(rows_compile.without_recording, Goal(1.5, True)),
     "compiling and recording a phase, large": Row(rows_compile.per_phase, Goal(1.5, True)),
-    # Told without a goal: ADR 0036 says why a row keeps its whole envelope.
+    # Told without a goal: ADR 0035 says why a row keeps its whole envelope.
     "database bytes per event of 300": Row(rows_log.bytes_of_300, Goal(), CORE),
     "database bytes per event of a loop": Row(rows_log.bytes_of_loop),
 }

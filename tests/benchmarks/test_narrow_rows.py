@@ -1,4 +1,4 @@
-"""The forms of rows that ADR 0036 compares can be measured, and give back every event."""
+"""The forms of rows that ADR 0035 compares can be measured, and give back every event."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The denylist of idioms: its examples, and the figures that may only fall (ADR 0096)."""
+"""The denylist of idioms: its examples, and the figures that may only fall (ADR 0097)."""
 
 import sys
 from functools import cache

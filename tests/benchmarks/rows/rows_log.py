@@ -221,7 +221,7 @@ def bytes_of_300(bench: Bench) -> Figure:
     log = bench.new_log("bytes")
     events = bench.sizes.appends
     append_all(log, repeat(the_draft(), events), version=0)
-    return _bytes(log)._replace(note="no goal: ADR 0036")
+    return _bytes(log)._replace(note="no goal: ADR 0035")
 
 
 def bytes_of_loop(bench: Bench) -> Figure:

@@ -17,7 +17,7 @@ and the file before the default. `sprintlog config` shows each value with its or
 
 Keys that need trust are used once `sprintlog config --trust` was typed, and again after
 each change of one of them
-([why](../adr/0044-a-trees-settings-run-nothing-by-themselves.md)). How it is used:
+([why](../adr/0027-untrusted-logs-and-settings.md)). How it is used:
 [How to configure](../how-to/configure.md).
 
 | part | at most |
