@@ -23,7 +23,7 @@ FILES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")
 SUFFIXES = {".md", ".py", ".ts", ".go", ".txt", ".toml", ".html", ".js", ".mjs", ".yaml"}
 
 ID = re.compile(r"\b(?:ITR|LOOP|JRN|SPR)-\d+\b")
-ROW = re.compile(r"^\| (\S+) \| (.+) \| ((?:`[^`]+`(?:, )?)+) \|$", re.MULTILINE)
+ROW = re.compile(r"^- \*\*(\S+)\*\* (.+?\.) ((?:`[^`]+`(?:, )?)+)$", re.MULTILINE)
 PRIVATE_CODE = re.compile(r"(?<![\w{.#/-])[RPD]\d{1,3}\b")
 PRIVATE_DOCUMENT = re.compile(
     r"\b(?:DESIGN|REQUIREMENTS|REDESIGN|FINDINGS|STYLE|FAULTS|YAML|ENGLISH)\.md\b"
@@ -35,8 +35,7 @@ LENGTHS = (10, 400)
 def rows(page: str) -> list[tuple[str, str, list[str]]]:
     """Return id, text and test modules of each rule of a page."""
     text = (RULES / page).read_text(encoding="utf-8")
-    found = [(id_, rule, re.findall(r"`([^`]+)`", t)) for id_, rule, t in ROW.findall(text)]
-    return [row for row in found if row[0] != "id"]
+    return [(id_, rule, re.findall(r"`([^`]+)`", t)) for id_, rule, t in ROW.findall(text)]
 
 
 @cache
@@ -79,15 +78,11 @@ def test_ids_are_unique_and_ascending(page: str) -> None:
 
 @pytest.mark.parametrize("page", PAGES)
 def test_every_row_is_a_rule(page: str) -> None:
-    """Each row of a table has an id, one or two sentences, and its tests."""
+    """Each item has an id, one or two sentences, and its tests."""
     text = (RULES / page).read_text(encoding="utf-8")
-    lines = re.findall(r"^\| (?!id |--).*$", text, re.MULTILINE)
+    lines = re.findall(r"^- .*$", text, re.MULTILINE)
     assert len(lines) == len(rows(page)) > 0
-    wrong = [
-        id_
-        for id_, rule, _ in rows(page)
-        if not (LENGTHS[0] < len(rule) < LENGTHS[1] and rule.endswith("."))
-    ]
+    wrong = [id_ for id_, rule, _ in rows(page) if not LENGTHS[0] < len(rule) < LENGTHS[1]]
     assert wrong == []
 
 
