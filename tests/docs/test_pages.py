@@ -17,7 +17,7 @@ from .sessions import ROOT
 DOCS = ROOT / "docs"
 README_LINES_MAX, README_COLUMNS_MAX, README_WORDS_MAX = 110, 100, 650
 README_FIRST_LINE = "An append-only event log for coding-agent loops"
-DECISION_LINES_MAX = 70
+DECISION_LINES_MAX = 50
 
 _FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
@@ -116,7 +116,7 @@ def test_the_first_screen_has_no_idioms() -> None:
     "page", sorted((DOCS / "adr").glob("[0-9]*.md")), ids=lambda page: page.stem
 )
 def test_a_decision_is_one_page(page: Path) -> None:
-    """A decision has its parts and fits on a screen or two."""
+    """A decision has its parts and fits on one screen."""
     text = page.read_text(encoding="utf-8")
     headings = re.findall(r"^## (.+)$", text, re.MULTILINE)
     assert headings[:3] == ["Context", "Decision", "Consequences"]
