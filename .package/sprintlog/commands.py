@@ -35,14 +35,10 @@ from .engine.sprint.answers.items import (
     SaidRequest as SaidRequest,
 )
 from .engine.sprint.answers.verdict import Verdict as Verdict
-from .engine.sprint.phases.gate_checks import (
-    CheckGate as CheckGate,
-    InterruptGate as InterruptGate,
-    RecordGate as RecordGate,
-    RepairGate as RepairGate,
-    StartGate as StartGate,
+from .engine.sprint.iterations.budgets import (
+    ChangeBudgets as ChangeBudgets,
+    WarnOfBudgets as WarnOfBudgets,
 )
-from .engine.sprint.phases.gate import GateResult as GateResult
 from .engine.sprint.iterations.decisions import (
     ApplyArtifacts as ApplyArtifacts,
     ChangeRules as ChangeRules,
@@ -83,12 +79,25 @@ from .engine.sprint.iterations.rollback import (
     RollBack as RollBack,
     Undo as Undo,
 )
+from .engine.sprint.iterations.run_record import (
+    BeginRun as BeginRun,
+    FinishRun as FinishRun,
+    LoseRun as LoseRun,
+)
 from .engine.sprint.iterations.snapshots import (
     EndRestore as EndRestore,
     GiveRestoreUp as GiveRestoreUp,
     PruneSnapshots as PruneSnapshots,
     StartRestore as StartRestore,
     TakeSnapshot as TakeSnapshot,
+)
+from .engine.sprint.phases.gate import GateResult as GateResult
+from .engine.sprint.phases.gate_checks import (
+    CheckGate as CheckGate,
+    InterruptGate as InterruptGate,
+    RecordGate as RecordGate,
+    RepairGate as RepairGate,
+    StartGate as StartGate,
 )
 from .engine.sprint.phases.leaves import (
     BlockPhase as BlockPhase,
@@ -135,13 +144,4 @@ from .engine.sprint.queue.requests import (
     QueueRequests as QueueRequests,
     SubmittedRequest as SubmittedRequest,
     TakeOverRequest as TakeOverRequest,
-)
-from .engine.sprint.iterations.budgets import (
-    ChangeBudgets as ChangeBudgets,
-    WarnOfBudgets as WarnOfBudgets,
-)
-from .engine.sprint.iterations.run_record import (
-    BeginRun as BeginRun,
-    FinishRun as FinishRun,
-    LoseRun as LoseRun,
 )

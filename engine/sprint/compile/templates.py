@@ -140,24 +140,24 @@ def _report_unknown(variable: Variable, said: str, hint: str, report: Report) ->
 
 
 VARIABLES = {
-    "prompt": "the whole prompt that would be handed over without the file",
-    "task": "what is to be done: the phase's own prompt, or what the iteration is for",
-    "position": "where the sprint is: phase, step and sub-phase, or which iteration",
-    "step": "the text of the step that the phase belongs to",
+    "prompt": "the whole default prompt",
+    "task": "the prompt of the phase, or the purpose of the iteration",
+    "position": "phase, step and sub-phase, or the iteration",
+    "step": "the text of the step that contains the phase",
     "goal": "the goal of the sprint",
-    "steps": "the steps towards the goal: those that are done, and the open ones whole",
-    "error": "how the attempt before failed",
-    "judged": "why an iteration was no success, and whether its work was taken back",
-    "resumed": "that the work was begun before and did not come to its end",
-    "claimed": "that the goal was said to be reached, which did not count",
-    "learnings": "what was learned, from the journal",
-    "requests": "the titles of requests that wait for a decision",
-    "answer": "how to answer",
+    "steps": "the steps towards the goal, open ones in full",
+    "error": "the error of the previous attempt",
+    "judged": "why an iteration was not a success, and whether its work was discarded",
+    "resumed": "a note that the work was interrupted before",
+    "claimed": "a note that the goal was claimed but not accepted",
+    "learnings": "learnings from the journal",
+    "requests": "the titles of undecided requests",
+    "answer": "the form of the answer",
     "sprint": "the sprint's id",
     "phase": "the phase's address; empty for the goal",
     "iteration": "the number of the iteration",
-    "attempt": "1 for the first time that this is worked on",
-    "model": "the model that the plan names",
+    "attempt": "the number of the attempt, from 1",
+    "model": "the model that the plan specifies",
 }
 """Every variable with its meaning; a variable that does not apply is empty."""
 
