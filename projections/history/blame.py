@@ -9,7 +9,10 @@ whole, and the first one that holds a difference is the last one that is read.
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple, Protocol, TypeVar
+
+import msgspec
 
 from sprintlog.engine.errors import NotFoundError
 from sprintlog.engine.log.envelope import RecordedEvent
@@ -20,9 +23,10 @@ from sprintlog.engine.service.workspace import ServiceWorkspace
 from sprintlog.engine.sprint.state.patch import MISSING, Path, find, parse_path
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.transitions import check_exists
+from sprintlog.engine.sprint.state.tree import CHILDREN
 
 from .causes import causes_of, reason_of, session_behind
-from .probe import Probe, told_by
+from .replay import RECORDS, SharedDocument
 
 _IS_FILE = re.compile(r"[\w./-]+\.[A-Za-z]{1,5}", re.ASCII)
 """A probable file of the work tree rather than a field."""
@@ -131,16 +135,16 @@ def search(
     first = near if set(paths) <= ALWAYS_SET else 0
     imports = repository.imports(sprint_id, until)
     for stretch in repository.stretches(sprint_id, until, near=first, together=imports):
-        watches = [_Watch([Probe(x, is_line=as_lines) for x in paths]) for _ in range(2)]
-        changed, set_at = changes_in(repository, stretch, imports, *watches)
+        watch, each = (FieldWatch(sprint_id, paths, as_lines=as_lines) for _ in range(2))
+        changed, set_at = changes_in(repository, stretch, imports, watch, each)
         # What a later stretch has found stands; what it left open is looked for here.
         found = [
             Setting(
                 old.changed or changed.get(index, 0),
                 old.set or set_at.get(index, 0),
-                old.before if old.changed else probe.before,
+                old.before if old.changed else watch.before[index],
             )
-            for (index, probe), old in zip(watches[0].probes, found, strict=True)
+            for index, old in enumerate(found)
         ]
         if all(setting.changed and setting.set for setting in found):
             break
@@ -207,22 +211,100 @@ def changes_in(
     return changed, set_at
 
 
-class _Watch:
-    """Watches several fields."""
+class FieldWatch:
+    """Watches several fields.
 
-    def __init__(self, probes: Sequence[Probe]) -> None:
-        self.probes = list(enumerate(probes))
+    Events that cannot change a field of a node are passed over; the node is found again
+    after those that can move it.
+    """
+
+    def __init__(
+        self, sprint_id: str, paths: Sequence[Path], *, as_lines: bool = False
+    ) -> None:
+        """Watch fields; `as_lines` of a mapping or a list only that it is there."""
+        self.before: list[Any] = [MISSING for _ in paths]
+        """The token of each value before its last change."""
+        self._paths, self._token = paths, line_token if as_lines else token
+        self._shared = SharedDocument(Sprint(sprint_id))
+        self._values: list[Any] = [MISSING for _ in paths]
+        self._lists: list[Any] = [None for _ in paths]
+        """The list of each field, if only events that declare it change that."""
+        self._addresses: list[str | None] = [None for _ in paths]
+        """The node of each field, if it alone decides which events can change it."""
+        self._touched = False
 
     def concerns(self, event: Event) -> bool:
         """Return whether an event can change one of the fields."""
-        return any(probe.concerns(event) for _, probe in self.probes)
+        reach = event.reach
+        if reach is Reach.NOTHING or reach is Reach.WHOLE:
+            return reach is Reach.WHOLE
+        return any(map(partial(_can_change, event), self._lists, self._addresses))
 
     def changes(self, sprint: Sprint, event: Event | None = None) -> Iterator[int]:
         """Yield the indexes of the changed fields."""
-        reach, records = (event.reach, event.records) if event else (Reach.WHOLE, "")
-        for index, probe in self.probes:
-            if probe.changes(sprint, reach, records=records):
+        if event is None:
+            self._shared.replace(sprint)
+        else:
+            self._shared.follow(sprint, event)
+        document, plan = self._shared.document, sprint.plan
+        is_moved = event is None or event.reach is Reach.WHOLE
+        if is_moved or plan.touched is not self._touched:
+            is_settled = plan.touched and not plan.tree.empty
+            found = (_address_of(document, path) for path in self._paths)
+            self._addresses = [x if is_settled else None for x in found]
+            self._touched = plan.touched
+        for index, path in enumerate(self._paths):
+            value = self._token(find(document, path))
+            if value != self._values[index]:
+                self.before[index], self._values[index] = self._values[index], value
+                is_kept = path[0] in RECORDS and value is not MISSING
+                self._lists[index] = path[0] if is_kept else None
                 yield index
+
+
+def _can_change(event: Event, list_: Any, address: str | None) -> bool:
+    """Return whether an event of a limited reach can change a field in a list or node."""
+    if list_ is not None:
+        return bool(list_ == event.records)
+    if address is None:
+        return True
+    if event.reach is Reach.TOP:
+        return False
+    # An event on a node can also change the nodes above it, or those below.
+    about = f"{getattr(event, event.subject.address)}/"
+    is_below = event.reach is Reach.BRANCH and address.startswith(about)
+    return is_below or about.startswith(address)
+
+
+def _address_of(document: dict[str, Any], path: Path) -> str | None:
+    """Return the address, with a slash behind it, of the node that a path leads into."""
+    address = ""
+    holder: Any = document
+    for level, key in enumerate(CHILDREN):
+        step = path[2 * level : 2 * level + 2]
+        holder = find(holder, step) if len(step) == 2 and step[0] == key else None
+        if not isinstance(holder, dict) or not isinstance(holder.get("id"), str):
+            break
+        address += f"{holder['id']}/"
+    return address or None
+
+
+def token(value: Any) -> Any:
+    """Return a token that is equal only for equal values and never changes."""
+    if value is MISSING or type(value) is str:
+        return value
+    # The bytes distinguish 1, 1.0 and True, and the order of keys.
+    return msgspec.msgpack.encode(value)
+
+
+def told_by(kept: Any) -> Any:
+    """Return the value that a token is of."""
+    return msgspec.msgpack.decode(kept) if type(kept) is bytes else kept
+
+
+def line_token(value: Any) -> Any:
+    """Return the token of the line of a value."""
+    return type(value) if value and isinstance(value, dict | list) else token(value)
 
 
 def _never_there(

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -23,11 +23,7 @@ from sprintlog.engine.sprint.state.transitions import check_exists
 from ..judging.tracker import tracker_data
 from ..state_files import progress_json
 from ..state_files.yaml.writer import dump
-from .blame import Blame, blamed, event_at
-from .probe import token, told_by
-
-if TYPE_CHECKING:
-    from sprintlog.engine.journal.document import JournalDocument
+from .blame import Blame, blamed, event_at, token, told_by
 
 
 class Standing(NamedTuple):
@@ -60,11 +56,6 @@ def _progress(
 
 
 def _best(workspace: ServiceWorkspace, sprint_id: str | None, at: str | None) -> Standing:
-    # Imported here: comparing sprints does not need the judging.
-    from sprintlog.engine.service.streams.evaluation import evaluate
-
-    from ..judging.tracker import tracker_data
-
     sprint = workspace.sprint(workspace.choose(sprint_id), at=at)
     check_exists(sprint)
     return Standing(
@@ -79,17 +70,14 @@ def _journal(
     return Standing(journal.id, journal.version, journal_data(journal))
 
 
-def journal_data(journal: "JournalDocument") -> dict[str, Any]:
+def journal_data(journal: JournalDocument) -> dict[str, Any]:
     """Return what progress.json says, as plain data."""
-    # Imported here: comparing sprints does not need the journal.
-    from ..state_files.progress_json import as_data
-
-    data: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(as_data(journal)))
+    data: dict[str, Any] = _plain(progress_json.as_data(journal))
     return data
 
 
 def _as_json(document: dict[str, Any]) -> str:
-    return msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
+    return progress_json.as_json(document).decode()
 
 
 STATE_FILES: dict[str, StateFile] = {
@@ -126,7 +114,7 @@ def blame_journal(
         for path, before in values.items():
             if (value := _held(document, path)) != before:
                 values[path], changed[path] = value, (event, before)
-    whole = _plain(progress_json.as_data(document))
+    whole = journal_data(document)
     for field, path in zip(fields, paths, strict=True):
         if path not in changed:
             raise _never_there("progress.json", field, whole)

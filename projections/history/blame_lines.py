@@ -18,8 +18,7 @@ from sprintlog.engine.sprint.state.transitions import check_exists
 
 from ..state_files.sprint_file import render
 from ..state_files.yaml.writer import dump_entry, dump_item
-from .blame import Setting, changes_in, event_at, search
-from .probe import line_token
+from .blame import Setting, changes_in, event_at, line_token, search
 from .replay import SharedDocument
 
 _KEY_CHARS_MAX = 256

@@ -9,8 +9,8 @@ import pytest
 from sprintlog.engine.sprint.state.patch import MISSING, find
 from sprintlog.engine.sprint.state.patch import Path as FieldPath
 from sprintlog.projections import Workspace
+from sprintlog.projections.history.blame import token
 from sprintlog.projections.history.blame_files import STATE_FILES, blame_best, blame_journal
-from sprintlog.projections.history.probe import token
 
 from ..conftest import Run
 

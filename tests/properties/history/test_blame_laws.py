@@ -19,9 +19,8 @@ from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.fold import fold
 from sprintlog.engine.sprint.state.patch import MISSING, find, parse_path
 from sprintlog.engine.sprint.state.sprint import Sprint
-from sprintlog.projections.history.blame import ALWAYS_SET, Setting, search
+from sprintlog.projections.history.blame import ALWAYS_SET, Setting, search, told_by
 from sprintlog.projections.history.blame_lines import line_fields, search_all
-from sprintlog.projections.history.probe import told_by
 from sprintlog.projections.history.replay import RECORDS
 from sprintlog.projections.state_files.yaml.writer import dump
 

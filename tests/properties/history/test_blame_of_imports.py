@@ -16,9 +16,8 @@ from sprintlog.engine.service.streams.catalogue import SPRINTS, new_event, sprin
 from sprintlog.engine.service.streams.repository import Repository
 from sprintlog.engine.sprint.plan.create import ImportDocument, import_document
 from sprintlog.engine.sprint.state.patch import MISSING, find, parse_path
-from sprintlog.projections.history.blame import search
+from sprintlog.projections.history.blame import search, told_by
 from sprintlog.projections.history.blame_lines import line_fields, search_all
-from sprintlog.projections.history.probe import told_by
 
 from ..sprint_histories import World, worlds
 from .test_exchange_laws import laws
