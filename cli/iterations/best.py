@@ -59,7 +59,12 @@ def command(explain: bool, reading: ReadOptions) -> None:
 
 def _explained(judged: Judged, score: Score) -> list[str]:
     """Return the breakdown of the best score, and all iterations."""
-    lines = ["", *breakdown_lines(score), "", *list_lines(judged, judged.all())]
+    lines = [
+        "",
+        *breakdown_lines(score),
+        "",
+        *list_lines(judged, views.ListedIterations(judged.all())),
+    ]
     if score.is_given:
         lines[1:1] = ["its score is a judgement from elsewhere, not the formula's"]
     return lines

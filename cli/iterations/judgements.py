@@ -1,14 +1,13 @@
 """How judged iterations are printed: lines for people, objects for scripts."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from types import MappingProxyType
 
 from sprintlog.engine.judging.evaluation import Judgement
 from sprintlog.engine.judging.exact import HOW_TO_MEASURE, Number, plain, short, shown
 from sprintlog.engine.judging.recommend import Recommendation
 from sprintlog.engine.judging.score import Score, score_text, unknown_parts
 from sprintlog.engine.judging.tracker import BASELINE_NUMBER
-from sprintlog.engine.service.streams.evaluation import Failure, Judged, RunEnding, evaluate
+from sprintlog.engine.service.streams.evaluation import Judged, RunEnding, evaluate
 from sprintlog.engine.sprint.iterations.described import Description
 from sprintlog.engine.sprint.state.sprint import Spent
 from sprintlog.engine.sprint.state.words import COMPLETED
@@ -17,7 +16,7 @@ from sprintlog.projections.judging.quality import equals_by_exit_code
 from sprintlog.projections.judging.summary_report import BARS, PLAIN, sparkline
 from sprintlog.projections.text.phrases import dollars, duration
 from sprintlog.projections.views.files import FileChange
-from sprintlog.projections.views.iterations import judgements
+from sprintlog.projections.views.iterations import ListedIterations, judgements, listed
 from sprintlog.projections.views.work import work_trees
 from sprintlog.projections.workspace import Workspace
 
@@ -65,34 +64,27 @@ def subject_line(judged: Judged, given: Recommendation) -> str:
     return f"{name}: {word}, quality {score_text(one.score)}"
 
 
-def list_lines(
-    judged: Judged,
-    shown_ones: Iterable[Judgement],
-    failures: Iterable[Failure] = (),
-    others: Iterable[RunEnding] = (),
-    *,
-    trees: Mapping[int, str] = MappingProxyType({}),
-) -> list[str]:
+def list_lines(judged: Judged, found: ListedIterations) -> list[str]:
     """Return a table of iterations, one a line, those without a measurement among them.
 
-    `trees` is where they began: a column if they differ, otherwise a line.
+    Where they began is a column if they differ, otherwise a line.
     """
-    off_path, found = judged.left_behind(), list(shown_ones)
+    off_path, trees = judged.left_behind(), found.trees
     # If all scores lack the same parts, one line below the table names them.
-    unknown = {unknown_parts(one.score) for one in found}
+    unknown = {unknown_parts(one.score) for one in found.measured}
     (below,) = unknown if len(unknown) == 1 else (None,)
     said, ends = judged.described(), judged.endings()
-    rows = [_row(judged, one, off_path, is_told=bool(below)) for one in found]
-    for failed in failures:
+    rows = [_row(judged, one, off_path, is_told=bool(below)) for one in found.measured]
+    for failed in found.failures:
         why = f"not measured: {failed.why}"[:ERROR_CHARS_MAX]
         rows.append(_blank_row(failed.event.number, off_path, why))
     rows = [_with_end(row, ends.get(int(row[0]))) for row in rows]
     if not rows:
-        return _lines_of_runs(judged, others, trees)
-    for one in others:
+        return _lines_of_runs(judged, found.others, trees)
+    for one in found.others:
         rows.append(_blank_row(one.number, off_path, f"not measured: {_how(one)}"))
-    names = own_in(judged, found)[:OWN_MAX]
-    own = {one.number: tuple(_own_cell(one, name) for name in names) for one in found}
+    names = own_in(judged, found.measured)[:OWN_MAX]
+    own = {x.number: tuple(_own_cell(x, name) for name in names) for x in found.measured}
     own[-1] = tuple(names)
     lines = _table(
         sorted((_tagged(row, said) for row in rows), key=lambda row: int(row[0])),
@@ -119,15 +111,6 @@ def _tree_line(trees: Mapping[int, str]) -> list[str]:
     """Return the work tree of all iterations; nothing if they differ in it."""
     names = {*trees.values()}
     return [f"work tree: {visible(name)}" for name in names] if len(names) == 1 else []
-
-
-def lines_of_one(judged: Judged, number: int) -> list[str]:
-    """Return the lines of one iteration in the list of all; none if nothing is known."""
-    known = [one for one in (judged.baseline(), *judged.all()) if one is not None]
-    found = [one for one in known if one.number == number]
-    failed = [one for key, one in judged.failures().items() if key == number and not found]
-    left = [one for one in judged.unmeasured() if one.number == number]
-    return list_lines(judged, found, failed, left) if found or failed or left else []
 
 
 def own_in(judged: Judged, found: Iterable[Judgement]) -> list[str]:
@@ -347,25 +330,18 @@ def list_(last: int | None, reading: context.ReadOptions) -> None:
     """
     with context.open_workspace() as workspace:
         judged = judged_at(workspace, reading)
-        base, failures = judged.baseline(), judged.failures()
-        known = {one.number: one for one in [*([base] if base else []), *judged.all()]}
-        others = {one.number: one for one in judged.unmeasured()}
-        numbers = sorted(known.keys() | failures.keys() | others.keys())[-(last or 0) :]
-        found = [known[number] for number in numbers if number in known]
-        failed = [failures[number] for number in numbers if number in failures]
-        left = [others[number] for number in numbers if number in others]
-        trees = work_trees(workspace, judged.sprint)
+        found = listed(judged, work_trees(workspace, judged.sprint), last=last)
         if reading.as_json:
-            print_json(judgements(judged, found, failed, left, trees=trees))
+            print_json(judgements(judged, found))
             return
-        lines = list_lines(judged, found, failed, left, trees=trees)
-        plots = own_lines(judged, found)
-    if not numbers:
+        lines = list_lines(judged, found)
+        plots = own_lines(judged, found.measured)
+    if not any(found[:3]):
         print_text("no iteration was measured")
         hint(HOW_TO_MEASURE)
     else:
         print_text(*lines)
-        if (line := trajectory_line(found)) is not None:
+        if (line := trajectory_line(found.measured)) is not None:
             print_styled(f"\n{line}")
         for line in plots:
             print_styled(line)

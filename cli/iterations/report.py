@@ -75,19 +75,6 @@ def write_page(
         _open(file)
 
 
-def print_drawing(workspace: Workspace, reading: ReadOptions, word: str) -> None:
-    """Print one drawing of a sprint as a file of SVG."""
-    name = workspace.choose(reading.sprint_id)
-    print_bytes(DRAWINGS[word](sprint_facts(workspace, name, at=reading.at)).encode())
-
-
-def print_job_summary(workspace: Workspace, reading: ReadOptions, report: str) -> None:
-    """Print a report with its timeline, as long as the summary of a job may be."""
-    name = workspace.choose(reading.sprint_id)
-    found = laid_out(sprint_facts(workspace, name, at=reading.at))
-    print_bytes(job_summary(report, found).encode())
-
-
 def _open(file: Path) -> None:
     """Open a file in the browser; print a note if there is none."""
     import webbrowser
@@ -164,7 +151,10 @@ def command(
             write_page(workspace, reading, page, opens=opens)
             return
         if drawing is not None:
-            print_drawing(workspace, reading, drawing)
+            facts = sprint_facts(
+                workspace, workspace.choose(reading.sprint_id), at=reading.at
+            )
+            print_bytes(DRAWINGS[drawing](facts).encode())
             return
         if is_written:
             _write(workspace, reading.sprint_id, number, as_json=reading.as_json)
@@ -188,52 +178,25 @@ def _number(point: str) -> int:
 def _print_iteration(
     workspace: Workspace, judged: Judged, number: int, *, as_json: bool
 ) -> None:
+    """Print the report on an iteration, and which files changed where that is known."""
+    tree = work_trees(workspace, judged.sprint).get(number)
+    said = [f"**Work tree**: {code(tree)}"] if tree else []
+    answer: views.IterationAnswer
     if number != BASELINE_NUMBER and judged.tracker.entry(number) is None:
-        _print_unmeasured(workspace, judged, number, as_json=as_json)
-        return
-    then = then_of(workspace, judged)(number)
-    report = iteration_report(then, number)
-    if as_json:
-        print_json(_with_files(workspace, judged, number, views.report(then, report)))
+        text = unmeasured_markdown(judged, number, _took(judged, number), said)
+        answer = views.unmeasured_report(judged, number)
     else:
-        said = _tree_lines(workspace, judged, number)
+        then = then_of(workspace, judged)(number)
+        report = iteration_report(then, number)
         said += [*ended_lines(judged, number), *made_with(then.described().get(number))]
         after = done_after(judged, number)
         text = iteration_markdown(report, _took(then, number), said, after)
-        _print_with_files(workspace, judged, number, text)
-
-
-def _print_unmeasured(
-    workspace: Workspace, judged: Judged, number: int, *, as_json: bool
-) -> None:
-    """Print the report on an iteration without a measurement."""
-    tree = _tree_lines(workspace, judged, number)
-    text = unmeasured_markdown(judged, number, _took(judged, number), tree)
+        answer = views.report(then, report)
+    changed = files_changed_in(workspace, judged.sprint, number)
     if as_json:
-        answer = views.unmeasured_report(judged, number)
-        print_json(_with_files(workspace, judged, number, answer))
-    else:
-        _print_with_files(workspace, judged, number, text)
-
-
-def _tree_lines(workspace: Workspace, judged: Judged, number: int) -> list[str]:
-    """Return where an iteration began, if the log has several work trees."""
-    tree = work_trees(workspace, judged.sprint).get(number)
-    return [f"**Work tree**: {code(tree)}"] if tree else []
-
-
-def _with_files(
-    workspace: Workspace, judged: Judged, number: int, answer: views.IterationAnswer
-) -> views.IterationAnswer:
-    changed = files_changed_in(workspace, judged.sprint, number)
-    tree = work_trees(workspace, judged.sprint).get(number, UNSET)
-    one = replace(answer.judgement, work_tree=tree)
-    return replace(answer, changed=changed, judgement=one)
-
-
-def _print_with_files(workspace: Workspace, judged: Judged, number: int, text: str) -> None:
-    """Print a report, and which files the iteration changed where that is known."""
-    changed = files_changed_in(workspace, judged.sprint, number)
+        one = replace(answer.judgement, work_tree=tree or UNSET)
+        print_json(replace(answer, changed=changed, judgement=one))
+        return
     with paged():
         print_bytes(text.encode())
         if changed is not None:
@@ -285,7 +248,8 @@ def _print_summary(
     )
     report = summary_markdown(judged, said)
     if is_of_job:
-        print_job_summary(workspace, reading, report)
+        timeline = laid_out(sprint_facts(workspace, sprint.id, at=reading.at))
+        print_bytes(job_summary(report, timeline).encode())
         return
     with paged():
         print_bytes(report.encode())

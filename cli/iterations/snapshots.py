@@ -32,6 +32,7 @@ from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.projections.history.authors import files_of
 from sprintlog.projections.views import files as views
 from sprintlog.projections.views.files import Differences, FileChange, changes, differences
+from sprintlog.projections.views.iterations import listed
 from sprintlog.projections.workspace import Outcome, Workspace
 
 from .. import output, typed
@@ -39,7 +40,7 @@ from ..back.paths import inside
 from ..context import ReadOptions, open_workspace, with_reading, with_recording
 from ..output import hint, print_json, print_text, table
 from ..record import Keep, Options, answer, recording
-from .judgements import lines_of_one
+from .judgements import list_lines
 from .options import with_snapshot_options
 
 _POINT = re.compile(r"best|now|start|[0-9]+|[a-z]+:.*")
@@ -271,7 +272,8 @@ def show_files(number: int, with_files: bool, reading: ReadOptions) -> None:
         held = find_snapshot(workspace, sprint, f"iter:{number}")
         snapshot = store_of(workspace).read(held.snapshot)
         judged = None if reading.as_json else evaluate(workspace.log, sprint)
-        lines = [] if judged is None else lines_of_one(judged, number)
+        one = None if judged is None else listed(judged, number=number)
+        lines = list_lines(judged, one) if judged and one and any(one[:3]) else []
     answer = views.kept(held, number, snapshot, listed=with_files)
     if reading.as_json:
         print_json(answer)

@@ -3,10 +3,10 @@
 A judgement has one form wherever it is answered; numbers are not rounded.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from operator import attrgetter
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import UNSET, Struct, UnsetType, field
 from msgspec.structs import asdict, replace
@@ -220,37 +220,58 @@ def unmeasured(one: RunEnding) -> JudgedIteration:
     return filled(JudgedIteration, one, iteration=one.number, **nothing)
 
 
-def judgements(
-    judged: Judged,
-    found: Iterable[evaluation.Judgement],
-    failures: Iterable[Failure],
-    others: Iterable[RunEnding] = (),
-    *,
-    trees: Mapping[int, str] = MappingProxyType({}),
-) -> list[JudgedIteration]:
-    """Return iterations by their number, those without a measurement among them.
+class ListedIterations(NamedTuple):
+    """The iterations of a list by what is known of them, each kind by number."""
 
-    `trees` is where they began, if the log has several work trees.
-    """
+    measured: Sequence[evaluation.Judgement]
+    failures: Sequence[Failure] = ()
+    others: Sequence[RunEnding] = ()
+    """Those that nobody measured."""
+    trees: Mapping[int, str] = {}
+    """Where they began, if the log has several work trees."""
+
+
+def listed(
+    judged: Judged,
+    trees: Mapping[int, str] = MappingProxyType({}),
+    *,
+    last: int | None = None,
+    number: int | None = None,
+) -> ListedIterations:
+    """Return all iterations, the `last` ones, or the one with a number."""
+    base = judged.baseline()
+    measured = {one.number: one for one in [*([base] if base else []), *judged.all()]}
+    failures = judged.failures()
+    others = {one.number: one for one in judged.unmeasured()}
+    numbers = sorted(measured.keys() | failures.keys() | others.keys())[-(last or 0) :]
+    if number is not None:
+        numbers = [number]
+    return ListedIterations(
+        [measured[n] for n in numbers if n in measured],
+        [failures[n] for n in numbers if n in failures],
+        [others[n] for n in numbers if n in others],
+        trees,
+    )
+
+
+def judgements(judged: Judged, found: ListedIterations) -> list[JudgedIteration]:
+    """Return iterations by their number, those without a measurement among them."""
     off_path, ends = judged.off_path(), judged.endings()
-    answers = [judgement(judged, one, off_path) for one in found]
+    answers = [judgement(judged, one, off_path) for one in found.measured]
     answers = [with_ending(x, ends.get(x.iteration)) for x in answers]
-    answers += [*map(failure, failures), *map(unmeasured, others)]
+    answers += [*map(failure, found.failures), *map(unmeasured, found.others)]
     spent = {number: spending(took) for number, took in judged.spent().items()}
     told = [replace(x, spent=spent.get(x.iteration, UNSET)) for x in answers]
     known, behind = judged.described(), judged.left_behind()
     told = [with_description(x, known.get(x.iteration)) for x in told]
     told = [replace(x, is_on_path=False) if x.iteration in behind else x for x in told]
-    told = [replace(x, work_tree=trees.get(x.iteration, UNSET)) for x in told]
+    told = [replace(x, work_tree=found.trees.get(x.iteration, UNSET)) for x in told]
     return sorted(told, key=attrgetter("iteration"))
 
 
 def every(workspace: ServiceWorkspace, judged: Judged) -> list[JudgedIteration]:
     """Return all iterations by their number, the baseline first."""
-    base, failures = judged.baseline(), judged.failures()
-    found = [*([base] if base else []), *judged.all()]
-    trees = work_trees(workspace, judged.sprint)
-    return judgements(judged, found, failures.values(), judged.unmeasured(), trees=trees)
+    return judgements(judged, listed(judged, work_trees(workspace, judged.sprint)))
 
 
 def with_ending(one: JudgedIteration, ended: RunEnding | None) -> JudgedIteration:
@@ -334,10 +355,8 @@ def report(judged: Judged, found: IterationReport) -> IterationAnswer:
 
 def unmeasured_report(judged: Judged, number: int) -> IterationAnswer:
     """Return the report of an unmeasured iteration."""
-    failures = [x for n, x in judged.failures().items() if n == number]
-    others = [one for one in judged.unmeasured() if one.number == number]
     blank = JudgedIteration(iteration=number, classification=None, score=None)
-    one = next(iter(judgements(judged, [], failures, others)), blank)
+    one = next(iter(judgements(judged, listed(judged, number=number))), blank)
     one = replace(one, summary=judged.summaries().get(number, UNSET))
     return IterationAnswer(one, best(judged).best, is_best_preserved(judged), None)
 

@@ -17,7 +17,7 @@ from sprintlog.engine.service.wrap import sprint_for
 from sprintlog.engine.sprint.events import Place, SprintCompleted
 from sprintlog.projections.judging.summary_report import SummaryTexts, summary_markdown
 from sprintlog.projections.page.document import page
-from sprintlog.projections.views.iterations import summary
+from sprintlog.projections.views.iterations import listed, summary
 from sprintlog.projections.views.work import work_tree, work_trees
 from sprintlog.projections.workspace import Workspace
 
@@ -166,7 +166,7 @@ def test_views_show_the_tree_of_each_iteration(trees: dict[str, Workspace]) -> N
     assert f"work tree {paths[0]}, as of" in text
     assert f">{paths[1]}</td>" in text
     where = work_trees(main, main.sprint("auth"))
-    lines = list_lines(judged, (), judged.failures().values(), trees=where)
+    lines = list_lines(judged, listed(judged, where))
     assert [paths[0] in lines[1], paths[1] in lines[2]] == [True, True]
 
 
