@@ -12,7 +12,7 @@ from msgspec import UNSET, Struct, UnsetType, field
 from msgspec.structs import asdict, replace
 
 from sprintlog.engine.judging import evaluation
-from sprintlog.engine.judging.changes import Alert, Deltas
+from sprintlog.engine.judging.changes import Alert
 from sprintlog.engine.judging.events import MeasurementRetracted, RecommendationGiven
 from sprintlog.engine.judging.metrics import named
 from sprintlog.engine.judging.recommend import Recommendation
@@ -192,8 +192,8 @@ def judgement(
         is_best=best is not None and best.number == one.number,
         is_on_path=one.number not in off_path,
         metrics=known_figures(named(one.metrics)),
-        from_previous=_changes(one.from_previous),
-        from_baseline=_changes(one.from_baseline),
+        from_previous=one.from_previous and known_figures(one.from_previous.known()),
+        from_baseline=one.from_baseline and known_figures(one.from_baseline.known()),
         alerts=one.alerts,
     )
 
@@ -221,7 +221,7 @@ def unmeasured(one: RunEnding) -> JudgedIteration:
 
 
 class ListedIterations(NamedTuple):
-    """The iterations of a list by what is known of them, each kind by number."""
+    """The iterations of a list: measured, failed and unmeasured ones, each by number."""
 
     measured: Sequence[evaluation.Judgement]
     failures: Sequence[Failure] = ()
@@ -313,21 +313,19 @@ def decided(
     answer: Answered, told: Advice | RecommendationGiven
 ) -> AdviceRecorded | AdviceInForce:
     """Return an advice with its recorded event."""
-    kind: type[AdviceRecorded | AdviceInForce] = AdviceRecorded
     if isinstance(answer, Unchanged):
-        kind = AdviceInForce
-    return filled(kind, answer, recommendation=told)
+        return filled(AdviceInForce, answer, recommendation=told)
+    return filled(AdviceRecorded, answer, recommendation=told)
 
 
 def selected(
     answer: Answered, judged: Judged, applied: ChangedFiles | None
 ) -> SelectionRecorded | SelectionInForce:
     """Return the selection with its recorded event."""
-    kind: type[SelectionRecorded | SelectionInForce] = SelectionRecorded
+    more = {"selection": selection_data(judged), "applied": applied or UNSET}
     if isinstance(answer, Unchanged):
-        kind = SelectionInForce
-    told = selection_data(judged)
-    return filled(kind, answer, selection=told, applied=applied or UNSET)
+        return filled(SelectionInForce, answer, **more)
+    return filled(SelectionRecorded, answer, **more)
 
 
 def best(judged: Judged) -> BestAnswer:
@@ -395,10 +393,6 @@ def side(one: evaluation.Judgement, **more: Any) -> JudgedIteration:
         figures=known_figures(one.figures.known()),
         **more,
     )
-
-
-def _changes(change: Deltas | None) -> Figures | None:
-    return None if change is None else known_figures(change.known())
 
 
 def known_figures(values: Mapping[str, Any]) -> Figures:
