@@ -1,4 +1,4 @@
-"""The page of what commands answer with `--json`."""
+"""The page of the JSON answers of commands."""
 
 import ast
 import inspect
@@ -8,15 +8,15 @@ from typing import Any
 from sprintlog.projections.views.answers import ANSWERS, LINES, schemas
 
 HEAD = """\
-# Answers
+# JSON answers
 
 {note}
 
-What each command prints with `--json`: one JSON document on one line, or where it says
-*lines* a document for each of what was found. `sprintlog schema answers` prints all as
-JSON Schema, `sprintlog schema answers gate show` that of one command. A field that is *not
-always there* is left out where it says nothing. An error is an object on standard error,
-with `error`, `message` and `hint`."""
+This page lists the JSON that each command prints with `--json`: one document on one line,
+or one for each item if marked *lines*. `sprintlog schema answers` prints the JSON Schema
+of all answers, `sprintlog schema answers gate show` that of one command. Fields marked
+*optional* are absent if they have no value. An error is an object on standard error, with
+`error`, `message` and `hint`."""
 
 WORDS = {
     "string": "text",
@@ -30,7 +30,7 @@ WORDS = {
 
 
 def answers_page(note: str) -> str:
-    """Return the page: every command, then what its answers are made of."""
+    """Return the page: the commands, then the structs of their answers."""
     whole = schemas()
     parts = [HEAD.format(note=note), "## By command"]
     rows = ["| command | answer |", "|---|---|"]
@@ -48,7 +48,7 @@ def _fields(name: str, part: dict[str, Any]) -> str:
     said, needed = _docs(name), part.get("required", ())
     rows = ["| field | type | meaning |", "|---|---|---|"]
     for field, schema in part["properties"].items():
-        more = "" if field in needed else " *Not always there.*"
+        more = "" if field in needed else " *Optional.*"
         meaning = f"{said.get(field, '')}{more}".strip()
         rows.append(f"| `{field}` | {_typed(schema)} | {meaning} |")
     return "\n".join(rows)
@@ -67,7 +67,7 @@ def _typed(schema: dict[str, Any]) -> str:
 
 
 def _docs(name: str) -> dict[str, str]:
-    """Return what the fields of a struct say of themselves, those of its bases too."""
+    """Return the docstrings of the fields of a struct and its bases."""
     kinds = [
         kind
         for module in [*sys.modules.values()]

@@ -1,4 +1,4 @@
-"""The reference of the settings: every key, with its type and what comes before it."""
+"""The reference of the settings: every key, its type, and what overrides it."""
 
 from typing import Any
 
@@ -10,25 +10,24 @@ INTRODUCTION = """\
 
 {note}
 
-`sprintlog.toml` at the work tree's root, or `[tool.sprintlog]` in its `pyproject.toml`; of
-both the first. An option comes before a variable of the environment, that before the file,
-and the file before the default. `sprintlog config` shows each value with its origin,
-`sprintlog schema config` the JSON Schema.
+This page lists every key of `sprintlog.toml` at the work tree's root, or, if that does
+not exist, of `[tool.sprintlog]` in `pyproject.toml`. An option overrides an environment
+variable, which overrides the file, which overrides the default. `sprintlog config` shows
+each value and its origin, `sprintlog schema config` the JSON Schema. See also [how to
+configure](../how-to/configure.md).
 
-Keys that need trust are used once `sprintlog config --trust` was typed, and again after
-each change of one of them
-([why](../adr/0027-untrusted-logs-and-settings.md)). How it is used:
-[How to configure](../how-to/configure.md).
+Keys that need trust are ignored until `sprintlog config --trust`, and again after each
+change of one of them ([why](../adr/0027-untrusted-logs-and-settings.md)).
 
-| part | at most |
+| file | maximum |
 |---|---|
 | `sprintlog.toml` | 64 KiB; a link is refused |
-| `pyproject.toml` | 1 MiB; a longer one, or a link, is not read |
+| `pyproject.toml` | 1 MiB; a larger file or a link is ignored |
 """
 
 
 def configuration_page(note: str) -> str:
-    """Return the page of the settings, as the models and the list of keys have them."""
+    """Return the page of the settings."""
     schema = Settings.model_json_schema()
     parts = [INTRODUCTION.format(note=note)]
     for table in TABLES:
@@ -36,7 +35,7 @@ def configuration_page(note: str) -> str:
         found = schema["$defs"][reference["$ref"].rpartition("/")[2]]
         said = found["description"].strip().splitlines()[0]
         parts.append(f"\n## [{table}]\n\n{said}\n")
-        parts.append("\n| key | type | default | before it | needs trust |  |")
+        parts.append("\n| key | type | default | overridden by | needs trust | meaning |")
         parts.append("\n|---|---|---|---|---|---|\n")
         for name, field in found["properties"].items():
             key = KEYS[f"{table}.{name}"]

@@ -1,4 +1,4 @@
-"""The page of the names that a package imports which extends sprintlog."""
+"""The page of the names that extensions import."""
 
 import ast
 import inspect
@@ -16,8 +16,8 @@ HEAD = """\
 
 {note}
 
-What is imported from `sprintlog.extensions` and `sprintlog.testing`
-([extensions](extensions.md)). A field with a default may be left out."""
+This page lists the names of `sprintlog.extensions` and `sprintlog.testing`, for packages
+that [extend sprintlog](extensions.md). Fields with a default are optional."""
 
 Section = tuple[str, tuple[str, ...]]
 SECTIONS: tuple[Section, ...] = (
@@ -51,17 +51,17 @@ SECTIONS: tuple[Section, ...] = (
         ),
     ),
 )
-"""Every name of both modules, and what a reader needs beside them."""
+"""Every name of both modules, and one that they refer to."""
 ELSEWHERE = {"RecordedEvent": RecordedEvent}
 SAID = {
     "GROUPS": "The groups of entry points by the word for a kind.",
-    "Item": "What a decoder gives back a list of.",
+    "Item": "An element of the list that an agent decoder returns.",
 }
-"""What names that are no class and no function are."""
+"""The descriptions of names that are neither classes nor functions."""
 
 
 class Field(NamedTuple):
-    """A field of a class, as the page has it."""
+    """A field of a class on the page."""
 
     name: str
     type: str
@@ -70,7 +70,7 @@ class Field(NamedTuple):
 
 
 def names_page(note: str) -> str:
-    """Return the page: each name with how it is called, and what it has."""
+    """Return the page: each name with its signature and its fields."""
     parts = [HEAD.format(note=note)]
     for title, names in SECTIONS:
         parts.append(f"## {title}")
@@ -107,12 +107,14 @@ def _described(name: str, one: Any) -> str:
         return f"**`{name}`**: {says}"
     if issubclass(one, Enum):
         rows = [f"| `{x}` | {says} |" for x, _, _, says in _fields(one)]
-        return "\n".join([f"**`{name}`**: {says}\n", "| value | is |", "|---|---|", *rows])
+        return "\n".join(
+            [f"**`{name}`**: {says}\n", "| value | meaning |", "|---|---|", *rows]
+        )
     rows = [
         f"| `{x.name}` | `{x.type}`{x.default} | {x.says} |"
         for x in (*_fields(one), *_methods(one))
     ]
-    head = ["| what it has | type | is |", "|---|---|---|"]
+    head = ["| name | type | meaning |", "|---|---|---|"]
     return "\n".join([f"**`{name}`**: {says}", *(["", *head, *rows] if rows else [])])
 
 
@@ -127,7 +129,7 @@ def _signature(one: Any) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return a type as it is written by whoever imports these names."""
+    """Return a type without the names of modules."""
     text = re.sub(r"(?:\w+\.)+(\w+)", r"\1", text).replace("'", "")
     items = " | ".join(x.__name__ for x in extensions.Item.__args__)
     return text.replace(items, "Item").replace("|", "\\|")
@@ -150,7 +152,7 @@ def _fields(one: type) -> Iterator[Field]:
 
 
 def _methods(one: type) -> Iterator[Field]:
-    """Yield what can be called of a class."""
+    """Yield the public methods of a class."""
     for node in _body(one):
         if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
             says = " ".join((ast.get_docstring(node) or "").split())

@@ -1,4 +1,4 @@
-"""The page of what the live page's server answers."""
+"""The page of the addresses of the live page's server."""
 
 from typing import cast
 
@@ -10,47 +10,45 @@ from sprintlog.projections.text.openmetrics import METRICS
 from sprintlog.projections.views.events import SAID_CHARS_MAX, EventLine
 
 HEAD = """\
-# The server of the live page
+# Live page
 
 {note}
 
-What [`sprintlog serve`](cli.md#sprintlog-serve) answers
-([how to view a loop live](../how-to/view-a-loop.md#live-in-a-browser)). Every address but
-`/healthz` needs the token: in the cookie that the first address sets, or as
+This page lists the addresses of the server [`sprintlog serve`](cli.md#sprintlog-serve)
+([how to view a loop live](../how-to/view-a-loop.md#live-in-a-browser)). All except
+`/healthz` require the token: in the cookie that the first address sets, or as
 `Authorization: Bearer TOKEN`."""
 
 FIELDS = ", ".join(f"`{name}`" for name in EventLine.__struct_fields__)
 EVENTS = f"""\
-Each event of the log comes as a message whose `id` is its position; its `data` has
-{FIELDS} (what it is about, in at most {SAID_CHARS_MAX}
-characters). `?after=N` begins after a position, else with what comes; `Last-Event-ID` does
-the same and counts more, as browsers send it by themselves. The message `reset` says that
-this is another log than before.
+Each event of the log is a message whose `id` is its position; its `data` has {FIELDS} (a
+description of at most {SAID_CHARS_MAX} characters). `?after=N` begins after a position,
+otherwise with new events; `Last-Event-ID`, which browsers send, overrides it. The message
+`reset` means that the log was replaced.
 
-At most {STREAMS_MAX} streams are open; one more gets `503`. The newest {KEPT_MAX:,} events
-are kept for all of them: who falls further behind, or reads nothing for {SEND_SECONDS_MAX}
-seconds, is let go and comes again."""
+At most {STREAMS_MAX} streams are open; another one gets `503`. The newest {KEPT_MAX:,}
+events are buffered for all: a client that is further behind, or reads nothing for
+{SEND_SECONDS_MAX} seconds, is disconnected and reconnects."""
 
 API = f"""\
-The words of a command are the path, its options are parameters, and the answer is that of
-its `--json`, by [the same schema](answers.md). `log` answers at most {EVENTS_MAX:,} events;
-`after` is the version after which it goes on, or with `stream=` (empty: the whole log) the
-position. An error is an object with `error`, `message` and `hint`: 400 for what is wrong,
-404 for what is not there, 409 where somebody was first, 422 where a rule says no, 500 for
-a log that cannot be read."""
+The path consists of the words of a command, its options are parameters, and the answer is
+its [JSON answer](answers.md). `log` returns at most {EVENTS_MAX:,} events; `after` is a
+version or, with `stream=` (empty: the whole log), a position. An error is an object with
+`error`, `message` and `hint`: 400 for invalid input, 404 for not found, 409 for a
+conflict, 422 for a refusal, 500 for an unreadable log."""
 
 ACT = """\
-With `--write` alone. `do` names the command; the fields are those below, `sprint`, and
-`form`, the token of the page's forms. Without `version` the answer shows what would be
-recorded; with the version that it shows it is recorded."""
+Only with `--write`. `do` names the command; the fields are those below, `sprint`, and
+`form`, the token of the page's forms. Without `version` the answer previews the events;
+with the version from the preview they are recorded."""
 
 
 def routes_page(note: str) -> str:
-    """Return the page: every address, then what those with more to say are."""
-    # Nothing is asked of it: only what it would answer.
+    """Return the page: every address, then details of some."""
+    # Only the routes are read; no request is made.
     routes = routes_of(cast(Server, _Nobody()))
     parts = [HEAD.format(note=note), "## Addresses"]
-    rows = ["| address | method | answers |", "|---|---|---|"]
+    rows = ["| address | method | answer |", "|---|---|---|"]
     for route in routes:
         method = "POST" if "POST" in (route.methods or ()) else "GET"
         path = route.path.replace("{command:path}", "…").replace("{name}", "…")
@@ -65,8 +63,8 @@ def routes_page(note: str) -> str:
     for action in ACTIONS.values():
         fields = [f"`{one.name}`{'' if one.is_needed else '?'}" for one in action.fields]
         rows.append(f"| `{action.command}` | {', '.join(fields)} |")
-    parts += ["\n".join(rows), "A field with `?` may be left out.", "## `/metrics`"]
-    parts.append("[OpenMetrics](https://openmetrics.io). What nobody knows has no sample.")
+    parts += ["\n".join(rows), "Fields with `?` are optional.", "## `/metrics`"]
+    parts.append("[OpenMetrics](https://openmetrics.io). Unknown values have no sample.")
     rows = ["| metric | kind | of each sprint |", "|---|---|---|"]
     for metric in METRICS:
         rows.append(f"| `sprintlog_{metric.name}` | {metric.kind} | {metric.help} |")
@@ -75,7 +73,7 @@ def routes_page(note: str) -> str:
 
 
 class _Nobody:
-    """Stands for a server of which only the methods are looked at."""
+    """A stand-in for a server, of which only the methods are used."""
 
     def __getattr__(self, name: str) -> object:
         return getattr(Server, name)

@@ -1,4 +1,4 @@
-"""The page of what `sprintlog rpc` answers."""
+"""The page of the protocol of `sprintlog rpc`."""
 
 import ast
 import inspect
@@ -19,121 +19,117 @@ HEAD = """\
 
 {note}
 
-What [`sprintlog rpc`](cli.md#sprintlog-rpc) answers ([how to drive sprintlog from a
-program](../how-to/record-from-a-program.md#other-languages-json-rpc)). It speaks [JSON-RPC
-2.0](https://www.jsonrpc.org/specification) on standard input and output: one object a
-line, in UTF-8, params by name. Batches are refused, since requests need not wait for
-one another's answers."""
+This page specifies the protocol of [`sprintlog rpc`](cli.md#sprintlog-rpc) ([how to use
+it](../how-to/record-from-a-program.md#other-languages-json-rpc)): [JSON-RPC
+2.0](https://www.jsonrpc.org/specification) on standard input and output, one object on a
+line, in UTF-8, with params by name. Batches are refused; requests need not wait for
+earlier answers."""
 ANSWER_OF = {
     "initialize": "Initialized",
-    "record": "what the [recording commands](answers.md) answer",
-    "append": "what the [recording commands](answers.md) answer",
-    "ask": "what the [command](answers.md) answers with `--json`",
+    "record": "the answer of a [recording command](answers.md)",
+    "append": "the answer of a [recording command](answers.md)",
+    "ask": "the [JSON answer](answers.md) of the command",
     "call": "CallEnded",
     "follow": "Following",
     "unfollow": "Unfollowed",
-    "schema": "the JSON Schema, as `sprintlog schema` prints it",
+    "schema": "the JSON Schema printed by `sprintlog schema`",
     "cancel": "Cancelled",
 }
-"""What is answered: a struct, or in words."""
+"""The answer of each method: a struct, or a description."""
 LISTENING = f"""\
 ## On a socket
 
-`sprintlog rpc --listen` answers up to {listener.CLIENTS_MAX} clients at a time, all with
-the same log. It prints the path of its socket, `rpc.sock` in the log's folder, as soon as
-one can connect; the rest is as on pipes, but for `call`: a socket starts no process, so
-that a program in a sandbox gets no way out by it. Only processes of the same user reach
-it: the socket has the mode 0600, nobody else may write in the folder, and who connects is
-asked for. A log has one such server; a second one is refused.
+`sprintlog rpc --listen` serves up to {listener.CLIENTS_MAX} clients of one log. It prints
+the path of its socket, `rpc.sock` in the log's folder, when it is ready. The protocol is
+the same except for `call`, which is refused so that a sandboxed program cannot start
+processes. Only processes of the same user can connect: the socket has mode 0600, nobody
+else may write in the folder, and the peer is checked. A log has one such server; a second
+one is refused.
 
-It acts in the folder in which it was started, with that environment, until nobody was
-there for {command.IDLE_SECONDS:g} seconds (`--idle`), a signal ends it, or its socket is
-removed. Nothing depends on it: who finds none starts one, or `sprintlog rpc`, and what
-stands there after a `kill -9` is cleared away by the next one. A path that is too long to
-connect to is short from within the folder: `rpc.sock`.
+The server uses its initial folder and environment, until it has no client for
+{command.IDLE_SECONDS:g} seconds (`--idle`), a signal ends it, or its socket is removed.
+The next server removes the remains of a killed one. If the path is too long for a socket
+address, connect from within the folder to `rpc.sock`.
 
-What several clients record at the same time is committed at once: the disk is waited for
-a single time, and each is answered after that. What has effects of its own is committed
-alone: the end of an iteration, a sprint that is made or goes on, a restore. Clients have
-their turns; one that does not read its answers gets nothing more done, and holds up
-nobody."""
+Concurrent records are committed together, with one wait for the disk, and answered after
+that. Commands with side effects are committed alone: the end of an iteration, the
+creation or resumption of a sprint, a restore. Clients take turns; one that does not read
+its answers is suspended without blocking others."""
 NOTIFICATIONS = """\
-## What is told without being asked
+## Notifications
 
-| notification | params | when |
+| notification | params | sent when |
 |---|---|---|
-| `event` | `subscription`, `event`: as `sprintlog log --json` has it | an event is there |
+| `event` | `subscription`, `event` as in `sprintlog log --json` | an event was recorded |
 | `ended` | `subscription`, `error` | the log cannot be followed any more |
-| `progress` | `id`, `text` | a process that a `call` runs says something to people |"""
+| `progress` | `id`, `text` | the process of a `call` prints a message |"""
 ORDER = f"""\
-## Order, and what is under way
+## Order and cancellation
 
-`initialize`, `record`, `append`, `ask`, `schema`, `follow` and `unfollow` are done one
-after another, in the order in which they come, by one log that stays open. State files
-say what was recorded before it is answered. A `call` is done beside them by a process
-of its own, at most {session.CALLS_MAX} at a time. So wait for its answer before you ask
-about what it does.
+`initialize`, `record`, `append`, `ask`, `schema`, `follow` and `unfollow` run one after
+another, in the order of arrival, on one open log. State files are written before the
+answer. A `call` runs in a separate process, at most {session.CALLS_MAX} at a time: wait
+for its answer before you ask about its result.
 
-At most {PENDING_MAX:,} requests are taken in before they are done, and nothing
-is kept in memory for a client that does not read. So read while you write. A line has
-at most {frames.FRAME_BYTES_MAX:,} bytes, an answer of a `call`
-{calls.ANSWER_BYTES_MAX:,}, an answer of `ask` {EVENTS_MAX:,} events. There are
-{session.SUBSCRIPTIONS_MAX} subscriptions at most.
+At most {PENDING_MAX:,} requests are queued, and nothing is buffered for a client that
+does not read, so read while you write. A line has at most {frames.FRAME_BYTES_MAX:,}
+bytes, an answer of a `call` {calls.ANSWER_BYTES_MAX:,}, an answer of `ask` {EVENTS_MAX:,}
+events. There are at most {session.SUBSCRIPTIONS_MAX} subscriptions.
 
-`cancel` keeps a request from being begun. A process that works on a `call` is ended by
-SIGTERM, with all that it started: a loop records that it was interrupted. What has not
-ended after {calls.STOPPING_SECONDS:g} seconds is killed. What it had recorded stays.
-What is being recorded is recorded, and its answer says so. The answer to a cancelled
-request is an error with the code {frames.CANCELLED}.
+`cancel` removes a queued request. The process of a `call` and its children receive
+SIGTERM, so a loop records the interruption, and are killed after
+{calls.STOPPING_SECONDS:g} seconds; recorded events stay. A record in progress is
+completed and answered normally. The answer to a cancelled request is an error with the
+code {frames.CANCELLED}.
 
-When its input ends, all that was asked is done and answered; then the server ends with
-0. When nobody reads its answers any more, or a signal ends it, it begins nothing more.
-When it is killed, its processes are ended as by `cancel`. Give a `key` with what you
-record: repeated to the next server, it answers with what was recorded, or records it
-now."""
+At the end of its input, the server completes all requests and exits with 0. If nobody
+reads its answers any more, or a signal ends it, it begins nothing more. If it is killed,
+its processes are ended as by `cancel`. Add a `key` to records: the next server then
+returns the recorded result, or records it."""
 ERRORS = f"""\
 ## Errors
 
-| code | when |
+| code | condition |
 |--:|---|
-| {frames.PARSE_ERROR} | the line is no JSON, is nested too deep, or has a key twice |
-| {frames.INVALID_REQUEST} | it is no request, too long, a batch, or its id is under way |
-| {frames.UNKNOWN_METHOD} | there is no such method |
-| {frames.INVALID_PARAMS} | params are missing, unknown or of another type |
+| {frames.PARSE_ERROR} | the line is not JSON, is nested too deep, or has a duplicate key |
+| {frames.INVALID_REQUEST} | not a request, too long, a batch, or its id is in use |
+| {frames.UNKNOWN_METHOD} | unknown method |
+| {frames.INVALID_PARAMS} | missing, unknown or wrongly typed params |
 | {frames.INTERNAL_ERROR} | a defect of sprintlog |
 | {frames.CANCELLED} | it was cancelled |
-| {frames.OF_EXIT_CODE} - n | the command would end with the [exit code](exit-codes.md) n: \
+| {frames.OF_EXIT_CODE} - n | the [exit code](exit-codes.md) of the command would be n: \
 {frames.OF_EXIT_CODE - 1} is refused, {frames.OF_EXIT_CODE - 3} not found, \
 {frames.OF_EXIT_CODE - 5} a conflict |
 
-`data` has the [fields of `--json`](exit-codes.md#with---json): `error`, `message`,
-`hint` and what is known. Nothing was recorded then."""
+Nothing was recorded. `data` has the [fields of the JSON error](exit-codes.md#with---json):
+`error`, `message`, `hint` and others."""
 PROMISE = f"""\
-## What stays as it is
+## Compatibility
 
-The protocol has the number {params.PROTOCOL}, and `initialize` refuses any other. Within it
+The protocol has the number {params.PROTOCOL}; `initialize` refuses any other. Within a
+protocol
 
 - methods, params, fields of answers and codes keep their names, types and meaning;
-- new methods, optional params, fields, notifications, commands, questions and event
-  types may come. So ignore fields and notifications that you do not know;
-- what was accepted stays accepted, but for a defect that is told in the CHANGELOG.
+- methods, optional params, fields, notifications, commands, questions and event types may
+  be added, so ignore unknown fields and notifications;
+- accepted input stays accepted, except for defects listed in the CHANGELOG.
 
-Whatever breaks that raises the number, and the server speaks the number before it for one
-minor version more. Commands, events and answers follow
-[what is promised](../explanation/durability.md) for them."""
+Any other change increments the number, and the server supports the previous number for
+one minor version. Commands, events and answers have their own
+[guarantees](../explanation/durability.md)."""
 
 
 def rpc_page(note: str) -> str:
-    """Return the page: each method with its params, then what all have in common."""
+    """Return the page: each method with its params, then the common parts."""
     parts = [HEAD.format(note=note)]
     for name, method in METHODS.items():
         answer = ANSWER_OF[name]
         parts += [f"## `{name}`", method.says, _fields(method.takes)]
         struct = getattr(params, answer, None)
         if struct is None:
-            parts.append(f"It answers {answer}.")
+            parts.append(f"Returns {answer}.")
         else:
-            parts += ["It answers:", _fields(struct)]
+            parts += ["Returns:", _fields(struct)]
     parts += [LISTENING, NOTIFICATIONS, ORDER, ERRORS, _questions(), _commands(), PROMISE]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -144,15 +140,13 @@ def _questions() -> str:
         takes = ", ".join(f"`{one}`" for one in route.takes)
         rows.append(f"| `{name}` | {takes} |")
     others = [f"- `{name}`" for name in sorted({*ANSWERS} - {*QUESTIONS})]
-    more = "\n".join(["By `call` besides:", "", *others])
+    more = "\n".join(["Only by `call`:", "", *others])
     return "\n\n".join(["## Questions of `ask`", "\n".join(rows), more])
 
 
 def _commands() -> str:
     listed = "\n".join(f"- `{name}`" for name in registered())
-    said = (
-        "Their fields are those of `sprintlog schema commands`, or of the method `schema`."
-    )
+    said = "`sprintlog schema commands` and the method `schema` return their fields."
     return f"## Commands of `record`\n\n{listed}\n\n{said}"
 
 
@@ -184,7 +178,7 @@ def _kind(schema: dict[str, object] | bool) -> str:
 
 
 def _docs(struct: type[msgspec.Struct]) -> dict[str, str]:
-    """Return what is said below each field of a struct, and of what it stands on."""
+    """Return the docstrings of the fields of a struct and its bases."""
     found: dict[str, str] = {}
     for kind in struct.__mro__[:-2]:
         if kind.__module__ != params.__name__:

@@ -1,17 +1,18 @@
-"""The page of the tables that can be asked with SQL."""
+"""The page of the SQL tables."""
 
 from sprintlog.projections.history.decisions import KINDS
 from sprintlog.projections.sql.schema import TABLES
 
 HEAD = """\
-# Tables to ask with SQL
+# SQL tables
 
 {note}
 
-What `sprintlog query` answers about, and what the file that `query --file` names holds.
-Times are ISO 8601 in UTC, so they sort as text; truth is 1 or 0. What an event says is in
-`v_events.data`, by the fields of [events.md](events.md): `json_extract(data, '$.summary')`.
-The tables are a copy; the truth is [the log](envelope.md)."""
+This page lists the tables for `sprintlog query`, and of the file for `query --file`. They
+are a copy of [the log](envelope.md). Times are ISO 8601 in UTC, so they sort as text;
+booleans are 1 or
+0. `v_events.data` has the fields of [each event](events.md), for `json_extract(data,
+   '$.summary')`."""
 
 
 def query_page(note: str) -> str:

@@ -1,4 +1,4 @@
-"""The page of the tools that `sprintlog mcp` offers."""
+"""The page of the MCP tools."""
 
 from sprintlog.cli.mcp.answers import (
     BRIEF_NAME,
@@ -13,42 +13,42 @@ from sprintlog.cli.mcp.tools import TOOLS, Tool
 from sprintlog.engine.sprint.agent.prompt import TOOL_ANSWER
 
 HEAD = """\
-# The tools of MCP
+# MCP tools
 
 {note}
 
-What [`sprintlog mcp`](cli.md#sprintlog-mcp) offers to an agent's program
-([how to give an agent MCP tools](../how-to/give-an-agent-mcp-tools.md)): tools and one
-prompt, no resources. It speaks the Model Context Protocol on standard input and output,
-from version 2024-11-05 to 2026-07-28."""
+This page lists the tools and the prompt that [`sprintlog mcp`](cli.md#sprintlog-mcp)
+offers ([how to give an agent MCP tools](../how-to/give-an-agent-mcp-tools.md)). It
+supports the Model Context Protocol from version 2024-11-05 to 2026-07-28, on standard
+input and output, without resources."""
 
 ANSWERS = f"""\
 ## Answers
 
-One text of JSON of at most {ANSWER_BYTES_MAX:,} bytes. Where there is more, it has `more`
-and a `cursor`: the same call with that cursor answers what follows. A cursor is refused
-once what was shown before it is not what it was; that of a `log` never is. `query` computes
-for {QUERY_SECONDS_MAX:g} seconds and turns over {QUERY_ROWS_MAX:,} rows at most, `history`
-has up to {LINES_MAX} entries an answer. Longer texts and lists inside are cut, and say so.
+An answer is one JSON text of at most {ANSWER_BYTES_MAX:,} bytes. A longer one has `more`
+and a `cursor`; the same call with the cursor returns the rest. A cursor is refused if the
+earlier part has changed, except for `log`. `query` runs for at most {QUERY_SECONDS_MAX:g}
+seconds and {QUERY_ROWS_MAX:,} rows, `history` returns up to {LINES_MAX} entries. Longer
+texts and lists are cut and marked.
 
-A refusal is an answer with `isError`: `error: …` and, where there is one, `hint: …`, as on
-a terminal. Nothing was recorded then.
+A refusal is an answer with `isError`: `error: …` and possibly `hint: …`. Nothing was
+recorded.
 
-An event's actor is `agent:` and the name that the client gives itself, or the
-`SPRINTLOG_ACTOR` of the loop that started it, if that is an agent. All that a server
-records has one correlation id: `SPRINTLOG_CORRELATION`, or one of its own."""
+The actor is `agent:` and the client's name, or the `SPRINTLOG_ACTOR` of the loop that
+started the server if that is an agent. Events of a server share one correlation id:
+`SPRINTLOG_CORRELATION`, or a new one."""
 
 
 def tools_page(note: str) -> str:
-    """Return the page: each tool with its arguments, then what all have in common."""
+    """Return the page: each tool with its arguments, then the common parts."""
     parts = [HEAD.format(note=note)]
     for tool in TOOLS.values():
         parts.append(f"## `{tool.name}`")
-        parts.append(tool.says + ("" if tool.writes else " It only reads."))
+        parts.append(tool.says + ("" if tool.writes else " Read-only."))
         parts.append(_arguments(tool))
-    rows = ["| `do` | what an agent does |", "|---|---|"]
+    rows = ["| `do` | action of the agent |", "|---|---|"]
     rows += [f"| `{word}` | {said} |" for word, said in HOW.items()]
-    parts += ["## What `next` answers", "\n".join(rows)]
+    parts += ["## Answers of `next`", "\n".join(rows)]
     told = "\n".join(f"> {line}" for line in TOOL_ANSWER.split("\n"))
     parts += ["The prompt for a phase ends with:", told]
     return (
@@ -58,7 +58,7 @@ def tools_page(note: str) -> str:
 
 def _arguments(tool: Tool) -> str:
     schema = tool.schema
-    rows = ["| argument | is | what it is |", "|---|---|---|"]
+    rows = ["| argument | type | meaning |", "|---|---|---|"]
     for name, one in schema["properties"].items():
         needed = "" if name in schema.get("required", ()) else "?"
         words = ", ".join(f"`{word}`" for word in one.get("enum", ()))

@@ -64,92 +64,92 @@ TRANSITIONS = """\
 
 {note}
 
-What each command may be given from, and where it leads. Anything else is refused with the
-state, the command and what is allowed, and nothing is recorded. The same command with the
-same content again is accepted and records nothing.
+This page lists the states in which each command is allowed, and the state that it leads
+to. In other states it is refused with the state, the command and the allowed ones, and
+nothing is recorded. Repeating a command with the same content is accepted and records
+nothing.
 
 ## The sprint
 
 {sprint}
 
-- `resume` after `blocked` and `needs-human` needs who resolved it and why. After a
-  breakpoint on the last phase it completes the sprint, where nothing keeps it open.
-- `complete` needs every leaf to be completed or skipped, and every critical or high request
-  of the operator queue to be decided. A goal that is not reached keeps the sprint open
-  until `goal complete`, or `sprint complete --abandon-goal --reason TEXT`.
-- `resume --retry` also gives `phase retry` to what failed or is blocked.
-- `needs-human` also blocks the leaf it is about.
+- `resume` after `blocked` and `needs-human` requires who resolved the problem and why.
+  After a breakpoint on the last phase it completes the sprint if nothing else is open.
+- `complete` requires every leaf to be completed or skipped, and every critical or high
+  request to be decided. An open goal requires `goal complete`, or `sprint complete
+  --abandon-goal --reason TEXT`.
+- `resume --retry` also applies `phase retry` to failed and blocked leaves.
+- `needs-human` also blocks its leaf.
 
 ## A leaf, in a sprint that is in progress
 
 {phase}
 
-- `complete` is refused while the phase has a gate that has not passed. While the sprint is
-  paused, blocked, interrupted or waits for a person it keeps the work as done
-  (`work-done`). The leaf is in progress until `complete` is given after the resume.
-- `fail` schedules another attempt when the policy retries the category; if not, the
-  sprint blocks. `block` always blocks the sprint.
-- The end of a phase with `break: true` pauses the sprint at a breakpoint. One with
-  `steps: []` is completed from pending: by its gate, else by `phase complete`.
+- `complete` is refused while the phase has an open gate. While the sprint is paused,
+  blocked, interrupted or waits for a person it records the work (`work-done`), and the
+  leaf stays in progress until `complete` after the resume.
+- `fail` schedules a retry if the policy allows it; otherwise the sprint is blocked.
+  `block` always blocks the sprint.
+- The end of a phase with `break: true` pauses the sprint. A phase with `steps: []` is
+  completed from pending, by its gate or by `phase complete`.
 - `reopen` and `retry` make passed and blocked gates above the leaf due again.
-- `skip`, `retry` and `reopen` of a step or a phase are for every leaf below it that they
-  may be given from, in one append.
-- Retries are counted since a person stepped in last: by `sprint resume --by`, or by
-  `phase retry` where none was scheduled. `retry-count` in the document goes on.
+- `skip`, `retry` and `reopen` of a step or phase apply to every leaf below it that
+  permits them, in one append.
+- Retries are counted from the last intervention of a person (`sprint resume --by`, or
+  `phase retry` without a scheduled retry). `retry-count` in the document is not reset.
 
 ## A gate that its phase waits for
 
 {gate}
 
-- It may be checked when the sprint is in progress and the leaf too, or all leaves of the
-  for-each phase are finished. A run that is alive is refused a second one; one whose
-  process is gone is recorded as interrupted, and the gate is what it was before.
-- `max-retries` (3) failures may follow the first one; a time limit is a failure. With the
-  last one the gate, its phase and the sprint are blocked.
-- After `sprint resume --by`, or `phase retry` by a person, a gate that failed or has
-  blocked has all of its attempts again. One that has blocked can be run again alone then,
-  also that of a leaf.
-- The verdict of a run that was begun is recorded whatever became of the sprint meanwhile.
-  A result from elsewhere (`gate record`) is taken while the sprint is stopped, too, unless
-  the gate has blocked.
+- It may run when the sprint and the leaf are in progress, or all leaves of the for-each
+  phase are finished. A second run is refused while one is alive; a run whose process
+  ended is recorded as interrupted, and the gate returns to its earlier state.
+- `max-retries` (3) failures may follow the first one; a timeout is a failure. The last
+  one blocks the gate, its phase and the sprint.
+- After `sprint resume --by`, or `phase retry` by a person, a failed or blocked gate has
+  all of its attempts again. A blocked one can then be run without repeating the work.
+- The result of a run is recorded whatever happened to the sprint meanwhile. An external
+  result (`gate record`) is also accepted while the sprint is stopped, unless the gate is
+  blocked.
 - Passing completes a for-each phase; a leaf is then completed by `phase complete`.
 
 ## A hook task
 
 {hook}
 
-- `hook-task spawned` begins one for each hook and iteration; with `--again` also where it
-  is spawned or running, and what ran it is gone.
-- Steps towards a goal (`step update`) may go from each of `pending`, `in-progress`,
-  `completed` and `blocked` to each other one.
+- `hook-task spawned` begins one for each hook and iteration; with `--again` also if it is
+  spawned or running and its process is gone.
+- Steps towards a goal (`step update`) may change between `pending`, `in-progress`,
+  `completed` and `blocked` freely.
 
 ## A request of the operator queue
 
 {request}
 
-- `queue reopen` takes a decision back: the request is pending again, and nothing else
-  changes. What an approval put into the plan stays there.
-- Every decision needs its reasoning. `approve` injects in the same append, so it is
-  refused where `phase inject` is.
-- A deferral to `end-of-phase` or `end-of-sprint` is refused when nothing is left that
-  could end.
-- A deferred request is pending again (`request-returned`) in the same append as the event
-  that reaches what it was deferred to: the end of the top phase that the pointer was in,
-  or that nothing is left to do. In Ralph mode that is the goal: it is reached, or would be
-  but for urgent requests. What was deferred
-  to `next-sprint` stays so; the next sprint of the log that starts queues it again.
-- `sprint complete` is refused while critical or high requests are pending. Others stay so.
+- `queue reopen` makes the request pending again and changes nothing else; injected work
+  stays.
+- Every decision requires its reasoning. `approve` injects in the same append, so it is
+  refused whenever `phase inject` is.
+- A deferral to `end-of-phase` or `end-of-sprint` is refused if nothing is left that could
+  end.
+- A deferred request is pending again (`request-returned`) in the append that reaches its
+  boundary: the end of the pointer's top phase, or of all work. In Ralph mode the end of
+  the sprint is the goal, or would be without urgent requests. A request deferred to
+  `next-sprint` is queued again by the next sprint of the log that starts.
+- `sprint complete` is refused while critical or high requests are pending; others stay
+  pending.
 
-## Phases and steps that come in
+## Injected phases and steps
 
 {injection}
 
-- What is above gets its status from all that is below: a completed phase that something
-  comes into is in progress again, without its end, and its gate is due again.
-- `current` stays on the same work until that is finished, also when something comes in
-  before it; then it is the first leaf that is not finished. Starting what came in by name
-  moves `current` there at once. With nothing left to do it goes to what came in; so it does
-  when all that was left in the phase was its gate: that checks what came in, too.
+- Parents are derived from all children: a completed phase that receives work is in
+  progress again, without its end, and its gate is due again.
+- `current` stays on the current work until that is finished, then moves to the first
+  unfinished leaf. Starting injected work by name moves it there at once. If nothing was
+  left to do, or only the gate of the phase, it moves to the injected work, which the gate
+  then checks as well.
 - `step inject` has the same rules.
 """
 
@@ -163,11 +163,11 @@ GATE: dict[str, tuple[Command, dict[str, int]]] = {
     "fails again": (FAILS, {**dict.fromkeys(ONE, 1), "failed": 2}),
     "fails with its retries used up": (FAILS, dict.fromkeys(LAST, GATE_RETRIES)),
 }
-"""What happens to a gate, from which words, and how many attempts were made before."""
+"""Gate transitions: the command, and the attempts made before it from each state."""
 
 
 def sprint_table() -> str:
-    """Return what every command of a sprint is allowed from, and leads to."""
+    """Return the transitions of the sprint commands."""
     assert SPRINT.keys() == SPRINT_FROM.keys()
     rows = {}
     for name, command in SPRINT.items():
@@ -181,7 +181,7 @@ def sprint_table() -> str:
 
 
 def phase_table() -> str:
-    """Return what every command of a leaf is allowed from, and leads to."""
+    """Return the transitions of the phase commands."""
     assert PHASE.keys() == PHASE_FROM.keys()
     return _table(
         {
@@ -196,7 +196,7 @@ def phase_table() -> str:
 
 
 def request_table() -> str:
-    """Return what every decision on a request is allowed from, and leads to."""
+    """Return the transitions of the queue commands."""
     decisions: dict[str, Command] = {
         "approve": ApproveRequest(request="r", reasoning="w"),
         "reject": RejectRequest(request="r", reasoning="w"),
@@ -217,7 +217,7 @@ def request_table() -> str:
 
 
 def injection_table() -> str:
-    """Return in which status of the sprint something may come in."""
+    """Return the statuses of a sprint in which work can be injected."""
     command = InjectPhases([{"id": "n", "prompt": "p"}], END)
     found = {
         status: sprint.plan.status
@@ -225,11 +225,11 @@ def injection_table() -> str:
         if (sprint := _after(command, sprint=status, leaf=COMPLETED))
     }
     assert all(status == after for status, after in found.items())
-    return _table({"phase inject": dict.fromkeys(found, "as it was")})
+    return _table({"phase inject": dict.fromkeys(found, "unchanged")})
 
 
 def gate_table() -> str:
-    """Return which word of a gate leads to which, when its phase waits for it."""
+    """Return the transitions of a gate that its phase waits for."""
     rows = {}
     for name, (command, words) in GATE.items():
         found: dict[str, str] = {}
@@ -244,7 +244,7 @@ def gate_table() -> str:
 
 
 def hook_table() -> str:
-    """Return what may be said of a hook task, and from which word."""
+    """Return the transitions of a hook task."""
     assert set(TASK_FROM) == set(HOOK_TASK_STATUSES) - {SPAWNED}
     return _table(
         {f"hook-task {w}": dict.fromkeys(states, w) for w, states in TASK_FROM.items()}
@@ -285,7 +285,7 @@ def _table(rows: dict[str, dict[str, str]]) -> str:
 
 
 def transitions_page(note: str) -> str:
-    """Return the page of what each command may be given from, and where it leads."""
+    """Return the page of transitions."""
     tables = {"sprint": sprint_table(), "phase": phase_table(), "gate": gate_table()}
     tables |= {"injection": injection_table(), "hook": hook_table()}
     tables["request"] = request_table()
