@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from sprintlog.engine.adapters.snapshots import placement
+from sprintlog.engine.adapters.replace import system_call
+from sprintlog.engine.adapters.snapshots import one_file, placement
 from sprintlog.engine.adapters.snapshots.objects import object_id
 from sprintlog.engine.adapters.snapshots.plan import plan
 from sprintlog.engine.adapters.snapshots.store import Store
@@ -56,7 +57,11 @@ def test_a_restore_that_is_killed_at_any_call_loses_nothing(
     """
     monkeypatch.setattr(placement, "BATCH_FILES", 2)
     if syncs == "one by one":
-        monkeypatch.setattr(placement, "system_call", lambda name: None)
+        monkeypatch.setattr(
+            one_file,
+            "system_call",
+            lambda name: None if name == "syncfs" else system_call(name),
+        )
     for name in ("changed", "sub/a", "sub/deep/b", "gone"):
         put(root / name, b"first " + name.encode())
     (root / "link").symlink_to("changed")

@@ -7,8 +7,8 @@ import errno
 import os
 import shutil
 import stat
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 
@@ -26,6 +26,53 @@ BESIDE = ".sprintlog-"
 """The first characters of the names of drafts and displaced files."""
 NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK, errno.ENOSYS)
 """How file systems say that they have no hard links."""
+
+
+class FileSystem:
+    """The file system of an open root, which is synced in one pass if possible."""
+
+    def __init__(self, root: int, device: int) -> None:
+        self._root = root
+        self._device = device
+        self._syncfs = system_call("syncfs")
+
+    def syncs_each(self, device: int) -> bool:
+        """Return whether files on a device must be synced one by one."""
+        return self._syncfs is None or device != self._device
+
+    def sync(self) -> None:
+        """Make everything written durable, if the system has a call for this."""
+        if self._syncfs is not None and (code := self._syncfs(self._root)):
+            if code != errno.ENOSYS:
+                raise cut_short("", OSError(code, os.strerror(code)))
+            self._syncfs = None
+
+    @contextmanager
+    def synced_behind(self, *, is_only: bool) -> Iterator[None]:
+        """Sync what was written before the block, while the block runs.
+
+        If it `is_only` waiting, no thread is started.
+        """
+        if is_only or self._syncfs is None:
+            self.sync()
+            yield
+            return
+        # Imported here: few restores have two batches, and few commands restore.
+        from concurrent.futures import ThreadPoolExecutor
+
+        with ThreadPoolExecutor(1) as executor:
+            synced = executor.submit(self.sync)
+            yield
+            synced.result()
+
+
+def cut_short(path: str, error: OSError) -> RefusedError:
+    """Return the error for a restore that a problem of the system interrupts."""
+    said = os.fsencode(path).decode(errors="backslashreplace") or "the work tree"
+    return RefusedError(
+        f"cannot restore {said}: {error.strerror}",
+        hint="the next recording command continues the restore",
+    )
 
 
 def draft_of(path: str) -> str:

@@ -7,26 +7,26 @@ effect. A displaced file is checked before it is removed. Links to folders are n
 import errno
 import os
 import stat
-import threading
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Collection, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
 import msgspec
 
-from ...errors import RefusedError
 from ..folders import opened, opened_below
-from ..replace import exchange, replace_file, system_call
+from ..replace import exchange, replace_file
 from .entries import LeftOut, Stat, parents_of, stat_of
 from .file_stats import Quiet, RestoredStats
 from .objects import DamagedError, object_id
 from .one_file import (
     BESIDE,
+    FileSystem,
     aside_of,
     content_of,
     create,
+    cut_short,
     draft_of,
     holds,
     kind_of,
@@ -89,7 +89,8 @@ def place(
     with opened(root) as descriptor, ExitStack() as held:
         quiet = Quiet(root)
         done, sure = (plan.only_modes, known) if is_new else (plan.writes, NO_STATS)
-        how = (leaves_damaged, done, sure, held, quiet.device, RestoredStats(quiet))
+        disk = FileSystem(descriptor, quiet.device)
+        how = (leaves_damaged, done, sure, held, disk, RestoredStats(quiet))
         placer = _Placer(descriptor, plan, blob, keep_in, *how)
         return placer.place()
 
@@ -111,7 +112,7 @@ class _Placer(msgspec.Struct):
     """The paths of files that may have the wanted bytes already."""
     known: Mapping[str, Stat]
     held: ExitStack
-    device: int
+    disk: FileSystem
     files: RestoredStats
     open: tuple[str, int, bool] | None = None
     """The open folder, its descriptor, which `held` closes, and whether its files are
@@ -122,9 +123,6 @@ class _Placer(msgspec.Struct):
     """The names of the drafts that this process has written, by path."""
     kept: list[Kept] = []
     skipped: list[LeftOut] = []
-    syncfs: Callable[[int], int] | None = msgspec.field(
-        default_factory=lambda: system_call("syncfs")
-    )
 
     def place(self) -> PlacedFiles:
         plan = self.plan
@@ -141,7 +139,7 @@ class _Placer(msgspec.Struct):
             batch = self._next_batch(paths)
             # The bytes are durable before a name leads to them. Meanwhile the files of the
             # batch before get their names.
-            with self._synced_behind(is_only=not (batch or ready)):
+            with self.disk.synced_behind(is_only=not (batch or ready)):
                 written += sum(self._guarded(path, self._write) for path in ready)
             self.files.end_batch()
             ready = drafted
@@ -170,7 +168,7 @@ class _Placer(msgspec.Struct):
             problem = error.strerror
         except OSError as error:
             if error.errno not in NOT_A_FOLDER:
-                raise _cut_short(path, error) from error
+                raise cut_short(path, error) from error
             problem = None if may_be_gone else NO_FOLDER
         if problem is not None:
             self.skipped.append(LeftOut(path, problem))
@@ -185,41 +183,6 @@ class _Placer(msgspec.Struct):
             size += self.plan.writes[batch[-1]].size
         return batch
 
-    @contextmanager
-    def _synced_behind(self, *, is_only: bool) -> Iterator[None]:
-        """Make all that was written durable while the caller goes on."""
-        if is_only or self.syncfs is None:
-            self._sync()
-            yield
-            return
-        problems: list[RefusedError] = []
-
-        def sync() -> None:
-            try:
-                self._sync()
-            except RefusedError as error:
-                problems.append(error)
-
-        thread = threading.Thread(target=sync)
-        thread.start()
-        try:
-            yield
-        finally:
-            thread.join()
-        for problem in problems:
-            raise problem
-
-    def _sync(self) -> None:
-        """Make all that was written durable, in one pass if the system has such a call."""
-        if self.syncfs is not None and (error := self.syncfs(self.root)):
-            if error != errno.ENOSYS:
-                raise _cut_short("", OSError(error, os.strerror(error)))
-            self.syncfs = None
-
-    def _syncs_each(self, device: int) -> bool:
-        """Return whether files on a device are synced one by one."""
-        return self.syncfs is None or device != self.device
-
     def _enter(self, folder: str, *, make: bool = False) -> tuple[str, int, bool]:
         """Open a folder, and give us the right to write into it."""
         self.open = None
@@ -231,7 +194,7 @@ class _Placer(msgspec.Struct):
         if folder not in self.left:
             names = os.listdir(descriptor)
             self.left[folder] = {name for name in names if name.startswith(BESIDE)}
-        self.open = folder, descriptor, self._syncs_each(found.st_dev)
+        self.open = folder, descriptor, self.disk.syncs_each(found.st_dev)
         return self.open
 
     def _has_lost_folder(self) -> bool:
@@ -253,7 +216,7 @@ class _Placer(msgspec.Struct):
         except OSError as error:
             expected = (errno.ENOENT, errno.ENOTEMPTY, errno.EEXIST, *NOT_A_FOLDER)
             if error.errno not in expected:
-                raise _cut_short(path, error) from error
+                raise cut_short(path, error) from error
 
     def _remove(self, descriptor: int, name: str, path: str) -> str | None:
         self._settle_left(descriptor, path)
@@ -400,18 +363,10 @@ class _Placer(msgspec.Struct):
                     found = os.fstat(descriptor)
                     if mode is not None and found.st_mode & 0o777 != mode:
                         os.fchmod(descriptor, mode)
-                    if self._syncs_each(found.st_dev):
+                    if self.disk.syncs_each(found.st_dev):
                         os.fsync(descriptor)
                     self.files.look(descriptor, path)
             except OSError as error:
                 if error.errno not in (errno.ENOENT, errno.EACCES, *NOT_A_FOLDER):
-                    raise _cut_short(path, error) from error
-        self._sync()
-
-
-def _cut_short(path: str, error: OSError) -> RefusedError:
-    said = os.fsencode(path).decode(errors="backslashreplace") or "the work tree"
-    return RefusedError(
-        f"{said}: cannot be brought back: {error.strerror}",
-        hint="the next command that records goes on with it",
-    )
+                    raise cut_short(path, error) from error
+        self.disk.sync()
