@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 
 from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.judging.events import Usage
+from sprintlog.engine.log.event import made_from
+from sprintlog.engine.sprint.events import AgentRan
 from sprintlog.engine.sprint.iterations import facts
 from sprintlog.engine.sprint.state import words
 from sprintlog.engine.sprint.state.node import Node, derived_status
@@ -200,17 +202,10 @@ def facts_of(sprint: ImportedSprint, *, file: Path) -> Iterator[facts.Fact]:
     """Yield what the loop says happened, iterations before remarks."""
     for one in sprint.iterations:
         status = {True: words.COMPLETED, False: words.FAILED, None: words.UNKNOWN}
-        run = facts.run_of(
-            status[one.went_well],
-            duration_ms=one.duration_ms,
-            usage=one.usage,
-            agent=one.agent,
-            agent_version=one.agent_version,
-            models=one.models,
-            calls=one.calls,
-            output_bytes=one.size,
-            output_sha256=sha256(repr(one).encode(errors="replace")).hexdigest(),
-        )
+        digest = sha256(repr(one).encode(errors="replace")).hexdigest()
+        output = {"output_bytes": one.size, "output_sha256": digest}
+        ran = {"phase": "", "status": status[one.went_well]}
+        run = made_from(AgentRan, one, **ran, **output)
         began, ended = _time(one.began_at, file), _time(one.ended_at, file)
         yield facts.Began(f"iteration {one.key} began", began or ended)
         yield facts.Ended(f"iteration {one.key} ended", ended, run, one.summary)

@@ -7,7 +7,7 @@ measurement had never existed.
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from msgspec.structs import asdict
 
@@ -157,6 +157,11 @@ class _Measured(NamedTuple):
     score: Score
     tree: str | None
 
+    def judged(self, **more: Any) -> Judgement:
+        """Return its judgement, with what a comparison with others adds."""
+        entry, known = self.entry, (self.at, self.metrics, self.figures, self.score)
+        return Judgement(entry.number, entry.version, *known, **more)
+
 
 class Judge:
     """Judges iterations of one loop; each is read and scored once."""
@@ -180,16 +185,8 @@ class Judge:
         """Return the baseline's judgement; None if no baseline was measured."""
         if self._tracker.baseline is None:
             return None
-        known = self._measured(BASELINE_NUMBER)
-        return Judgement(
-            number=BASELINE_NUMBER,
-            version=known.entry.version,
-            at=known.at,
-            metrics=known.metrics,
-            figures=known.figures,
-            score=known.score,
-            classification=changes.BASELINE,
-            reasons=("before any change",),
+        return self._measured(BASELINE_NUMBER).judged(
+            classification=changes.BASELINE, reasons=("before any change",)
         )
 
     def score_of(self, entry: TrackedIteration) -> Score:
@@ -220,21 +217,10 @@ class Judge:
         )
         # The baseline is not an iteration of the loop.
         turns = [one for one in chain if one.entry.number != BASELINE_NUMBER]
-        loop = find_loop(
-            number,
-            [signature(one.figures, one.tree, rules.metrics) for one in turns[:WINDOW]][
-                ::-1
-            ],
-            after=limits.loop_after,
-        )
+        last = (signature(x.figures, x.tree, rules.metrics) for x in turns[:WINDOW])
+        loop = find_loop(number, [*last][::-1], after=limits.loop_after)
         base = self._tracker.baseline_at(now.entry.version)
-        return Judgement(
-            number=number,
-            version=now.entry.version,
-            at=now.at,
-            metrics=now.metrics,
-            figures=now.figures,
-            score=now.score,
+        return now.judged(
             classification=changes.STALLED if why else word,
             reasons=(*reasons, why) if why else reasons,
             alerts=found_alerts,

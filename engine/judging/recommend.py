@@ -5,6 +5,7 @@ from fractions import Fraction
 from itertools import chain
 from typing import NamedTuple
 
+from ..log.event import made_from
 from . import changes as d
 from . import loop_rules as words
 from .changes import CRITICAL, HIGH
@@ -205,17 +206,9 @@ class Recommendation(NamedTuple):
     @property
     def event(self) -> RecommendationGiven:
         """Return the event that this was answered."""
-        return RecommendationGiven(
-            number=self.number,
-            action=self.action,
-            reason=self.reason,
-            confidence=float(self.confidence),
-            target=self.target,
-            because=tuple(reason.text for reason in self.reasons),
-            cause=self.cause,
-            alerts=self.alerts,
-            evidence=self.evidence,
-        )
+        because = tuple(reason.text for reason in self.reasons)
+        confidence = float(self.confidence)
+        return made_from(RecommendationGiven, self, confidence=confidence, because=because)
 
 
 def recommend(

@@ -225,6 +225,13 @@ def converted(data: Any, kind: type[Struct], *, field: str) -> Struct:
         raise RefusedError(f"{field}: {problem}", field=field) from error
 
 
+def made_from(kind: type[Struct], source: Any, **others: Any) -> Struct:
+    """Return a struct with the fields that a source has by the same names, and others."""
+    names = getattr(source, "__struct_fields__", None) or source._fields
+    same = {name: getattr(source, name) for name in kind.__struct_fields__ if name in names}
+    return kind(**same | others)
+
+
 def check_event(event: ExtensionEvent) -> None:
     """Raise `InvalidInputError` unless the event is a valid event of an extension."""
     check_tag(event.type)

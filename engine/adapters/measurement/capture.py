@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from ...errors import NotFoundError, RefusedError, SprintlogError
 from ...judging.events import MeasuringRun, Origin
 from ...judging.metrics import NAMES, check_metrics
+from ...log.event import made_from
 from ...masking import mask
 from ...sprint.phases.gate import GateResult
 from ..processes.output import note
@@ -329,12 +330,5 @@ def run_as_kept(command: str, result: GateResult, *, masks: bool) -> MeasuringRu
     if left > 0:
         cut = note(f"{left} characters left out")
         text = f"{text[:HEAD_CHARS]}\n{cut}\n{text[-TAIL_CHARS:]}"
-    return MeasuringRun(
-        mask(command) if masks else command,
-        result.exit_code,
-        result.timed_out,
-        result.duration_ms,
-        text,
-        result.output_bytes,
-        result.output_sha256,
-    )
+    command = mask(command) if masks else command
+    return made_from(MeasuringRun, result, command=command, output=text)

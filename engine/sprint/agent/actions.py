@@ -5,6 +5,7 @@ from collections.abc import Collection
 import msgspec
 
 from ...errors import InvalidInputError
+from ...log.event import made_from
 from ..state.plan_records import LimitWait
 from ..state.times import parse
 
@@ -126,16 +127,8 @@ class Action(msgspec.Struct, frozen=True, omit_defaults=True):
 
 def waits(waiting: LimitWait) -> Action:
     """Return that a limit is waited for."""
-    return Action(
-        WAIT,
-        phase=waiting.phase or None,
-        iteration=waiting.iteration,
-        until=waiting.until,
-        why=waiting.why,
-        waits_for=waiting.waits_for,
-        said_by=waiting.said_by,
-        hint=ASK_NOW,
-    )
+    more = {"do": WAIT, "phase": waiting.phase or None, "hint": ASK_NOW}
+    return made_from(Action, waiting, **more, is_fallback=False)
 
 
 def is_over(due: str, now: str) -> bool:
@@ -197,39 +190,21 @@ def of_end(
     why: str | None,
 ) -> Notice:
     """Return the notice of a run's end; `last` is the answer that ended it."""
-    return Notice(
-        notice=PERSON if because in NEEDS_PERSON else STOPPED,
-        sprint=sprint,
-        at=at,
-        because=because,
-        exit_code=exit_code,
-        why=why,
-        hint=last.hint if last else None,
-        phase=last.phase if last else None,
-        iteration=last.iteration if last else None,
-    )
+    place = {n: getattr(last, n, None) for n in ("hint", "phase", "iteration")}
+    notice = PERSON if because in NEEDS_PERSON else STOPPED
+    place |= {"because": because, "exit_code": exit_code, "why": why}
+    return Notice(notice=notice, sprint=sprint, at=at, **place)
 
 
 def of_wait(sprint: str, action: Action, *, at: str) -> Notice:
     """Return the notice of a wait."""
-    return Notice(
-        notice=WAITING,
-        sprint=sprint,
-        at=at,
-        why=action.why,
-        phase=action.phase,
-        iteration=action.iteration,
-        until=action.until,
-    )
+    place = {n: getattr(action, n) for n in ("why", "phase", "iteration", "until")}
+    return Notice(notice=WAITING, sprint=sprint, at=at, **place)
 
 
 def of_advice(sprint: str, number: int, *, at: str, why: str) -> Notice:
     """Return the notice of advice to stop or roll back."""
+    hint = f"`sprintlog report {number}`"
     return Notice(
-        notice=QUALITY,
-        sprint=sprint,
-        at=at,
-        iteration=number,
-        why=why,
-        hint=f"`sprintlog report {number}`",
+        notice=QUALITY, sprint=sprint, at=at, iteration=number, why=why, hint=hint
     )

@@ -7,6 +7,7 @@ the last iteration are all determined here.
 
 from msgspec.structs import replace
 
+from ...log.event import made_from
 from ..iterations.budgets import OF_SPRINT
 from ..iterations.follow_up import Do, due, loop_rules
 from ..iterations.hook_tasks import hooks_due, transcript_of
@@ -72,14 +73,7 @@ def run_hooks(plan: Plan) -> actions.Action | None:
 
 def run_of(hook: Hook, number: int) -> actions.HookRun:
     """Return the run of a hook for an iteration."""
-    return actions.HookRun(
-        hook.id,
-        transcript_of(number, hook.id),
-        workflow=hook.workflow,
-        prompt=hook.prompt,
-        command=hook.command,
-        parallel=hook.is_parallel,
-    )
+    return made_from(actions.HookRun, hook, transcript=transcript_of(number, hook.id))
 
 
 def failure_said(sprint: Sprint) -> str | None:

@@ -10,7 +10,7 @@ from ...command import Command, Commands, Events
 from ...errors import NotFoundError, RefusedError
 from ...judging.events import IterationDescribed
 from ...judging.tracker import BASELINE_NUMBER
-from ...log.event import Event
+from ...log.event import Event, made_from
 from ..events import AgentRan, GitState
 from ..state.knowledge import newest_first
 from ..state.sprint import Sprint
@@ -77,9 +77,7 @@ def describe_iteration(sprint: Sprint, command: DescribeIteration, at: str) -> l
         raise NotFoundError(
             f"nothing can be said of {name}: it was never started", iteration=number
         )
-    given = IterationDescribed(
-        number, command.params, command.note, command.tags, command.tags_removed
-    )
+    given = made_from(IterationDescribed, command, number=number)
     check_description(given)
     if given == IterationDescribed(number):
         raise RefusedError(

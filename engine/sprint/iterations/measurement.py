@@ -14,7 +14,7 @@ from ...command import Command, Commands, Events
 from ...errors import NotFoundError, RefusedError
 from ...judging import events as f
 from ...judging.tracker import BASELINE_NUMBER, without_evidence, without_output
-from ...log.event import Event
+from ...log.event import Event, made_from
 from ..answers.items import SaidItems
 from ..events import AgentRan
 from ..state.effective_history import effective_ranges, is_effective
@@ -70,13 +70,8 @@ def capture_baseline(sprint: Sprint, command: CaptureBaseline, at: str) -> list[
             "`.`, `_` and `-`",
             field="loop_id",
         )
-    event = f.BaselineCaptured(
-        check_metrics(command.metrics, own_names(sprint)),
-        command.loop_id,
-        command.origins,
-        command.runs,
-        command.reports,
-    )
+    metrics = check_metrics(command.metrics, own_names(sprint))
+    event = made_from(f.BaselineCaptured, command, metrics=metrics)
     _check_any(event.metrics)
     if tracker.baseline == without_evidence(event):
         return []
@@ -115,17 +110,8 @@ def measure_iteration(sprint: Sprint, command: MeasureIteration, at: str) -> lis
         raise RefusedError(f"score {command.score} is out of range: 0 to 1", field="score")
     checked = check_metrics(command.metrics, own_names(sprint))
     previous = previous_of(knowledge, began)
-    event = f.IterationMeasured(
-        given,
-        checked,
-        previous,
-        command.score,
-        command.origins,
-        command.usage,
-        command.tree,
-        command.runs,
-        command.reports,
-    )
+    now = {"number": given, "metrics": checked, "previous": previous}
+    event = made_from(f.IterationMeasured, command, **now)
     if command.score is None:
         _check_any(checked)
     last = knowledge.tracker.last
@@ -167,17 +153,7 @@ def fail_measurement(sprint: Sprint, command: FailMeasurement, at: str) -> list[
     given = command.number
     if given != BASELINE_NUMBER or not sprint.knowledge.tracker.is_empty:
         given, _ = _begun(sprint, given)
-    event = f.MeasurementFailed(
-        given,
-        command.error,
-        command.command,
-        command.exit_code,
-        command.timed_out,
-        command.output,
-        command.output_sha256,
-        command.runs,
-        command.reports,
-    )
+    event = made_from(f.MeasurementFailed, command, number=given)
     # Another failure of the baseline is new: it is measured once under each rule.
     is_again = sprint.knowledge.tracker.failed == without_output(event)
     if is_again and given != BASELINE_NUMBER:
@@ -256,10 +232,7 @@ def end_measured(sprint: Sprint, command: EndMeasuredIteration, at: str) -> list
     """Decide on `EndMeasuredIteration`."""
     ending = EndIteration(None, command.summary, command.ran, command.said, command.params)
     ended = end_iteration(sprint, ending, at)
-    given = asdict(command)
-    for name in ("summary", "ran", "said", "params"):
-        del given[name]
-    measured = measure_iteration(sprint, MeasureIteration(**given), at)
+    measured = measure_iteration(sprint, made_from(MeasureIteration, command), at)
     return [*ended, *measured]
 
 
@@ -289,15 +262,12 @@ def last_measured(knowledge: Knowledge, version: int) -> int | None:
 
 
 def _captures(event: f.BaselineCaptured) -> CaptureBaseline:
-    return CaptureBaseline(
-        asdict(event.metrics), event.loop_id, event.origins, event.runs, event.reports
-    )
+    return made_from(CaptureBaseline, event, metrics=asdict(event.metrics))
 
 
 def _measures(event: f.IterationMeasured) -> MeasureIteration:
-    said = {name: getattr(event, name) for name in MeasureIteration.__struct_fields__}
     number, metrics = event.number or None, asdict(event.metrics)
-    return MeasureIteration(**{**said, "number": number, "metrics": metrics})
+    return made_from(MeasureIteration, event, number=number, metrics=metrics)
 
 
 def _begun(sprint: Sprint, number: int | None) -> tuple[int, int]:

@@ -2,13 +2,11 @@
 
 from collections.abc import Sequence
 
-from msgspec.structs import asdict
-
 from ...command import Command, Commands
 from ...errors import InvalidInputError
-from ...log.event import Event
+from ...log.event import Event, made_from
 from ...masking import cut
-from ...usage import minus
+from ...usage import TOKEN_FIGURES, minus
 from ..events import Budgets, Price, RunEnded, RunStarted, Took
 from ..state.knowledge import Knowledge, Spent
 from ..state.sprint import Sprint
@@ -41,9 +39,8 @@ def begin_run(sprint: Sprint, command: BeginRun, at: str) -> list[Event]:
     check_exists(sprint)
     words, options = words_of(command.command), words_of(command.options)
     fallback = command.fallback and cut(command.fallback, WORD_CHARS_MAX)
-    said = {**asdict(command), "command": words, "options": options}
-    said["fallback"] = fallback
-    return [RunStarted(**said, since=at)]
+    cuts = {"command": words, "options": options, "fallback": fallback}
+    return [made_from(RunStarted, command, since=at, **cuts)]
 
 
 def words_of(command: Sequence[str]) -> tuple[str, ...]:
@@ -65,12 +62,7 @@ class FinishRun(Command, frozen=True):
 def finish_run(sprint: Sprint, command: FinishRun, at: str) -> list[Event]:
     """Decide on `FinishRun`."""
     why = command.why and cut(command.why, WHY_CHARS_MAX)
-    spent = spent_since(sprint, at)
-    ended = RunEnded(
-        command.run, command.because, command.exit_code, why, spent,
-        cut_short=command.cut_short,
-    )  # fmt: skip
-    return [ended]
+    return [made_from(RunEnded, command, why=why, spent=spent_since(sprint, at))]
 
 
 class LoseRun(Command, frozen=True):
@@ -90,12 +82,7 @@ def lose_run(sprint: Sprint, command: LoseRun, at: str) -> list[Event]:
         return []
     why = f"process {started.pid} on {started.host} is gone and left no end"
     spent = spent_since(sprint, command.last_seen)
-    return [
-        RunEnded(
-            started.run, LOST, None, why, spent,
-            last_seen=command.last_seen, cut_short=command.cut_short,
-        )
-    ]  # fmt: skip
+    return [made_from(RunEnded, command, because=LOST, why=why, spent=spent)]
 
 
 def spent_since(sprint: Sprint, now: str) -> Took:
@@ -103,19 +90,14 @@ def spent_since(sprint: Sprint, now: str) -> Took:
     knowledge = sprint.knowledge
     loops, total = knowledge.loops, knowledge.spent
     before = loops.before
+    is_paid = total.cost not in (None, before.cost)
     return Took(
         iterations=knowledge.begun - loops.begun_before,
         runs=total.runs - before.runs,
         duration_ms=run_ms(knowledge, now),
-        input_tokens=_more(total.input_tokens, before.input_tokens),
-        output_tokens=_more(total.output_tokens, before.output_tokens),
-        cache_creation_tokens=_more(
-            total.cache_creation_tokens, before.cache_creation_tokens
-        ),
+        **{n: _more(getattr(total, n), getattr(before, n)) for n in TOKEN_FIGURES},
         at_least=tuple(n for n in total.at_least if _is_open(n, total, before)),
-        cost_usd=None
-        if total.cost is None or total.cost == before.cost
-        else float(minus(total.cost, before.cost)),
+        cost_usd=float(minus(total.cost or "0", before.cost)) if is_paid else None,
         unknown=total.without_cost - before.without_cost,
     )
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ...log.event import Event
+from ...log.event import Event, made_from
 from .. import events as f
 from ..state import words
 from ..state.document_fields import NOT_LEFT
@@ -294,17 +294,7 @@ def _evolves_scheduled(change: Evolve) -> Evolve:
 
     def evolve(plan: Plan, event: Any, at: str) -> None:
         if event.waits:
-            plan.waiting = LimitWait(
-                at,
-                event.next_retry_at,
-                event.phase,
-                event.iteration,
-                event.waits,
-                event.why,
-                event.waits_for,
-                event.said_by,
-                event.is_fallback,
-            )
+            plan.waiting = made_from(LimitWait, event, since=at, until=event.next_retry_at)
         if event.is_fallback:
             # The failures of the fallback are not those of the loop's own agent.
             plan.turns.forgiven = plan.turns.failures

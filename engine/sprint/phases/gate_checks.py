@@ -7,11 +7,9 @@ up, the gate, its phase and the sprint are `blocked` (SPR-107).
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-import msgspec
-
 from ...command import Command, Commands, Events
 from ...errors import RefusedError
-from ...log.event import Event, Takers
+from ...log.event import Event, Takers, made_from
 from .. import events as f
 from ..state import words
 from ..state.completion import breakpoint_after, done_work
@@ -62,16 +60,10 @@ def start_gate(sprint: Sprint, command: StartGate, at: str) -> list[Event]:
     seconds = gate.timeout_seconds if given is None else given
     if not seconds > 0:
         raise RefusedError(f"a time limit of {seconds} s is none", field="timeout")
-    started = f.GateStarted(
-        node.address,
-        gates.next_attempt(sprint.plan, node),
-        command.run,
-        command.pid,
-        command.process_started,
-        command.boot_id,
-        max(round(1000 * min(seconds, SECONDS_MAX)), 1),
-    )
-    return [*events, started]
+    attempt = gates.next_attempt(sprint.plan, node)
+    ms = max(round(1000 * min(seconds, SECONDS_MAX)), 1)
+    place = {"phase": node.address, "attempt": attempt, "timeout_ms": ms}
+    return [*events, made_from(f.GateStarted, command, **place)]
 
 
 class CheckGate(Command, frozen=True):
@@ -186,8 +178,8 @@ def run_of(plan: Plan, node: Node) -> f.GateStarted | None:
 
 
 def _hands_in(event: f.GateChecked) -> RecordGate:
-    said = {name: getattr(event, name) for name in gates.GateResult.__struct_fields__}
-    return RecordGate(gates.GateResult(**said), event.phase, event.attempt or None)
+    result = made_from(gates.GateResult, event)
+    return RecordGate(result, event.phase, event.attempt or None)
 
 
 def _started_as(sprint: Sprint, node: Node | None, run: str) -> f.GateStarted | None:
@@ -247,8 +239,8 @@ def _is_blocked(node: Node) -> bool:
 def _event(
     node: Node, attempt: int, result: gates.GateResult, *, elsewhere: bool
 ) -> f.GateChecked:
-    said = msgspec.structs.asdict(result)
-    return f.GateChecked(node.address, attempt, **said, elsewhere=elsewhere)
+    more = {"phase": node.address, "attempt": attempt, "elsewhere": elsewhere}
+    return made_from(f.GateChecked, result, **more)
 
 
 def _take_up(plan: Plan, node: Node, at: str) -> None:

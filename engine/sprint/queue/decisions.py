@@ -56,14 +56,9 @@ def approve_request(sprint: Sprint, command: ApproveRequest, at: str) -> list[Ev
             prompt, model = str(step["prompt"]), model or text_of(step, "model")
             where = where or _behind(sprint, step)
     where = where or f.InjectionPosition(AFTER_CURRENT)
-    asked = f.RequestInjection(
-        where.type,
-        where.ref,
-        prompt=prompt,
-        workflow=command.workflow,
-        id_prefix=command.id_prefix or f"fix-{command.request}",
-        model=model,
-    )
+    prefix = command.id_prefix or f"fix-{command.request}"
+    what = {"prompt": prompt, "workflow": command.workflow, "model": model}
+    asked = f.RequestInjection(where.type, where.ref, id_prefix=prefix, **what)
     event = f.RequestDecided(
         command.request, APPROVE, command.reasoning, rule=command.rule, injection=asked
     )

@@ -12,7 +12,7 @@ from msgspec import structs
 
 from ...command import Command, Commands, Events
 from ...errors import InvalidInputError, NotFoundError, RefusedError
-from ...log.event import Event, Takers
+from ...log.event import Event, Takers, made_from
 from .. import events as f
 from ..phases.leaves import check_word
 from ..plan.create import check_id
@@ -150,16 +150,13 @@ def _queued(
     sprint: Sprint, asked: SubmittedRequest, identity: str, at: str
 ) -> f.RequestQueued:
     leaf = sprint.plan.pointed()
-    return f.RequestQueued(
-        identity,
-        asked.title,
-        asked.description or asked.title,
-        asked.priority,
-        asked.request_type,
+    return made_from(
+        f.RequestQueued,
+        asked,
+        request=identity,
+        description=asked.description or asked.title,
         created_at=_time(asked.created_at) or at,
         discovered_in=asked.discovered_in or (_path(leaf) if leaf else sprint.id),
-        context=asked.context,
-        origin=asked.origin,
     )
 
 

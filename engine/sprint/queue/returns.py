@@ -7,7 +7,7 @@ reaches that end, so that each deferral returns exactly once. Requests deferred 
 sprint are taken over by that sprint.
 """
 
-from ...log.event import Event, Kind
+from ...log.event import Event, Kind, made_from
 from .. import events as f
 from ..answers.items import REQUESTS_MAX, SaidItems, SaidRequest, proposal
 from ..events import AgentRan, NoteAdded
@@ -121,14 +121,7 @@ def events_from_items(
             )
             events += _no_steps(said, phase)
     asked = [
-        SubmittedRequest(
-            one.title,
-            one.priority,
-            one.request_type,
-            description=one.description,
-            request=identity,
-            context=one.context,
-        )
+        made_from(SubmittedRequest, one, request=identity)
         for one, identity in _new(sprint, requests)
     ]
     return [*events, *queue_requests(sprint, QueueRequests(asked), at)] if asked else events

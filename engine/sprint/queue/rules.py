@@ -7,7 +7,7 @@ import msgspec
 
 from ...command import Command, Commands, rule_of
 from ...errors import RefusedError
-from ...log.event import Event
+from ...log.event import Event, made_from
 from ..events import InjectionPosition, RequestDecided, RequestInjection
 from ..fold import fold_ahead
 from ..plan.insertion_points import AFTER_CURRENT
@@ -107,16 +107,10 @@ def _fits(rule: Rule, entry: Data) -> bool:
 
 def _command(request: str, rule: Rule) -> Command:
     position = rule.position
-    asked_for = RequestDecided(
-        request,
-        rule.decision,
-        rule.reasoning or _said(rule),
-        rule=rule.name,
-        injection=RequestInjection(position.type, position.ref, model=rule.model),
-        rejection_reason=rule.rejection_reason,
-        deferred_until=rule.deferred_until,
-    )
-    return decision_of(asked_for)
+    injection = RequestInjection(position.type, position.ref, model=rule.model)
+    reasoning = rule.reasoning or _said(rule)
+    more = {"request": request, "rule": rule.name, "injection": injection}
+    return decision_of(made_from(RequestDecided, rule, reasoning=reasoning, **more))
 
 
 _DONE = {

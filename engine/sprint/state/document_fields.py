@@ -60,7 +60,7 @@ class Hook(NamedTuple):
     workflow: str | None
     prompt: str | None
     command: str | None
-    is_parallel: bool
+    parallel: bool
 
 
 def ralph_fields(
