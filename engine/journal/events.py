@@ -37,6 +37,7 @@ class JournalEvent(Event, frozen=True):
     """An event of the journal."""
 
     kind: ClassVar[Kind] = Kind.KNOWLEDGE
+    subject: ClassVar[Subject] = Subject("journal")
     moment: ClassVar[str] = ""
     """The field with the time of the event, if any."""
 
@@ -53,7 +54,6 @@ class JournalOpened(JournalEvent, frozen=True):
     type: ClassVar[str] = "journal-opened"
     stays: ClassVar[tuple[str, ...]] = ("created_at", "version", "worktree", "place")
     moment: ClassVar[str] = "created_at"
-    subject: ClassVar[Subject] = Subject("journal")
     reach: ClassVar[Reach] = Reach.TOP
     created_at: str
     """The time in RFC 3339, as given."""
@@ -73,7 +73,6 @@ class JournalMoved(JournalEvent, frozen=True):
 
     type: ClassVar[str] = "journal-moved"
     stays: ClassVar[tuple[str, ...]] = ("place", "worktree")
-    subject: ClassVar[Subject] = Subject("journal")
     reach: ClassVar[Reach] = Reach.NOTHING
     only_caused: ClassVar[str] = "`sprintlog journal open --place PATH` causes it"
     place: str
@@ -87,7 +86,6 @@ class JournalRaised(JournalEvent, frozen=True):
 
     type: ClassVar[str] = "journal-raised"
     stays: ClassVar[tuple[str, ...]] = ("version",)
-    subject: ClassVar[Subject] = Subject("journal")
     reach: ClassVar[Reach] = Reach.TOP
     only_caused: ClassVar[str] = (
         "`sprintlog import journal FILE` causes it by a later version"
@@ -107,7 +105,6 @@ class JournalCorrected(JournalEvent, frozen=True):
         *_in("learnings", OF_LEARNING),
         *_in("patterns", OF_PATTERN),
     )
-    subject: ClassVar[Subject] = Subject("journal")
     reach: ClassVar[Reach] = Reach.WHOLE
     only_caused: ClassVar[str] = (
         "`sprintlog adopt --journal` causes it by an edit of the file"

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 import msgspec
 
-from ..log.event import AsDecision, Event, Kind, Reach, Subject
+from ..log.event import AsDecision, Event, Kind, KnowledgeEvent, Reach, Subject
 from ..usage import Usage as Usage
 from .loop_rules import LoopRules
 from .loop_rules import OwnMetric as OwnMetric
@@ -102,16 +102,14 @@ class KeptReport(msgspec.Struct, frozen=True, omit_defaults=True):
     """
 
 
-class BaselineCaptured(Event, frozen=True):
+class BaselineCaptured(KnowledgeEvent, frozen=True):
     """Iteration 0 was measured, before any change."""
 
     type: ClassVar[str] = "baseline-captured"
     stays: ClassVar[tuple[str, ...]] = (
         *("metrics", "loop_id", "origins", "reports.file", "reports.kept"),
     )
-    kind: ClassVar[Kind] = Kind.KNOWLEDGE
     subject: ClassVar[Subject] = Subject("baseline")
-    reach: ClassVar[Reach] = Reach.NOTHING
     metrics: Metrics
     loop_id: str | None = None
     """Names the loop; without it the sprint's id does."""
@@ -124,12 +122,10 @@ class BaselineCaptured(Event, frozen=True):
     """The reports that were read for it."""
 
 
-class AboutIteration(Event, frozen=True):
+class AboutIteration(KnowledgeEvent, frozen=True):
     """An event about the worth of one iteration."""
 
-    kind: ClassVar[Kind] = Kind.KNOWLEDGE
     subject: ClassVar[Subject] = Subject("iteration", ("number",))
-    reach: ClassVar[Reach] = Reach.NOTHING
     number: int
 
 
@@ -333,14 +329,12 @@ class RulesSet(Event, frozen=True):
     """The automatic actions of a loop."""
 
 
-class ArtifactsApplied(Event, frozen=True):
+class ArtifactsApplied(KnowledgeEvent, frozen=True):
     """The files of the selected iteration were put in place."""
 
     type: ClassVar[str] = "artifacts-applied"
     stays: ClassVar[tuple[str, ...]] = ("source", "destination")
-    kind: ClassVar[Kind] = Kind.KNOWLEDGE
     subject: ClassVar[Subject] = Subject("artifacts")
-    reach: ClassVar[Reach] = Reach.NOTHING
     as_decision: ClassVar[AsDecision | None] = AsDecision(
         "selection", ("source", "destination"), ("files_copied",)
     )

@@ -143,6 +143,13 @@ class Event(msgspec.Struct, frozen=True, omit_defaults=True):
         return {self.subject.word: name} if name else {}
 
 
+class KnowledgeEvent(Event, frozen=True):
+    """An event that rollbacks keep and that changes no part of the document."""
+
+    kind: ClassVar[Kind] = Kind.KNOWLEDGE
+    reach: ClassVar[Reach] = Reach.NOTHING
+
+
 Takers = dict[type[Event], Callable[..., Any]]
 """By event type, the function that applies it to a state."""
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import msgspec
 
-from ..log.event import Event, Kind, Reach, Subject
+from ..log.event import Event, KnowledgeEvent, Subject
 
 COMMAND_CHARS_MAX = 512
 """So much of a command is kept."""
@@ -32,12 +32,10 @@ class TouchedFile(msgspec.Struct, frozen=True, omit_defaults=True):
     """How many lines went out."""
 
 
-class SessionEvent(Event, frozen=True):
+class SessionEvent(KnowledgeEvent, frozen=True):
     """An event in a session of an agent; rollbacks do not affect it."""
 
-    kind: ClassVar[Kind] = Kind.KNOWLEDGE
     subject: ClassVar[Subject] = Subject("session")
-    reach: ClassVar[Reach] = Reach.NOTHING
     only_caused: ClassVar[str] = "an agent's hooks or its transcript say so"
     is_quiet: ClassVar[bool] = True
 

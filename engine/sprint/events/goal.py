@@ -4,15 +4,18 @@ from typing import ClassVar
 
 from ...log.event import AsDecision, Event, Reach, Subject
 
-GOAL = Subject("goal")
+
+class AboutGoal(Event, frozen=True):
+    """What happens to the goal."""
+
+    subject: ClassVar[Subject] = Subject("goal")
+    reach: ClassVar[Reach] = Reach.TOP
 
 
-class GoalSet(Event, frozen=True):
+class GoalSet(AboutGoal, frozen=True):
     """The goal and its settings were set; the sprint is in Ralph mode."""
 
     type: ClassVar[str] = "goal-set"
-    subject: ClassVar[Subject] = GOAL
-    reach: ClassVar[Reach] = Reach.TOP
     as_decision: ClassVar[AsDecision | None] = AsDecision("goal", ("goal",))
     goal: str
     idle_threshold: int | None = None
@@ -22,29 +25,31 @@ class GoalSet(Event, frozen=True):
     max_iterations: int | None = None
 
 
-class DynamicStepAdded(Event, frozen=True):
-    """A step towards the goal was added."""
+class AboutStep(Event, frozen=True):
+    """What happens to a step towards the goal."""
 
-    type: ClassVar[str] = "dynamic-step-added"
     stays: ClassVar[tuple[str, ...]] = ("id",)
-    subject: ClassVar[Subject] = Subject("step", ("id",), is_told=True)
+    subject: ClassVar[Subject] = Subject("step", ("id",))
     reach: ClassVar[Reach] = Reach.TOP
     records: ClassVar[str] = "dynamic-steps"
     id: str
+
+
+class DynamicStepAdded(AboutStep, frozen=True):
+    """A step towards the goal was added."""
+
+    type: ClassVar[str] = "dynamic-step-added"
+    subject: ClassVar[Subject] = Subject("step", ("id",), is_told=True)
     prompt: str
     iteration: int = 0
     """The iteration that made it; 0 before the first one."""
 
 
-class DynamicStepUpdated(Event, frozen=True):
+class DynamicStepUpdated(AboutStep, frozen=True):
     """A step towards the goal has another status, another prompt, or both."""
 
     type: ClassVar[str] = "dynamic-step-updated"
     stays: ClassVar[tuple[str, ...]] = ("id", "status")
-    subject: ClassVar[Subject] = Subject("step", ("id",))
-    reach: ClassVar[Reach] = Reach.TOP
-    records: ClassVar[str] = "dynamic-steps"
-    id: str
     status: str | None = None
     """`pending`, `in-progress`, `completed` or `blocked`; null for the one it has."""
     prompt: str | None = None
@@ -80,13 +85,11 @@ class IterationFailed(Event, frozen=True):
     """Whether the fallback failed: the limit of the loop's own agent remains."""
 
 
-class GoalClaimed(Event, frozen=True):
+class GoalClaimed(AboutGoal, frozen=True):
     """The goal was claimed to be reached, but the claim was not accepted."""
 
     type: ClassVar[str] = "goal-claimed"
     stays: ClassVar[tuple[str, ...]] = ("requests",)
-    subject: ClassVar[Subject] = GOAL
-    reach: ClassVar[Reach] = Reach.TOP
     only_caused: ClassVar[str] = "`goal-completed` causes it where that cannot count yet"
     as_decision: ClassVar[AsDecision | None] = AsDecision(
         "goal", ("reason", "summary"), ("iteration",)
@@ -99,13 +102,11 @@ class GoalClaimed(Event, frozen=True):
     """The urgent requests that have to be decided first."""
 
 
-class GoalCompleted(Event, frozen=True):
+class GoalCompleted(AboutGoal, frozen=True):
     """The goal was reached, which completes the sprint."""
 
     type: ClassVar[str] = "goal-completed"
     stays: ClassVar[tuple[str, ...]] = ("open_steps",)
-    subject: ClassVar[Subject] = GOAL
-    reach: ClassVar[Reach] = Reach.TOP
     as_decision: ClassVar[AsDecision | None] = AsDecision(
         "goal", ("summary",), ("iteration", "open_steps")
     )

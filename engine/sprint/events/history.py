@@ -2,10 +2,17 @@
 
 from typing import Any, ClassVar
 
-from ...log.event import IN_FORCE, AsDecision, Event, Kind, Reach, Subject
+from ...log.event import IN_FORCE, AsDecision, Event, Kind, KnowledgeEvent, Reach, Subject
 from .sprint import SPRINT
 
-EDIT = Subject("edit")
+
+class AboutEdit(KnowledgeEvent, frozen=True):
+    """What happens to an edit of a state file."""
+
+    stays: ClassVar[tuple[str, ...]] = ("path", "digest")
+    subject: ClassVar[Subject] = Subject("edit")
+    is_structural: ClassVar[bool] = True
+    path: str
 
 
 class RolledBack(Event, frozen=True):
@@ -27,18 +34,13 @@ class RolledBack(Event, frozen=True):
     """The version of the rollback or decision that this rollback undoes."""
 
 
-class EditObserved(Event, frozen=True):
+class EditObserved(AboutEdit, frozen=True):
     """Somebody else changed a state file; this changes nothing but is kept."""
 
     type: ClassVar[str] = "edit-observed"
     stays: ClassVar[tuple[str, ...]] = ("path", "digest", "kept")
-    kind: ClassVar[Kind] = Kind.KNOWLEDGE
-    subject: ClassVar[Subject] = EDIT
-    reach: ClassVar[Reach] = Reach.NOTHING
-    is_structural: ClassVar[bool] = True
     only_caused: ClassVar[str] = "sprintlog records it when it finds a state file edited"
     as_decision: ClassVar[AsDecision | None] = AsDecision("edit", ("path", "problem"))
-    path: str
     digest: str
     """sha256 of their bytes, in hexadecimal."""
     kept: str
@@ -52,14 +54,12 @@ class EditObserved(Event, frozen=True):
     """The first of the fields that they changed, as `diff` names them."""
 
 
-class ForkCreated(Event, frozen=True):
+class ForkCreated(KnowledgeEvent, frozen=True):
     """The earlier events of this stream were copied from another stream."""
 
     type: ClassVar[str] = "fork-created"
     stays: ClassVar[tuple[str, ...]] = ("source", "hash")
-    kind: ClassVar[Kind] = Kind.KNOWLEDGE
     subject: ClassVar[Subject] = SPRINT
-    reach: ClassVar[Reach] = Reach.NOTHING
     is_structural: ClassVar[bool] = True
     only_caused: ClassVar[str] = (
         "`sprintlog fork NAME --from POINT` makes one of an earlier point"
@@ -76,20 +76,14 @@ class ForkCreated(Event, frozen=True):
     reason: str | None = None
 
 
-class EditAdopted(Event, frozen=True):
+class EditAdopted(AboutEdit, frozen=True):
     """An edit that was observed became events, as far as that was possible."""
 
     type: ClassVar[str] = "edit-adopted"
-    stays: ClassVar[tuple[str, ...]] = ("path", "digest")
-    kind: ClassVar[Kind] = Kind.KNOWLEDGE
-    subject: ClassVar[Subject] = EDIT
-    reach: ClassVar[Reach] = Reach.NOTHING
-    is_structural: ClassVar[bool] = True
     only_caused: ClassVar[str] = "`sprintlog adopt` makes events of an edit"
     as_decision: ClassVar[AsDecision | None] = AsDecision(
         "edit", ("path", "adopted", "left"), ("edit", "digest")
     )
-    path: str
     edit: int
     """The version of the edit-observed that was adopted."""
     digest: str

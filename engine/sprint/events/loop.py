@@ -4,7 +4,7 @@ from typing import ClassVar
 
 import msgspec
 
-from ...log.event import AsDecision, Event, Kind, Reach, Subject
+from ...log.event import AsDecision, Event, Kind, KnowledgeEvent, Reach, Subject
 from ...usage import ModelCall as ModelCall
 from ...usage import Usage
 
@@ -81,7 +81,7 @@ class Limit(msgspec.Struct, frozen=True, omit_defaults=True):
     """The text or the field that stated the end."""
 
 
-class AgentRan(Event, frozen=True):
+class AgentRan(KnowledgeEvent, frozen=True):
     """An agent's command ended, or was ended at its time limit."""
 
     type: ClassVar[str] = "agent-ran"
@@ -89,9 +89,7 @@ class AgentRan(Event, frozen=True):
         *("phase", "status", "agent", "agent_version", "models", "sessions", "error_kind"),
         *("git_before", "git_after", "limit.waits_for", "limit.until", "model", "found_in"),
     )
-    kind: ClassVar[Kind] = Kind.KNOWLEDGE
     subject: ClassVar[Subject] = Subject("agent", ("phase",), "phase")
-    reach: ClassVar[Reach] = Reach.NOTHING
     is_quiet: ClassVar[bool] = True
     phase: str
     """The address of the phase it worked on; empty for the goal."""
@@ -223,12 +221,10 @@ class Price(msgspec.Struct, frozen=True, omit_defaults=True):
     """The price of tokens read from a cache; by default that of input tokens."""
 
 
-class AboutRun(Event, frozen=True):
+class AboutRun(KnowledgeEvent, frozen=True):
     """A change of a run of the loop; rollbacks do not affect it."""
 
-    kind: ClassVar[Kind] = Kind.KNOWLEDGE
     subject: ClassVar[Subject] = Subject("run")
-    reach: ClassVar[Reach] = Reach.NOTHING
     is_quiet: ClassVar[bool] = True
 
 

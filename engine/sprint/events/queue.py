@@ -34,7 +34,17 @@ class RequestOrigin(msgspec.Struct, frozen=True):
     """Its id there."""
 
 
-class RequestQueued(Event, frozen=True):
+class AboutRequest(Event, frozen=True):
+    """What happens to a request."""
+
+    stays: ClassVar[tuple[str, ...]] = ("request",)
+    subject: ClassVar[Subject] = REQUEST
+    reach: ClassVar[Reach] = Reach.TOP
+    records: ClassVar[str] = "operator-queue"
+    request: str
+
+
+class RequestQueued(AboutRequest, frozen=True):
     """A request was queued for a decision."""
 
     type: ClassVar[str] = "request-queued"
@@ -42,11 +52,7 @@ class RequestQueued(Event, frozen=True):
         *("request", "priority", "request_type", "created_at", "discovered_in", "origin"),
     )
     kind: ClassVar[Kind] = Kind.KNOWLEDGE
-    subject: ClassVar[Subject] = REQUEST
-    reach: ClassVar[Reach] = Reach.TOP
-    records: ClassVar[str] = "operator-queue"
     is_structural: ClassVar[bool] = True
-    request: str
     title: str
     """A short title."""
     description: str
@@ -65,7 +71,7 @@ class RequestQueued(Event, frozen=True):
     """The request that this one goes on with."""
 
 
-class RequestDecided(Event, frozen=True):
+class RequestDecided(AboutRequest, frozen=True):
     """A request was approved, rejected, deferred, or moved to the backlog."""
 
     type: ClassVar[str] = "request-decided"
@@ -75,14 +81,11 @@ class RequestDecided(Event, frozen=True):
         *("phase",),
     )
     subject: ClassVar[Subject] = msgspec.structs.replace(REQUEST, address="phase")
-    reach: ClassVar[Reach] = Reach.TOP
-    records: ClassVar[str] = "operator-queue"
     as_decision: ClassVar[AsDecision | None] = AsDecision(
         "request",
         ("request", "decision", "reasoning", "rejection_reason", "deferred_until"),
         ("rule",),
     )
-    request: str
     decision: str
     """`approve`, `reject`, `defer` or `backlog`."""
     reasoning: str
@@ -99,31 +102,22 @@ class RequestDecided(Event, frozen=True):
     """Resolved: the top phase at whose end it comes back."""
 
 
-class RequestReturned(Event, frozen=True):
+class RequestReturned(AboutRequest, frozen=True):
     """What a request was deferred to was reached: it is pending again."""
 
     type: ClassVar[str] = "request-returned"
     stays: ClassVar[tuple[str, ...]] = ("request", "until")
-    subject: ClassVar[Subject] = REQUEST
-    reach: ClassVar[Reach] = Reach.TOP
-    records: ClassVar[str] = "operator-queue"
     only_caused: ClassVar[str] = "the end of what a request was deferred to causes it"
     as_decision: ClassVar[AsDecision | None] = AsDecision("request", ("request", "until"))
-    request: str
     until: str
     """The time to which the request was deferred."""
 
 
-class RequestReopened(Event, frozen=True):
+class RequestReopened(AboutRequest, frozen=True):
     """A decision was withdrawn: the request is pending again; nothing else changed."""
 
     type: ClassVar[str] = "request-reopened"
-    stays: ClassVar[tuple[str, ...]] = ("request",)
-    subject: ClassVar[Subject] = REQUEST
-    reach: ClassVar[Reach] = Reach.TOP
-    records: ClassVar[str] = "operator-queue"
     as_decision: ClassVar[AsDecision | None] = AsDecision("request", ("request", "reason"))
-    request: str
     reason: str
     """The reason for another decision."""
 

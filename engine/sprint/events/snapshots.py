@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import msgspec
 
-from ...log.event import IN_FORCE, AsDecision, Event, Kind, Reach, Subject
+from ...log.event import IN_FORCE, AsDecision, Event, KnowledgeEvent, Subject
 from .loop import GitState
 
 OF_ITERATION = "iteration"
@@ -33,12 +33,10 @@ class KeptCopy(msgspec.Struct, frozen=True, omit_defaults=True):
     """Name of its copy in the log's `snapshots/kept` folder."""
 
 
-class AboutSnapshot(Event, frozen=True):
+class AboutSnapshot(KnowledgeEvent, frozen=True):
     """An event about snapshots, which never changes the plan."""
 
-    kind: ClassVar[Kind] = Kind.KNOWLEDGE
     subject: ClassVar[Subject] = Subject("snapshot")
-    reach: ClassVar[Reach] = Reach.NOTHING
     is_structural: ClassVar[bool] = True
 
 

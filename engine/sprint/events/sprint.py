@@ -6,7 +6,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ...log.envelope import DOCUMENT_BYTES_MAX
-from ...log.event import EVERYTHING, AsDecision, Event, Kind, Reach, Subject
+from ...log.event import EVERYTHING, AsDecision, Event, KnowledgeEvent, Reach, Subject
 
 SPRINT = Subject("sprint")
 
@@ -29,16 +29,21 @@ class Source(msgspec.Struct, frozen=True, omit_defaults=True):
     """Of its bytes, in hexadecimal; empty when it was not recorded."""
 
 
-class SprintCompiled(Event, frozen=True):
+class AboutDocument(Event, frozen=True):
+    """A document that becomes the plan."""
+
+    payload_bytes_max: ClassVar[int] = DOCUMENT_BYTES_MAX
+    subject: ClassVar[Subject] = SPRINT
+    reach: ClassVar[Reach] = Reach.WHOLE
+    is_structural: ClassVar[bool] = True
+
+
+class SprintCompiled(AboutDocument, frozen=True):
     """A whole plan was added, with every phase pending."""
 
     type: ClassVar[str] = "sprint-compiled"
     stays: ClassVar[tuple[str, ...]] = ("place", "sources.path", "work_tree")
     schema_version: ClassVar[int] = 2
-    payload_bytes_max: ClassVar[int] = DOCUMENT_BYTES_MAX
-    subject: ClassVar[Subject] = SPRINT
-    reach: ClassVar[Reach] = Reach.WHOLE
-    is_structural: ClassVar[bool] = True
     as_decision: ClassVar[AsDecision | None] = AsDecision("plan", ("sources",))
     document: dict[str, Any]
     place: Place | None = None
@@ -55,7 +60,7 @@ class SprintCompiled(Event, frozen=True):
         return replace(super().remains(), document=remains_of(self.document))
 
 
-class SprintImported(Event, frozen=True):
+class SprintImported(AboutDocument, frozen=True):
     """Another tool's document was imported, whole or as a JSON Patch."""
 
     type: ClassVar[str] = "sprint-imported"
@@ -66,10 +71,6 @@ class SprintImported(Event, frozen=True):
         "lost",
         "work_tree",
     )
-    payload_bytes_max: ClassVar[int] = DOCUMENT_BYTES_MAX
-    subject: ClassVar[Subject] = SPRINT
-    reach: ClassVar[Reach] = Reach.WHOLE
-    is_structural: ClassVar[bool] = True
     as_decision: ClassVar[AsDecision | None] = AsDecision("plan", ("source",))
     ends: ClassVar[tuple[str, ...]] = (EVERYTHING,)
     source: str
@@ -182,14 +183,12 @@ class ActivitySeen(AboutSprint, frozen=True):
     is_quiet: ClassVar[bool] = True
 
 
-class NoteAdded(Event, frozen=True):
+class NoteAdded(KnowledgeEvent, frozen=True):
     """A remark for whoever reads the log."""
 
     type: ClassVar[str] = "note-added"
     stays: ClassVar[tuple[str, ...]] = ("phase",)
-    kind: ClassVar[Kind] = Kind.KNOWLEDGE
     subject: ClassVar[Subject] = Subject("note", ("phase",), "phase")
-    reach: ClassVar[Reach] = Reach.NOTHING
     is_quiet: ClassVar[bool] = True
     text: str
     phase: str | None = None
