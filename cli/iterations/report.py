@@ -14,7 +14,7 @@ from sprintlog.engine.judging.exact import HOW_TO_MEASURE
 from sprintlog.engine.judging.tracker import BASELINE_NUMBER
 from sprintlog.engine.service.streams.evaluation import Judged
 from sprintlog.engine.service.work_tree.own_paths import know_for_people
-from sprintlog.engine.sprint.iterations.kept_files import left_words
+from sprintlog.engine.sprint.events.snapshots import left_words
 from sprintlog.engine.sprint.state.times import parse
 from sprintlog.engine.sprint.state.transitions import check_exists
 from sprintlog.projections.facts.sprint_facts import sprint_facts

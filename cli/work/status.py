@@ -9,9 +9,9 @@ from msgspec.structs import replace
 from sprintlog.engine.service.lost_runs import is_alive
 from sprintlog.engine.service.streams.evaluation import Judged, evaluate
 from sprintlog.engine.sprint.agent.actions import COMPLETE, STOP, Action
+from sprintlog.engine.sprint.events.snapshots import left_words
 from sprintlog.engine.sprint.iterations.budgets import said
 from sprintlog.engine.sprint.iterations.goal import goal_standing
-from sprintlog.engine.sprint.iterations.kept_files import left_words
 from sprintlog.engine.sprint.iterations.loop_changes import reflection_is_due
 from sprintlog.engine.sprint.phases.gate import attempts_of, gate_of
 from sprintlog.engine.sprint.phases.gate_checks import run_of

@@ -21,9 +21,9 @@ from sprintlog.engine.service.streams.points import last_version
 from sprintlog.engine.sessions.names import session_stream
 from sprintlog.engine.sessions.summary import Summary
 from sprintlog.engine.sprint.agent.actions import PERSON, Action
+from sprintlog.engine.sprint.events.snapshots import left_words
 from sprintlog.engine.sprint.iterations.budgets import run_again
 from sprintlog.engine.sprint.iterations.goal import goal_standing
-from sprintlog.engine.sprint.iterations.kept_files import left_words
 from sprintlog.engine.sprint.iterations.rollback import iteration_end
 from sprintlog.engine.sprint.iterations.snapshots import has_snapshot
 from sprintlog.engine.sprint.phases.gate import attempts_of

@@ -13,7 +13,7 @@ MODULE_LINES_MAX = 400
 FUNCTION_LINES_MAX = 70
 TEST_FOLDER_FILES_MAX = 25
 STRUCTURE = {
-    "modules": 552,
+    "modules": 551,
     "folders": 66,
     "lines of code": 75_350,
     "lines of imports in 1,000": 97,

@@ -11,9 +11,9 @@ from ...errors import NotFoundError, RefusedError, SprintlogError
 from ...judging import loop_rules as judging
 from ...sprint.agent import actions
 from ...sprint.agent.actions import of_advice
+from ...sprint.events.snapshots import LEFT_SHOWN_MAX
 from ...sprint.iterations.decisions import GiveRecommendation, SelectBest
 from ...sprint.iterations.follow_up import due, loop_rules
-from ...sprint.iterations.kept_files import LEFT_SHOWN_MAX
 from ...sprint.iterations.measurement import FailMeasurement
 from ...sprint.iterations.rollback import RollBack
 from ...sprint.iterations.snapshots import has_snapshot

@@ -6,9 +6,9 @@ from ...errors import NotFoundError
 from ...judging.recommend import KnownTargets as KnownTargets
 from ...log.event import Event
 from ...log.port import Log
-from ...sprint.iterations.evaluation import Failure as Failure
 from ...sprint.iterations.evaluation import Judged as Judged
-from ...sprint.iterations.evaluation import Kind
+from ...sprint.iterations.outcomes import Failure as Failure
+from ...sprint.iterations.outcomes import Kind
 from ...sprint.iterations.outcomes import RunEnding as RunEnding
 from ...sprint.state.sprint import Sprint
 from .catalogue import CODEC, sprint_stream

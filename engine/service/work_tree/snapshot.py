@@ -25,7 +25,7 @@ from ...sprint.events import (
     SnapshotsPruned,
     SnapshotTaken,
 )
-from ...sprint.iterations.kept_files import left_words
+from ...sprint.events.snapshots import left_words
 from ...sprint.iterations.measurement import with_tree
 from ...sprint.iterations.snapshots import (
     KEEP_DEFAULT,

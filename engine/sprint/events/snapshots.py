@@ -4,6 +4,7 @@ Paths are for people to read; which files a snapshot holds, byte for byte, the s
 All of this is knowledge: what happened to files is not undone by going back in the log.
 """
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 import msgspec
@@ -11,6 +12,8 @@ import msgspec
 from ...log.event import IN_FORCE, AsDecision, Event, KnowledgeEvent, Subject
 from .loop import GitState
 
+LEFT_SHOWN_MAX = 3
+"""More paths that are left out are only counted."""
 OF_ITERATION = "iteration"
 OF_MOMENT = "moment"
 BEFORE_RESTORE = "before-restore"
@@ -22,6 +25,16 @@ class FileLeft(msgspec.Struct, frozen=True, omit_defaults=True):
     path: str
     """From the work tree's root; empty for all of it."""
     reason: str
+
+
+def left_words(left: Sequence[FileLeft], count: int) -> str:
+    """Return in a line which paths a snapshot does not contain, and how many they are."""
+    named = ", ".join(
+        f"{one.path or 'all'} ({one.reason})" for one in left[:LEFT_SHOWN_MAX]
+    )
+    more = f" and {count - LEFT_SHOWN_MAX} more" if count > LEFT_SHOWN_MAX else ""
+    paths = "path is" if count == 1 else "paths are"
+    return f"{count} {paths} not in the snapshot: {named}{more}"
 
 
 class KeptCopy(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -1,8 +1,6 @@
 """The iterations of a sprint, judged: from a few events by version, or from all at once."""
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator
-from typing import Protocol, TypeVar
+from collections.abc import Iterator
 
 from ...errors import RefusedError
 from ...judging import events as f
@@ -19,48 +17,26 @@ from ...judging.recommend import (
     rollback_target,
 )
 from ...judging.select import Selection, chosen_by_a_person, describe, select
-from ...judging.tracker import BASELINE_NUMBER, UNKEPT, Tracker
+from ...judging.tracker import BASELINE_NUMBER, UNKEPT
 from ...log.event import Event
-from .. import events as e
 from ..state.document_fields import max_iterations
 from ..state.effective_history import effective_ranges, is_effective
-from ..state.sprint import Spent, Sprint
-from . import measurement, outcomes
-from .described import Description
-from .kept_files import has_same_files
+from ..state.sprint import Sprint
+from . import measurement
 from .loop import is_used_up
-from .outcomes import Failure as Failure
-from .outcomes import failures
-
-Kind = TypeVar("Kind", bound=Event)
+from .outcomes import LoopHistory, SprintEvents
 
 
-class SprintEvents(Protocol):
-    """The events of a sprint, as far as its iterations are judged by them."""
-
-    def one(self, version: int) -> tuple[str, Event]:
-        """Return the event at a version, and when it happened."""
-
-    def all(self, kind: type[Kind]) -> Iterable[tuple[int, str, Kind]]:
-        """Yield version, time and event of each one of a kind, up to its version."""
-
-
-class Judged:
+class Judged(LoopHistory):
     """The evaluated iterations of a sprint at its version."""
 
     def __init__(
         self, sprint: Sprint, events: SprintEvents, targets: KnownTargets | None = None
     ) -> None:
-        self.sprint = sprint
-        self._events = events
+        super().__init__(sprint, events)
         self._all: list[Judgement] | None = None
         self._targets = targets or KnownTargets()
         self._judge = Judge(sprint.knowledge.tracker, events.one)
-
-    @property
-    def tracker(self) -> Tracker:
-        """Return the sprint's record of measurements."""
-        return self.sprint.knowledge.tracker
 
     @property
     def rules(self) -> f.RulesSet:
@@ -288,77 +264,6 @@ class Judged:
             rules=rules,
             off_path=self.off_path(),
         )
-
-    def failures(self) -> dict[int, Failure]:
-        """Return why each iteration without a measurement that counts has none."""
-        if self.tracker.failed is None and not self.tracker.retracted:
-            return {}
-        measured = {entry.number for entry in self.tracker.measured}
-        failed = self._events.all(f.MeasurementFailed)
-        return failures(failed, self._events.all(f.MeasurementRetracted), measured)
-
-    def unmeasured(self) -> list[outcomes.RunEnding]:
-        """Return the iterations with a run that nobody measured, in their order."""
-        seen = {entry.number for entry in self.tracker.measured} | self.failures().keys()
-        begun = [x for x in self.sprint.knowledge.iterations if x[0] not in seen]
-        return [] if not begun else self._endings(begun)
-
-    def endings(self) -> dict[int, outcomes.RunEnding]:
-        """Return how the last run of each iteration ended, measured or not."""
-        return {one.number: one for one in self._endings(self.sprint.knowledge.iterations)}
-
-    def _endings(self, iterations: Iterable[tuple[int, int]]) -> list[outcomes.RunEnding]:
-        runs = self._events.all(e.AgentRan)
-        return outcomes.endings(iterations, runs, self._begun(), self.summaries())
-
-    def described(self) -> dict[int, Description]:
-        """Return the descriptions of iterations by number.
-
-        Parameters that agents report apply unless described otherwise.
-        """
-        found: defaultdict[int, Description] = defaultdict(lambda: Description({}))
-        begun = self._begun()
-        for version, _, ran in self._events.all(e.AgentRan):
-            number = outcomes.iteration_of(ran, version, begun)
-            found[number] = found[number].with_run(ran)
-        for _, _, taken in self._events.all(e.SnapshotTaken):
-            if taken.git is not None and taken.purpose == e.OF_ITERATION:
-                found[taken.iteration] = found[taken.iteration]._replace(git=taken.git)
-        for _, _, ended in self._events.all(e.IterationEnded):
-            if ended.git is not None:
-                found[ended.number] = found[ended.number]._replace(git=ended.git)
-        for _, _, said in self._events.all(f.IterationDescribed):
-            found[said.number] = found[said.number].having(said)
-        return {number: one for number, one in found.items() if one != Description({})}
-
-    def summaries(self) -> dict[int, str]:
-        """Return the summaries at the end of iterations, by number."""
-        ended = self._events.all(e.IterationEnded)
-        return {event.number: event.summary for _, _, event in ended if event.summary}
-
-    def spent(self) -> dict[int, Spent]:
-        """Return the usage of agents in each iteration, including discarded ones.
-
-        Without a recorded run, it is the usage that the measurement reports.
-        """
-        runs, measured = self._events.all(e.AgentRan), self._events.all(f.IterationMeasured)
-        return outcomes.spent_by_iteration(runs, measured, self._begun())
-
-    def runs_seen(self) -> dict[int, list[outcomes.RunSeen]]:
-        """Return the runs of agents in each iteration, with their limits."""
-        runs, ends = self._events.all(e.AgentRan), self._events.all(e.RunEnded)
-        return outcomes.runs_seen(runs, ends, self._begun())
-
-    def _begun(self) -> outcomes.Begun:
-        return sorted((at, number) for number, at in self.sprint.knowledge.iterations)
-
-    def rollbacks(self) -> list[tuple[int, str, str]]:
-        """Return version and time of each rollback, and in words where it went."""
-        return outcomes.rollbacks(self._events.all(e.RolledBack), self._begun())
-
-    def has_same_files(self, one: int, other: int) -> bool:
-        """Return whether complete snapshots of two iterations have the same files."""
-        return has_same_files(self.sprint, self._events.one, one, other)
 
     def _in_one_scan(self) -> Fetch:
         found = self._events.all(f.IterationMeasured)

@@ -1,16 +1,36 @@
-"""Runs of agents, rollbacks and failed measurements, by iteration."""
+"""The history of a loop by iteration: runs, ends, costs, failures, files."""
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable
+from functools import cached_property
 from operator import attrgetter
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, Self, TypeVar
 
-from ...judging.events import IterationMeasured, MeasurementFailed, MeasurementRetracted
-from ...judging.tracker import BASELINE_NUMBER
-from ..events import AgentRan, RolledBack, RunEnded
-from ..state.knowledge import Spent, says_cost
+from ...errors import NotFoundError
+from ...judging.events import (
+    IterationDescribed,
+    IterationMeasured,
+    MeasurementFailed,
+    MeasurementRetracted,
+)
+from ...judging.tracker import BASELINE_NUMBER, Tracker
+from ...log.event import Event
+from ..events import (
+    OF_ITERATION,
+    AgentRan,
+    IterationEnded,
+    RolledBack,
+    RunEnded,
+    SnapshotTaken,
+)
+from ..state.knowledge import Spent, WorkTree, says_cost
+from ..state.sprint import Sprint
+from .described import Description
 from .run_record import LOST
+from .snapshots import snapshot_of
+
+Kind = TypeVar("Kind", bound=Event)
 
 Begun = list[tuple[int, int]]
 """Every iteration ever begun: the version that began it, and its number; in order."""
@@ -50,6 +70,14 @@ class RunEnding(NamedTuple):
     until: str | None = None
     """When the limit expires, if it was stated."""
 
+    @classmethod
+    def of(cls, number: int, version: int, ran: AgentRan, summary: str | None) -> Self:
+        """Return how an iteration ended whose last run is given."""
+        how = (ran.status, ran.error, summary or printed(ran), ran.outcome)
+        return cls(
+            number, version, *how, ran.limit.until if ran.limit is not None else None
+        )
+
     @property
     def words(self) -> str:
         """Return how it ended, in words."""
@@ -80,60 +108,9 @@ def runs_seen(
     return dict(sorted(by_number.items()))
 
 
-def spent_by_iteration(
-    runs: Iterable[tuple[int, str, AgentRan]],
-    measured: Iterable[tuple[int, str, IterationMeasured]],
-    begun: Begun,
-) -> dict[int, Spent]:
-    """Return what agents took in each iteration; without a run, what was measured of it."""
-    found: defaultdict[int, Spent] = defaultdict(Spent)
-    for version, _, ran in runs:
-        found[iteration_of(ran, version, begun)].add_run(ran)
-    for _, _, event in measured:
-        if event.usage is not None and event.number not in found:
-            found[event.number].add(event.usage)
-            found[event.number].duration_ms += event.usage.duration_ms or 0
-    return dict(found)
-
-
 def iteration_of(ran: AgentRan, version: int, begun: Begun) -> int:
     """Return the iteration of a run: the recorded one, else the latest at that time."""
     return last_begun(version, begun) if ran.iteration is None else ran.iteration
-
-
-def endings(
-    left: Iterable[tuple[int, int]],
-    runs: Iterable[tuple[int, str, AgentRan]],
-    begun: Begun,
-    said: Mapping[int, str],
-) -> list[RunEnding]:
-    """Return those of the iterations `left` that have a run, in their order."""
-    # A transcript may add tokens without an outcome; an import has one.
-    last = {
-        iteration_of(ran, at, begun): ran
-        for at, _, ran in runs
-        if not ran.is_rest or ran.found_in is None
-    }
-    return [
-        RunEnding(
-            *(number, at, ran.status, ran.error, said.get(number) or printed(ran)),
-            *(ran.outcome, ran.limit.until if ran.limit is not None else None),
-        )
-        for number, at in sorted(left)
-        if (ran := last.get(number)) is not None
-    ]
-
-
-def rollbacks(
-    found: Iterable[tuple[int, str, RolledBack]], begun: Begun
-) -> list[tuple[int, str, str]]:
-    """Return version and time of each rollback, and in words where it went."""
-    return [
-        (version, at, f"iteration {number}" if number else "before iteration 1")
-        for version, at, back in found
-        if back.undoes is None
-        for number in (last_begun(back.to, begun),)
-    ]
 
 
 def last_begun(version: int, begun: Begun) -> int:
@@ -168,15 +145,131 @@ class Failure(NamedTuple):
         return f"its measurement was retracted: {self.event.reason}"
 
 
-def failures(
-    failed: Iterable[tuple[int, str, MeasurementFailed]],
-    retracted: Iterable[tuple[int, str, MeasurementRetracted]],
-    measured: Collection[int],
-) -> dict[int, Failure]:
-    """Return the last failure of each iteration that is not `measured`."""
-    events = [*map(Failure._make, failed), *map(Failure._make, retracted)]
-    return {
-        one.event.number: one
-        for one in sorted(events, key=attrgetter("version"))
-        if one.event.number not in measured and one.event.number != BASELINE_NUMBER
-    }
+class SprintEvents(Protocol):
+    """The events of a sprint, as far as its iterations are judged by them."""
+
+    def one(self, version: int) -> tuple[str, Event]:
+        """Return the event at a version, and when it happened."""
+
+    def all(self, kind: type[Kind]) -> Iterable[tuple[int, str, Kind]]:
+        """Yield version, time and event of each one of a kind, up to its version."""
+
+
+class LoopHistory:
+    """The runs, ends, costs and failures of a sprint's iterations at its version."""
+
+    def __init__(self, sprint: Sprint, events: SprintEvents) -> None:
+        self.sprint = sprint
+        self._events = events
+
+    @property
+    def tracker(self) -> Tracker:
+        """Return the sprint's record of measurements."""
+        return self.sprint.knowledge.tracker
+
+    @cached_property
+    def _begun(self) -> Begun:
+        return sorted((at, number) for number, at in self.sprint.knowledge.iterations)
+
+    def failures(self) -> dict[int, Failure]:
+        """Return why each iteration without a measurement that counts has none."""
+        if self.tracker.failed is None and not self.tracker.retracted:
+            return {}
+        measured = {BASELINE_NUMBER, *self.tracker.numbers()}
+        failed = map(Failure._make, self._events.all(MeasurementFailed))
+        retracted = map(Failure._make, self._events.all(MeasurementRetracted))
+        found = sorted([*failed, *retracted], key=attrgetter("version"))
+        return {x.event.number: x for x in found if x.event.number not in measured}
+
+    def unmeasured(self) -> list[RunEnding]:
+        """Return the iterations with a run that nobody measured, in their order."""
+        seen = {*self.tracker.numbers(), *self.failures()}
+        left = [(number, at) for at, number in self._begun if number not in seen]
+        return self._endings(left) if left else []
+
+    def endings(self) -> dict[int, RunEnding]:
+        """Return how the last run of each iteration ended, measured or not."""
+        return {x.number: x for x in self._endings(self.sprint.knowledge.iterations)}
+
+    def _endings(self, iterations: Iterable[tuple[int, int]]) -> list[RunEnding]:
+        # A transcript may add tokens without an outcome; an import has one.
+        last = {
+            iteration_of(ran, at, self._begun): ran
+            for at, _, ran in self._events.all(AgentRan)
+            if not ran.is_rest or ran.found_in is None
+        }
+        said = self.summaries()
+        known = ((n, at, last[n], said.get(n)) for n, at in sorted(iterations) if n in last)
+        return [RunEnding.of(*one) for one in known]
+
+    def described(self) -> dict[int, Description]:
+        """Return the descriptions of iterations by number.
+
+        Parameters that agents report apply unless described otherwise.
+        """
+        found: defaultdict[int, Description] = defaultdict(lambda: Description({}))
+        for version, _, ran in self._events.all(AgentRan):
+            number = iteration_of(ran, version, self._begun)
+            found[number] = found[number].with_run(ran)
+        for _, _, taken in self._events.all(SnapshotTaken):
+            if taken.git is not None and taken.purpose == OF_ITERATION:
+                found[taken.iteration] = found[taken.iteration]._replace(git=taken.git)
+        for _, _, ended in self._events.all(IterationEnded):
+            if ended.git is not None:
+                found[ended.number] = found[ended.number]._replace(git=ended.git)
+        for _, _, said in self._events.all(IterationDescribed):
+            found[said.number] = found[said.number].having(said)
+        return {number: one for number, one in found.items() if one != Description({})}
+
+    def summaries(self) -> dict[int, str]:
+        """Return the summaries at the end of iterations, by number."""
+        ended = self._events.all(IterationEnded)
+        return {event.number: event.summary for _, _, event in ended if event.summary}
+
+    def spent(self) -> dict[int, Spent]:
+        """Return the usage of agents in each iteration, including discarded ones.
+
+        Without a recorded run, it is the usage that the measurement reports.
+        """
+        found: defaultdict[int, Spent] = defaultdict(Spent)
+        for version, _, ran in self._events.all(AgentRan):
+            found[iteration_of(ran, version, self._begun)].add_run(ran)
+        for _, _, event in self._events.all(IterationMeasured):
+            if event.usage is not None and event.number not in found:
+                found[event.number].add(event.usage)
+                found[event.number].duration_ms += event.usage.duration_ms or 0
+        return dict(found)
+
+    def runs_seen(self) -> dict[int, list[RunSeen]]:
+        """Return the runs of agents in each iteration, with their limits."""
+        runs, ends = self._events.all(AgentRan), self._events.all(RunEnded)
+        return runs_seen(runs, ends, self._begun)
+
+    def rollbacks(self) -> list[tuple[int, str, str]]:
+        """Return version and time of each rollback, and in words where it went."""
+        return [
+            (version, at, f"iteration {number}" if number else "before iteration 1")
+            for version, at, back in self._events.all(RolledBack)
+            if back.undoes is None
+            for number in (last_begun(back.to, self._begun),)
+        ]
+
+    def has_same_files(self, one: int, other: int) -> bool:
+        """Return whether complete snapshots of two iterations have the same files."""
+        where = {
+            WorkTree(held.work_tree, (held.worktree,))
+            for held in self.sprint.knowledge.snapshots
+            if held.purpose == OF_ITERATION and held.iteration in (one, other)
+        }
+        trees = {self._tree(number, tree) for number in (one, other) for tree in where}
+        return len(trees) == 1 and None not in trees
+
+    def _tree(self, number: int, work_tree: WorkTree) -> str | None:
+        """Return the id of an iteration's files; None unless all of them are known."""
+        try:
+            held = snapshot_of(self.sprint, number, tree=work_tree)
+        except NotFoundError:
+            return None
+        _, taken = self._events.one(held.version)
+        is_whole = isinstance(taken, SnapshotTaken) and not taken.left_out_count
+        return getattr(taken, "tree", None) if is_whole else None

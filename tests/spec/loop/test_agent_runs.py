@@ -6,7 +6,7 @@ import pytest
 
 from sprintlog.engine.judging.events import Usage
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint.iterations.outcomes import RunSeen, endings, runs_seen
+from sprintlog.engine.sprint.iterations.outcomes import RunEnding, RunSeen, runs_seen
 from sprintlog.projections.judging.iteration_report import notes_of, unknown_costs
 
 BEGUN = [(2, 1), (6, 2)]
@@ -80,5 +80,4 @@ def test_an_outcome_is_more_exact_than_a_status(
 ) -> None:
     """A limit is shown with its end, and an agent that hung has completed its work."""
     run = f.AgentRan("", status, iteration=1, **more)
-    (one,) = endings([(1, 2)], [(3, "", run)], BEGUN, {})
-    assert one.words == words
+    assert RunEnding.of(1, 2, run, None).words == words
