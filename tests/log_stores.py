@@ -12,7 +12,7 @@ EVERYWHERE = os.environ.get("SPRINTLOG_TEST_STORE")
 
 @pytest.fixture
 def log_store(request: pytest.FixtureRequest) -> str:
-    """Give where logs are to be."""
+    """Return a fixture that selects the store of each log."""
     name: str = getattr(request, "param", SQLITE)
     if name != SQLITE and (reason := why_not(name)):
         pytest.skip(reason)

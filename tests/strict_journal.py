@@ -16,12 +16,12 @@ assert "date-time" in jsonschema.Draft202012Validator.FORMAT_CHECKER.checkers
 
 
 def faults(data: Any) -> list[str]:
-    """Return what a strict reader has against a document."""
+    """Return the violations that a strict reader finds in a document."""
     return [f"{e.json_path}: {e.message}" for e in _READER.iter_errors(data)]
 
 
 def read(content: bytes) -> Any:
-    """Return what is in a file that a strict reader takes; fail for any other."""
+    """Return the contents of a file; fail unless a strict reader accepts it."""
     data = json.loads(content)
     assert faults(data) == []
     return data

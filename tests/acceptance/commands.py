@@ -14,7 +14,7 @@ def run(folder: Path, *arguments: object, **environment: str) -> bytes:
 
 
 def run_given(given: bytes, folder: Path, *arguments: object, **environment: str) -> bytes:
-    """Run one that reads what is given on standard input."""
+    """Run a command with the given standard input."""
     done = subprocess.run(
         [sys.executable, "-m", "sprintlog.cli", *map(str, arguments)],
         cwd=folder,

@@ -1,4 +1,4 @@
-"""Every reader of what others made, fed for minutes with what nobody would write."""
+"""Feed malformed input to every reader of foreign files for minutes."""
 
 import json
 import os
@@ -24,7 +24,7 @@ MEMORY_MIB_MAX = 512
 
 
 class Fed(NamedTuple):
-    """What came of feeding one reader."""
+    """The result of feeding one reader."""
 
     name: str
     inputs: int
@@ -102,7 +102,7 @@ def _figures(
 
 
 def feed(name: str, seconds: int) -> Fed:
-    """Feed one reader in a process of its own."""
+    """Feed one reader in a separate process."""
     with tempfile.TemporaryDirectory(prefix="sprintlog-fuzz-") as made:
         folder = Path(made)
         command = [sys.executable, "-m", "tests.fuzz.covered", name, str(seconds), made]

@@ -22,13 +22,13 @@ LIVES_PER_PLANT = 20_000
 
 
 def lead_on(data: Path, seed: int) -> Verdict:
-    """From 20,000 states next leads to an end or a person, and hints to where they say."""
+    """From 20,000 states, `next` and its hints lead to an end or a person."""
     problems: list[str] = []
     census: Counter[str] = Counter()
     for number in range(LIVES):
         try:
             live_to_the_end(random.Random(f"{seed}/{number}"), census=census)
-        except Exception as error:  # noqa: BLE001 - whatever goes wrong is told
+        except Exception as error:  # noqa: BLE001 - every failure is reported
             problems.append(f"life {seed}/{number}: {type(error).__name__}: {error}")
     rare = [f"{word}: {census[word]}" for word in sorted(WORDS) if census[word] < SEEN_MIN]
     problems += [f"seen too rarely: {word}" for word in rare]

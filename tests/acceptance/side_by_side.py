@@ -28,7 +28,7 @@ class Runners:
 
     def __init__(self, some: Sequence[Runner]) -> None:
         self.first = some[0]
-        """For what is to be done before the turns, and after them."""
+        """Runs before and after the turns."""
         self._count = len(some)
         self._free: SimpleQueue[Runner] = SimpleQueue()
         for runner in some:
@@ -40,7 +40,7 @@ class Runners:
         folder: Path,
         sweep: Callable[[Runner, Turn, Path], Iterable[str]],
     ) -> list[str]:
-        """Play each turn in a folder of its own; return what was not right."""
+        """Play each turn in a separate folder; return the problems."""
 
         def one(number: int) -> list[str]:
             runner = self._free.get()

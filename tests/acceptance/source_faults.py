@@ -13,7 +13,7 @@ from .criterion import Verdict
 ROOT = Path(__file__).resolve().parent.parent.parent
 FOLDERS = (*ROOMS, ".package", "tests", "fixtures", "docs")
 FAILED = 1
-"""How pytest ends when a test failed; any other end is no answer."""
+"""The exit status of pytest after failed tests; any other one is an error."""
 
 
 def are_found(data: Path, seed: int) -> Verdict:
@@ -32,7 +32,7 @@ def are_found(data: Path, seed: int) -> Verdict:
 
 
 def _problem(fault: Fault, copy: Path) -> str | None:
-    """Return what is wrong when a fault is not found."""
+    """Return the problem if a fault is not detected."""
     path = plant(fault, copy)
     try:
         return (

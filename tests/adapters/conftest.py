@@ -1,4 +1,4 @@
-"""A tree, a store of snapshots beside it, and a tree that is full of traps."""
+"""A tree, a snapshot store next to it, and a tree that is full of traps."""
 
 import tempfile
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Whether anybody can write to an open file, as the system tells it."""
+"""Whether a writer of an open file exists, according to the system."""
 
 import os
 import sys

@@ -69,7 +69,7 @@ def test_reads_what_the_repository_holds(root: Path, options: tuple[str, ...]) -
 
 
 def test_shallow_history_ends_where_it_was_cut(root: Path) -> None:
-    """What a shallow clone does not have is no damage."""
+    """Objects missing in a shallow clone are not damage."""
     git(root, "init", "-q")
     for text in (b"one", b"two"):
         put(root / "file", text)

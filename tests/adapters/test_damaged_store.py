@@ -1,4 +1,4 @@
-"""A store of snapshots whose files are not what was written, and what is saved of it."""
+"""A damaged snapshot store, and the files saved from it."""
 
 import random
 import shutil
@@ -40,7 +40,7 @@ def flip(path: Path, chance: random.Random) -> None:
 def test_a_bit_is_noticed_and_the_next_snapshot_is_whole(
     root: Path, store: Store, filled: list[str], tmp_path: Path, number: int
 ) -> None:
-    """Wherever a bit turns over, it is found, and what the tree still has is saved."""
+    """A flipped bit anywhere is found, and files that the tree still has are saved."""
     chance = random.Random(SEED + number)
     files = sorted(path for path in store.git.folder.rglob("*") if path.is_file())
     struck = chance.choice(files)
@@ -80,7 +80,7 @@ def test_packs_can_be_cut_or_lost(root: Path, store: Store, filled: list[str]) -
 
 
 def test_what_is_sound_is_left_as_it_is(store: Store, filled: list[str]) -> None:
-    """Mending changes nothing where nothing is damaged."""
+    """A repair changes nothing in an undamaged store."""
     before = picture(store.git.folder)
     with store.lock():
         store.mend()

@@ -39,7 +39,7 @@ def folder(tmp_path: Path) -> Path:
 def test_what_the_disk_does_not_open_is_damaged(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is told as what the disk does not read."""
+    """It is reported as unreadable on the disk."""
     failing(monkeypatch, "/HEAD", EIO)
     assert [found.path.name for found in soundness.unsound(folder)] == ["HEAD"]
 

@@ -29,7 +29,7 @@ Run = Callable[..., GateResult]
 
 @pytest.fixture
 def mark() -> str:
-    """Return what is in the environment of a script and all that it starts."""
+    """Return the environment of a script and all its children."""
     return f"sprintlog-test-{uuid4().hex}"
 
 
@@ -54,7 +54,7 @@ def run(tmp_path: Path, mark: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[
 
 
 def test_waits_for_what_is_about_to_end(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What writes the last of the output may end by itself."""
+    """The writer of the last output may end by itself."""
     monkeypatch.setattr(supervised, "LINGER_SECONDS", 60)
     ran = run("(sleep 0.05; echo last) &")
     assert (ran.output, ran.left_behind) == ("last\n", 0)
@@ -99,7 +99,7 @@ def test_restores_signals(run: Run) -> None:
 
 @pytest.mark.parametrize("name", ["KILL", "TERM"])
 def test_loses_a_script_that_ends_its_supervisor(run: Run, mark: str, name: str) -> None:
-    """Who ends the supervisor gets no verdict, and the shell goes with it."""
+    """A script that ends its supervisor gets no verdict, and the shell is ended too."""
     with pytest.raises(ScriptLostError):
         run(f"kill -{name} $PPID; exec sleep 100")
     wait_for(lambda: alive_with(mark) == [])

@@ -55,7 +55,7 @@ def test_a_transcript_is_optional(tmp_path: Path) -> None:
 
 
 def test_a_transcript_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is printed beyond the bound is left out, and that is said."""
+    """Output beyond the limit is omitted, and this is reported."""
     monkeypatch.setattr(programs, "TRANSCRIPT_BYTES_MAX", 10)
     assert (
         run(tmp_path, "printf 0123456789; sleep 0.1; printf more; sleep 0.1; echo x")

@@ -80,12 +80,12 @@ class Played(NamedTuple):
     ran: GateResult
     seconds: float
     left: list[str]
-    """What was still running when the verdict was there."""
+    """The processes that still ran after the verdict."""
 
 
 @pytest.fixture(scope="module")
 def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Played]]:
-    """Run all scripts, some beside others: each waits most of the time."""
+    """Run all scripts, several in parallel: each waits most of the time."""
     folder = tmp_path_factory.mktemp("scripts")
     orders = [(script, 60.0) for script in (*ENDING, *LEAVING.values())]
     orders += [(script, LIMIT) for script in ENDLESS.values()]
@@ -98,7 +98,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Playe
 
 
 def play(folder: Path, script: str, seconds: float) -> Played:
-    """Run a script with a mark in its environment, and look for what it left."""
+    """Run a script with a mark in its environment, and look for its remaining processes."""
     mark = f"sprintlog-test-{uuid4().hex}"
     environment = environment_of(os.environ, MARK=mark)
     began = time.monotonic()
@@ -183,7 +183,7 @@ def test_descriptors_of_its_supervisor_are_nothing_to_write_to(tmp_path: Path) -
 
 @needs.linux
 def test_script_beside_one_that_kills_its_supervisor_goes_on(tmp_path: Path) -> None:
-    """What is ended in its place is what was below that supervisor, and nothing else."""
+    """Only the processes below that supervisor are ended in its place."""
     before = children()
     own = subprocess.Popen(["sleep", "100"], start_new_session=True)
 

@@ -30,7 +30,7 @@ def test_traps_do_spring(trap: Trap) -> None:
 def test_nothing_is_run_and_nothing_written_elsewhere(
     trap: Trap, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Taking and bringing back runs nothing, and leaves the repository as it is."""
+    """Snapshots and restores run nothing, and do not change the repository."""
     # From within the tree, where `.` is on the path.
     monkeypatch.chdir(trap.root)
     store = Store(tmp_path / "snapshots", trap.variables())
@@ -58,7 +58,7 @@ def test_nothing_is_run_and_nothing_written_elsewhere(
 def test_list_of_tracked_files_that_leads_elsewhere_runs_nothing(
     trap: Trap, tmp_path: Path
 ) -> None:
-    """A sparse list of a partial clone fetches nothing; the snapshot says what it lacks."""
+    """A sparse list of a partial clone fetches nothing; the snapshot lists omissions."""
     quiet = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
     (trap.root / ".gitattributes").unlink()
     (trap.root / ".git/info/attributes").unlink()

@@ -1,4 +1,4 @@
-"""The command that is told of a loop: what it is given, and that it harms nothing."""
+"""The notice command of a loop: its input, and that it causes no harm."""
 
 import json
 from collections.abc import Callable
@@ -24,13 +24,13 @@ ENVIRONMENT = {"PATH": "/usr/bin:/bin"}
 
 @pytest.fixture
 def said() -> list[str]:
-    """Return what was warned of."""
+    """Return the warnings."""
     return []
 
 
 @pytest.fixture
 def make(tmp_path: Path, said: list[str]) -> Make:
-    """Return what makes notices for a command that runs in a folder of its own."""
+    """Return the notices for a command that runs in a separate folder."""
 
     def call(command: str, **more: tuple[str, ...]) -> Notices:
         return Notices(
@@ -64,7 +64,7 @@ def test_each_is_told_in_its_order(make: Make, tmp_path: Path, said: list[str]) 
 
 
 def test_a_failure_is_a_warning(make: Make, said: list[str]) -> None:
-    """A command that fails, or is not there, is said and raises nothing."""
+    """A command that fails or is missing is reported and raises nothing."""
     notices = make("exit 3")
     notices.send(notice())
     notices.end()
@@ -72,7 +72,7 @@ def test_a_failure_is_a_warning(make: Make, said: list[str]) -> None:
 
 
 def test_nothing_is_run_for_nobody(make: Make, tmp_path: Path) -> None:
-    """What was not asked for starts nothing."""
+    """Without a request nothing is started."""
     notices = make("touch told", of=(QUALITY,))
     notices.send(notice(STOPPED))
     notices.end()
@@ -96,7 +96,7 @@ def test_a_command_that_hangs_is_ended(
 def test_a_command_that_floods_is_read_and_let_go(
     make: Make, tmp_path: Path, said: list[str]
 ) -> None:
-    """Whatever it prints is kept nowhere, and the next notice is told all the same."""
+    """Its output is discarded, and the next notice is sent."""
     notices = make("head -c 30000000 /dev/zero | tee /dev/stderr; cat >> told")
     for _ in range(2):
         notices.send(notice())
@@ -109,5 +109,5 @@ def test_a_command_that_floods_is_read_and_let_go(
 @pytest.mark.parametrize("word", NOTICES)
 @pytest.mark.parametrize("of", [(STOPPED,), (PERSON,), (QUALITY, WAITING)])
 def test_a_needed_person_is_an_end_too(word: str, of: tuple[str, ...]) -> None:
-    """Who asks for ends is told of one that needs a person; else only what was asked."""
+    """`ends` includes a stop that needs a person; other requests only match themselves."""
     assert is_wanted(word, of) == (word in of or (word, of) == (PERSON, (STOPPED,)))

@@ -13,7 +13,7 @@ PRIVATE = f"-----BEGIN PRIVATE KEY-----\n{'MIIB' * 200}\n-----END PRIVATE KEY---
 
 
 def output_of(*chunks: bytes) -> Output:
-    """Return the output that came in these chunks."""
+    """Return the output read in these chunks."""
     output = Output()
     for chunk in chunks:
         output.feed(chunk)
@@ -24,7 +24,7 @@ def output_of(*chunks: bytes) -> Output:
     "text", ["", "x", "no newline", "one\ntwo\n", "na\u00efve \U0001f600", "\0\r\x1b[0m"]
 )
 def test_keeps_short_output_whole(text: str) -> None:
-    """What fits is kept as it came, byte by byte or at once."""
+    """Short output is kept completely, byte by byte or at once."""
     content = text.encode()
     for output in (output_of(content), output_of(*(bytes([b]) for b in content))):
         assert (output.text(), output.bytes) == (text, len(content))
@@ -48,7 +48,7 @@ def test_keeps_bytes_that_are_not_utf8(content: bytes, text: str) -> None:
 
 
 def test_keeps_head_and_tail() -> None:
-    """Of long output head and tail are kept, and how much is between is said."""
+    """Of long output head and tail are kept, with the size of the omitted part."""
     lines = [f"{number:09}\n".encode() for number in range(20_000)]
     output = output_of(*lines)
     head, _, tail = output.text().partition("[sprintlog: ")
@@ -68,7 +68,7 @@ def test_cuts_no_character(extra: int) -> None:
 
 
 def test_counts_what_it_leaves_out_of_garbage() -> None:
-    """The count is of bytes also where they are no text."""
+    """Bytes are counted even if they are not text."""
     text = output_of(b"\xff" * 100_000).text()
     assert f"[sprintlog: {100_000 - HEAD_BYTES - TAIL_BYTES} bytes left out]" in text
     assert text.count("\udcff") == HEAD_BYTES + TAIL_BYTES

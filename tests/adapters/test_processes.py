@@ -17,7 +17,7 @@ from tests import needs
 
 @pytest.fixture(params=["proc", "ps"])
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Have the system asked through /proc, or through `ps` where there is none."""
+    """Query processes through /proc, and through `ps` without it."""
     if request.param == "ps":
         if shutil.which("ps") is None:
             needs.program("ps")

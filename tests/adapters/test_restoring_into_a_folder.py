@@ -36,7 +36,7 @@ def test_leftover_of_a_killed_restore_is_no_obstacle(
 def test_link_in_place_of_a_leftover_is_not_followed(
     root: Path, store: Store, tmp_path: Path
 ) -> None:
-    """What stands under the leftover's name and is a link is refused, not emptied."""
+    """A link under the name of leftovers is refused, not emptied."""
     put(root / "a", b"a")
     put(tmp_path / "theirs/file", b"x")
     (tmp_path / ".new.sprintlog-new").symlink_to(tmp_path / "theirs")
@@ -62,7 +62,7 @@ def test_names_that_are_one_there_are_refused(
     """Where two names are one, none of them is lost: there is no folder at all."""
     put(root / "a", b"a")
     snapshot = store.read(taken(store, root).commit)._replace(collisions=[["A", "a"]])
-    # What a file system that does not tell the two apart comes to.
+    # The result on a file system that does not distinguish the two.
     made = plan(snapshot, NOTHING)._replace(folders={"a": 0o755}, modes={"a": 0o755})
     with store.blobs() as blob, pytest.raises(RefusedError, match="A and a are one"):
         extract(snapshot, made, tmp_path / "new", blob)

@@ -1,4 +1,4 @@
-"""What stands in the way of a restore, and that nothing of it is lost."""
+"""Obstacles of a restore, none of which is lost."""
 
 import os
 from pathlib import Path
@@ -11,7 +11,7 @@ from .trees import NOTHING, git, picture, put, put_back, taken
 
 
 def test_edit_since_the_plan_is_kept(root: Path, store: Store) -> None:
-    """What somebody writes between plan and restore is kept where nothing else keeps it."""
+    """A file written between plan and restore is kept if it is not stored elsewhere."""
     put(root / "a", b"first")
     put(root / "gone", b"x")
     first = taken(store, root)
@@ -48,7 +48,7 @@ def test_folder_with_other_files_stays(root: Path, store: Store) -> None:
 
 
 def test_special_file_is_left_where_it_stands(root: Path, store: Store) -> None:
-    """A pipe that stands where a file was is named and left."""
+    """A pipe in place of a file is named and unchanged."""
     put(root / "a", b"file")
     first = taken(store, root)
     made = plan(store.read(first.commit), NOTHING)

@@ -1,4 +1,4 @@
-"""Files brought back in place, into a new folder, and what is never lost on the way."""
+"""Restores in place and into a new folder, without any loss on the way."""
 
 import random
 from pathlib import Path
@@ -57,7 +57,7 @@ def test_odd_tree_comes_back_in_place(
 
 
 def test_restore_can_itself_be_taken_back(root: Path, store: Store) -> None:
-    """What stood there before a restore is in a snapshot, and comes back from it."""
+    """The files before a restore are in a snapshot, and can be restored from it."""
     fill(root)
     first = taken(store, root)
     put(root / "more", b"more")
@@ -91,7 +91,7 @@ def test_any_of_many_iterations_comes_back(
 
 
 def test_chosen_paths_alone_come_back(root: Path, store: Store) -> None:
-    """With paths given, files and folders beside them are left as they are."""
+    """With paths, other files and folders remain unchanged."""
     for name in ("one/a", "one/b", "two/a", "three"):
         put(root / name, b"old")
     first = taken(store, root)

@@ -1,4 +1,4 @@
-"""A program that is stopped before its time: at once, or with seconds to end by itself."""
+"""A program that is stopped early: at once, or with seconds to end by itself."""
 
 import os
 import threading
@@ -22,7 +22,7 @@ ENDS_BY_ITSELF = (
 
 
 def stopped(folder: Path, script: str, seconds: float, up: str = "up") -> list[str]:
-    """Stop a script once it has made the file `up`; return what is left of it."""
+    """Stop a script once it has made the file `up`; return its remaining processes."""
     mark = f"sprintlog-test-{uuid4().hex}"
     reading, writing = os.pipe()
 
@@ -55,7 +55,7 @@ def test_it_has_time_to_save_its_work(tmp_path: Path) -> None:
 
 
 def test_it_is_killed_without(tmp_path: Path) -> None:
-    """Where no time was said, nothing more is done by it."""
+    """Without a stated time it has no further effect."""
     assert stopped(tmp_path, ENDS_BY_ITSELF, 0) == []
     assert not (tmp_path / "file").exists()
 

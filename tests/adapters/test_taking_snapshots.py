@@ -1,4 +1,4 @@
-"""What a snapshot holds of a work tree, and what it says it does not hold."""
+"""The contents of a snapshot, and its list of omitted paths."""
 
 import mmap
 import os
@@ -20,7 +20,7 @@ from .trees import environment, extracted, fill, git, picture, put, reasons, sto
 
 
 def test_everything_comes_back_exactly(root: Path, store: Store, tmp_path: Path) -> None:
-    """Bytes, modes, links, empty folders and every name come back as they were."""
+    """Bytes, modes, links, empty folders and all names are restored exactly."""
     fill(root)
     made = taken(store, root)
     assert made.left_out == []
@@ -109,7 +109,7 @@ def test_memory_is_read_whole(
 
 
 def test_files_and_folders_change_places(root: Path, store: Store, tmp_path: Path) -> None:
-    """What was a file and is a folder now, or a link, comes back as it is."""
+    """A file that became a folder or a link is restored as such."""
     put(root / "a", b"file")
     put(root / "b/c/d", b"below")
     (root / "l").symlink_to("a")
@@ -143,7 +143,7 @@ def test_special_files_are_named(
 
 
 def test_limits_say_what_was_left_out(root: Path, store: Store) -> None:
-    """What is too large or too much is named; it is taken when it is asked for."""
+    """Files over the limits are named, and saved on request."""
     put(root / "large", b"x" * 2000)
     for number in range(3):
         put(root / f"small-{number}", b"x" * 400)
@@ -197,7 +197,7 @@ def test_lost_and_damaged_memory_costs_only_time(root: Path, store: Store) -> No
 
 
 def test_dropped_snapshots_are_gone_and_others_stay(root: Path, store: Store) -> None:
-    """What is dropped gives its room back; what shares files with it is whole."""
+    """A removed snapshot frees its space; snapshots that share its files are complete."""
     put(root / "shared", b"x" * 5000)
     put(root / "one", os.urandom(200_000))
     first = taken(store, root)
@@ -215,7 +215,7 @@ def test_dropped_snapshots_are_gone_and_others_stay(root: Path, store: Store) ->
 
 
 def test_missing_git_is_said(root: Path, tmp_path: Path) -> None:
-    """Where there is no git the error says that snapshots need it."""
+    """Without git, the error states that snapshots require it."""
     store = Store(tmp_path / "snapshots", {"PATH": str(tmp_path)})
     with pytest.raises(RefusedError, match="snapshots need git"):
         taken(store, root)

@@ -11,7 +11,7 @@ from .trees import environment, git, put, reasons, taken
 
 
 def test_ignored_files_are_left_unless_asked_for(root: Path, store: Store) -> None:
-    """What git ignores is not taken, but for what the patterns name."""
+    """Ignored files are omitted, except those that the patterns name."""
     git(root, "init", "-q")
     put(root / ".gitignore", b"*.log\nbuild/\n.env\n")
     for name in ("a.log", "build/x/y.o", "build/keep/z.txt", ".env", "src/.env", "seen"):
@@ -53,7 +53,7 @@ def test_person_and_repository_ignore_too(
 def test_linked_work_trees_are_taken_each_for_itself(
     root: Path, store: Store, tmp_path: Path
 ) -> None:
-    """A linked work tree is taken like any other, with what the repository ignores."""
+    """A linked work tree is saved like any other, with the repository's ignore rules."""
     git(root, "init", "-q")
     put(root / "a", b"a")
     git(root, "add", "a")

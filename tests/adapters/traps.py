@@ -23,7 +23,7 @@ class Trap:
 
     @property
     def is_sprung(self) -> bool:
-        """Tell whether something was run."""
+        """Return whether a trap was run."""
         return self.mark.exists()
 
     def set(self) -> None:

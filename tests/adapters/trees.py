@@ -139,7 +139,7 @@ def taken(
 
 
 def extracted(store: Store, commit: str, target: Path) -> Picture:
-    """Bring a snapshot back into a new folder, and return what is there then."""
+    """Restore a snapshot into a new folder, and return the folder's contents."""
     snapshot = store.read(commit)
     with store.blobs() as blob:
         extract(snapshot, plan(snapshot, NOTHING), target, blob)
@@ -147,14 +147,14 @@ def extracted(store: Store, commit: str, target: Path) -> Picture:
 
 
 def reasons(made: TakenSnapshot) -> dict[str, str]:
-    """Return what was left out, with the reasons."""
+    """Return the omitted paths with their reasons."""
     return dict(made.left_out)
 
 
 def put_back(
     store: Store, root: Path, commit: str, *paths: str, alone: tuple[str, ...] = ()
 ) -> tuple[PlacementPlan, PlacedFiles]:
-    """Bring a snapshot's files back in place, after a snapshot of what is there."""
+    """Restore a snapshot in place, after a snapshot of the current files."""
     wanted = store.read(commit)
     present = store.read(taken(store, root, also=tuple(wanted.files)).commit)
     made = plan(wanted, present, paths=paths, alone=alone)

@@ -1,7 +1,7 @@
-"""Contracts that no import says: who appends, who writes SQL, and what `cli` leaves alone.
+"""Contracts that imports cannot express: who appends, who writes SQL, limits of `cli`.
 
-Each looks at a tree of sources and names what breaks it, so that a test can plant a
-violation in a copy of the tree.
+Each examines a tree of sources and names violations, so that a test can plant a violation
+in a copy of the tree.
 """
 
 import ast
@@ -81,9 +81,9 @@ def engine_knows_no_projection(root: Path) -> list[str]:
 
 
 def only_the_service_appends(root: Path) -> list[str]:
-    """Name every append to a log outside the service; a store may append for itself.
+    """Name every append to a log outside the service; a store may append itself.
 
-    What tells it from a list's is what the log is told to expect.
+    The expected version distinguishes it from an append to a list.
     """
     return [
         f"{source.name}:{node.lineno} appends"
@@ -98,9 +98,9 @@ def only_the_service_appends(root: Path) -> list[str]:
 
 
 def only_stores_know_sql(root: Path) -> list[str]:
-    """Name all SQL outside the stores, and every use of a log's own connection.
+    """Name all SQL outside the stores, and every use of a log's connection.
 
-    The copies below `projections/sql` are databases of their own, with their SQL.
+    The copies below `projections/sql` are separate databases with their SQL.
     """
     found = []
     for source in sources(root, *ROOMS):
@@ -181,7 +181,7 @@ def _imports(source: Source) -> Iterator[tuple[int, str, ast.ImportFrom | None]]
 
 
 def _sql_in(tree: ast.Module) -> Iterator[int]:
-    """Yield the line of every text that is a statement; what documents code is none."""
+    """Yield the line of every text that is a statement; docstrings are excluded."""
     told = {
         id(node.value)
         for node in ast.walk(tree)
@@ -217,7 +217,7 @@ def _is_event(value: Any) -> bool:
 
 
 def _is_decision(value: Any) -> bool:
-    """Tell whether something answers with events, as functions that decide do."""
+    """Return whether a function returns events, as functions that decide do."""
     kind = getattr(value, "__annotations__", {}).get("return")
     of_engine = str(getattr(value, "__module__", "")).startswith("sprintlog.engine.")
     return of_engine and get_origin(kind) is list and any(map(_is_event, get_args(kind)))

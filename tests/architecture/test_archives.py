@@ -45,7 +45,7 @@ def sdist(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 
 
 def room_files() -> set[str]:
-    """Return every file of the rooms, as a path from the root."""
+    """Return every file of the top-level packages, relative to the root."""
     return {
         relative(path)
         for room in ROOMS
@@ -55,7 +55,7 @@ def room_files() -> set[str]:
 
 
 def test_wheel_holds_the_rooms_and_nothing_else(wheel: list[str]) -> None:
-    """A wheel holds the door and each room's files once, a manual page, its metadata."""
+    """A wheel has the public package and each file once, a manual page, its metadata."""
     files = sorted(name for name in wheel if ".dist-info/" not in name)
     ours = {*room_files(), *(path.name for path in door_files())}
     (manual,) = (
@@ -66,7 +66,7 @@ def test_wheel_holds_the_rooms_and_nothing_else(wheel: list[str]) -> None:
 
 @pytest.mark.long
 def test_the_door_opens_in_a_wheel(tmp_path: Path) -> None:
-    """What is public can be imported from a wheel, and its version is that of the wheel."""
+    """Public modules can be imported from a wheel, and its version is that of the wheel."""
     with zipfile.ZipFile(build("wheel", tmp_path / "made")) as archive:
         archive.extractall(tmp_path / "in")
     code = "import sprintlog as s; print(s.open, s.events, s.__version__, *s.__path__)"
@@ -82,19 +82,19 @@ def test_the_door_opens_in_a_wheel(tmp_path: Path) -> None:
 
 
 def door_files() -> list[Path]:
-    """Return the files of the front door, without the links to the rooms."""
+    """Return the files of the public package, without the links."""
     return [path for path in DOOR.iterdir() if path.is_file()]
 
 
 @pytest.mark.parametrize("room", ROOMS)
 def test_wheel_marks_every_room_as_typed(wheel: list[str], room: str) -> None:
-    """Type checkers of users find `py.typed` in each room, and at the door."""
+    """Type checkers of users find `py.typed` in each top-level package."""
     assert {"sprintlog/py.typed", f"sprintlog/{room}/py.typed"} <= {*wheel}
 
 
 @pytest.mark.long
 def test_sdist_holds_what_building_and_testing_need(sdist: list[str]) -> None:
-    """A source archive holds the rooms once, and what builds and tests them."""
+    """A source archive has the packages once, and the files to build and test them."""
     needed = {
         ".ci/oldest.txt",
         ".ci/run",

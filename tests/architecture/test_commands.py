@@ -1,4 +1,4 @@
-"""Commands are data: a struct, the function that decides on it beside it, one registry."""
+"""Commands are data: a struct, its function that decides, one registry."""
 
 import importlib
 import inspect
@@ -74,7 +74,7 @@ def test_every_topic_is_registered() -> None:
 
 @pytest.mark.parametrize("command", EVERY.values(), ids=EVERY)
 def test_a_command_is_beside_its_rule(command: RegisteredCommand) -> None:
-    """The function takes a state, this struct and the time, and says what it is for."""
+    """The function takes a state, this struct and the time, and has a docstring."""
     struct, decide = command.struct, command.decide
     assert struct.__module__ == decide.__module__
     assert inspect.getdoc(struct) != inspect.getdoc(Command)
@@ -131,7 +131,7 @@ def test_every_struct_is_registered() -> None:
 @pytest.mark.sampled(20)
 @pytest.mark.parametrize("command", EVERY.values(), ids=EVERY)
 def test_a_command_has_a_way_in(command: RegisteredCommand) -> None:
-    """A terminal command makes it, the service does by itself, or `append` of its event."""
+    """A terminal command creates it, the service itself, or `append` of its event."""
     struct = command.struct
     made = rf"\b{struct.__name__}\b[(,)]"
     ways = [path for room in ("cli", "engine/service") for path in modules(room)]
@@ -147,7 +147,7 @@ def _answer(way: Callable[..., Command]) -> Any:
 
 
 def test_a_command_is_read_by_its_name() -> None:
-    """What is written of a command names it, and is the same command when it is read."""
+    """The JSON of a command names it, and decodes to the same command."""
     command = CompletePhase("build", "done")
     written = msgspec.json.encode(command)
     assert msgspec.json.decode(written)["type"] == CompletePhase.name() == "complete-phase"

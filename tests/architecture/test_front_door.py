@@ -40,7 +40,7 @@ MISTAKES = {7, 8, 9, 10, 12, 14}
 
 
 def not_in(public: list[Any], wanted: Sequence[type[msgspec.Struct]]) -> list[str]:
-    """Return the names of what is wanted and not public."""
+    """Return the names that are wanted and not public."""
     return [struct.__name__ for struct in wanted if struct not in public]
 
 
@@ -54,24 +54,24 @@ def test_all_that_is_public_is_there() -> None:
 
 
 def test_nothing_is_imported_before_it_is_asked_for() -> None:
-    """The door itself imports none of the rooms: commands start as fast as without it."""
+    """The public package imports no other: commands start as fast as without it."""
     ours = {name for name in modules_imported_by("sprintlog") if "sprintlog" in name}
     assert ours == {"sprintlog"}
 
 
 def test_every_event_is_public() -> None:
-    """`events` has each event of sprints and the journal, and what is in them."""
+    """`events` has each event of sprints and the journal, and their parts."""
     public = [*vars(sprintlog.events).values()]
     missing = not_in(public, with_parts([*EVENTS, *JOURNAL_EVENTS]))
     assert missing == [], "run `python -m tests.docs.generate`"
 
 
 def test_every_command_is_public() -> None:
-    """`commands` has each command of sprints and the journal, and what is in them."""
+    """`commands` has each command of sprints and the journal, and their parts."""
     own = [*vars(sprintlog.commands).values()]
     commands = [one.struct for one in registered().values()]
     missing = not_in(own, commands)
-    # Some of what is in them is in events, too.
+    # Some of the parts are in events, too.
     missing += not_in([*own, *vars(sprintlog.events).values()], with_parts(commands))
     assert missing == [], "run `python -m tests.docs.generate`"
 

@@ -37,7 +37,7 @@ def test_nothing_imports_a_bare_room() -> None:
 
 @pytest.mark.long
 def test_imports_are_relative_inside_a_room() -> None:
-    """Inside a room imports are relative; absolute ones lead to another room."""
+    """Inside a top-level package imports are relative; absolute ones lead to another."""
     own = [
         f"{relative(path)}:{line} imports {name}"
         for room in ROOMS

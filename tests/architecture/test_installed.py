@@ -1,4 +1,4 @@
-"""What a stranger gets who installs the wheel: it works with what it asks for."""
+"""The installed wheel works with only its declared dependencies."""
 
 import os
 import re
@@ -17,7 +17,7 @@ from .tree import ROOT
 
 
 def needed(name: str, seen: dict[str, Distribution]) -> dict[str, Distribution]:
-    """Return what a package needs without extras, and what that needs, by name."""
+    """Return the dependencies of a package without extras, recursively, by name."""
     for line in distribution(name).requires or ():
         wanted = Requirement(line)
         is_asked = wanted.marker is None or wanted.marker.evaluate({"extra": ""})
@@ -115,7 +115,7 @@ def test_the_version_is_said_by_the_program(bare: Path, tmp_path: Path) -> None:
 
 
 def test_windows_is_refused_in_two_lines(tmp_path: Path) -> None:
-    """Where there are no file locks of POSIX the command says so, and where it runs."""
+    """Without POSIX file locks the command reports this, and the supported systems."""
     code = "import os; os.name = 'nt'; from sprintlog.cli.__main__ import main; main()"
     done = subprocess.run(
         (sys.executable, "-c", code), capture_output=True, text=True, check=False

@@ -13,7 +13,7 @@ NOUNS = {"briefing", "learning", "listing", "masking", "missing"}
 
 @pytest.mark.long
 def test_no_two_types_share_a_name() -> None:
-    """A class that others can import has a name of its own."""
+    """A class that others can import has a unique name."""
     found = defaultdict(list)
     for path in modules(*ROOMS):
         for node in parse(path).body:
@@ -23,12 +23,12 @@ def test_no_two_types_share_a_name() -> None:
 
 
 def test_no_module_is_called_by_a_verb_alone() -> None:
-    """A module's name says what is in it, not what is being done."""
+    """A module's name states its contents, not an activity."""
     named = [path for path in modules(*ROOMS) if path.stem.endswith("ing")]
     assert [relative(path) for path in named if path.stem not in NOUNS] == []
 
 
 def test_no_folder_is_full() -> None:
-    """A folder of a room holds at most twenty modules; more are two topics."""
+    """A folder holds at most twenty modules; more are two topics."""
     counts = Counter(path.relative_to(ROOT).parent.as_posix() for path in modules(*ROOMS))
     assert {f: n for f, n in counts.items() if n > FOLDER_MODULES_MAX} == {}

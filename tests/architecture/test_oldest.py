@@ -1,4 +1,4 @@
-"""What we say of versions, and what is tried."""
+"""Statements about versions, and their tests."""
 
 import tomllib
 

@@ -1,4 +1,4 @@
-"""How large things may get, and that each says what it is."""
+"""Limits of size, and docstrings everywhere."""
 
 import ast
 from collections import Counter
@@ -19,7 +19,7 @@ STRUCTURE = {
     "lines of imports in 1,000": 97,
     "imports in functions": 268,
 }
-"""The structure of the rooms; a change may lower these numbers, and then stores them."""
+"""The structure of the packages; a change may lower these numbers, and then stores them."""
 
 
 def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:

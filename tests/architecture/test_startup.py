@@ -1,4 +1,4 @@
-"""What is imported before a recording command does anything."""
+"""The imports of a recording command before it does anything."""
 
 import importlib.util
 import os
@@ -58,7 +58,7 @@ RECORDING_COMMANDS = [
 
 
 def exists(module: str) -> bool:
-    """Tell whether the module can be imported, without importing it."""
+    """Return whether the module can be imported, without importing it."""
     try:
         return importlib.util.find_spec(module) is not None
     except ModuleNotFoundError:
@@ -142,7 +142,7 @@ RECORDS = (
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("words", RECORDS)
 def test_nobody_looks_for_extensions_who_names_none(words: str, tmp_path: Path) -> None:
-    """A recording command or a hook asks nothing of what is installed."""
+    """A recording command or a hook does not list installed packages."""
     with Workspace.init(tmp_path, here=True) as workspace:
         plan = {"phases": [{"id": "a", "prompt": "x"}]}
         workspace.handle(CreateSprint(plan), sprint_id="s")
@@ -166,7 +166,7 @@ def test_nobody_looks_for_extensions_who_names_none(words: str, tmp_path: Path) 
         check=False,
     )
     if words.startswith("hook"):
-        # It leaves without a word; what it imports is said by its module.
+        # It exits silently; its module documents its imports.
         imported = modules_imported_by("sprintlog.cli.hooking.start")
         assert not {"sprintlog.engine.extensions", "importlib.metadata"} & imported
         return
@@ -189,7 +189,7 @@ UNUSED = {
     *("click.shell_completion", "click.testing", "click._termui_impl"),
     *("msgspec._json_schema", "msgspec.inspect", "msgspec.toml", "msgspec.yaml"),
 }
-"""Modules of others that a command which completes a phase has no use for."""
+"""Third-party modules that a command which completes a phase does not need."""
 
 TOPICS = {
     *(
@@ -201,10 +201,10 @@ TOPICS = {
     ),
     *("iterations.snapshots", "phases.lifecycle", "phases.sprint_changes", "plan"),
 }
-"""What of a sprint it has no use for, either, where a checkpoint is near."""
+"""Modules of the sprint that it does not need either, near a checkpoint."""
 
 OURS_MAX = 130
-"""As many modules of ours does it import; each takes as long as reading 50 events."""
+"""The maximum number of sprintlog's modules; each takes as long as reading 50 events."""
 
 RECORD = """
 import atexit, sys
@@ -257,7 +257,7 @@ def test_recording_imports_only_the_topics_that_it_meets(imported: set[str]) -> 
 
 
 def test_recording_imports_no_more_of_ours_than_before(imported: set[str]) -> None:
-    """Whoever adds a module to what every recording command imports does so knowingly."""
+    """Adding an import to all recording commands requires a change here."""
     ours = {name for name in imported if name.partition(".")[0] == "sprintlog"}
     assert len(ours) <= OURS_MAX, sorted(ours)
 
@@ -360,7 +360,7 @@ print(before, hashes.sha256 is hashlib.sha256)
 
 
 def run_code(code: str, *arguments: str) -> str:
-    """Return what a process prints that runs some code of its own."""
+    """Return the output of a process that runs some code."""
     done = subprocess.run(
         [sys.executable, "-c", code, *arguments],
         env={**os.environ, "PYTHONPATH": str(PACKAGE_PATH), "PYTHONDEVMODE": ""},

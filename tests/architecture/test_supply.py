@@ -54,7 +54,7 @@ def test_the_extras_of_what_is_locked_are_in_the_list() -> None:
 
 
 def test_a_release_runs_what_cannot_change() -> None:
-    """Each action is named by its commit, and no job may do more than it says."""
+    """Each action is pinned by its commit, and no job has more permissions than stated."""
     jobs = load(RELEASE.encode())["jobs"]
     used = [
         step["uses"] for job in jobs.values() for step in job["steps"] if "uses" in step

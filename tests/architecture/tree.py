@@ -1,4 +1,4 @@
-"""The checkout as a tree of files: where it is, and which modules and texts it has."""
+"""The checkout as a tree of files: its place, its modules and its texts."""
 
 import ast
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE_PATH = ROOT / ".package"
 ROOMS = ("engine", "projections", "cli")
 DOOR = PACKAGE_PATH / "sprintlog"
-"""The front door: modules of its own, beside links to the rooms."""
+"""The public package: its modules, and links to the other packages."""
 
 _TEXT_FOLDERS = (*ROOMS, "tests", "fixtures", "docs", ".ci", ".package")
 _EFFECTS = (
@@ -20,7 +20,7 @@ _PURE_WITHIN = "engine/adapters/agents/"
 
 
 def relative(path: Path) -> str:
-    """Return the path as it is written in messages, from the root and with slashes."""
+    """Return the path in messages, relative to the root and with slashes."""
     return path.relative_to(ROOT).as_posix()
 
 
@@ -58,7 +58,7 @@ def parse(path: Path) -> ast.Module:
 
 def texts() -> Iterator[tuple[str, str]]:
     """Yield the name and the text of every file that belongs to the project."""
-    # In a work tree beside the clone, .git is a file that says where git keeps it.
+    # In a linked work tree, .git is a file that names the git directory.
     paths = [p for p in ROOT.iterdir() if p.is_file() and p.name != ".git"]
     for folder in _TEXT_FOLDERS:
         paths += [path for path in (ROOT / folder).rglob("*") if path.is_file()]

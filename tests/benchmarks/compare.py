@@ -1,8 +1,8 @@
-"""`make bench-compare BASE=COMMIT`: what the rows cost at HEAD, against another commit.
+"""`make bench-compare BASE=COMMIT`: compare the cost of the rows at HEAD with a commit.
 
-Both commits are unpacked beside each other and measured in turns (A B A B ...), each time
-in a process of its own. The table tells processor time, which others on the machine
-disturb least, and exit code 1 says that a row could not be measured.
+Both commits are unpacked and measured in turns (A B A B ...), each time in a separate
+process. The table has the processor time, which other processes disturb least, and exit
+code 1 means that a row could not be measured.
 """
 
 import argparse
@@ -25,7 +25,7 @@ _WIDTHS = (38, 2, 7, 7, 7, 7, 6)
 
 
 class Refusal(Exception):  # noqa: N818 - what was asked for cannot be done
-    """One line that says why nothing is measured."""
+    """One line with the reason why nothing is measured."""
 
 
 class Side(NamedTuple):
@@ -38,7 +38,7 @@ class Side(NamedTuple):
     """By the name of a row, the one it had in older commits."""
 
     def own_name(self, row: str, newer: "Side") -> str:
-        """Return what a row of a newer commit is called here."""
+        """Return the name of a newer commit's row here."""
         return row if row in self.rows else newer.formerly.get(row) or row
 
 
@@ -101,7 +101,7 @@ def compare(folder: Path, base_name: str, wanted: list[str], pairs: int) -> int:
 
 
 def _answer(name: str, base: Side, head: Side, pairs: int) -> bool:
-    """Measure a row and print it; tell whether it needs no repair."""
+    """Measure a row and print it; return whether it needs no repair."""
     took = Compared([], [])
     _tell(f"{name}: 0")
     try:
@@ -125,7 +125,7 @@ def _answer(name: str, base: Side, head: Side, pairs: int) -> bool:
 
 
 class _Unmeasured(Exception):  # noqa: N818 - not always an error
-    """A row gives no figure here; the message says why."""
+    """A row gives no figure here; the message gives the reason."""
 
     def __init__(self, reason: str, *, is_failure: bool) -> None:
         super().__init__(reason)

@@ -1,9 +1,9 @@
-"""What a checkpointer of LangGraph over a log of ours costs: the figures of ADR 0085.
+"""The cost of a LangGraph checkpointer on a log: the figures of ADR 0085.
 
 `pip install langgraph langgraph-checkpoint-sqlite langgraph-checkpoint-conformance`, then
-`python -m tests.benchmarks.langgraph_saver`. The saver here is as small as can be, so what
-is measured is the log: an event for each `put`, each `put_writes`, and an erasure for each
-thread that is deleted. It keeps the states in memory, as a fold of its events.
+`python -m tests.benchmarks.langgraph_saver`. The saver is minimal, so the log is
+measured: an event for each `put` and each `put_writes`, and an erasure for each deleted
+thread. It keeps the states in memory, as a fold of its events.
 """
 
 import asyncio
@@ -99,7 +99,7 @@ class LogSaver(InMemorySaver):
     def put_writes(
         self, config: Any, writes: Sequence[Any], task_id: str, task_path: str = ""
     ) -> None:
-        """Keep what a task wrote."""
+        """Store the writes of a task."""
         thread, place = _place(config)
         key = (thread, place, config["configurable"]["checkpoint_id"])
         before = dict(self.writes[key])
@@ -123,7 +123,7 @@ class LogSaver(InMemorySaver):
         self._own(lambda: self._log.append(f"thread/{thread}", [new], expect=Expect.ANY))
 
     def _erase(self, stream: str) -> None:
-        # What is erased is named by versions, in a stream for the whole log.
+        # Erased events are named by versions, in a stream for the whole log.
         from sprintlog.engine.log.envelope import ERASURES, Span
 
         if last := self._log.version(stream):
@@ -167,7 +167,7 @@ def graph(saver: Any) -> Any:
     from typing import Annotated, TypedDict
 
     class State(TypedDict):
-        """What is kept between turns."""
+        """The state kept between turns."""
 
         messages: Annotated[list[str], add]
         plan: str
@@ -190,7 +190,7 @@ def turns(saver: Any) -> float:
 
 
 def is_left(folder: Path) -> bool:
-    """Tell whether a file still holds a message, as it is or in Base64."""
+    """Return whether a file still contains a message, in plain text or Base64."""
     forms = (b"m" * 30, b"bW1t" * 10)
     whole = b"".join(file.read_bytes() for file in folder.rglob("*") if file.is_file())
     return any(form in whole for form in forms)
@@ -244,7 +244,7 @@ def ours(folder: Path) -> dict[str, float]:
 
 
 def conformance() -> None:
-    """Print what the library's own suite says of the saver."""
+    """Print the result of the library's own suite for the saver."""
 
     async def made() -> AsyncIterator[LogSaver]:
         with TemporaryDirectory() as folder:

@@ -54,7 +54,7 @@ class Sizes(NamedTuple):
 FULL = Sizes(1_000_000, 10_000, 10_000, 10_000, 5, 31, 100_000)
 QUICK = Sizes(100_000, 1_000, 1_000, 2_000, 3, 5, 20_000, iterations=2_000)
 TINY = Sizes(600, 200, 60, 100, 1, 1, 600, tree=40, iterations=20)
-"""For tests: each row runs, and its figure tells nothing."""
+"""For tests: each row runs, and its figure is meaningless."""
 
 
 class Bench:
@@ -71,11 +71,11 @@ class Bench:
         return folder
 
     def below(self, name: str, sizes: Sizes | None = None) -> "Bench":
-        """Return a run of its own, for what makes logs under the same names."""
+        """Return a separate bench, for code that creates logs under the same names."""
         return Bench(self.new_folder(name), sizes or self.sizes)
 
     def new_log(self, name: str) -> SqliteLog:
-        """Return an empty log in a folder of its own."""
+        """Return an empty log in a separate folder."""
         path = self.new_folder(name) / "log" / "log.db"
         return SqliteLog.create(path, clock=wall_clock, entropy=urandom)
 

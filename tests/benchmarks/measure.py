@@ -1,8 +1,8 @@
-"""How two things are timed side by side, and what a row of the table is made of.
+"""Time two alternatives in turns, and build a row of the table.
 
-Every row tells two ratios, where it is about time. `processor` is that of the least
-processor time of either side: what others on the machine disturb least. `pairs` is the
-median of the ratios within the pairs, by the clock that the row names.
+Rows about time have two ratios. `processor` is that of the least processor time of either
+side, which other processes disturb least. `pairs` is the median of the ratios within the
+pairs, by the clock that the row names.
 """
 
 import gc
@@ -66,11 +66,11 @@ WALL_OF_PROCESSES = By(time.perf_counter, median, processor_of_all)
 
 
 around: Callable[[Work], Work] = lambda work: work  # noqa: E731 - it is replaced
-"""What is put around our side of a row: nothing, or a profile."""
+"""The context of our side of a row: nothing, or a profile."""
 
 
 class Skip(Exception):  # noqa: N818 - not an error
-    """A row cannot be measured here; the message says why."""
+    """A row cannot be measured here; the message gives the reason."""
 
 
 class Sides(NamedTuple):
@@ -106,14 +106,14 @@ class Figure(NamedTuple):
 
 
 class Goal(NamedTuple):
-    """What a ratio should be; None where a row is only told."""
+    """The goal for a ratio; None for a row without a goal."""
 
     value: float | None = None
     at_most: bool = False
     unit: str = "x"
 
     def is_met_by(self, ratio: float) -> bool | None:
-        """Tell whether a ratio is good enough; None where there is no goal."""
+        """Return whether a ratio is good enough; None without a goal."""
         if self.value is None:
             return None
         return ratio <= self.value if self.at_most else ratio >= self.value
@@ -128,10 +128,10 @@ def side_by_side(
     units: tuple[int, int] = (1, 1),
     before: Work = lambda: None,
 ) -> Sides:
-    """Return what one unit takes on either side, measured in turns (AB, BA, AB).
+    """Return the time of one unit on either side, measured in turns (AB, BA, AB).
 
-    `units` says how many of them one call does on either side, `before` makes ready what
-    a round needs and is not measured.
+    `units` is the number of units in one call, on either side. `before` prepares a round
+    and is not measured.
     """
     by, ours = By(*by), around(ours)
     took: tuple[list[float], list[float]] = ([], [])
@@ -155,7 +155,7 @@ def side_by_side(
 
 
 def _timed(work: Work, by: By) -> tuple[float, float]:
-    """Return what it took by the row's clock and of the processor."""
+    """Return the time by the row's clock and the processor time."""
     if by.clock is not time.perf_counter:
         began = by.clock()
         work()
@@ -174,14 +174,14 @@ def rate(sides: Sides, against: str, *, unit: str = "/s", size: float = 1) -> Fi
 
 
 def speed_up(sides: Sides, against: str) -> Figure:
-    """Return both sides in milliseconds; the ratio says how much faster ours is."""
+    """Return both sides in milliseconds; the ratio is how much faster ours is."""
     return _faster(sides.ours * 1000, sides.theirs * 1000, "ms", against, sides)
 
 
 def duration(
     sides: Sides, against: str, *, unit: str = "ms", per_second: float = 1000
 ) -> Figure:
-    """Return both sides in units of time; the ratio says how much longer ours takes."""
+    """Return both sides in units of time; the ratio is how much longer ours takes."""
     ours, theirs = sides.ours * per_second, sides.theirs * per_second
     pairs, processor = sides.pairs, sides.processor
     return Figure(ours, theirs, unit, against, sides.ratio, "", processor, pairs)

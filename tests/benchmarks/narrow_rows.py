@@ -45,7 +45,7 @@ _SCAN = (
 
 
 def rows_of(drafts: Iterable[NewEvent], *, batch: int) -> list[Row]:
-    """Return events as rows of today, so many of them in each append."""
+    """Return events as current rows, with the given number in each append."""
     head, version = GENESIS, 0
     now = 1_768_467_600_000
     rows: list[Row] = []
@@ -94,7 +94,7 @@ def _change(name: str, how: Callable[[Any], Any]) -> Narrow:
 
 
 def _first_as_distance(row: Row) -> None:
-    """Keep of the append's first id how far it is; nothing where it is the event's own."""
+    """Return the distance to the append's first id, or nothing if it is the event's id."""
     own = row[_AT["id"]]
     for name in ("correlation_id", "causation_id"):
         row[_AT[name]] = int(own[-12:], 16) - int(row[_AT[name]][-12:], 16) or None
@@ -147,7 +147,7 @@ def _uuid(content: bytes) -> str:
 
 
 def readings(folder: Path, events: int = EVENTS) -> Iterator[str]:
-    """Yield lines with the processor time of reading rows of today and narrow ones."""
+    """Yield lines with the processor time of reading current and narrow rows."""
     rows = rows_of(repeat(the_draft(), events), batch=1)
     names: list[str] = []
     narrow_rows = narrowed(rows, FORMS[-1], names)

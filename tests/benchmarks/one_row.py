@@ -1,7 +1,7 @@
-"""A process of its own: the processor time that our side of one row takes, as JSON.
+"""Print the processor time of our side of one row as JSON, in a separate process.
 
-The measured code and the definition of the row may be of two commits, so this file takes
-from them only what every commit has had.
+The measured code and the definition of the row may be of two commits, so this file uses
+only names that every commit has.
 """
 
 import gc
@@ -16,11 +16,11 @@ from resource import RUSAGE_CHILDREN, RUSAGE_SELF, getrusage
 from typing import Any
 
 SIZES = {"fold": 20_000, "blame": 5_000, "tree": 2_000, "iterations": 2_000}
-"""What would take long to make ready, and tells as much when it is smaller."""
+"""Data that takes long to prepare, and is as useful when smaller."""
 
 
 class OursOnly:
-    """Stands in for `side_by_side`: what a row is usually measured against is not run."""
+    """A stand-in for `side_by_side` that does not run the baseline."""
 
     def __init__(self, sides: Callable[[float, float], object]) -> None:
         self._sides = sides
@@ -56,7 +56,7 @@ def processor_time() -> float:
 
 
 def _time_of_living(children: Path) -> float:
-    """Return what children took that still run; only Linux tells."""
+    """Return the time of running children; only available on Linux."""
     ticks = 0
     for process in children.read_text().split():
         after_name = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2]

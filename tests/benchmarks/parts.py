@@ -1,10 +1,10 @@
-"""`make bench ARGS=parts`: what one append of an event of 300 bytes pays for, part by part.
+"""`make bench ARGS=parts`: the costs of one append of an event of 300 bytes.
 
-The parts are timed where they run, within whole appends, since a step repeated in a loop
-of its own finds its code and data in the processor's nearest cache. What SQLite does in
-one call is told apart by logs that differ in one thing: the trigger, or the wait for the
-disk. All logs take turns. Of single appends the tenth percentile is told, which others on
-the machine disturb little, and of the wait for the disk the median.
+The parts are timed within whole appends, since a step repeated in a separate loop finds
+its code and data in the processor's nearest cache. Parts inside SQLite are measured by
+logs that differ in one respect: the trigger, or the wait for the disk. All logs take
+turns. The tenth percentile of single appends is reported, which other processes disturb
+little, and the median of the wait for the disk.
 """
 
 import gc
@@ -76,7 +76,7 @@ class MeteredLog:
             setattr(owner, step, meter.timed(name, getattr(owner, step)))
 
     def append_each(self) -> None:
-        """Append some events, each by itself."""
+        """Append some events one by one."""
         gc.collect()
         # The functions of modules belong to all logs, so they are timed by turns.
         before = {key: getattr(*key) for key in _SHARED}
@@ -91,11 +91,11 @@ class MeteredLog:
                 setattr(module, name, step)
 
     def undisturbed(self, step: str) -> float:
-        """Return what a step takes while nobody disturbs it, in microseconds."""
+        """Return the duration of an undisturbed step, in microseconds."""
         return quick(self.meter.took[step]) / 1000
 
     def median(self, step: str) -> float:
-        """Return what a step takes in the middle of all appends, in microseconds."""
+        """Return the duration of a step in the middle of all appends, in microseconds."""
         return median(self.meter.took[step]) / 1000
 
 
@@ -165,7 +165,7 @@ def _told(
 
 
 def _cost_of_timing() -> float:
-    """Return what the clock adds to a step, in microseconds."""
+    """Return the overhead of the clock for a step, in microseconds."""
     meter = Meter()
     nothing = meter.timed("nothing", lambda: None)
     for _ in range(_CALIBRATION):

@@ -1,6 +1,6 @@
-"""Where a row's time goes: the five places of our side that take most, by its profile.
+"""The five functions of our side in which a row spends most time, by a profile.
 
-A profile slows down what calls much, so it says where to look and not how long it takes.
+A profile slows down code with many calls, so it shows where to look and not durations.
 """
 
 import cProfile
@@ -47,7 +47,7 @@ class Profile:
         return profiled
 
     def command(self) -> list[str]:
-        """Return how a command of ours is started so that it leaves its profile behind."""
+        """Return the command line that runs sprintlog and stores its profile."""
         self._count += 1
         target = str(self._folder / f"{self._count:03}.profile")
         return [sys.executable, "-m", "cProfile", "-o", target, "-m", "sprintlog.cli"]
@@ -58,7 +58,7 @@ class Profile:
         # The first process compiles what the others find compiled.
         files = sorted(self._folder.glob("*.profile"))[1:]
         if not files and not self._inside.getstats():
-            # What the row measures is no work of this process.
+            # The measured work is done by another process.
             return []
         # Where processes were started, what this one did was to wait for them.
         for stats in map(str, files) if files else (self._inside,):

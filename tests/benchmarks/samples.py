@@ -1,4 +1,4 @@
-"""What is measured on: a plan, and the events of a loop that works through it for ever."""
+"""The test data: a plan, and the events of a loop that repeats it."""
 
 import random
 from collections.abc import Iterator

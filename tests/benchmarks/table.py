@@ -19,7 +19,7 @@ class Broken(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """A row and what it found."""
+    """A row and its result."""
 
     name: str
     goal: Goal
@@ -31,7 +31,7 @@ class Measured(NamedTuple):
 
     @property
     def is_passed(self) -> bool | None:
-        """Tell whether the goal was met; None where there is none, or no figure."""
+        """Return whether the goal was met; None without a goal or a figure."""
         if not isinstance(self.found, Figure):
             return None
         return self.goal.is_met_by(self.found.ratio)
@@ -96,7 +96,7 @@ class Terminal:
     """A table in columns, printed row by row as they come."""
 
     def head(self, machine: dict[str, str]) -> None:
-        """Print what was measured on, and the names of the columns."""
+        """Print the machine, and the names of the columns."""
         for name, value in machine.items():
             print(f"{name:<12} {value}")
         print(f"\n{_columns(_HEADS)}", flush=True)
@@ -120,7 +120,7 @@ class Markdown:
         self._say = say
 
     def head(self, machine: dict[str, str]) -> None:
-        """Say what was measured on, and the names of the columns."""
+        """Print the machine, and the names of the columns."""
         for name, value in machine.items():
             self._say(f"- {name}: {value}")
         heads = (*_HEADS, "")
@@ -136,7 +136,7 @@ class Markdown:
         self._say(piped((row.name, *empty, row.unmeasured())))
 
     def foot(self, summary: str) -> None:
-        """Say how it went."""
+        """Print the summary."""
         self._say(f"\n{summary}")
 
 

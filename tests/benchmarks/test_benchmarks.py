@@ -188,7 +188,7 @@ def test_compares_two_commits() -> None:
 def test_says_in_one_line_what_cannot_be_compared(
     arguments: tuple[str, ...], said: str
 ) -> None:
-    """What is unknown is told in one line on standard error, with exit code 2."""
+    """An unknown name is reported in one line on standard error, with exit code 2."""
     done = _compare(*arguments)
     assert (done.returncode, done.stdout) == (2, "")
     (line,) = done.stderr.splitlines()
@@ -229,7 +229,7 @@ def test_rows_that_differ_are_told(tmp_path: Path) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("engine", ["old", "new"])
 def test_a_renamed_row_is_found_by_its_former_name(tmp_path: Path, engine: str) -> None:
-    """A row that says what it was called is compared, whoever's definition is run."""
+    """A renamed row is compared under its former name, with either definition."""
     _commit(tmp_path, "old", {"once": ""})
     _commit(tmp_path, engine, {"now": "once"})
     done = _compare("HEAD~1", "--pairs", "1", root=tmp_path)

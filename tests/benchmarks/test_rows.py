@@ -1,4 +1,4 @@
-"""Every row can be measured, and says what it is measured against."""
+"""Every row can be measured, and names its baseline."""
 
 import math
 import subprocess
@@ -23,7 +23,7 @@ OUR_CODE = tuple(str(ROOT / part) for part in ("engine/", "projections/", "cli/"
 
 
 class Watch:
-    """Notes whether a piece of work ran our code, in this process or in one of its own."""
+    """Record whether some work ran our code, in this process or in a child."""
 
     def __init__(self) -> None:
         self.is_ours = False
@@ -45,11 +45,11 @@ class Watch:
             self.is_ours = True
 
     def look_around(self) -> None:
-        """Note what of ours runs before both sides, and is there for each of them."""
+        """Note our code that runs before both sides, and serves both of them."""
         self.is_ours |= any(process.poll() is None for process in self._running)
 
     def started(self, *words: Any, **settings: Any) -> Any:
-        """Start a command, and note it if it is of ours."""
+        """Start a command, and note it if it is sprintlog's."""
         process = _popen(*words, **settings)
         if any("sprintlog" in str(word) for word in words[0][:3]):
             self.is_ours |= self._is_on
@@ -90,7 +90,7 @@ def bench(tmp_path: Path) -> Bench:
 def test_a_row_gives_a_figure_and_names_its_baseline(
     name: str, bench: Bench, watch: Watch
 ) -> None:
-    """A row is finite, names its baseline, and says so where that is our own code."""
+    """A row is finite, names its baseline, and marks a baseline that is our own code."""
     try:
         found: Figure = ROWS[name].measure(bench)
     except Skip as reason:
@@ -102,7 +102,7 @@ def test_a_row_gives_a_figure_and_names_its_baseline(
 
 
 def test_rows_about_time_tell_both_ratios() -> None:
-    """The least processor time and the median of pairs are told, each as its goal is."""
+    """The least processor time and the median of pairs are printed, in the goal's units."""
     sides = Sides(2.0, 4.0, processor=0.25, pairs=0.5)
     faster = measure.rate(sides, "something")
     longer = measure.duration(sides, "something")

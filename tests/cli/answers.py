@@ -38,7 +38,7 @@ def commands(group: click.Group = cli, *before: str) -> Iterator[tuple[str, clic
 
 
 def fits(answer: Any, kind: Any) -> bool:
-    """Tell whether an answer is of a kind: nothing missing, nothing beside it."""
+    """Return whether an answer has exactly the fields of a kind."""
     if kind in (DOCUMENT, list[DOCUMENT]):
         return isinstance(answer, dict if kind is DOCUMENT else list)
     try:

@@ -30,7 +30,7 @@ ASKED: dict[str, tuple[dict[str, str], list[str]]] = {
     "sprint list": ({}, []),
     "status": ({"at": "version:2"}, ["--at", "version:2"]),
 }
-"""By the words of the command: what is asked, and what is typed."""
+"""By the words of the command: the question and the command line."""
 MEASURED = ("--metric", "test_count=10", "--metric", "tests_passed=9")
 
 

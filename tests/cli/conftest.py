@@ -1,7 +1,7 @@
-"""A folder with a log of its own, and the command line called as a user calls it.
+"""A folder with a log, and the command line called like a user does.
 
-Some modules are also tried with a log on a server: what it gives passes through every
-command there. With `SPRINTLOG_TEST_STORE=postgresql-18` that is so for every module.
+Some modules also run with a log on a server, which then serves every command. With
+`SPRINTLOG_TEST_STORE=postgresql-18` all modules do.
 """
 
 import json
@@ -152,10 +152,10 @@ def made_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def made(
     made_once: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, log_store: str
 ) -> Made:
-    """Return a function that gives the folder what some steps make, which are taken once.
+    """Return a function that copies the result of some steps, which run once per name.
 
-    The steps of the same name run in a folder of their own the first time; every test gets
-    a copy of it. A log on a server is not copied with it: there the steps run again.
+    The steps of the same name run in a separate folder the first time; every test gets a
+    copy of it. A log on a server is not copied: there the steps run again.
     """
 
     def copy(name: str, steps: Callable[[], object]) -> None:
@@ -251,7 +251,7 @@ def goal_agent(folder: Path, done: Run) -> goals.Make:
 
 @pytest.fixture
 def agent(folder: Path, done: Run) -> Callable[..., list[str]]:
-    """Return a function that makes a sprint and an agent with a trait of its own."""
+    """Return a function that creates a sprint and an agent with a special trait."""
 
     def make(trait: str = "", plan: str = scripted.PLAN) -> list[str]:
         (folder / "plan.yaml").write_text(plan)

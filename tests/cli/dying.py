@@ -1,7 +1,7 @@
-"""Runs one command, as its own process, which is killed right at one of its appends.
+"""Run one command in a separate process, which is killed at one of its appends.
 
-`python -m tests.cli.dying N before|after COMMAND…`: so nobody has to guess a moment. For N
-stands a number, or types of events, with commas: the first append that has one of them.
+`python -m tests.cli.dying N before|after COMMAND…` avoids guessing a moment. N is a
+number, or types of events separated by commas: the first append that has one of them.
 """
 
 import os

@@ -35,20 +35,20 @@ Make = Callable[..., list[str]]
 
 
 def start(command: list[str]) -> "subprocess.Popen[str]":
-    """Start a loop in a process of its own."""
+    """Start a loop in a separate process."""
     line = [sys.executable, "-m", "sprintlog.cli", *command]
     pipe = subprocess.PIPE
     return subprocess.Popen(line, stdout=pipe, stderr=pipe, text=True)
 
 
 def wait_for_nobody(folder: Path) -> None:
-    """Wait until nothing is left of a loop that was killed, nor of what it started."""
+    """Wait until a killed loop and all its children are gone."""
     while any(is_held(path) for path in folder.glob(".sprintlog/run-*.lock")):
         time.sleep(0.02)
 
 
 def said(folder: Path) -> list[str]:
-    """Return what the agent was told in each run: iteration, attempt, phase."""
+    """Return the prompts of the agent in each run: iteration, attempt, phase."""
     return (folder / "said.txt").read_text().splitlines()
 
 

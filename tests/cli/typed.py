@@ -1,4 +1,4 @@
-"""From the commands that a message names to what the command line makes of them."""
+"""Parse the commands in a message as the command line does."""
 
 import re
 import shlex
@@ -28,10 +28,10 @@ FILLED_IN = {
     "B": "2",
     "AGENT": "claude",
 }
-"""What a person types where a message says a word in capitals."""
+"""The values typed in place of capitalized words in a message."""
 
 HOLE = "HOLE"
-"""Stands for what a message fills in itself; as a command it can be any."""
+"""A stand-in for inserted text in a message; as a command it can be any."""
 FILLED_IN[HOLE] = "1"
 
 
@@ -62,7 +62,7 @@ def _filled(command: click.Command, word: str) -> str:
 
 
 def typed(words: list[str]) -> Typed:
-    """Return what a command means; raise `click.UsageError` where it cannot be typed."""
+    """Return the meaning of a command; raise `click.UsageError` if it cannot be typed."""
     if not any(word.startswith(HOLE) for word in words[:2]):
         words = [FILLED_IN.get(word, word) for word in words]
     command: click.Command = cli

@@ -1,4 +1,4 @@
-"""Bits that flip, tails that are cut, and logs of yesterday: all of it must be told."""
+"""Flipped bits, truncated files and restored older logs are reported."""
 
 import tempfile
 from collections import Counter

@@ -16,7 +16,7 @@ from tests.faults.sweep import Case, cases, planted, sweep
 from ..criterion import Skip, Verdict
 from ..side_by_side import one_runner, runners
 
-# SQLite by itself waits ten seconds for a lock that fails: many wait side by side.
+# SQLite waits ten seconds for a failing lock: many of them wait in parallel.
 RUNNERS = 24
 CASES_PER_TURN = 25
 SECONDS_TOGETHER = 10.0

@@ -13,7 +13,7 @@ GOAL_KILLS = 200
 
 
 def killed(data: Path, seed: int) -> Verdict:
-    """However often `run` is killed, the sprint ends as if nobody had disturbed it."""
+    """However often `run` is killed, the sprint ends as without kills."""
     rng, kills, sprints = random.Random(seed), 0, 0
     problems: list[str] = []
     calm = _life(rng, kills=0)

@@ -13,7 +13,7 @@ from ..side_by_side import runners
 RUNNERS = 4
 CASES_PER_TURN = 10
 KILLS = ("kill-before", "kill-inside")
-"""Killed after an operation, a disk is what it is before the next one."""
+"""A kill after an operation leaves the disk in the state before the next one."""
 
 
 def killed(data: Path, seed: int, *, every: int = 1) -> Verdict:

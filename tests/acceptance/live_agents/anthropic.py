@@ -13,7 +13,7 @@ Json = dict[str, Any]
 
 
 def read(body: Json) -> Asked:
-    """Return what a request asks for."""
+    """Return the task in a request."""
     turns = [
         Turn(message.get("role") == "assistant", words(message.get("content")))
         for message in body.get("messages", [])
@@ -48,7 +48,7 @@ def whole(act: Say, wants: Asked, number: int) -> Json:
 
 
 def refused(status: int) -> Json:
-    """Return what stands in a refusal."""
+    """Return the body of a refusal."""
     kind = {429: "rate_limit_error", 529: "overloaded_error"}.get(
         status, "invalid_request_error"
     )

@@ -42,7 +42,7 @@ def asked(
     tools: Iterable[str],
     freeform: Iterable[str] = (),
 ) -> Asked:
-    """Return what a conversation asks for."""
+    """Return the task in a conversation."""
     play, step, conversation, folder = None, 0, "", ""
     for turn in turns:
         if turn.is_model:
@@ -53,7 +53,7 @@ def asked(
             folder = found[1]
     names = frozenset(tools)
     if not names:
-        # Without tools it is no work: the agent asks for a title or the like.
+        # A request without tools is not work: the agent asks for a title, for example.
         play = None
     return Asked(
         dialect, model, play, step, conversation, folder, names, frozenset(freeform)

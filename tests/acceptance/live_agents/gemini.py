@@ -12,7 +12,7 @@ Json = dict[str, Any]
 
 
 def read(body: Json, model: str) -> Asked:
-    """Return what a request asks for."""
+    """Return the task in a request."""
     turns = [
         Turn(content.get("role") == "model", words(content.get("parts")))
         for content in body.get("contents", [])
@@ -44,7 +44,7 @@ def whole(act: Say, wants: Asked, number: int) -> Json:
 
 
 def refused(status: int) -> Json:
-    """Return what stands in a refusal."""
+    """Return the body of a refusal."""
     words = {429: "RESOURCE_EXHAUSTED", 529: "UNAVAILABLE"}.get(status, "INVALID_ARGUMENT")
     message = f"Refused by the play ({status})"
     return {"error": {"code": status, "message": message, "status": words}}

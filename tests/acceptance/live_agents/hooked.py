@@ -1,4 +1,4 @@
-"""What hooks of real agents record, however the agent ends, and what is left of them."""
+"""The records of hooks of real agents, however the agent ends."""
 
 import json
 import signal
@@ -21,7 +21,7 @@ BEFORE = {
 }
 """A file of somebody, in a form that nobody else would write."""
 UNASKED = {"claude": (), "codex": ("--dangerously-bypass-hook-trust",)}
-"""What has a program run hooks that no person looked at."""
+"""Options that run hooks without approval by a person."""
 
 
 def tell_all(data: Path, seed: int, *, folder: Path | None = None) -> Verdict:
@@ -55,7 +55,7 @@ def _cases(program: Program) -> list[Case]:
 def _play(
     case: Case, server: ModelServer, folder: Path | None
 ) -> tuple[list[str], int, int]:
-    """Return what is wrong, how many calls there were, and how many hooks told of."""
+    """Return the problems, the number of calls, and the number reported by hooks."""
     with tempfile.TemporaryDirectory(prefix="sprintlog-live-") as name:
         home, work = Path(name) / "home", Path(name) / "work"
         home.mkdir()
@@ -98,7 +98,7 @@ _SAID = ("hooks saw", "tokens:")
 
 
 class _Found:
-    """What is in the log."""
+    """The contents of the log."""
 
     def __init__(self, work: Path, env: Environment) -> None:
         events = _answers(run(work, "log", "--all", "--json", **env))

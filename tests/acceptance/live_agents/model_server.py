@@ -27,7 +27,7 @@ _PAUSE_SECONDS = 0.25
 
 
 class ModelServer:
-    """Serves in threads of its own, on a port of 127.0.0.1."""
+    """Serve on a port of 127.0.0.1, in separate threads."""
 
     def __init__(self, *, port: int = 0, ledger: Ledger | None = None) -> None:
         self.ledger = ledger or Ledger()
@@ -40,7 +40,7 @@ class ModelServer:
 
     @property
     def url(self) -> str:
-        """Return where it is."""
+        """Return its address."""
         return f"http://127.0.0.1:{self._http.server_port}"
 
     def serve(self) -> None:
@@ -123,7 +123,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._enter(asked, act, is_whole=is_whole)
 
     def _stream(self, frames: Iterable[bytes]) -> bool:
-        """Send frame after frame; tell whether somebody took them all."""
+        """Send frame after frame; return whether the client received all of them."""
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
         self.send_header("Transfer-Encoding", "chunked")

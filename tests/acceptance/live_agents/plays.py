@@ -1,7 +1,7 @@
-"""What the scripted model does: a play is a list of acts, one for each answer.
+"""Plays of the scripted model: a play is a list of acts, one for each answer.
 
-An agent is told `play:NAME` in its prompt. The model then gives one act after the other,
-by how often it has answered since.
+An agent receives `play:NAME` in its prompt. The model then returns one act after the
+other, by the number of its answers.
 """
 
 import re
@@ -38,13 +38,13 @@ class Edit(NamedTuple):
 
 
 class Delegate(NamedTuple):
-    """Have a subagent do it; what it is told names its play."""
+    """Have a subagent do it; its prompt names its play."""
 
     prompt: str
 
 
 class Ask(NamedTuple):
-    """Call a tool of ours, as an agent's program names it."""
+    """Call a tool of sprintlog by the name that an agent's program uses."""
 
     tool: str
     given: dict[str, str]
@@ -93,7 +93,7 @@ PLAYS: dict[str, tuple[Act, ...]] = {
     ),
 }
 TITLE: Act = Say("A title")
-"""The answer to what an agent asks for itself: a title, a summary, a classification."""
+"""The answer to a request of the agent itself: a title, a summary, a classification."""
 
 _NAMED = re.compile(r"\bplay:([a-z-]+)")
 

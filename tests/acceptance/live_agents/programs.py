@@ -22,7 +22,7 @@ class Program(NamedTuple):
     settle: Callable[[Path, str], Environment]
     """Write its settings into a home, for a server; return its environment."""
     forms: dict[str, tuple[str, ...]]
-    """Its commands by what they print; the prompt comes last."""
+    """Its commands by output format; the prompt is the last argument."""
     names_model: bool = True
     counts_subagents: bool = True
     """Whether its output speaks of what its subagents do."""
@@ -186,9 +186,9 @@ def search_path(folder: Path | None) -> str:
 def environment(
     program: Program, home: Path, url: str, *, folder: Path | None
 ) -> Environment:
-    """Return an environment in which it finds this server, and nothing else of ours.
+    """Return an environment in which it finds only this server.
 
-    Every other host is behind a proxy that is not there.
+    Every other host is behind a proxy that does not exist.
     """
     ours = ("SPRINTLOG_", "GIT_", "XDG_", *_OWN)
     kept = {n: v for n, v in os.environ.items() if not n.upper().startswith(ours)}

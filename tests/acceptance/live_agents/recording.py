@@ -1,4 +1,4 @@
-"""What `wrap` records of real agents is what the model server knows of them."""
+"""The records of `wrap` of real agents match the figures of the model server."""
 
 import signal
 from pathlib import Path
@@ -78,7 +78,7 @@ def _problems(case: Case, ran: Ran) -> list[str]:
 
 
 def _figures(case: Case, ran: Ran) -> dict[str, tuple[object, object]]:
-    """Return what is recorded and what is true, for each figure."""
+    """Return the recorded and the true value of each figure."""
     program, recorded = case.program, ran.recorded
     answered = [one for one in ran.answered if one.status == 200 and _is_told(one, case)]
     usage = recorded.get("usage", {})
@@ -106,9 +106,10 @@ def _figures(case: Case, ran: Ran) -> dict[str, tuple[object, object]]:
 
 
 def _is_told(answered: Answered, case: Case) -> bool:
-    """Tell whether a program's output speaks of an answer.
+    """Return whether a program's output contains an answer.
 
-    One for a program that was killed before is entered late, and is not of this run.
+    An answer to a program that was killed earlier arrives late and belongs to another
+    run.
     """
     if answered.dialect != case.program.dialect:
         return False

@@ -13,7 +13,7 @@ Json = dict[str, Any]
 
 
 def read(body: Json) -> Asked:
-    """Return what a request asks for."""
+    """Return the task in a request."""
     turns = []
     for item in body.get("input", []):
         kind, role = item.get("type", "message"), item.get("role")
@@ -74,7 +74,7 @@ def whole(act: Say, wants: Asked, number: int) -> Json:
 
 
 def refused(status: int) -> Json:
-    """Return what stands in a refusal."""
+    """Return the body of a refusal."""
     kind = "rate_limit_exceeded" if status == 429 else "invalid_request_error"
     return {
         "error": {"type": kind, "code": kind, "message": f"Refused by the play ({status})"}

@@ -1,4 +1,4 @@
-"""One run of an agent's program under `sprintlog wrap`, and what was recorded of it."""
+"""One run of an agent's program under `sprintlog wrap`, and its record."""
 
 import os
 import signal
@@ -19,7 +19,7 @@ _ENDS_SECONDS = 120
 
 
 class Case(NamedTuple):
-    """What is tried."""
+    """A case to test."""
 
     program: Program
     form: str
@@ -33,7 +33,7 @@ class Case(NamedTuple):
 
 
 class Ran(NamedTuple):
-    """How it went: as seen from outside, by the server, and as it was recorded."""
+    """The result of a case: from outside, from the server, and from the log."""
 
     exit_code: int
     stdout: str
@@ -47,7 +47,7 @@ class Ran(NamedTuple):
 
 
 def play(case: Case, server: ModelServer, folder: Path | None) -> Ran:
-    """Run a case in a fresh repository, with a home of its own."""
+    """Run a case in a new repository, with a separate home."""
     with tempfile.TemporaryDirectory(prefix="sprintlog-live-") as name:
         home, work = Path(name) / "home", Path(name) / "work"
         home.mkdir()
@@ -112,7 +112,7 @@ def wrapped(
 
 
 def _agents_below(wrap: int) -> list[int]:
-    """Return the processes below `wrap` that are none of ours, outermost first."""
+    """Return the processes below `wrap` that are not sprintlog's, outermost first."""
     waiting, found = [wrap], []
     while waiting:
         process = waiting.pop(0)

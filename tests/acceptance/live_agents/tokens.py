@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class Tokens(NamedTuple):
-    """Of one answer: read anew, read from the cache, written."""
+    """Of one answer: input tokens, tokens read from the cache, output tokens."""
 
     anew: int = 120
     cached: int = 1000
@@ -25,7 +25,7 @@ class Answered(NamedTuple):
     dialect: str
     model: str
     play: str | None
-    """None for what the agent asked for itself."""
+    """None for requests of the agent itself."""
     step: int
     act: str
     status: int
@@ -51,7 +51,7 @@ class Ledger:
                     file.write(json.dumps(answered._asdict()) + "\n")
 
     def taken(self) -> list[Answered]:
-        """Return what was answered since this was asked last."""
+        """Return the answers since the last call."""
         with self._lock:
             answered, self._answered = self._answered, []
         return answered

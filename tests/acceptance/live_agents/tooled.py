@@ -1,4 +1,4 @@
-"""A real agent's program works with the tools of `sprintlog mcp`, as it was installed."""
+"""A real agent works with the tools of an installed `sprintlog mcp`."""
 
 import json
 import tempfile
@@ -40,7 +40,7 @@ def works_with_tools(data: Path, seed: int, *, folder: Path | None = None) -> Ve
 def _play(
     program: Program, server: ModelServer, folder: Path | None
 ) -> tuple[list[str], int]:
-    """Return what is wrong, and how many calls of our tools there were."""
+    """Return the problems, and the number of calls of sprintlog's tools."""
     with tempfile.TemporaryDirectory(prefix="sprintlog-live-") as name:
         home, work = Path(name) / "home", Path(name) / "work"
         home.mkdir()
@@ -73,7 +73,7 @@ def _play(
 
 
 def _problems(work: Path, env: dict[str, str]) -> list[str]:
-    """Return what is wrong with what the tools recorded."""
+    """Return the problems in the records of the tools."""
     printed = run(work, "log", "--sprint", "auth", "--json", **env)
     events: list[dict[str, Any]] = [json.loads(line) for line in printed.splitlines()]
     ours = [e for e in events if e["type"] in RECORDED]

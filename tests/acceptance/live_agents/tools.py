@@ -1,4 +1,4 @@
-"""An act as a call of a tool: each agent's tools have names and fields of their own."""
+"""An act as a tool call: agents use different names of tools and fields."""
 
 import os.path
 from collections.abc import Collection

@@ -1,4 +1,4 @@
-"""Suites that are written for any log, with every log of theirs on a server."""
+"""Suites that are written for any log, run with logs on a server."""
 
 import os
 import subprocess
@@ -16,7 +16,7 @@ COMMANDS = (
     *("imported_history", "injecting", "injecting_workflows", "interrupts"),
     *("iteration_end_from", "iteration_files"),
 )
-"""Modules that say nothing of where a log is: each command of them is tried on a server."""
+"""Modules that do not specify the place of a log: their commands are tested on a server."""
 ROOT = Path(__file__).resolve().parents[3]
 _CLI = ROOT / "tests" / "cli"
 

@@ -119,7 +119,7 @@ def failovers(data: Path, seed: int) -> Verdict:
 
 
 def pooled(data: Path, seed: int) -> Verdict:
-    """Through a pooler in transaction mode events and sprints are as they are without."""
+    """Through a pooler in transaction mode, events and sprints are unchanged."""
     with closing(_Servers()) as servers:
         try:
             pooler = Pooler(servers.new())

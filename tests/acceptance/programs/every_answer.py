@@ -94,7 +94,7 @@ def called(words: list[str], server: Beside) -> tuple[int, Any]:
 
 
 def test_every_answer_is_the_same(life: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a command answers, how it ends and what it refuses, by both ways."""
+    """Both ways return the same answers, exit codes and refusals."""
     there = life.parent / "there" / life.name
     shutil.copytree(life.parent, there.parent, symlinks=True, copy_function=shutil.copy2)
     asked, different = set(), []

@@ -24,7 +24,7 @@ KILLED_WITHIN_SECONDS = 2.0
 
 
 class Gate(NamedTuple):
-    """A script, and what must be said of it."""
+    """A script and its expected result."""
 
     script: str
     exit_codes: tuple[int, ...]

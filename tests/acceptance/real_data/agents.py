@@ -33,12 +33,12 @@ EXPECTED: dict[str, tuple[float | None, ...]] = {
     "copilot-1.0.102/events.jsonl": (480, 160, 4000, 120, None),
     "opencode-1.18.33/plugin-events.jsonl": (480, 160, 4000, 120, 0.00549),
 }
-"""Of each run: tokens in anew, out, from the cache, into it; dollars."""
+"""Of each run: input, output, cache read and cache creation tokens; dollars."""
 IN_PART: dict[str, tuple[float | None, ...]] = {
     "claude-2.1.197/transcript-sigkill.jsonl": (240, 80, 2000, 60, None),
     "claude-2.1.197/subagent.jsonl": (240, 80, 2000, 60, None),
 }
-"""The same of what has no end: a session that was killed, the part of a subagent."""
+"""The same of incomplete files: a killed session, the part of a subagent."""
 WORDS = "All done."
 LAST_WORDS = "All done. RALPH_COMPLETE"
 

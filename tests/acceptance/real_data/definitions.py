@@ -30,7 +30,7 @@ OUR_CODES = {
     "INVALID_COLLECTION": "no-value",
 }
 REFUSED = {"2026-02-02_step-learnings": ["no-value"]}
-"""The real definitions that cannot compile, with what is wrong with them."""
+"""The real definitions that cannot compile, with their problems."""
 
 _VARIABLE = re.compile(r"\{\{(?:step|item|phase|sprint)\.(?:id|prompt|index|name)\}\}")
 

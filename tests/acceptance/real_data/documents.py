@@ -71,7 +71,7 @@ def read_by_node(data: Path, seed: int) -> Verdict:
 
 
 def _by_node(pairs: list[tuple[str, str]]) -> Readings:
-    """Return what the Node readers make of our files; skip where there is no Node."""
+    """Return the values that the Node readers load from our files; skip without Node."""
     try:
         return read_with_node(pairs, node_modules())
     except pytest.skip.Exception as reason:
@@ -102,7 +102,7 @@ def rebuilt_anywhere(data: Path, seed: int) -> Verdict:
 
 
 def _go_on(folder: Path) -> None:
-    """Bring a sprint that others left behind into motion, under our rules."""
+    """Continue an unfinished sprint of another tool under sprintlog's rules."""
     status = answers(folder, "status")[0]["status"]
     way = {"completed": "reopen", "not-started": "start"}.get(status)
     if way is None and status != "in-progress":
@@ -143,7 +143,7 @@ def scratch_folder() -> Iterator[Path]:
 
 
 class _Core(yaml.SafeLoader):
-    """PyYAML as a YAML 1.2 reader: an independent judge of what a document says."""
+    """PyYAML as a YAML 1.2 reader: an independent reader of documents."""
 
 
 _Core.yaml_implicit_resolvers = {}
@@ -163,10 +163,10 @@ for _tag, _pattern, _first in (
 
 
 def parsed(content: bytes) -> Any:
-    """Return what a document says, read by another reader than ours."""
+    """Return the values of a document, read by an independent reader."""
     return yaml.load(content, _Core)
 
 
 def _exact(document: Any) -> str:
-    """Return a document as text that tells numbers from text and keeps the order."""
+    """Return a document as text that separates numbers from text and keeps the order."""
     return json.dumps(document)

@@ -1,4 +1,4 @@
-"""A real sprint that others left behind, taken over at many points and ended."""
+"""A real sprint of another tool, continued at many points until its end."""
 
 import sys
 import tempfile
@@ -74,6 +74,6 @@ def _brought_to_end(folder: Path, file: Path) -> tuple[list[str], int]:
 
 
 def _leaves(node: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return what has nothing below it, in order."""
+    """Return the leaves in order."""
     children = [*(node.get("phases") or ()), *(node.get("steps") or ())]
     return [leaf for child in children for leaf in _leaves(child)] if children else [node]

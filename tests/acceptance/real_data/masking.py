@@ -22,7 +22,7 @@ EXAMPLES = "awscli/examples/", "botocore/data/", "test/test_netrc.py"
 
 
 def finds_nothing(data: Path, seed: int) -> Verdict:
-    """At most ten findings in a million lines of what others published."""
+    """At most ten findings in a million lines of published code."""
     lines, found, by_rules = 0, [], 0
     seen = set()
     for path in chain.from_iterable(map(_files, _folders(data))):
@@ -53,7 +53,7 @@ def finds_nothing(data: Path, seed: int) -> Verdict:
 
 
 def _folders(data: Path) -> list[Path]:
-    """Return where sources of others are: packages, Python's own, those of the system."""
+    """Return folders of third-party sources: packages, the standard library, the system."""
     own = [*site.getsitepackages(), sysconfig.get_path("stdlib")]
     system = [path for path in Path("/usr/lib").glob("python3*") if path.is_dir()]
     return list(dict.fromkeys([*map(Path, own), *system, data]))

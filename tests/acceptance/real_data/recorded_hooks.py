@@ -17,7 +17,7 @@ from ..commands import answers, clean_environment, run, run_given
 from ..criterion import Skip, Verdict
 
 Told = tuple[str, bytes]
-"""An agent, and what one of its hooks was handed."""
+"""An agent, and the input of one of its hooks."""
 Sessions = dict[str, set[str]]
 """By stream, what its events say whatever their order and their times."""
 NAMES = ("hooks*.jsonl", "http-hooks.jsonl", "plugin-events.jsonl")
@@ -25,7 +25,7 @@ AT_ONCE, SHUFFLES = 8, 6
 
 
 class ThreeWays(NamedTuple):
-    """One run of an agent, as its hooks, its output and its transcript tell of it."""
+    """One run of an agent, as reported by its hooks, its output and its transcript."""
 
     agent: str
     hooks: str
@@ -66,7 +66,7 @@ def same_sessions(data: Path, seed: int) -> Verdict:
 
 
 def one_event_a_call(data: Path, seed: int) -> Verdict:
-    """Count each call once, whether hook, stream or transcript tells of it."""
+    """Count each call once, whether a hook, stream or transcript reports it."""
     if not (data / "agents").exists():
         raise Skip(f"there is no output of agents in {data / 'agents'}")
     problems, count = [], 0
@@ -90,7 +90,7 @@ def _told(data: Path) -> Iterable[Told]:
 
 
 def _recorded(work: Path, told: list[Told], *, at_once: int = 0) -> Sessions:
-    """Return what a new log has; with `at_once` by so many processes beside each other."""
+    """Return the contents of a new log; with `at_once`, written by several processes."""
     work.mkdir()
     run(work, "init", "--here")
     with ThreadPoolExecutor(at_once or 1) as pool:
@@ -105,7 +105,7 @@ def _recorded(work: Path, told: list[Told], *, at_once: int = 0) -> Sessions:
             safe=work / "none",
             environment=os.environ,
         )
-    # Where the log was busy for too long they wait: whoever records next takes them in.
+    # If the log was busy for too long they wait for the next recording command.
     run(work, "sprint", "create", "s", "--goal", "Do it all")
     found: Sessions = {}
     for event in answers(work, "log", "--all"):
@@ -125,7 +125,7 @@ def _differences(how: str, found: Sessions, first: Sessions) -> list[str]:
 def _problems_of_ways(
     one: ThreeWays, folder: Path, some: str, chance: random.Random
 ) -> list[str]:
-    """Play an agent under `wrap` of whose calls some hooks tell, and compare all."""
+    """Play an agent under `wrap` with hooks for some of its calls; compare all sources."""
     agent = one.agent.partition("-")[0]
     hooks = (folder / one.hooks).read_bytes().splitlines()
     calls = [line for line in hooks if _is_call(line)]
@@ -156,7 +156,7 @@ def _problems_of_ways(
             for _ in range(2):
                 run(work, *compare, "--ended")
         for line in hooks if some != "all" else ():
-            # Late ones are told apart by an id, or by when they say that it was. The
+            # Late events are distinguished by an id, or by their stated time. The
             # stream of Codex has neither.
             if line not in missed or agent != "codex":
                 run_given(line, work, "hook", agent)

@@ -1,7 +1,7 @@
-"""The past of real sprints: diff, replay and blame against the files themselves.
+"""The past of real sprints: compare diff, replay and blame with the files themselves.
 
-The files are read by another YAML reader; what they say of who set a field is worked out
-by comparing each with the one before.
+An independent YAML reader reads the files; the setter of each field is determined by
+comparing each file with the previous one.
 """
 
 import json
@@ -24,9 +24,9 @@ from .documents import parsed, real_sprints, scratch_folder
 
 
 def agrees_with_the_files(data: Path, seed: int) -> Verdict:
-    """Each file and the next differ, replay and are blamed as they say themselves.
+    """Diff, replay and blame of each pair of files match the files.
 
-    A file becomes several events: what lies between two files is what replay says of it.
+    A file becomes several events: the replay covers the difference between two files.
     """
     problems: list[str] = []
     versions = fields = 0
@@ -99,5 +99,5 @@ def _same(one: Any, other: Any) -> bool:
 
 
 def _text(value: Any) -> str:
-    """Return a value as text that tells numbers from text and keeps the order."""
+    """Return a value as text that distinguishes numbers from text and keeps the order."""
     return "" if value is MISSING else json.dumps(value)

@@ -1,4 +1,4 @@
-"""A log of a million events out as lines and in again, by processes of their own."""
+"""Export a million events as lines and import them, in separate processes."""
 
 import subprocess
 import sys

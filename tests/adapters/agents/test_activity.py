@@ -29,7 +29,7 @@ Change = tuple[str, str | None, int | None, int | None]
 
 
 class Did(NamedTuple):
-    """What is known of a run: its agent, models, answers that state their cost, calls."""
+    """Details of a run: its agent, models, answers with their cost, calls."""
 
     agent: str
     version: str | None
@@ -174,7 +174,7 @@ CALL_IDS = re.compile(
 
 
 def heard(*printed: bytes) -> tuple[Answer, Activity]:
-    """Return what is understood of bytes that come one after another."""
+    """Return the items read from bytes that arrive in pieces."""
     hearing = OutputReader()
     for chunk in printed:
         hearing.feed(chunk)
@@ -190,7 +190,7 @@ def said(call: ToolCall) -> str:
 
 @pytest.mark.parametrize("name", DID)
 def test_what_was_done(name: str) -> None:
-    """Every form of every agent says which tools were called, and what came of it."""
+    """Every form of every agent reports the called tools and their results."""
     expected = DID[name]
     _, activity = heard(content(name))
     assert activity.agent == expected.agent
@@ -240,7 +240,7 @@ def test_transcripts(name: str) -> None:
 
 
 def test_a_transcript_with_its_subagents() -> None:
-    """The main file and that of its subagent come to what the result says of the run."""
+    """The main file and the subagent's file add up to the figures of the result."""
     main = content("claude-2.1.197-transcript.jsonl")
     answer, activity = heard(main, content("claude-2.1.197-subagent.jsonl"))
     result, _ = heard(content("claude-2.1.197-result.json"))
@@ -261,7 +261,7 @@ def test_a_killed_agent_leaves_what_it_spent() -> None:
 
 
 def test_what_codex_tells_its_notify_command() -> None:
-    """The argument that Codex gives it says session, prompt and final words."""
+    """The argument of Codex's `notify` contains session, prompt and final text."""
     first = content("codex-notify.jsonl").splitlines()[0]
     answer, activity = heard(first)
     bare, _ = heard(json.loads(first)[0].encode())
@@ -288,7 +288,7 @@ def test_a_chat_that_is_edited() -> None:
 
 
 def test_cursor() -> None:
-    """Cursor's calls have forms of their own within messages like those of Claude Code."""
+    """Cursor's calls have a separate form within messages like those of Claude Code."""
     done = {"success": {"exitCode": 2, "executionTime": 40}}
     shell = {"shellToolCall": {"args": {"command": "make"}, "result": done}}
     edit = {"editToolCall": {"args": {"path": "a.py"}, "result": {"success": {}}}}
@@ -325,7 +325,7 @@ def _cursor_call(subtype: str, call_id: str, call: object) -> dict[str, object]:
 
 
 def test_calls_that_are_only_counted() -> None:
-    """Gemini's result says how many tools were called; Claude's does not say any."""
+    """Gemini's result states the number of called tools; Claude's does not."""
     _, gemini = heard(content("gemini-result.json"))
     counted = json.loads(content("gemini-result.json"))["stats"]["tools"]["totalCalls"]
     assert (gemini.tool_calls, gemini.tells_calls) == (counted, True)
@@ -334,20 +334,20 @@ def test_calls_that_are_only_counted() -> None:
 
 
 def test_a_model_has_one_name() -> None:
-    """The size of a context is no other model, and who words an error is none."""
+    """The size of a context is not another model, and the author of an error is not one."""
     for name in ("claude-2.1.197-stream.jsonl", "claude-refused-stream.jsonl"):
         _, activity = heard(content(name))
         assert activity.models == ["claude-opus-4-8"]
 
 
 def test_plain_words_did_nothing() -> None:
-    """A command that answers in words says of no tool and no session."""
+    """A command with plain text output reports no tool and no session."""
     _, activity = heard(b"tests pass\nall good\n")
     assert activity == Activity(lines=2)
 
 
 def test_a_nonzero_exit_code_is_a_failure() -> None:
-    """A command that an agent calls a success has failed when its exit code says so."""
+    """A call with an exit code other than 0 failed, even if the agent reports success."""
     for name in ("copilot-events.jsonl", "gemini-session.jsonl", "opencode-plugin.jsonl"):
         _, activity = heard(content(name))
         assert [call.ok for call in activity.calls] == [True, False, True]

@@ -1,4 +1,4 @@
-"""What is understood of the agents' output: words, errors and figures, none made up."""
+"""Text, errors and figures of the agents' output are read, and none is invented."""
 
 import fnmatch
 import json
@@ -129,12 +129,12 @@ STREAMS = [name for name in FINISHED if name.endswith(".jsonl")]
 
 
 def content(name: str) -> bytes:
-    """Return what an agent printed."""
+    """Return the output of an agent."""
     return (FIXTURES / name).read_bytes()
 
 
 def test_an_interrupted_run() -> None:
-    """Ctrl-C is why it ended; what is said beside it is for the program's makers."""
+    """Ctrl-C is the reason of its end; other messages are for the program's authors."""
     answer = read_answer(content("claude-interrupted-stream.jsonl"))
     assert answer.error == "error_during_execution: aborted_streaming"
     assert answer.usage == Usage(
@@ -202,7 +202,7 @@ def test_failed_runs(name: str) -> None:
 
 @pytest.mark.parametrize("name", FINISHED)
 def test_the_order_of_keys_means_nothing(name: str) -> None:
-    """Objects are known by what is in them, wherever it stands."""
+    """Objects are recognized by their contents, at any place."""
     text = content(name).decode()
     if name.endswith(".jsonl"):
         lines = [json.dumps(turned(json.loads(line))) for line in text.splitlines()]
@@ -257,7 +257,7 @@ def test_output_that_is_cut_anywhere(name: str) -> None:
 
 
 def test_a_half_written_last_line_takes_nothing_away() -> None:
-    """What was said before counts; output tokens that nobody stated stay absent."""
+    """Earlier text counts; output tokens that are not stated stay absent."""
     answer = read_answer(content("claude-cut-stream.jsonl"))
     assert (answer.text, answer.is_cut) == (WORDS, True)
     assert answer.usage == Usage(
@@ -309,7 +309,7 @@ def test_two_runs_in_one_output(name: str, mark: bytes) -> None:
     ],
 )
 def test_everything_else_is_words(text: str) -> None:
-    """What is no known message is what the agent says, whole."""
+    """Unknown messages are the agent's complete text."""
     assert read_answer(text.encode()) == Answer(text)
 
 
@@ -360,7 +360,7 @@ def test_a_long_stream_keeps_its_figures() -> None:
 
 
 def test_a_line_without_end_is_passed_over() -> None:
-    """What is longer than any message is not kept whole."""
+    """Text longer than any message is not kept completely."""
     hearing = OutputReader()
     for _ in range(3 * LINE_BYTES_MAX // 10**6):
         hearing.feed(b'{"x":"' + b"y" * 10**6)

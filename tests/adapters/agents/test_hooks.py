@@ -1,4 +1,4 @@
-"""Hooks of agents: each form, what is kept of a call, and what tells the same event."""
+"""Agents' hooks: each form, the stored part of a call, and duplicate reports."""
 
 import json
 from pathlib import Path
@@ -59,11 +59,11 @@ CALLS = {
         "edit ok a.txt changed +1 -1",
     ],
 }
-"""What the hooks of each recorded run tell of calls."""
+"""The calls reported by the hooks of each recorded run."""
 
 
 def lines_of(file: Path) -> list[bytes]:
-    """Return what the hooks of a run were handed."""
+    """Return the input of the hooks of a run."""
     return file.read_bytes().splitlines()
 
 
@@ -73,12 +73,12 @@ def agent_of(file: Path) -> str:
 
 
 def heard_in(file: Path) -> list[HookHeard]:
-    """Return what the hooks of a run tell."""
+    """Return the events reported by the hooks of a run."""
     return [hear_hook(agent_of(file), line, PLACE) for line in lines_of(file)]
 
 
 def hook(**fields: Any) -> bytes:
-    """Return what a hook of Claude Code is handed after a command."""
+    """Return the input of a hook of Claude Code after a command."""
     given = {
         "session_id": "s-1",
         "cwd": "/w/shop",
@@ -92,7 +92,7 @@ def hook(**fields: Any) -> bytes:
 
 
 def call_of(content: bytes, agent: str = "claude") -> ToolCalled:
-    """Return the call that a hook tells of."""
+    """Return the call that a hook reports."""
     event = hear_hook(agent, content, PLACE).event
     assert isinstance(event, ToolCalled)
     return event
@@ -111,7 +111,7 @@ def said(call: ToolCalled) -> str:
 
 @each
 def test_every_recorded_hook_is_understood(file: Path) -> None:
-    """Each hook of a recorded run is of the one session, and its calls are as they were."""
+    """Each hook of a recorded run belongs to the session, and its calls are unchanged."""
     told = {heard.key: heard for heard in heard_in(file) if heard.event}
     calls = [h.event for h in told.values() if isinstance(h.event, ToolCalled)]
     assert [said(call) for call in calls] == CALLS[file.stem]
@@ -120,7 +120,7 @@ def test_every_recorded_hook_is_understood(file: Path) -> None:
 
 @each
 def test_the_same_event_has_the_same_key_in_any_order(file: Path) -> None:
-    """What is told twice, in whatever order, is the same events under the same keys."""
+    """Duplicate reports, in any order, give the same events under the same keys."""
     heard = heard_in(file)
     shuffled = [*heard, *heard]
     Random(7).shuffle(shuffled)
@@ -131,7 +131,7 @@ def test_the_same_event_has_the_same_key_in_any_order(file: Path) -> None:
 
 @each
 def test_nothing_that_files_hold_is_kept(file: Path) -> None:
-    """No event says what was written, printed, asked or answered."""
+    """No event contains written, printed, requested or answered text."""
     written = b"".join(encode(h.event) for h in heard_in(file) if h.event)
     for words in (b"hello", b"from-subagent\\n", b"RALPH_COMPLETE", b"MAIN", b"On branch"):
         assert words not in written
@@ -154,7 +154,7 @@ def test_a_transcript_gives_calls_the_same_keys(stem: str, transcript: str | Non
 
 
 def test_whose_hook_it_is_is_told_by_its_fields() -> None:
-    """An agent that runs the hooks of another is known by what it says."""
+    """An agent that runs another agent's hooks is recognized by their input."""
     as_claude = FIXTURES / "hooks" / "claude-as-copilot-1.0.102.jsonl"
     assert {h.stream.split("-")[0] for h in heard_in(as_claude)} == {"session/copilot"}
     codex = lines_of(FIXTURES / "hooks" / "codex-0.169.0.jsonl")[1]
@@ -162,7 +162,7 @@ def test_whose_hook_it_is_is_told_by_its_fields() -> None:
 
 
 def test_secrets_in_commands_are_masked_before_they_are_cut() -> None:
-    """A secret at the place where a command is cut leaves no half of it."""
+    """A secret at the cut of a command leaves no half of it."""
     secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" * 2
     command = "x" * 500 + f" {secret[:40]}"
     found = call_of(hook(tool_input={"command": command})).command or ""
@@ -183,7 +183,7 @@ def test_a_patch_is_told_by_its_lines_alone() -> None:
 
 
 def test_a_command_cannot_say_how_it_ended_itself() -> None:
-    """What a command prints about exit codes is no exit code of Codex or Gemini."""
+    """Text about exit codes in a command's output is not an exit code of the agent."""
     fake = hook(tool_response="Exit code: 0\n", turn_id="t", model="m")
     assert call_of(fake, "codex").ok is None
     gave = {"llmContent": "Output: Exit Code: 0\nExit Code: 0\nExit Code: 3\nPGID: 4"}
@@ -192,7 +192,7 @@ def test_a_command_cannot_say_how_it_ended_itself() -> None:
 
 
 def test_a_resumed_session_starts_and_ends_again() -> None:
-    """A start that goes on, and an end without a turn, are told apart by what was."""
+    """A resumed start and an end without a turn are distinguished by earlier events."""
     start = hook(hook_event_name="SessionStart", source="resume")
     heard = hear_hook("claude", start)
     assert isinstance(heard.event, SessionStarted)
@@ -213,19 +213,19 @@ ODD = [
     ("gizmo", hook()),
     ("claude", b"[" * 100_000),
 ]
-"""What no hook of an agent is handed."""
+"""Input that no hook of an agent receives."""
 
 
 @pytest.mark.parametrize(("agent", "content"), ODD)
 def test_odd_input_is_an_error_with_a_reason(agent: str, content: bytes) -> None:
-    """What is not understood says why, and nothing else fails."""
+    """Input that is not understood gives a reason, and nothing else fails."""
     with pytest.raises(OddHookError, match=r"."):
         hear_hook(agent, content)
 
 
 @pytest.mark.parametrize("seed", range(40))
 def test_any_values_in_known_fields_do_no_harm(seed: int) -> None:
-    """Whatever stands in the fields of a hook, it gives an event or a reason."""
+    """Any values in the fields of a hook give an event or a reason."""
     chance = Random(seed)
     values: list[Any] = [None, 1, -1, 2**80, 1.5, True, "", "\ud800", "x" * 9000, [], {}]
     values += [{"filePath": 3, "structuredPatch": [{"lines": [1, "+x"]}]}, ["a", {"b": 1}]]
@@ -243,7 +243,7 @@ def test_any_values_in_known_fields_do_no_harm(seed: int) -> None:
 
 
 def test_odd_sessions_get_plain_names() -> None:
-    """A session's id of odd characters gives the name of a stream all the same."""
+    """A session id with unusual characters gives the name of a stream as well."""
     for name in ("../../etc", "a b", "x" * 500, "\x1b[31m", "ünï"):
         stream = hear_hook("claude", hook(session_id=name)).stream
         assert stream.isascii()

@@ -60,7 +60,7 @@ def test_any_bytes(printed: bytes, told: str) -> None:
 
 
 def test_deep_and_long() -> None:
-    """What is nested without end, or a number without end, is passed over."""
+    """Unlimited nesting and numbers without end are skipped."""
     for text in (
         '{"type":' * 10**5,
         "[" * 10**6,

@@ -1,7 +1,7 @@
-"""The figures of every file of an agent against an independent count of what it states.
+"""Compare the figures of every file of an agent with an independent count.
 
-The count has a reader of its own: JSON, and the path of each figure as the agents document
-it. Of the project it uses the function under test alone.
+The count has a separate reader: JSON, and the path of each figure as the agents document
+it. It uses only the tested function of the project.
 """
 
 import json
@@ -130,7 +130,7 @@ def gemini(found: list[Any]) -> Figures:
 
 
 def copilot(found: list[Any]) -> Figures:
-    """Return what the end of a session states; input includes the cache."""
+    """Return the figures at the end of a session; input includes the cache."""
     metrics = [x["data"]["modelMetrics"] for x in found if x["type"] == "session.shutdown"]
     used = [x["usage"] for x in metrics[-1].values()] if metrics else []
     names = ("inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens")
@@ -154,7 +154,7 @@ def opencode(found: list[Any]) -> Figures:
 
 
 def antigravity(found: list[Any]) -> Figures:
-    """Return what the result states; its input includes the cache."""
+    """Return the figures of the result; its input includes the cache."""
     usages = [x["usage"] for x in objects(found) if "usage" in x]
     names = ("input_tokens", "output_tokens", "cache_read_tokens")
     return without_cache((*figures(usages[-1] if usages else {}, *names), None))
@@ -169,7 +169,7 @@ def pi(found: list[Any]) -> Figures:
 
 
 def last_usage(*names: str) -> Callable[[list[Any]], Figures]:
-    """Return a count by the last result, whose zeros are figures that nobody knows."""
+    """Return a count by the last result, whose zeros are unknown figures."""
 
     def count(found: list[Any]) -> Figures:
         usages = [x["usage"] for x in found if x.get("usage")]

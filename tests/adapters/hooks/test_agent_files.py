@@ -1,4 +1,4 @@
-"""Our hooks in agents' files: golden texts, twice is once, and every byte comes back."""
+"""Our hooks in agents' files: golden texts, idempotent, and every byte is restored."""
 
 import json
 import os
@@ -29,7 +29,7 @@ def file_of(agent: str, root: Path, scope: str = "project") -> HookFile:
 def test_a_new_file_is_the_golden_one_and_goes_without_a_trace(
     agent: str, scope: str, tmp_path: Path
 ) -> None:
-    """What is made for us is what the agent reads, and neither file nor folder stays."""
+    """The agent reads the generated file, and removal leaves neither file nor folder."""
     file = file_of(agent, tmp_path, scope)
     assert file.install()
     golden = FIXTURES / f"{agent}-new{file.path.suffix}"
@@ -43,7 +43,7 @@ def test_a_new_file_is_the_golden_one_and_goes_without_a_trace(
 
 @pytest.mark.parametrize("agent", ["claude", "cursor", "gemini"])
 def test_a_file_of_somebody_keeps_what_it_has(agent: str, tmp_path: Path) -> None:
-    """Keys, order, numbers, spaces and hooks of others stay; ours come behind them."""
+    """Keys, order, numbers, spaces and third-party hooks stay; ours are appended."""
     file = file_of(agent, tmp_path)
     file.path.parent.mkdir(parents=True)
     before = (FIXTURES / f"{agent}-before.json").read_bytes()
@@ -76,7 +76,7 @@ def test_a_file_that_was_edited_since_loses_our_hooks_alone(tmp_path: Path) -> N
 
 
 def test_hooks_of_an_earlier_form_are_made_those_of_today(tmp_path: Path) -> None:
-    """An entry with another time limit, or at an event of before, is replaced."""
+    """An entry with another timeout, or for an older event, is replaced."""
     file = file_of("codex", tmp_path)
     file.path.parent.mkdir()
     old = {"hooks": [{"type": "command", "command": "sprintlog hook codex"}]}
@@ -160,7 +160,7 @@ def test_bytes_that_are_no_text_and_pipes_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_dry_run_changes_nothing(tmp_path: Path) -> None:
-    """It says that something would change, and makes no file."""
+    """It reports that something would change, and creates no file."""
     file = file_of("gemini", tmp_path)
     assert file.install(is_dry=True)
     assert not [*tmp_path.iterdir()]
@@ -184,7 +184,7 @@ def test_a_plugin_of_somebody_else_is_not_overwritten(tmp_path: Path) -> None:
 
 
 def test_what_is_remembered_is_for_the_person_alone(tmp_path: Path) -> None:
-    """What was put in is remembered outside of the tree, without a word of the file."""
+    """The insertion is remembered outside of the tree, without text of the file."""
     file = file_of("claude", tmp_path)
     file.path.parent.mkdir()
     file.path.write_text('{"env": {"TOKEN": "secret-of-mine"}}')
@@ -244,7 +244,7 @@ def test_what_is_put_in_is_found_and_cut_out_to_the_byte(found: tuple[str, str])
 @patient
 @given(texts())
 def test_without_what_is_remembered_only_empty_lists_go(found: tuple[str, str]) -> None:
-    """By what they say alone ours are found, too; what is not empty stays as it was."""
+    """Our hooks are also recognized by their contents; a non-empty rest is unchanged."""
     agent, text = found
     form = FORMS[agent]
     before = json.loads(text.removeprefix("\ufeff"))

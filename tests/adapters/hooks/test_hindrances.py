@@ -1,4 +1,4 @@
-"""What keeps an agent from calling its hooks is said, with the one thing that helps."""
+"""Obstacles that prevent an agent from calling its hooks are reported, with a remedy."""
 
 import json
 from pathlib import Path
@@ -14,7 +14,7 @@ from sprintlog.engine.adapters.hooks.preconditions import (
 
 @pytest.fixture
 def around(tmp_path: Path) -> HookLocation:
-    """Return a project and a home, with a program of ours on the PATH."""
+    """Return a project and a home, with sprintlog's program on the PATH."""
     program = tmp_path / "bin" / "sprintlog"
     program.parent.mkdir()
     program.write_text("#!/bin/sh\n")
@@ -24,7 +24,7 @@ def around(tmp_path: Path) -> HookLocation:
 
 
 def said(around: HookLocation, agent: str, scope: str = "project") -> str:
-    """Return all that is said of an agent's hooks."""
+    """Return all messages about an agent's hooks."""
     found = hindrances(around.file(agent, scope), around)
     return "\n".join(f"{one.says} -> {one.helps}" for one in found)
 
@@ -36,7 +36,7 @@ def test_a_program_that_is_not_found_is_told_of_every_agent(around: HookLocation
 
 
 def test_claude_may_have_all_hooks_off(around: HookLocation) -> None:
-    """A switch for all hooks is seen in both files; --bare is always told."""
+    """A switch that disables hooks is found in both files; --bare is always reported."""
     assert "--bare" in said(around, "claude")
     assert "disableAllHooks" not in said(around, "claude")
     place = around.file("claude", "user").path
@@ -46,7 +46,7 @@ def test_claude_may_have_all_hooks_off(around: HookLocation) -> None:
 
 
 def test_codex_asks_for_trust_twice(around: HookLocation) -> None:
-    """The project and the hook are to be trusted, each by the person, and are told."""
+    """The person must trust the project and the hook; both are reported."""
     assert "codex exec --trust" in said(around, "codex")
     assert "/hooks" in said(around, "codex")
     assert "codex exec --trust" not in said(around, "codex", "user")
@@ -78,7 +78,7 @@ def test_gemini_calls_no_hooks_of_a_folder_it_does_not_trust(around: HookLocatio
 
 
 def test_copilot_also_calls_the_hooks_of_claude(around: HookLocation) -> None:
-    """Where claude's file has ours, copilot is covered, and a second file is told of."""
+    """If claude's file has our hooks, copilot is covered, and a second file is reported."""
     copilot = around.file("copilot", "project")
     assert covered_by(copilot, around) is None
     assert "--trust-folder" in said(around, "copilot")
@@ -91,7 +91,7 @@ def test_copilot_also_calls_the_hooks_of_claude(around: HookLocation) -> None:
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "\x00", '{"projects": 3}', "[" * 9999])
 def test_odd_files_of_agents_are_no_reason_to_fail(text: str, around: HookLocation) -> None:
-    """What cannot be read is taken for not there: what is not trusted is told."""
+    """An unreadable file counts as missing: missing trust is reported."""
     for agent, name in (
         ("codex", "config.toml"),
         ("gemini", ".gemini/trustedFolders.json"),

@@ -42,7 +42,7 @@ def test_each_agent_that_has_hooks_has_tools() -> None:
 def test_a_new_file_has_our_server_and_goes_without_a_trace(
     agent: str, scope: str, tmp_path: Path
 ) -> None:
-    """What the agent reads names the program and its argument; twice is once."""
+    """The agent's file contains the program and its argument, once."""
     file = file_of(agent, tmp_path, scope)
     assert file.install()
     assert not file.install()
@@ -63,7 +63,7 @@ def test_a_new_file_has_our_server_and_goes_without_a_trace(
 def test_servers_of_others_stay_as_they_are(
     agent: str, is_known: bool, tmp_path: Path
 ) -> None:
-    """Every byte of somebody's file comes back, also where nothing is remembered."""
+    """Every byte of a foreign file is restored, even without remembered text."""
     file = file_of(agent, tmp_path)
     before = CODEX if agent == "codex" else THEIRS % MCP_FORMS[agent].key
     file.path.parent.mkdir(parents=True, exist_ok=True)
@@ -124,7 +124,7 @@ def test_hooks_and_tools_of_one_file_go_by_themselves(tmp_path: Path) -> None:
 def test_what_cannot_be_read_stays(
     agent: str, text: str, said: str, tmp_path: Path
 ) -> None:
-    """One line says what is wrong with the file, which is left as it is."""
+    """One line states the problem of the file, which is unchanged."""
     file = file_of(agent, tmp_path)
     file.path.parent.mkdir(exist_ok=True)
     file.path.write_text(text)
@@ -154,7 +154,7 @@ def test_whatever_a_file_says_stays(
     indent: int | None,
     agent: str,
 ) -> None:
-    """In: all that was there and our server. Out: the text of before."""
+    """Installation keeps the contents and adds our server; removal restores the text."""
     form = MCP_FORMS[agent]
     if servers is not None:
         said = {

@@ -15,7 +15,7 @@ def read(*texts: str, folder: Path) -> Measured:
 
 
 def refusal(content: bytes, folder: Path, *, name: str = "report") -> str:
-    """Return what is said against such a report; fail when nothing is."""
+    """Return the refusal of such a report; fail if it is accepted."""
     (folder / "report").write_bytes(content)
     try:
         found = read(name, folder=folder)

@@ -37,7 +37,7 @@ def test_a_run_writes_what_is_read(tmp_path: Path) -> None:
 
 
 def test_a_run_that_fails_is_said_and_read(tmp_path: Path) -> None:
-    """Test runners end with 1 when tests fail: their report is there all the same."""
+    """Test runners end with 1 when tests fail: their report is read nevertheless."""
     command = f"{WRITE}; exit 1"
     measured = captured(tmp_path, runs=[command], reports=["junit.xml"])
     assert measured.metrics["test_count"] == 1
@@ -82,7 +82,7 @@ def test_a_report_that_is_missing_after_a_failure_says_so(
 
 
 def test_a_report_that_a_run_did_not_write_is_stale(tmp_path: Path) -> None:
-    """A report from before says nothing of what was run, and is refused."""
+    """An earlier report does not describe the run, and is refused."""
     (tmp_path / "junit.xml").write_text(SUITE)
     with pytest.raises(InvalidInputError, match="is as it was before the run") as caught:
         captured(tmp_path, runs=["true"], reports=["junit.xml"])
@@ -93,7 +93,7 @@ def test_a_report_that_a_run_did_not_write_is_stale(tmp_path: Path) -> None:
 
 
 def test_a_report_written_again_is_fresh(tmp_path: Path) -> None:
-    """The same content, written by the run, is what the run says."""
+    """The same content, written by the run, is the result of the run."""
     (tmp_path / "junit.xml").write_text(f"{SUITE}\n")
     measured = captured(tmp_path, runs=[WRITE], reports=["junit.xml"])
     assert measured.metrics["test_count"] == 1
@@ -163,7 +163,7 @@ FAILED = "the build failed: exit code"
 def test_a_last_line_counts_in_two_forms_and_no_other(
     line: str, said: dict[str, object], code: int, tmp_path: Path
 ) -> None:
-    """`PASSED/ALL` alone or an object of metrics is read; the exit code counts as ever."""
+    """`PASSED/ALL` alone or an object of metrics is read; the exit code counts as well."""
     (tmp_path / "said").write_text(f"7/7\n{line}\n" if line else "")
     measured = captured(tmp_path, builds=[f"cat said; exit {code}"], own=["p95_ms"])
     status = "failed" if code else "success"
@@ -230,14 +230,14 @@ def test_a_last_line_that_is_meant_and_wrong_measures_nothing(
 
 
 def test_a_report_and_a_last_line_do_not_say_the_same(tmp_path: Path) -> None:
-    """Where two say how many tests there are, one of them has to be left out."""
+    """If two reports state the number of tests, one of them must be omitted."""
     (tmp_path / "junit.xml").write_text(SUITE)
     with pytest.raises(RefusedError, match=r"test_count is said by echo 3/4 and by junit"):
         captured(tmp_path, builds=["echo 3/4"], reports=["junit.xml"])
 
 
 def test_everything_together_is_one_measurement(tmp_path: Path) -> None:
-    """Reports, a build and sources say what they say at once."""
+    """Reports, a build and sources are combined."""
     (tmp_path / "a.py").write_text("def f():\n    pass\n")
     measured = captured(
         tmp_path, runs=[WRITE], reports=["junit.xml"], builds=["true"], sources=["a.py"]
@@ -277,7 +277,7 @@ def test_a_report_at_its_usual_place_is_read_if_the_measure_wrote_it(
 
 
 def test_a_usual_report_from_before_the_measure_is_not_read(tmp_path: Path) -> None:
-    """A report that the measure did not write says nothing, and nothing is said of it."""
+    """A report that the measure did not write is ignored silently."""
     (tmp_path / "junit.xml").write_text(SUITE)
     measured = captured(tmp_path, runs=["true"])
     assert measured.metrics == {"build_status": "success"}
@@ -300,7 +300,7 @@ def test_of_two_usual_reports_with_the_same_figures_none_is_read(tmp_path: Path)
 def test_a_usual_report_that_cannot_be_read_does_not_end_the_measurement(
     tmp_path: Path,
 ) -> None:
-    """Nobody asked for it: the note says why it was not read."""
+    """Without a request the note states why the report was not read."""
     measured = captured(tmp_path, runs=["echo '<testsuite>' > junit.xml"])
     assert measured.metrics == {"build_status": "success"}
     (note,) = measured.notes
@@ -310,7 +310,7 @@ def test_a_usual_report_that_cannot_be_read_does_not_end_the_measurement(
 def test_printed_figures_and_named_reports_are_preferred_to_usual_reports(
     tmp_path: Path,
 ) -> None:
-    """Where to find the figures was said: usual reports are not looked for."""
+    """If the place of the figures is given, the usual reports are not searched."""
     measured = captured(tmp_path, runs=[f"{WRITE}; echo 3/4"])
     assert measured.metrics == {"test_count": 4, "tests_passed": 3}
     command = f"{WRITE}; {LCOV} > lcov.info"

@@ -1,4 +1,4 @@
-"""JSON of any shape: metrics of one's own are read where their pointers say."""
+"""JSON of any shape: custom metrics are read at their pointers."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ BENCH = '{"latency": {"p95": 12.5, "a/b": {"~": 3}}, "runs": [{"rps": 7}, 1], "n
 
 
 def read(folder: Path, content: str, **pointers: str) -> Measured:
-    """Return what a report says of metrics with these pointers."""
+    """Return the metrics of a report at these pointers."""
     (folder / "bench.json").write_text(content)
     reports = wanted("json=bench.json", folder=folder)
     return read_reports(reports, folder=folder, pointers=pointers)
@@ -53,7 +53,7 @@ def test_whole_document_may_be_the_number(tmp_path: Path) -> None:
 def test_refuses_what_is_no_number(
     tmp_path: Path, content: str, pointer: str, why: str
 ) -> None:
-    """What is there and no number, and a report with nothing of it, are refused."""
+    """A value that is not a number, and a report without any value, are refused."""
     with pytest.raises(InvalidInputError, match=why):
         read(tmp_path, content, m=pointer)
 
@@ -65,7 +65,7 @@ def test_refuses_a_report_that_nobody_points_into(tmp_path: Path) -> None:
 
 
 def test_refuses_two_that_say_the_same(tmp_path: Path) -> None:
-    """Nobody knows which of two reports on one metric is right."""
+    """Of two reports on one metric neither is chosen."""
     for name in ("a.json", "b.json"):
         (tmp_path / name).write_text('{"m": 1}')
     reports = wanted("json=*.json", folder=tmp_path)

@@ -68,7 +68,7 @@ def project(tmp_path: Path) -> Path:
 
 
 def run(project: Path, *arguments: str) -> str:
-    """Run a tool of this environment in the project; return what it prints."""
+    """Run a tool of this environment in the project; return its output."""
     done = subprocess.run(
         [sys.executable, "-m", *arguments],
         cwd=project,
@@ -136,7 +136,7 @@ def test_coverage_prints_what_we_read(project: Path, branch: bool) -> None:
     of_lines = 100 * lines["coverage_lines_covered"] / lines["coverage_lines_total"]
     for name in ("coverage.json", "coverage.xml", "coverage.lcov"):
         metrics = read(name, folder=project).metrics
-        # XML and LCOV tell the rate of lines apart from that of branches.
+        # XML and LCOV distinguish the rate of lines from that of branches.
         shown = float(total[3]) if name == "coverage.json" else of_lines
         assert metrics.pop("coverage_percentage") == pytest.approx(shown, abs=0.005)
         assert metrics == lines

@@ -201,7 +201,7 @@ REFUSED: dict[str, tuple[str, str]] = {
 
 @pytest.mark.parametrize("case", REFUSED)
 def test_what_is_no_report_is_refused(case: str, tmp_path: Path) -> None:
-    """The error names the file, the place in it, and what is wrong there."""
+    """The error names the file, the place in it, and the problem."""
     content, said = REFUSED[case]
     message = refusal(content.encode(), tmp_path)
     assert message.startswith("report:")
@@ -244,7 +244,7 @@ def test_only_plain_files_are_reports(tmp_path: Path) -> None:
 
 @needs.an_ordinary_user
 def test_what_may_not_be_read_is_refused(tmp_path: Path) -> None:
-    """The error says why the system does not let us."""
+    """The error states why the system denies access."""
     (tmp_path / "report").write_text(SUITE)
     (tmp_path / "report").chmod(0)
     with pytest.raises(Exception, match="cannot be read: Permission denied"):

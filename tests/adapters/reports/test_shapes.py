@@ -17,7 +17,7 @@ EXPECTED: dict[str, Any] = json.loads((FIXTURES / "expected.json").read_text("ut
 
 @pytest.mark.parametrize("name", EXPECTED)
 def test_each_shape_is_known_and_gives_its_metrics(name: str) -> None:
-    """The format and the tool are told from the content, the metrics are those."""
+    """The format and the tool are detected from the content; the metrics match."""
     format_, tool, metrics = EXPECTED[name]
     measured = read(name, folder=FIXTURES)
     (source,) = measured.origins
@@ -34,20 +34,20 @@ def test_naming_the_format_changes_nothing(name: str) -> None:
 
 
 def test_the_page_of_formats_has_all_of_them() -> None:
-    """Whoever looks a format up finds it."""
+    """The page lists every format."""
     page = (FIXTURES.parents[1] / "docs" / "reference" / "reports.md").read_text("utf-8")
     rows = [line.split("`")[1] for line in page.splitlines() if line.startswith("| `")]
     assert rows == list(FORMATS)
 
 
 def test_every_fixture_is_expected_to_say_something() -> None:
-    """No fixture lies there unread."""
+    """Every fixture is read."""
     unnamed = {"expected.json", "mypy-clean.jsonl"}
     assert {file.name for file in FIXTURES.iterdir()} - unnamed == set(EXPECTED)
 
 
 def test_a_clean_mypy_run_is_read_when_it_is_named() -> None:
-    """The empty line that mypy prints in JSON mode means no error, but not by itself."""
+    """The empty line that mypy prints in JSON mode means no error, but only by name."""
     assert read("mypy=mypy-clean.jsonl", folder=FIXTURES).metrics == {"type_errors": 0}
 
 
@@ -61,7 +61,7 @@ def test_no_tests_are_no_pass() -> None:
 
 
 def test_an_agents_result_tells_its_cost() -> None:
-    """Tokens, cost, turns and time are read as they are recorded of a run."""
+    """Tokens, cost, turns and duration are read as in the record of a run."""
     assert read("agent-result.json", folder=FIXTURES).usage == Usage(
         input_tokens=1200,
         output_tokens=450,

@@ -1,4 +1,4 @@
-"""Size and complexity by lizard: in a process of its own, which ends in time."""
+"""Size and complexity by lizard, in a separate process with a time limit."""
 
 import os
 import sys
@@ -42,7 +42,7 @@ def test_without_functions_there_is_no_complexity(tmp_path: Path) -> None:
 
 
 def test_what_lizard_cannot_read_is_said(tmp_path: Path) -> None:
-    """A file that it cannot read is counted, and told of."""
+    """An unreadable file is counted and reported."""
     (tmp_path / "a.py").write_text("A = 1\n")
     (tmp_path / "b.py").symlink_to("nowhere")
     found = measured(".", folder=tmp_path)
@@ -71,7 +71,7 @@ def test_a_source_that_never_ends_is_given_up(tmp_path: Path) -> None:
 def test_without_lizard_there_is_a_hint(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever did not install the extra is told its name."""
+    """Without the extra, the error states its name."""
     monkeypatch.setattr(figures, "_PYTHON", [sys.executable, "-I", "-S"])
     with pytest.raises(RefusedError, match="is not installed") as caught:
         measured(".", folder=tmp_path)

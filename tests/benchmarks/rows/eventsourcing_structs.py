@@ -1,9 +1,9 @@
 """The `eventsourcing` library with a msgspec mapper; importing this may raise `Skip`.
 
-The mapper is documented as an example and not part of the package: the one here does what
-that example does, an event being a struct that is JSON as a whole, and an aggregate being
-folded by a function of its own. The function makes none of the checks that the library's
-own events and its own fold make, so this is the least that the library can cost.
+The mapper is a documented example and not part of the package. Like the example, this one
+stores an event as a struct in JSON, and folds an aggregate with a separate function. The
+function makes none of the checks of the library's own events and fold, so this is the
+minimum cost of the library.
 """
 
 import sqlite3
@@ -88,7 +88,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, event: Event, **envelope: Any) -> Self:
-        """Return one of our events as one of theirs."""
+        """Return an event of sprintlog as one of the library."""
         names = cls.__struct_fields__
         own = {name: getattr(event, name) for name in names if name not in envelope}
         return cls(**own, **envelope)
@@ -161,7 +161,7 @@ class RetryScheduled(Change, frozen=True, kw_only=True):
 
 
 class PhaseReturned(Change, frozen=True, kw_only=True):
-    """A phase is to be done again."""
+    """A phase was reopened."""
 
     phase: str
     reason: str | None
@@ -206,7 +206,7 @@ class MsgspecMapper(Mapper):
     """Writes an event as JSON through msgspec, as the library's example does."""
 
     def to_stored_event(self, domain_event: Change) -> Any:
-        """Return the event as it is stored."""
+        """Return the stored form of the event."""
         return StoredEvent(
             originator_id=domain_event.originator_id,
             originator_version=domain_event.originator_version,
@@ -215,7 +215,7 @@ class MsgspecMapper(Mapper):
         )
 
     def to_domain_event(self, stored_event: Any) -> Any:
-        """Return a stored event as it was."""
+        """Return the original event of a stored one."""
         kind = resolve_topic(stored_event.topic)
         return msgspec.json.decode(stored_event.state, type=kind)
 
@@ -254,7 +254,7 @@ class Saving:
             configure(connection.cursor().sqlite_cursor.connection)
 
     def save_each(self, count: int, event: events.PhaseCompleted) -> None:
-        """Save that many events, each by itself."""
+        """Save the given number of events, one by one."""
         for _ in range(count):
             self._application.save(self._next(event))
 

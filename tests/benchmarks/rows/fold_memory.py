@@ -1,4 +1,4 @@
-"""A process of its own: prints its memory in MiB before a fold and the most it reached."""
+"""Print the memory of a separate process in MiB before a fold and its maximum."""
 
 import resource
 import sys
@@ -12,7 +12,7 @@ _STATUS = Path("/proc/self/status")
 
 
 def resident() -> tuple[float, float]:
-    """Return what this process holds now and the most it ever held."""
+    """Return the current and the maximum memory of this process."""
     if _STATUS.exists():
         # What getrusage says there, a child inherits from the process that started it.
         lines = dict(line.split(":", 1) for line in _STATUS.read_text().splitlines())

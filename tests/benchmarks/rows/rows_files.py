@@ -70,11 +70,12 @@ def against_js_yaml(bench: Bench) -> Figure:
 
 
 def one_change(bench: Bench) -> Figure:
-    """Measure one event and its file written, in a process that stays, against js-yaml.
+    """Measure one event and its file written, in a resident process, against js-yaml.
 
-    That loads the file, changes one phase, and writes it as a state file is written: beside
-    it, synced, and renamed. It records no event. Ours begins in the middle of the plan:
-    what stands before a change is not hashed again, so that is the mean of all places.
+    js-yaml loads the file, changes one phase, and writes it as a state file is written:
+    to a new file, synced, and renamed. It records no event. Our change is in the middle
+    of the plan, the mean of all places, since the text before a change is not hashed
+    again.
     """
     folder = bench.new_folder("one-change")
     make_started(folder, bench.sizes.phases)

@@ -48,10 +48,10 @@ _SCAN_OF_ALL = "scan of all columns + msgspec decode"
 
 
 def scan_and_decode(database: Path, events: int, columns: Sequence[str] = _FOLDED) -> None:
-    """Read columns of every event and decode the payloads: the least one can do.
+    """Read columns of every event and decode the payloads: the minimum.
 
     A fold needs four columns. A verification needs all of them, since the chain covers
-    all: against a scan of four, most of its ratio would tell how wide an event is.
+    all; against a scan of four, the ratio would depend on the width of an event.
     """
     decoders = {event.type: msgspec.json.Decoder(event).decode for event in EVENTS}
     type_, payload = columns.index("type"), columns.index("payload")
@@ -84,7 +84,7 @@ def fold(bench: Bench) -> Figure:
 
 
 def memory(bench: Bench) -> Figure:
-    """Measure by how much a process of its own grows while it folds the large log."""
+    """Measure the memory growth of a separate process that folds the large log."""
     done = subprocess.run(
         [sys.executable, "-m", "tests.benchmarks.rows.fold_memory", str(bench.large)],
         cwd=_ROOT,

@@ -132,8 +132,8 @@ def shown(bench: Bench) -> Figure:
 def stood(bench: Bench) -> Figure:
     """Measure `status` in the morning after a long and a short night.
 
-    The files of each iteration are kept, and the last setback is to be taken back, as one
-    was before it: what is asked of the past then, is asked.
+    The files of each iteration are stored, and the last setback should be rolled back,
+    like an earlier one, so that all questions about the past are asked.
     """
     return _typed(bench, make_night, "status")
 
@@ -203,9 +203,9 @@ def _loop(iterations: int, score_of: Callable[[int], float | None]) -> Iterator[
 
 
 def _night(iterations: int) -> Iterator[Event]:
-    """Yield iterations that get better, and at the end two that lose tests.
+    """Yield iterations that improve, and at the end two that lose tests.
 
-    The first of these was taken back.
+    The first of these was rolled back.
     """
     yield RulesSet(loop=LoopRules(measure=MeasureRules(("make test",)), keeps_files=True))
     yield SprintStarted()

@@ -40,10 +40,10 @@ _PAYLOAD = RecordedEvent.__struct_fields__.index("payload")
 
 
 class OurLog:
-    """A log of ours that takes the same draft again and again.
+    """A log to which the same draft is appended repeatedly.
 
-    It was made just now, and is measured as it is: in its first milliseconds, a log looks
-    at more files before it acknowledges than it does ever after.
+    It is new, and measured without a pause: in its first milliseconds, a log checks more
+    files before it acknowledges than later.
     """
 
     def __init__(self, bench: Bench, name: str, *, is_durable: bool) -> None:
@@ -90,7 +90,7 @@ class BareTable:
         self.rows = [tuple(row) for row in rows]
 
     def insert_each(self) -> None:
-        """Insert every row in a transaction of its own."""
+        """Insert every row in a separate transaction."""
         execute = self.connection.execute
         for row in self.rows:
             execute(_INSERT, row)

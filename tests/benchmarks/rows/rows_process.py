@@ -72,9 +72,9 @@ def completion(bench: Bench) -> Figure:
 
 
 def wrapped(bench: Bench) -> Figure:
-    """Measure how long it takes until a wrapped command has printed.
+    """Measure the time until a wrapped command has printed.
 
-    Elapsed, since that is what it costs a loop: what is recorded is done beside it.
+    Elapsed time, since recording happens in parallel with the command.
     """
     folder = bench.new_folder("wrapped")
     make_started(folder, PHASES)
@@ -220,7 +220,7 @@ class Shell:
             self._printed.pop().communicate()
 
     def sprintlog(self, *arguments: str) -> None:
-        """Run one command of ours."""
+        """Run one sprintlog command."""
         self.run(*command(), *arguments)
 
     def run(self, *words: str, given: IO[bytes] | None = None) -> None:
@@ -248,7 +248,7 @@ class Coprocess:
         )
 
     def append(self, event: dict[str, Any]) -> None:
-        """Hand in one event and wait for its answer."""
+        """Send one event and wait for the answer."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(json.dumps(event).encode() + b"\n")
@@ -269,13 +269,13 @@ class Coprocess:
 
 
 def _installed() -> list[str]:
-    """Return the command a user would type, where it is installed."""
+    """Return the installed command that a user would type."""
     script = Path(sys.executable).with_name("sprintlog")
     return [str(script)] if script.exists() else [sys.executable, "-m", "sprintlog.cli"]
 
 
 command: Callable[[], list[str]] = _installed
-"""How a command of ours is started: as users do, or under a profile."""
+"""The way to start a sprintlog command: like users, or under a profile."""
 
 
 def _environment(bench: Bench) -> dict[str, str]:

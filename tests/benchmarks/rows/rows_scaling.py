@@ -50,7 +50,7 @@ def at_a_time(bench: Bench) -> Figure:
 
 
 def audited_again(bench: Bench) -> Figure:
-    """Measure the decisions after one more event, where they were asked for before."""
+    """Measure the decisions after one more event, if they were requested before."""
     folders = _folders(bench)
 
     def go_on() -> None:
@@ -69,7 +69,7 @@ def _folders(bench: Bench) -> list[Path]:
         for folder, events in zip(folders, (bench.sizes.fold, SMALL), strict=True):
             make_loop(bench.new_folder(folder.name), events)
             with Workspace.open(folder) as workspace:
-                # So states are saved as they are of a log that grew command by command.
+                # So states are saved as in a log that grew command by command.
                 workspace.repository.rebuild(SPRINT)
                 workspace.refresh(SPRINT)
     return folders

@@ -1,4 +1,4 @@
-"""Rows about a log on a server, each beside what a bare statement there takes."""
+"""Rows about a log on a server, each compared with a bare statement there."""
 
 import os
 import threading
@@ -130,7 +130,7 @@ def one_writer(bench: Bench, delay: int = 0) -> Figure:
 
 
 def own_logs(bench: Bench) -> Figure:
-    """Measure eight writers, each on a log of its own, against eight that insert."""
+    """Measure eight writers on separate logs against eight that insert."""
     pg, count = _server(), bench.sizes.appends // 2
     logs = [_new_log(pg) for _ in range(8)]
     raws = [_bare(pg) for _ in range(8)]
@@ -169,7 +169,7 @@ def _counter(raw: psycopg.Connection[Any]) -> str:
 
 
 def _locking(raw: psycopg.Connection[Any], name: str) -> Write:
-    """Return what appends as a client does that locks, counts and chains by itself."""
+    """Return a function that appends like a client that locks, counts and chains itself."""
     row = _row()
     lock = "SELECT n FROM counters WHERE name = %s FOR UPDATE"
     count = "UPDATE counters SET n = n + 1 WHERE name = %s"

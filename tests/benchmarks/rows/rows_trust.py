@@ -1,4 +1,4 @@
-"""Rows about secrets: all that a log says is looked through."""
+"""Rows about secrets: the complete text of a log is searched."""
 
 import sqlite3
 from itertools import count
@@ -44,7 +44,7 @@ def scan(bench: Bench) -> Figure:
 
 
 def _sources(chars: int) -> str:
-    """Return what is in sources of others, over and over."""
+    """Return the text of third-party sources, repeatedly."""
     files = sorted(_SOURCES.glob("*/*.py"))[:400]
     once = "\n".join(path.read_text("utf-8", "replace") for path in files)
     assert once

@@ -83,7 +83,7 @@ def _start(path: Path, number: int, last: int) -> "subprocess.Popen[str]":
 
 
 def main() -> None:
-    """Be one of the writers, each with a stream of its own."""
+    """Run one of the writers, each with a separate stream."""
     path, stream, last = Path(sys.argv[1]), f"sprint/{sys.argv[2]}", int(sys.argv[3])
     log = SqliteLog(path, clock=wall_clock, entropy=os.urandom)
     wanted = [the_draft()]

@@ -21,7 +21,7 @@ def edited(sprint: Path, done: Any) -> Path:
 
 
 def test_becomes_true(edited: Path, done: Any, state: Any) -> None:
-    """What can become events does; the rest is told on stderr and in the event."""
+    """Fields become events if possible; the rest is reported on stderr and in the event."""
     result = done("adopt", "--actor", "operator:ana", "--json")
     types = [event["type"] for event in result.json["events"]]
     assert types == ["sprint-imported", "phase-completed", "edit-adopted"]
@@ -89,13 +89,13 @@ def test_shows_what_it_would_set_in_the_journal(journal: Path, done: Any) -> Non
 
 
 def test_there_is_none(sprint: Path, run: Any) -> None:
-    """Without an edit, or at a version that is none, it ends with 3."""
+    """Without an edit, or at an invalid version, it ends with 3."""
     assert run("adopt").code == 3
     assert run("adopt", 1).code == 3
 
 
 def test_is_a_decision(edited: Path, done: Any) -> None:
-    """The audit tells the edit and what became of it."""
+    """The audit lists the edit and its result."""
     done("adopt", "--actor", "operator:ana")
     found = done("audit", "--kind", "edit", "--json").json["decisions"]
     assert [d["type"] for d in found] == ["edit-observed", "edit-adopted"]
@@ -132,7 +132,7 @@ def test_adopts_by_itself_where_that_is_the_policy(
 
 
 def test_what_cannot_be_adopted_is_kept(sprint: Path, done: Any) -> None:
-    """With the policy `adopt` a torn file is kept and replaced as ever."""
+    """With the policy `adopt` a torn file is kept and replaced as usual."""
     done("rules", "set", "--progress-edits", "adopt")
     (sprint / "PROGRESS.yaml").write_text("torn: [")
     told = done("note", "hello")
@@ -162,7 +162,7 @@ def test_records_nothing_where_edits_are_refused(sprint: Path, done: Any, run: A
 
 
 def test_refuses_a_policy_that_is_none(sprint: Path, run: Any) -> None:
-    """A word that is no policy is refused, typed or appended."""
+    """An unknown policy is refused, typed or appended."""
     assert run("rules", "set", "--progress-edits", "shrug").code == 2
     data = '{"progress_edits": "shrug"}'
     result = run("append", "rules-set", "--data", data)

@@ -1,4 +1,4 @@
-"""Snapshots whose bytes are damaged: told, never half brought back, and mended."""
+"""Snapshots whose bytes are damaged: reported, never partly restored, and repaired."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ STORE = ".git/sprintlog/snapshots/store.git"
 
 
 def damage(tree: Path, content: bytes) -> None:
-    """Turn a bit over in what the store holds of a file."""
+    """Flip a bit in the stored bytes of a file."""
     for pack in (tree / STORE / "objects/pack").glob("*.pack"):
         index = str(pack.with_suffix(".idx"))
         listed = git(tree, "verify-pack", "-v", index).splitlines()
@@ -66,7 +66,7 @@ def test_damaged_files_stop_a_restore_before_it_begins(
 
 
 def test_what_the_tree_still_has_is_stored_again(tree: Path, done: Run, run: Run) -> None:
-    """The next snapshot does not build on damage: it reads what is there."""
+    """The next snapshot does not use damaged data: it reads the files."""
     damage(tree, b"worse\n")
     done("iteration", "snapshot")
     wanted = files(tree)
@@ -95,7 +95,7 @@ def unlucky(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_unfinished_restore_can_be_given_up(
     tree: Path, done: Run, run: Run, unlucky: list[str]
 ) -> None:
-    """Everything is as it was before: files and state, and nobody finishes it later."""
+    """Files and state are unchanged, and the restore is not finished later."""
     before, state = files(tree), (tree / STATE).read_bytes()
     unlucky.append("src/login")
     result = run("rollback", "iter:1", "--yes")
@@ -117,7 +117,7 @@ def test_unfinished_restore_can_be_given_up(
 def test_giving_up_takes_no_later_work_away(
     tree: Path, done: Run, run: Run, unlucky: list[str]
 ) -> None:
-    """What was recorded since stays, files that cannot be put back are named."""
+    """Later records stay, files that cannot be restored are named."""
     unlucky.append("src/login")
     assert run("rollback", "iter:1", "--yes").code == 1
     said = done("phase", "complete", "setup").err

@@ -74,7 +74,7 @@ def test_one_beside_the_work_tree_is_not_known(tree: Path, done: Run) -> None:
 
 
 def test_a_link_on_the_way_leads_to_the_true_place(tree: Path, done: Run) -> None:
-    """A page that is written through a linked folder is known where it is."""
+    """A page that is written through a linked folder is recognized at its real path."""
     (tree / "pages").mkdir()
     os.symlink("pages", tree / "shown")
     done("report", "--html", "shown/night.html")

@@ -29,7 +29,7 @@ def read(file: Path) -> Any:
 
 
 def test_a_fork_goes_its_own_way(worked: Path, done: Any) -> None:
-    """The new sprint has its own file and goes on; the old one is as it was."""
+    """The new sprint has a separate file and continues; the old one is unchanged."""
     before = (worked / "PROGRESS.yaml").read_bytes()
     answer = done("fork", "again", "--from", "version:6", "--reason", "why not", "--json")
     assert answer.json["stream"] == "sprint/again"
@@ -91,7 +91,7 @@ def test_refuses_what_cannot_be(
 
 
 def test_never_forks_inside_an_append(sprint: Path, done: Any, run: Any) -> None:
-    """What was recorded together is taken over together."""
+    """Events of one append are copied together."""
     done("phase", "start")
     done("phase", "fail", "--error", "x")
     result = run("fork", "new", "--from", "version:4")
@@ -159,7 +159,7 @@ def test_a_broken_fork_goes_on(
 
 
 def test_undoes_the_latest_decision(worked: Path, done: Any, run: Any) -> None:
-    """What a person decided last is taken back before an older rollback, and redone."""
+    """The last decision of a person is undone before an older rollback, and redone."""
     done("phase", "skip", "build/login/check", "--reason", "x", "--actor", "operator:ana")
     done("note", "later")
     before = (worked / "PROGRESS.yaml").read_bytes()

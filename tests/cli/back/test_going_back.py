@@ -23,12 +23,12 @@ class Life:
         self.made = 0
 
     def seen(self) -> Seen:
-        """Return plan and files as they are."""
+        """Return plan and files."""
         own = {n: c for n, c in files(self.tree).items() if not n.startswith("beside")}
         return self.run("show", "progress").out, own
 
     def work(self) -> None:
-        """Change files in an iteration of their own, which are kept."""
+        """Change files in a new iteration, which are saved."""
         self.run("iteration", "start")
         name = self.chance.choice(("src/login", "src/new", "README"))
         put(self.tree / name, self.text().encode())
@@ -56,7 +56,7 @@ class Life:
         return f"phase inject --id more-{self.made} --prompt x"
 
     def fork(self) -> None:
-        """Begin a sprint beside this one, which changes nothing here."""
+        """Begin another sprint, which changes nothing here."""
         before = self.seen()
         self.made += 1
         assert self.run("fork", f"beside-{self.made}", "--from", self.point()).code == 0
@@ -80,7 +80,7 @@ class Life:
 def test_every_change_in_place_is_undone(
     tree: Path, run: Run, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
-    """After `undo` plan and files are what they were before, after `redo` as after it."""
+    """`undo` restores plan and files from before, `redo` those from after."""
     monkeypatch.setenv("SPRINTLOG_SPRINT", "auth")
     life = Life(tree, run, seed)
     for _ in range(STEPS):
@@ -110,7 +110,7 @@ DRY = (
 
 
 def test_a_dry_run_changes_nothing(tree: Path, done: Run) -> None:
-    """It tells in one form what would be done, and records and writes nothing."""
+    """A dry run prints the result in one form, and records and writes nothing."""
     for number, passed in ((1, "9"), (2, "7")):
         metrics = ("--metric", "test_count=9", "--metric", f"tests_passed={passed}")
         done("iteration", "measure", "--number", number, *metrics)
@@ -127,7 +127,7 @@ def test_a_dry_run_changes_nothing(tree: Path, done: Run) -> None:
 
 
 def test_a_dry_run_of_an_adoption(sprint: Path, done: Run, run: Run) -> None:
-    """What would become events is listed; an edit that is not recorded yet is said."""
+    """Future events are listed; an edit that is not recorded yet is reported."""
     file = sprint / STATE
     file.write_text(file.read_text().replace("prompt: Read it all", "prompt: Read it"))
     result = run("adopt", "--dry-run")
@@ -166,7 +166,7 @@ def test_a_person_is_asked(
 
 
 def test_the_sibling_is_named(tree: Path, done: Run) -> None:
-    """Where the plan alone went back it is said how the files come back too."""
+    """After a rollback of the plan alone, the command for the files is printed."""
     said = done("rollback", "iter:1", "--plan").err
     assert (
         said == "hint: to bring the files back too: `sprintlog rollback iter:1 --files`\n"

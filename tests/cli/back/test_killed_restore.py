@@ -28,7 +28,7 @@ def test_killed_restore_is_finished_by_the_next_command(
 def test_killed_restore_is_finished_by_the_library_too(
     tree: Path, done: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever acts on a sprint finishes its restore first; what is expected holds."""
+    """The next action on a sprint finishes its restore first; expectations hold."""
     cut_short(done, monkeypatch)
     with Workspace.open(tree) as workspace:
         version = workspace.sprint("auth").version
@@ -43,7 +43,7 @@ def test_killed_restore_is_finished_by_the_library_too(
 def test_nobody_goes_on_unknowing_beside_a_killed_restore(
     tree: Path, done: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where it cannot be finished and nobody is told, an action is refused."""
+    """If it cannot be finished and no `tell` is set, an action is refused."""
     cut_short(done, monkeypatch)
     with Workspace.open(tree) as workspace:
         workspace.environment = {"PATH": str(tree)}
@@ -58,7 +58,7 @@ def test_nobody_goes_on_unknowing_beside_a_killed_restore(
 def test_restore_that_cannot_be_finished_stops_nothing(
     tree: Path, done: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where git is gone meanwhile, the next command says so and records all the same."""
+    """If git is gone meanwhile, the next command reports it and records nevertheless."""
     cut_short(done, monkeypatch)
     with monkeypatch.context() as patched:
         patched.setenv("PATH", str(tree))
@@ -71,7 +71,7 @@ def test_restore_that_cannot_be_finished_stops_nothing(
 def test_restore_whose_store_is_lost_is_given_up(
     tree: Path, done: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What nobody can ever finish is said once, and recorded as left."""
+    """A restore that can never be finished is reported once, and recorded as left."""
     cut_short(done, monkeypatch)
     shutil.rmtree(tree / ".git/sprintlog/snapshots/store.git")
     assert "is given up: the store holds no snapshot" in done("note", "next").err

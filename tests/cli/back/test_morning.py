@@ -48,7 +48,7 @@ def score(done: Run) -> str:
 
 
 def test_after_the_way_back_nothing_advises_it(night: Path, done: Run) -> None:
-    """Whose files are there then is said, until an undo; a redo brings it again."""
+    """The iteration of the files is reported, until an undo; a redo reports it again."""
     there = "those of iteration 5, brought back: the same files as the best, iteration 4"
     for way in (["rollback", "best", "--files"], ["redo"]):
         done(*way, "--yes")
@@ -62,7 +62,7 @@ def test_after_the_way_back_nothing_advises_it(night: Path, done: Run) -> None:
 
 
 def test_files_put_elsewhere_are_no_way_back(night: Path, done: Run) -> None:
-    """Results that were put into a folder of the work tree leave the advice as it is."""
+    """Results that were written into a folder of the work tree do not change the advice."""
     done("iteration", "select", "--apply")
     status = done("status").out
     assert ("advice: roll back" in status, "as iteration 6 left them" in status) == (
@@ -84,7 +84,7 @@ def test_that_nothing_is_lost_is_said_everywhere(night: Path, done: Run) -> None
 
 
 def test_fewer_tests_than_before_are_said(night: Path, done: Run) -> None:
-    """All tests of the best one pass, but one was removed on the way: that is said."""
+    """All tests of the best one pass, but one was removed on the way: this is reported."""
     said = "3 in iteration 4, 4 in iteration 1: some were removed"
     assert f"tests: {said}" in done("best").out
     assert f"- **Tests**: {said}" in done("report").out
@@ -106,7 +106,7 @@ def test_the_page_advises_nothing_that_was_done(night: Path, done: Run) -> None:
 
 
 def test_alerts_are_counted_over_all_iterations(night: Path, done: Run) -> None:
-    """How many there are in all, and where the last is; `alerts` says how many more."""
+    """The total number, and the place of the last; `alerts` lists the others."""
     found = done("alerts", "--all", "--json").json
     numbers = {one["triggered_at"] for one in found}
     last = [one for one in found if one["triggered_at"] == 6]
@@ -118,7 +118,7 @@ def test_alerts_are_counted_over_all_iterations(night: Path, done: Run) -> None:
 
 
 def test_what_nobody_measured_has_a_report(night: Path, done: Run, run: Run) -> None:
-    """Why not, what was run and the end of what it printed."""
+    """The reason, the command and the end of its output."""
     text = done("report", "2").out
     assert "**Not measured**: `" in text
     assert ": exit code 3\n\n```text\n`no` module \\x1b[31m\n```\n" in text
@@ -130,7 +130,7 @@ def test_what_nobody_measured_has_a_report(night: Path, done: Run, run: Run) -> 
 
 
 def test_an_iteration_under_way_has_a_report(night: Path, done: Run) -> None:
-    """What nobody measured yet is known as far as it is."""
+    """Unmeasured iterations are shown as far as they are known."""
     done("iteration", "start")
     assert "**Not measured**: `nobody measured it`" in done("report", "7").out
     assert done("report", "7", "--json").json["judgement"]["score"] is None

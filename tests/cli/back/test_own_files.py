@@ -1,4 +1,4 @@
-"""What is sprintlog's own in a work tree, and never part of a restore or a difference."""
+"""Files of sprintlog in a work tree are never part of a restore or a difference."""
 
 from pathlib import Path
 

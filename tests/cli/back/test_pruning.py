@@ -1,4 +1,4 @@
-"""What takes space is told, and `prune` frees it as far as nothing goes back to it."""
+"""Used space is reported, and `prune` frees it unless a rollback needs it."""
 
 import os
 from pathlib import Path
@@ -43,7 +43,7 @@ def test_only_what_is_older_goes(many: Path, done: Run) -> None:
 
 
 def test_an_age_has_a_form(many: Path, run: Run) -> None:
-    """What is no age is refused with an example."""
+    """An invalid age is refused with an example."""
     assert "give an age like 30d" in run("prune", "--older-than", "long").err
 
 
@@ -61,7 +61,7 @@ def test_copies_that_nobody_asks_go_with_age(many: Path, done: Run) -> None:
 
 @pytest.mark.long
 def test_undo_of_files_works_after_pruning(many: Path, done: Run) -> None:
-    """What a rollback of files needs to be taken back is never removed."""
+    """Files that the undo of a rollback needs are never removed."""
     done("rollback", "iter:1", "--files", "--yes")
     done("prune", "--keep", "1")
     done("undo", "--yes")

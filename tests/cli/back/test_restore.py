@@ -58,7 +58,7 @@ def test_paths_are_seen_from_where_one_stands(
 
 
 def test_branch_holds_the_files(tree: Path, done: Run, run: Run) -> None:
-    """A branch follows what is checked out; tree, index and stash stay as they are."""
+    """A branch follows the checked-out tree; tree, index and stash are unchanged."""
     before, index = files(tree), (tree / ".git/index").read_bytes()
     head = git(tree, "rev-parse", "HEAD").strip()
     commit = done("extract", "iter:1", "--branch", "best", "--json").json["files"]["commit"]
@@ -93,7 +93,7 @@ def test_in_place_shows_its_plan_first(tree: Path, run: Run) -> None:
 
 
 def test_in_place_keeps_the_repository(tree: Path, done: Run) -> None:
-    """In place the files are as they were; ignored ones and the repository stay."""
+    """In place the files are restored; ignored ones and the repository are unchanged."""
     repository = theirs(tree)
     answer = done("rollback", "iter:1", "--files", "--yes", "--json").json
     changed = answer["files"]
@@ -246,7 +246,7 @@ def test_what_was_removed_is_named(tree: Path, done: Run) -> None:
 
 
 def test_where_nothing_would_change_nothing_is_recorded(tree: Path, done: Run) -> None:
-    """It is said that nothing is to be done, with agreement, without, and in a dry run."""
+    """Nothing to do is reported, with consent, without, and in a dry run."""
     done("rollback", "iter:1", "--files", "--yes")
     # A copy of the result is never touched, so its folder is in nobody's way.
     put(tree / ".aiwg/output/login", b"good\n")

@@ -1,4 +1,4 @@
-"""What a restore could not bring back: said, and in a branch as it is checked out."""
+"""Files that a restore could not restore are reported, and checked out in a branch."""
 
 import os
 import shutil
@@ -52,7 +52,7 @@ def test_branch_keeps_what_no_snapshot_holds(tree: Path, done: Run) -> None:
 
 
 def test_every_restore_says_what_it_could_not_bring_back(tree: Path, done: Run) -> None:
-    """What a snapshot left out is named by each way back, as text and as data."""
+    """Paths omitted by a snapshot are named by each restore, as text and as data."""
     put(tree / "big", b"x" * (1024 * 1024 + 1))
     metrics = ("--metric", "test_count=9", "--metric", "tests_passed=9")
     done("iteration", "end", "--snapshot", "--file-max", "1", *metrics)
@@ -116,7 +116,7 @@ def test_a_rollback_that_leaves_differences_ends_with_4(tree: Path, run: Run) ->
 
 
 def test_an_undo_that_cannot_restore_a_file_ends_with_4(tree: Path, run: Run) -> None:
-    """What stands in the way of an undo is named, as by a rollback."""
+    """Obstacles of an undo are named, as by a rollback."""
     assert run("iteration", "end", "--snapshot").code == 0
     put(tree / "src/login", b"later\n")
     assert run("rollback", "iter:2", "--files", "--yes").code == 0

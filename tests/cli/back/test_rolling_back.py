@@ -40,7 +40,7 @@ def test_refuses_a_target_inside_one_append(sprint: Path, run: Any) -> None:
 
 
 def test_refuses_to_undo_nothing(sprint: Path, run: Any) -> None:
-    """Without a rollback in force there is nothing to undo."""
+    """Without an effective rollback there is nothing to undo."""
     assert run("undo").code == 1
     run("phase", "start")
     run("rollback", "start")
@@ -49,7 +49,7 @@ def test_refuses_to_undo_nothing(sprint: Path, run: Any) -> None:
 
 
 def test_a_rollback_to_where_the_plan_is_records_nothing(sprint: Path, done: Any) -> None:
-    """Where only what stays known came since, it is said that nothing is to be done."""
+    """If only knowledge was recorded since, nothing to do is reported."""
     done("phase", "start")
     done("note", "looks good")
     events = done("log", "--json").lines

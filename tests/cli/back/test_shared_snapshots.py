@@ -44,7 +44,7 @@ class Server:
 
 @pytest.fixture
 def server(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Server:
-    """Give a server that can be reached, which the machine has not been told of."""
+    """Return a reachable server that the machine does not know yet."""
     return Server(tmp_path_factory.mktemp("elsewhere") / "snapshots.git")
 
 
@@ -128,7 +128,7 @@ def test_what_iterations_changed_is_asked_of_files_from_elsewhere(
 def test_a_remote_that_is_away_stops_nobody(
     shared: Path, done: Run, server: Server, reached: Path
 ) -> None:
-    """The snapshot is recorded, one line says so, and the next one brings both there."""
+    """The snapshot is recorded, one line reports it, and the next one uploads both."""
     reached.write_text("#!/bin/sh\necho 'error: no route' >&2; exit 255\n")
     said = done("iteration", "snapshot")
     assert said.err.count("kept here only") == 1
@@ -156,7 +156,7 @@ def test_without_a_remote_it_says_where_the_files_are(
 def test_another_snapshot_under_its_name_is_not_taken(
     shared: Path, done: Run, run: Run, server: Server
 ) -> None:
-    """Whoever owns the server cannot change what a machine brings back."""
+    """The owner of the server cannot change the restored files."""
     done("iteration", "snapshot")
     (shared / "kept").write_text("hostile\n")
     done("iteration", "snapshot")
@@ -176,7 +176,7 @@ def test_another_snapshot_under_its_name_is_not_taken(
 def test_what_is_pruned_or_erased_is_let_go_there(
     shared: Path, done: Run, server: Server
 ) -> None:
-    """The names go; what the server itself keeps of it is told by the redaction."""
+    """The names are removed; the redaction reports data that the server may keep."""
     for number in range(4):
         (shared / "kept").write_text(f"secret-word {number}\n")
         done("iteration", "start")

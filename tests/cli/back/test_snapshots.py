@@ -30,7 +30,7 @@ def tree(sprint: Path, done: Run) -> Path:
 
 
 def test_snapshot_says_what_it_holds(sprint: Path, done: Run) -> None:
-    """The answer has the event's place, the snapshot, its size, and what is left out."""
+    """The answer has the event's place, the snapshot, its size, and omitted paths."""
     os.mkfifo(sprint / "pipe")
     (sprint / "Readme").touch()
     (sprint / "README").touch()
@@ -58,7 +58,7 @@ def test_snapshot_is_recorded_once_under_its_key(sprint: Path, done: Run) -> Non
 
 
 def test_ignored_files_are_taken_when_asked_for(sprint: Path, done: Run) -> None:
-    """Patterns name ignored files that are to be kept too; large ones can be left."""
+    """Patterns add ignored files; large ones can be omitted."""
     (sprint / ".gitignore").write_text(".env\n")
     (sprint / ".env").write_text("x")
     without = done("iteration", "snapshot", "--json").json["files"]
@@ -83,7 +83,7 @@ def test_iteration_ends_with_its_snapshot(sprint: Path, done: Run) -> None:
 
 
 def test_difference_of_two_iterations(tree: Path, done: Run) -> None:
-    """What was added, removed or changed is listed, and the lines on demand."""
+    """Added, removed and changed files are listed, and lines on demand."""
     found = done("iteration", "diff", "iter:1", "iter:2", "--json").json["files"]
     assert {x["path"]: x["how"] for x in found} == {
         "src/a": "changed", "b": "mode", "new": "added",
@@ -121,7 +121,7 @@ def test_unknown_point_is_told(tree: Path, run: Run) -> None:
 
 
 def test_files_of_an_iteration_are_listed(tree: Path, done: Run) -> None:
-    """`show iteration` says what is known of one, and with --files what it holds."""
+    """`show iteration` describes one, and with --files its contents."""
     answer = done("show", "iteration", "2", "--files", "--json").json
     assert answer["iteration"] == 2
     assert answer["files"] == 4
@@ -143,7 +143,7 @@ def test_an_iteration_is_shown_by_its_point(tree: Path, done: Run) -> None:
 
 
 def test_a_dry_run_says_what_does_it(tree: Path, done: Run, run: Run) -> None:
-    """Where nobody can be asked a dry run over files names the option that agrees."""
+    """Without a terminal a dry run over files names the option for consent."""
     (tree / "b").write_text("other")
     shown = done("rollback", "iter:1", "--files", "--dry-run")
     assert "`--yes`" in shown.err
@@ -154,7 +154,7 @@ def test_a_dry_run_says_what_does_it(tree: Path, done: Run, run: Run) -> None:
 
 
 def test_old_snapshots_are_let_go(tree: Path, done: Run, run: Run) -> None:
-    """Pruning keeps the newest and the first; what went is said and not found."""
+    """Pruning keeps the newest and the first; removed ones are listed and not found."""
     for number in range(3):
         (tree / "b").write_text(f"{number}\n")
         done("iteration", "start")

@@ -1,4 +1,4 @@
-"""What stopped a sprint is taken back by `undo`, with all that came with it."""
+"""`undo` reverses the event that stopped a sprint, with all events of its append."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from ..conftest import Gated, Run
 def test_what_stopped_the_sprint_is_undone(
     sprint: Path, done: Run, stop: tuple[str, ...]
 ) -> None:
-    """The state is as it was just before a failure, a block or a question; `redo` too."""
+    """The state is that before a failure, a block or a question; `redo` too."""
     done("phase", "start")
     before = done("show", "progress").out
     done(*stop)
@@ -35,7 +35,7 @@ def test_what_stopped_the_sprint_is_undone(
 def test_a_gate_that_stopped_the_sprint_is_undone(
     gated: Gated, run: Run, done: Run
 ) -> None:
-    """Its last attempt no longer counts, so the gate can be run again."""
+    """Its last attempt is discarded, so the gate can be run again."""
     gated("exit 1", retries=1)
     run("gate", "run")
     run("gate", "run")
@@ -82,7 +82,7 @@ def test_the_completion_of_a_goal_or_a_sprint_is_undone(
 
 
 def test_a_failure_that_was_answered_is_older(sprint: Path, done: Run) -> None:
-    """After a resume that is what is taken back first, then the failure."""
+    """After a resume that is undone first, then the failure."""
     done("phase", "start")
     done("phase", "fail", "--error", "no key")
     done("sprint", "resume", "--by", "ana", "--why", "the key is there")
@@ -93,7 +93,7 @@ def test_a_failure_that_was_answered_is_older(sprint: Path, done: Run) -> None:
 
 
 def test_a_resume_that_does_not_help_says_what_does(sprint: Path, run: Run) -> None:
-    """The phase that stands in the way is named with its error, and what to type."""
+    """The obstructing phase is named with its error, and a command."""
     run("phase", "start")
     run("phase", "fail", "--error", "no key")
     told = run("sprint", "resume", "--by", "ana", "--why", "x").err
@@ -102,7 +102,7 @@ def test_a_resume_that_does_not_help_says_what_does(sprint: Path, run: Run) -> N
 
 
 def test_files_that_are_back_are_said_to_be(tree: Path, run: Run, done: Run) -> None:
-    """One answer says that it is done; `audit` has it as a rollback, once."""
+    """One answer reports it; `audit` lists it as a rollback, once."""
     told = done("rollback", "iter:1", "--files", "--yes", "--reason", "better").out
     assert "files are back" in told
     assert "started" not in told
@@ -119,7 +119,7 @@ def test_files_that_are_back_are_said_to_be(tree: Path, run: Run, done: Run) -> 
 
 
 def test_a_new_sprint_names_its_file_and_what_is_next(folder: Path, run: Run) -> None:
-    """`sprint create` says where its state file is and what begins it; JSON is alone."""
+    """`sprint create` prints its state file and the next command; JSON is alone."""
     run("init")
     (folder / "plan.yaml").write_text("phases: [{id: a, prompt: b}]")
     told = run("sprint", "create", "one", "--plan", "plan.yaml").err

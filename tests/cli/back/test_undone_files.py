@@ -1,4 +1,4 @@
-"""Restores of files alone, taken back by `undo` and brought again by `redo`."""
+"""Restores of files alone, reversed by `undo` and repeated by `redo`."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ RESULT = ".aiwg/output/src/login"
 def test_restore_in_place_is_undone(
     tree: Path, done: Run, run: Run, paths: tuple[str, ...]
 ) -> None:
-    """What it touched is as it was; what was done since beside it stays, and the state."""
+    """The touched files are restored; later changes of others stay, and the state."""
     before, state = files(tree), (tree / STATE).read_bytes()
     done("rollback", "iter:1", *paths, "--files", "--yes")
     put(tree / "since", b"since\n")
@@ -34,7 +34,7 @@ def test_restore_in_place_is_undone(
 
 
 def test_rollback_that_changed_only_files_is_undone(tree: Path, done: Run) -> None:
-    """Where the state was there already, `undo` brings the files back all the same."""
+    """If the state was the same already, `undo` restores the files nevertheless."""
     metrics = ("--metric", "test_count=9", "--metric", "tests_passed=9")
     done("iteration", "end", "--snapshot", *metrics)
     put(tree / "src/login", b"later\n")
@@ -48,7 +48,7 @@ def test_rollback_that_changed_only_files_is_undone(tree: Path, done: Run) -> No
 
 @pytest.mark.parametrize("is_ignored", [False, True])
 def test_applied_results_are_undone(tree: Path, done: Run, is_ignored: bool) -> None:
-    """The copy of a result goes again, and what stood there before comes back."""
+    """The copy of a result is removed, and the earlier file is restored."""
     if is_ignored:
         put(tree / ".gitignore", b"*.log\n.aiwg/\n")
     put(tree / RESULT, b"earlier\n")
@@ -63,7 +63,7 @@ def test_applied_results_are_undone(tree: Path, done: Run, is_ignored: bool) -> 
 
 
 def test_undo_goes_from_the_latest_backwards(tree: Path, done: Run, run: Run) -> None:
-    """Restores and rollbacks are taken back in their order, each of them once."""
+    """Restores and rollbacks are undone in their order, each of them once."""
     seen = [files(tree)]
     done("rollback", "iter:1", "src/login", "--files", "--yes")
     seen.append(files(tree))
@@ -82,7 +82,7 @@ def test_undo_goes_from_the_latest_backwards(tree: Path, done: Run, run: Run) ->
 def test_restore_that_somebody_took_back_by_hand_is_undone_once(
     tree: Path, done: Run, run: Run
 ) -> None:
-    """With nothing left to do it is known that it was taken back."""
+    """With nothing left to do the undo is recorded."""
     done("rollback", "iter:1", "src/login", "--files", "--yes")
     put(tree / "src/login", b"worse\n")
     done("undo", "--yes")

@@ -1,4 +1,4 @@
-"""Whoever takes something back is told which later work goes with it."""
+"""The undo of an event reports the later work that is discarded with it."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ from ..conftest import Run
 
 
 def test_undoing_a_rollback_names_the_work_since(sprint: Path, done: Run) -> None:
-    """What was done after a rollback no longer counts once that is undone; it is said."""
+    """Work after a rollback is discarded once that is undone; it is reported."""
     done("phase", "start")
     done("rollback", "version:2")
     done("phase", "start", "setup")
@@ -18,7 +18,7 @@ def test_undoing_a_rollback_names_the_work_since(sprint: Path, done: Run) -> Non
 
 
 def test_redoing_names_the_way_back_to_the_work_since(sprint: Path, done: Run) -> None:
-    """What was done after an undo goes with it, and the command that is named brings it."""
+    """Work after an undo is discarded with it, and the named command restores it."""
     done("phase", "start")
     done("rollback", "version:2")
     done("undo")
@@ -30,7 +30,7 @@ def test_redoing_names_the_way_back_to_the_work_since(sprint: Path, done: Run) -
 
 
 def test_undoing_at_once_says_nothing(sprint: Path, done: Run) -> None:
-    """Where nothing was done since there is nothing to say."""
+    """Without later work there is nothing to report."""
     done("phase", "start")
     done("rollback", "version:2")
     done("note", "seen")
@@ -38,7 +38,7 @@ def test_undoing_at_once_says_nothing(sprint: Path, done: Run) -> None:
 
 
 def test_undoing_a_decision_names_what_followed_it(sprint: Path, done: Run) -> None:
-    """Work after a decision goes with it; what was decided with it is no later work."""
+    """Work after a decision is discarded with it; its own append is not later work."""
     done("queue", "add", "A bug", "--priority", "low", "--type", "bug")
     done("queue", "approve", "req-1", "--reasoning", "x")
     assert done("undo").err == ""
@@ -49,7 +49,7 @@ def test_undoing_a_decision_names_what_followed_it(sprint: Path, done: Run) -> N
 
 
 def test_what_is_taken_back_is_named(sprint: Path, done: Run) -> None:
-    """An undo and a redo say which event they take back, and when that was."""
+    """An undo and a redo print which event they reverse, and its time."""
     when = "2026-02-01T10:00:00Z"
     done("phase", "start")
     done("phase", "skip", "review", "--reason", "late", "--at", when)

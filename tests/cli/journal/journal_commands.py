@@ -1,4 +1,4 @@
-"""The command lines that give a progress.json, made from what it says alone."""
+"""The command lines that produce a progress.json, made from its contents alone."""
 
 import json
 from collections.abc import Iterator

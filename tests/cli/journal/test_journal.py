@@ -41,7 +41,7 @@ def test_example_comes_from_commands_alone(journal_path: Path, done: Run) -> Non
 
 
 def test_answers_with_the_ids_it_gave(journal: Path, done: Run) -> None:
-    """Each recording command answers with its event, and the id of what came in."""
+    """Each recording command answers with its event, and the id of the new item."""
     answer = done("entry", "record", "auth", "--status", "partial", "--json").json
     assert (answer["stream"], answer["version"]) == ("journal", 5)
     assert (answer["type"], answer["entry"]) == ("entry-recorded", "auth-3")
@@ -97,7 +97,7 @@ def test_refuses_a_point_that_is_none(journal: Path, run: Run, point: str) -> No
 
 
 def test_records_once_under_a_key(journal: Path, run: Run, done: Run) -> None:
-    """A key answers with what was recorded first; for something else it is a conflict."""
+    """A key returns the first record; for something else it is a conflict."""
     line = ["entry", "record", "b", "--status", "failed", "--key", "k", "--json"]
     first, again = done(*line).json, done(*line).json
     assert again == {**first, "duplicate": True}
@@ -106,7 +106,7 @@ def test_records_once_under_a_key(journal: Path, run: Run, done: Run) -> None:
 
 
 def test_masks_tokens_but_not_ids(journal_path: Path, done: Run) -> None:
-    """Known tokens are masked, also in observations; an id of small words is none."""
+    """Known tokens are masked, also in observations; an id of small words is not."""
     token = "ghp_" + "a1" * 20
     observation = json.dumps({"type": "finding", "title": f"has {token}"})
     prd = "sk-learn-integration-tests-1"
@@ -178,7 +178,7 @@ def test_a_missing_journal_is_an_empty_one(journal_path: Path, done: Run) -> Non
 
 
 def test_shows_parts_to_people(journal: Path, done: Run) -> None:
-    """Entries, observations and learnings are told in lines."""
+    """Entries, observations and learnings are printed as lines."""
     done("learning", "use", "learning-0001", "--prd", "auth")
     done("learning", "retire", "learning-0001", "--reason", "wrong")
     done("pattern", "add", "one way", "--type", "api-pattern")

@@ -32,7 +32,7 @@ def test_edit_is_kept_observed_and_overwritten(
 
 
 def test_an_edit_is_made_true_by_adopting_it(journal: Path, done: Run, run: Run) -> None:
-    """What somebody put right by hand stays so; what happened meanwhile stays, too."""
+    """Manual corrections stay; events from the meantime stay, too."""
     data = json.loads(journal.read_bytes())
     data["entries"][0]["summary"] = "put right"
     data["learnings"][0]["content"] = "better words"
@@ -58,7 +58,7 @@ def test_an_edit_that_still_stands_is_adopted(journal: Path, done: Run) -> None:
 
 
 def test_what_cannot_be_adopted_is_told(journal: Path, done: Run) -> None:
-    """An entry that was taken out stays, one that changed here since stays as it is."""
+    """A removed entry stays removed, and a later change here stays."""
     data = json.loads(journal.read_bytes())
     (first, second) = data["entries"]
     data["entries"] = [{**second, "prd_id": "other"}]
@@ -125,7 +125,7 @@ def test_is_recorded_once_where_the_file_cannot_be_written(
 
 
 def test_status_goes_on_after_the_last_id(journal: Path, done: Run, run: Run) -> None:
-    """Where no id is left for a learning the figures are given all the same."""
+    """Without free ids for a learning the figures are printed nevertheless."""
     data = json.loads(journal.read_bytes())
     data["learnings"] = [{**data["learnings"][0], "id": "learning-9999"}]
     Path("theirs.json").write_text(json.dumps(data))
@@ -154,7 +154,7 @@ STATUS = (
 def test_status_file_of_another_tool_is_called_so(
     journal_path: Path, run: Run, done: Run
 ) -> None:
-    """What is no journal is not to be imported: it is said what it is, and a way on."""
+    """A file that is not a journal is not imported: its kind and a command are printed."""
     journal_path.parent.mkdir()
     journal_path.write_text(STATUS)
     for line in (["entry", "record", "a", "--status", "failed"],
@@ -176,7 +176,7 @@ def test_status_file_of_another_tool_is_called_so(
 def test_place_comes_from_the_environment(
     journal_path: Path, done: Run, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """SPRINTLOG_JOURNAL says where a journal's file is that begins, from the root on."""
+    """SPRINTLOG_JOURNAL is the path of a new journal's file, relative to the root."""
     monkeypatch.setenv("SPRINTLOG_JOURNAL", "notes/journal.json")
     done("entry", "record", "a", "--status", "failed")
     assert len(read(Path("notes/journal.json").read_bytes())["entries"]) == 1
@@ -187,7 +187,7 @@ def test_place_comes_from_the_environment(
 
 
 def test_an_open_journal_moves(journal: Path, done: Run, run: Run, folder: Path) -> None:
-    """Its file is elsewhere from then on; what stands at the old place is left alone."""
+    """Its file is elsewhere from then on; the old file is unchanged."""
     before = journal.read_bytes()
     (folder / "sub").mkdir()
     done("journal", "open", "--place", "sub/progress.json")

@@ -28,7 +28,7 @@ def index(folder: Path, done: Run) -> Path:
 
 
 def found(done: Run, *words: str) -> list[tuple[str, str, int]]:
-    """Return what a search finds: kind, id and number."""
+    """Return the results of a search: kind, id and number."""
     hits: Any = done("journal", "search", *words, "--json").json
     return sorted((hit["kind"], hit["id"], hit["number"]) for hit in hits)
 
@@ -51,14 +51,14 @@ def test_finds_what_holds_every_word(index: Path, done: Run) -> None:
 
 
 def test_takes_words_as_words(index: Path, run: Run) -> None:
-    """What has a meaning in a query language is a word like any other."""
+    """Operators of the query language are ordinary words."""
     for words in ('"', "a OR b", "NEAR(", "*", "x:y", "-", "'; DROP TABLE texts", "\x00"):
         assert run("journal", "search", words).code in (0, 1)
     assert run("journal", "search", "callback").out.count("\n") == 3
 
 
 def test_follows_the_log(index: Path, done: Run) -> None:
-    """What is recorded later is found later; recording makes no index."""
+    """Later records are found later; recording creates no index."""
     assert not index.exists()
     assert found(done, "stub") == []
     done("learning", "add", "restart the stub", "--type", "tool-usage", "--prd", "a")
@@ -75,7 +75,7 @@ def test_says_what_was_retired(index: Path, done: Run) -> None:
 
 @pytest.mark.parametrize("content", [b"", b"x" * 5000, None])
 def test_is_made_anew(index: Path, done: Run, content: bytes | None) -> None:
-    """An index that is damaged, or of another log, is made anew."""
+    """A damaged index, or one of another log, is created again."""
     before = found(done, "callback")
     if content is None:
         with sqlite3.connect(index) as connection:
@@ -109,7 +109,7 @@ def test_needs_no_file(index: Path, done: Run) -> None:
 
 
 def test_keeps_nobody_who_reads_it(index: Path, done: Run) -> None:
-    """Who reads the index with another tool keeps the old one; a search makes a new one."""
+    """Other readers keep the old index open; a search creates a new one."""
     done("journal", "search", "callback")
     with closing(sqlite3.connect(index, isolation_level=None)) as other:
         other.execute("BEGIN")

@@ -66,14 +66,14 @@ def test_hands_over_what_fits(journal: Path, done: Run, form: tuple[str, ...]) -
 
 
 def test_refuses_a_budget_for_nothing(journal: Path, run: Run) -> None:
-    """With no room for the iteration itself nothing is said but how much is needed."""
+    """Without room for the iteration itself only the required size is printed."""
     refused = run("prepare", "auth", "--budget", 0)
     assert (refused.code, refused.out) == (1, "")
     assert "characters are the least" in refused.err
 
 
 def test_prepares_without_a_journal(folder: Path, done: Run) -> None:
-    """Where nothing was recorded there is nothing to know, and nothing is begun."""
+    """Without records there is nothing to prepare, and no journal begins."""
     done("init")
     assert done("prepare", "auth").out == "auth: iteration 1\n"
     assert done("recover", "auth").out == "manual: No automated recovery found\n"
@@ -95,7 +95,7 @@ def test_proposes_and_adds_learnings(journal: Path, done: Run, run: Run) -> None
 
 
 def test_says_how_to_go_on(journal: Path, done: Run) -> None:
-    """A failure alike that was resolved says how to go on, with what says so."""
+    """A resolved similar failure gives a proposal, with its evidence."""
     found = done("recover", "auth", "--failure", "the provider key is missing", "--json")
     assert found.json == {
         "action": "retry",

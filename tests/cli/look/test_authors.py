@@ -18,7 +18,7 @@ Ask = Callable[..., WhyAnswer]
 
 
 class Loop:
-    """A loop towards a goal in a repository, and what an agent and a person do in it."""
+    """A loop towards a goal in a repository, and the work of an agent and a person."""
 
     def __init__(self, folder: Path, done: Run) -> None:
         self.folder, self.done = folder, done
@@ -36,7 +36,7 @@ class Loop:
                 file.write(f"{line}\n")
 
     def changed(self, number: int) -> dict[str, Any]:
-        """Return what `iteration diff` says of an iteration."""
+        """Return the output of `iteration diff` for an iteration."""
         found = self.done("iteration", "diff", str(number), "--json").json
         by_author = {one["path"]: f"{one['how']} by {one['by']}" for one in found["files"]}
         outside = {one["path"]: one["how"] for one in found["outside"]["files"]}
@@ -47,7 +47,7 @@ class Loop:
 
 @pytest.fixture
 def loop(folder: Path, done: Run) -> Loop:
-    """Return a loop that has started; a file stood there before."""
+    """Return a loop that has started, with an existing file."""
     git(folder, "init", "-q", "-b", "main")
     (folder / ".gitignore").write_text("PROGRESS.yaml\n.sprintlog/\n")
     (folder / "old.txt").write_text("before\n")
@@ -61,7 +61,7 @@ def loop(folder: Path, done: Run) -> Loop:
 
 @pytest.fixture
 def ask(folder: Path) -> Ask:
-    """Return a function that says who wrote a line, and in which iterations."""
+    """Return a function that returns the author of a line, and its iterations."""
 
     def answer(path: str, line: int = 1, sprint: str = "loop") -> WhyAnswer:
         with Workspace.open(folder) as workspace:
@@ -149,7 +149,7 @@ def test_who_did_not_keep_the_files_before_does_not_know(loop: Loop, ask: Ask) -
 
 
 def test_files_that_are_the_same_are_not_kept_again(loop: Loop) -> None:
-    """A start records no snapshot if the last one, or what was restored, is still there."""
+    """A start records no snapshot if the last one, or a restored one, is still current."""
     loop.iterate(a="one")
     loop.iterate(a="two")
     loop.done("rollback", "iter:1", "--files", "--reason", "worse", "--yes")
@@ -163,7 +163,7 @@ def test_files_that_are_the_same_are_not_kept_again(loop: Loop) -> None:
 
 
 def test_a_rollback_within_an_iteration_is_not_its_agents(loop: Loop, ask: Ask) -> None:
-    """What it removes and brings back is shown apart; a line written again is new."""
+    """Removed and restored lines are shown separately; a line written again is new."""
     loop.iterate(a="one")
     loop.iterate(a="two", b="other")
     loop.done("iteration", "start", "--snapshot")
@@ -349,7 +349,7 @@ class History:
         self.loop.done("iteration", "end", "--snapshot")
 
     def edit(self, who: str) -> None:
-        """Write lines that say who wrote them, and remove some."""
+        """Write lines that name their author, and remove some."""
         folder, chance = self.loop.folder, self.chance
         names = sorted(path.name for path in folder.glob("*.txt"))
         for n in range(chance.randint(1, 3)):

@@ -28,7 +28,7 @@ def blamed(done: Run, *arguments: str) -> Any:
 
 
 def test_names_the_event_and_its_reason(history: Path, done: Run) -> None:
-    """Who set a field is told with place, time, actor, and what the event says of why."""
+    """The setter of a field is printed with place, time, actor, and reason."""
     found = blamed(done, f"{IMPLEMENT}.error", "--at", "version:7")
     assert (found["value"], found["reason"]) == ("429", "429")
     event = found["event"]
@@ -41,14 +41,14 @@ def test_names_the_event_and_its_reason(history: Path, done: Run) -> None:
 
 
 def test_tells_what_it_was_before(history: Path, done: Run) -> None:
-    """The value that the event found is told; of a field that is new, that it is."""
+    """The value set by the event is printed; a new field is marked."""
     found = blamed(done, "phases[setup].status", "--at", "version:7")
     assert (found["was_present"], found["before"]) == (True, "in-progress")
     found = blamed(done, "stats.completed-phases", "--at", "version:7")
     assert (found["value"], found["before"]) == (1, 0)
     found = blamed(done, "phases[setup].summary", "--at", "version:7")
     assert (found["was_present"], found["before"]) == (False, None)
-    # A rollback found what it took back; its undo, what it had brought back.
+    # A rollback has the discarded event; its undo, the restored one.
     assert blamed(done, "phases[setup].summary")["before"] == "on a branch"
     done("undo")
     lines = done("blame", "phases[setup].status", "phases[setup].summary").out
@@ -68,7 +68,7 @@ def test_names_what_a_rollback_brought_back(history: Path, done: Run) -> None:
 
 
 def test_names_the_event_in_force_beside_a_voided_one(history: Path, done: Run) -> None:
-    """A rollback that changes nothing leaves the blame with an event it has voided."""
+    """A rollback that changes nothing leaves the blame with an event it has discarded."""
     done("phase", "complete", "--summary", "again")
     done("phase", "reopen", "setup")
     done("phase", "start", "setup")
@@ -98,7 +98,7 @@ def test_tells_what_was_taken_away(history: Path, done: Run) -> None:
 
 
 def test_tells_the_chain_of_causes(history: Path, done: Run) -> None:
-    """What caused an event is told, and what caused that, nearest first."""
+    """The causes of an event are printed, nearest first."""
     note = done("log", "--type", "note-added", "--json").json
     done("phase", "complete", "--causation-id", note["id"], "--correlation-id", "night-7")
     found = blamed(done, "phases[setup].completed-at")
@@ -109,7 +109,7 @@ def test_tells_the_chain_of_causes(history: Path, done: Run) -> None:
 
 
 def test_tells_a_cause_from_elsewhere(history: Path, done: Run) -> None:
-    """A cause that is no event of this log is named, and ends the chain."""
+    """A cause outside of this log is named, and ends the chain."""
     done("phase", "complete", "--causation-id", "ticket-9")
     assert blamed(done, "phases[setup].elapsed")["causes"] == []
     lines = done("blame", "phases[setup].elapsed").out
@@ -154,7 +154,7 @@ def test_tells_every_line_of_the_file(history: Path, done: Run) -> None:
 def test_says_what_could_be_asked(
     history: Path, run: Run, arguments: tuple[str, ...], code: int, said: str
 ) -> None:
-    """A field that never was is not found; the hint names what is there instead."""
+    """A field that never existed is not found; the hint names existing ones."""
     result = run("blame", *arguments)
     assert result.code == code
     assert said in result.err

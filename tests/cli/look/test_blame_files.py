@@ -1,4 +1,4 @@
-"""`blame --file`: who set a field of progress.json, or of what is known of the best."""
+"""`blame --file`: who set a field of progress.json, or of the best iteration's data."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -92,7 +92,7 @@ def test_is_exact_for_every_field_of_a_journal(learned: Path) -> None:
 
 @pytest.mark.long
 def test_is_exact_for_every_field_of_the_best(measured: Path) -> None:
-    """The same holds for what is known of iterations, across a rollback."""
+    """The same holds for the data of iterations, across a rollback."""
     with Workspace.open(Path()) as workspace:
         head = workspace.sprint("auth").version
         ask: Any = lambda field: list(blame_best(workspace, "auth", [field]))  # noqa: E731

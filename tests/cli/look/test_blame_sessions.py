@@ -51,7 +51,7 @@ def test_a_field_is_set_in_the_session_that_worked(worked: Path, done: Run) -> N
 
 
 def test_what_was_done_between_two_events_has_an_answer(worked: Path, done: Run) -> None:
-    """`log`, `show session` and `query` say which calls stand between two positions."""
+    """`log`, `show session` and `query` list the calls between two positions."""
     events = done("log", "--json").lines
     begun, ended = (
         next(x["position"] for x in events if x["type"] == type_ and _is_one(x))

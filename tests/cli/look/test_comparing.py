@@ -22,12 +22,12 @@ def loop(sprint: Path, done: Run) -> Path:
 
 
 def rows(printed: str) -> dict[str, list[str]]:
-    """Return the lines of a table by what they begin with."""
+    """Return the rows of a table by their first cell."""
     return {words[0]: words[1:] for line in printed.splitlines() if (words := line.split())}
 
 
 def test_many_stand_side_by_side(loop: Path, done: Run) -> None:
-    """Each has a column with what was measured, what it was made with, and what it cost."""
+    """Each has a column with its metrics, parameters and cost."""
     found = rows(done("compare", 1, "iter:3", 2).out)
     assert found["coverage"] == ["60", "80", "70"]
     assert found["model"] == ["m1", "m3", "m2"]
@@ -43,13 +43,13 @@ def test_many_stand_side_by_side(loop: Path, done: Run) -> None:
 
 
 def test_report_says_what_it_was_made_with(loop: Path, done: Run) -> None:
-    """The report of one iteration has its parameters beside what it took."""
+    """The report of one iteration has its parameters next to its usage."""
     assert "**Made with**: model `m2`" in done("report", 2).out
     assert done("report", 2, "--json").json["judgement"]["params"] == {"model": "m2"}
 
 
 def test_two_are_told_apart(loop: Path, done: Run) -> None:
-    """Of two the difference is told: from the first to the second."""
+    """For two iterations the difference is printed: from the first to the second."""
     assert rows(done("compare", 1, 2).out)["coverage"] == ["60", "70", "+10"]
     assert done("compare", 1, 2, "--json").json["deltas"]["coverage"] == 10.0
 

@@ -66,7 +66,7 @@ def record(workspace: Workspace, *happened: Event) -> None:
 
 
 def calls_of(work: Callable[[], object]) -> int:
-    """Return how many functions of ours are called."""
+    """Return the number of calls of sprintlog's functions."""
     count = 0
 
     def look(frame: Any, event: str, _: object) -> None:
@@ -134,7 +134,7 @@ def test_a_line_is_blamed_by_what_events_reach() -> None:
 
 
 def one_more(rounds: int, event: Event) -> tuple[int, int]:
-    """Return what the tables cost after one more event: our calls, and SQLite's steps."""
+    """Return the cost of the tables after one more event: our calls, and SQLite's steps."""
     steps = 0
 
     def step() -> int:

@@ -1,4 +1,4 @@
-"""What agents took is told by iteration: in lists, reports and tables."""
+"""Usage of agents is shown by iteration: in lists, reports and tables."""
 
 import html
 import json
@@ -32,7 +32,7 @@ def paid(sprint: Path, done: Run) -> Path:
 
 
 def test_the_list_has_what_it_cost(paid: Path, done: Run) -> None:
-    """Turns, tokens, dollars and time stand beside what an iteration was worth."""
+    """Turns, tokens, dollars and time are shown next to the score of an iteration."""
     head, first, second = done("iteration", "list").out.splitlines()[:3]
     assert head.split()[5:10] == ["errors", "turns", "tokens", "cost", "time"]
     assert first.split()[6:12] == ["4", "2,468", "$0.42", "2m", "02s", "-"]
@@ -45,7 +45,7 @@ def test_the_list_has_what_it_cost(paid: Path, done: Run) -> None:
 
 
 def test_reports_have_what_it_cost(paid: Path, done: Run) -> None:
-    """The page of an iteration and the page of all of them tell it."""
+    """The page of an iteration and the page of all of them show it."""
     took = "**Agents**: 2m 02s, 4 turns, 2,468 tokens, $0.42"
     assert took in done("report", "1").out
     assert "**Agents**" not in done("report", "2").out
@@ -55,7 +55,7 @@ def test_reports_have_what_it_cost(paid: Path, done: Run) -> None:
 
 
 def test_the_table_has_what_it_cost(paid: Path, done: Run) -> None:
-    """`v_iterations` holds class, score, metrics and cost, also of what came since."""
+    """`v_iterations` has class, score, metrics and cost, also of later events."""
     ask = "SELECT number, class, score, metrics, runs, turns, cost_usd FROM v_iterations"
     first, second = done("query", ask, "--json").lines
     assert (first["number"], first["runs"], first["turns"]) == (1, 2, 4)
@@ -73,7 +73,7 @@ def test_the_table_has_what_it_cost(paid: Path, done: Run) -> None:
 
 
 def test_the_log_has_what_it_cost(paid: Path, done: Run) -> None:
-    """A run of an agent says what it took, not what it printed."""
+    """A run of an agent has its usage, not its output."""
     (line, *_) = done("log", "--type", "agent-ran").out.splitlines()
     assert line.endswith("agent-ran setup  completed, 1m 01s, 2 turns, 1,234 tokens, $0.25")
 

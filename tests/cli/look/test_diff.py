@@ -1,4 +1,4 @@
-"""`diff`: what is different between two points, told in three ways."""
+"""`diff`: differences between two points, in three formats."""
 
 from pathlib import Path
 from typing import Any
@@ -81,7 +81,7 @@ def test_unified_diff_is_that_of_the_files(history: Path, done: Run) -> None:
 
 
 def test_compares_two_sprints(history: Path, done: Run) -> None:
-    """`SPRINT@POINT` is a point of a sprint, `SPRINT@` that sprint as it is now."""
+    """`SPRINT@POINT` is a point of a sprint, `SPRINT@` that sprint now."""
     (history / "plan.yaml").write_text(PLAN + "  - id: ship\n    prompt: Ship it\n")
     done("sprint", "create", "next", "--plan", "plan.yaml", "--sprint-dir", "next")
     answer = done("diff", "auth@start", "next@", "--json").json
@@ -103,7 +103,7 @@ def test_compares_what_is_known_of_iterations(history: Path, done: Run) -> None:
 
 
 def test_tells_items_by_their_ids(history: Path, done: Run) -> None:
-    """What came in before others leaves them what they were."""
+    """Items inserted before others do not change these."""
     done("phase", "inject", "--id", "docs", "--prompt", "x", "--position", "before:review")
     lines = done("diff", "version:5").out
     assert "phases[docs]: + {" in lines
@@ -134,7 +134,7 @@ def test_shows_where_long_texts_differ(history: Path, done: Run) -> None:
 def test_refuses_what_is_no_point(
     history: Path, run: Run, arguments: tuple[str, ...], code: int
 ) -> None:
-    """A text that is no point, and a point at which there was nothing, end as for --at."""
+    """An invalid point, and a point before the sprint, end as for --at."""
     assert run("diff", *arguments).code == code
 
 

@@ -1,4 +1,4 @@
-"""What `sprintlog` alone says of a loop: its goal, its failures, what waits for you."""
+"""`sprintlog` alone shows a loop's goal, its failures, and pending decisions."""
 
 import shlex
 from pathlib import Path
@@ -18,7 +18,7 @@ def loop(folder: Path, done: Run) -> Run:
 
 
 def test_it_says_whether_the_goal_is_reached(loop: Run) -> None:
-    """Its first line, and what was said of it: not reached, given up, or reached."""
+    """Its first line, and its state: not reached, abandoned, or reached."""
     assert "goal    not reached: Win\n" in loop().out
     loop("goal", "complete", "--summary", "done")
     assert "goal    reached: Win\n" in loop().out
@@ -32,14 +32,14 @@ def test_a_goal_that_is_given_up_is_not_reached(loop: Run) -> None:
 
 
 def test_a_persons_goal_is_shown_whatever_its_words(folder: Path, done: Run) -> None:
-    """Only the name that a wrapped loop gets by itself is no goal."""
+    """Only the automatic name of a wrapped loop is not a goal."""
     done("init")
     done("sprint", "create", "win", "--goal", "the loop in parser ends")
     assert "goal    not reached: the loop in parser ends\n" in done().out
 
 
 def test_requests_that_wait_are_counted(loop: Run) -> None:
-    """What nobody decided is said with the command that lists it; what was decided not."""
+    """Undecided requests are shown with the command that lists them; decided ones not."""
     assert "queue" not in loop().out
     loop("queue", "add", "Crash", "--priority", "high", "--type", "bug")
     line = next(x for x in loop().out.splitlines() if x.startswith("queue "))

@@ -68,7 +68,7 @@ def test_what_came_in_and_each_iteration_is_told(history: Path, done: Run) -> No
 
 
 def test_the_import_itself_is_no_observation(history: Path, done: Run) -> None:
-    """That a document came in is a fact of our own."""
+    """The import of a document is recorded as a regular event."""
     events = done("log", "--json").lines
     imports = [e for e in events if e["type"] == "sprint-imported"]
     assert {event["observed"] for event in imports} == {False}

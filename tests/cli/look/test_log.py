@@ -110,7 +110,7 @@ def test_refuses_what_has_no_sense(
 
 
 def test_one_short_line_each(history: Path, done: Any) -> None:
-    """With --oneline an event is its position, its type and what it says."""
+    """With --oneline an event is its position, its type and its description."""
     assert done("log", "--oneline", "--last", "3").out.splitlines() == [
         " 9  step-injected build/two  position end-of-phase:build",
         "10  rolled-back to version 7",
@@ -132,7 +132,7 @@ def test_long_listings_are_read_in_both_directions(sprint: Path, run: Any) -> No
 
 
 def test_a_follower_sees_what_comes(sprint: Path, done: Any) -> None:
-    """What is there comes first, then what others record, until the limit."""
+    """Existing events come first, then new ones, until the limit."""
     following = subprocess.Popen(
         [*COMMAND, "log", "-f", "--json", "--type", "note-*", "--limit", "2"],
         stdout=subprocess.PIPE,
@@ -178,7 +178,7 @@ def test_a_follower_ends_by_an_interrupt(sprint: Path, target: str) -> None:
 
 
 def test_a_follower_ends_when_nobody_reads(sprint: Path) -> None:
-    """Once its reader is gone a follower ends by itself, without a word."""
+    """Once its reader is gone a follower ends silently."""
     following = subprocess.Popen(
         [*COMMAND, "log", "-f"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
@@ -192,7 +192,7 @@ def test_a_follower_ends_when_nobody_reads(sprint: Path) -> None:
 
 
 def on_terminal(words: list[str], **environment: str) -> str:
-    """Return what a command shows on a terminal."""
+    """Return the output of a command on a terminal."""
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
         [*COMMAND, *words],
@@ -230,12 +230,12 @@ def test_a_pager_on_a_terminal_only(history: Path, done: Any) -> None:
 
 
 def test_a_pager_that_is_left_is_no_error(history: Path) -> None:
-    """Who quits the pager has seen enough."""
+    """A reader that quits the pager ends the command."""
     assert on_terminal(["log", "--last", "1"], PAGER="true") == ""
 
 
 def test_events_of_other_streams_are_counted(sprint: Path, done: Any) -> None:
-    """Without a filter it is said how many are not listed, and what lists them."""
+    """Without a filter the number of unlisted events is printed, and their command."""
     assert done("log").err == ""
     done("journal", "open")
     said = "note: 1 event of other streams: `sprintlog log --all`\n"

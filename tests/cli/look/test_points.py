@@ -129,7 +129,7 @@ def test_knows_every_command_of_the_table() -> None:
 @pytest.mark.parametrize("path", READING)
 @pytest.mark.parametrize("point", POINTS)
 def test_answers_as_of_every_form(history: Path, run: Run, path: str, point: str) -> None:
-    """Each form of a point is taken, and answered with what was there then."""
+    """Each form of a point is accepted, and answered with the state at that point."""
     words = [*path.split()[1:], *NEEDED.get(path, ())]
     result = run(*words, "--at", point)
     was_there = point == "1m ago" or path not in NAMING
@@ -155,7 +155,7 @@ def test_tells_the_forms_in_its_help(path: str) -> None:
 
 
 def test_next_answers_as_of_then(history: Path, done: Run) -> None:
-    """What was to be done at a point is answered from the state of that point."""
+    """The next action at a point is derived from the state of that point."""
     assert done("next", "--at", "start", "--json").json["do"] == "start"
     assert done("next", "--at", "version:3", "--json").json["phase"] == "setup"
     assert done("next", "--json").json["do"] == "work"

@@ -94,7 +94,7 @@ def test_every_table_has_what_it_says(history: Path, done: Any) -> None:
 def test_answers_about_the_log_as_it_is(
     history: Path, done: Any, sql: str, answer: list[list[Any]]
 ) -> None:
-    """Tables say what the log says, rolled back or not."""
+    """Tables have the contents of the log, discarded or not."""
     assert rows(done, sql) == answer
 
 
@@ -112,7 +112,7 @@ def test_gates_are_checks(gated: Any, done: Any, run: Any) -> None:
 
 
 def test_answers_follow_the_log(history: Path, done: Any) -> None:
-    """What is recorded after a question is in the next answer; --fresh says the same."""
+    """Later records are in the next answer; --fresh returns the same."""
     sql = "SELECT count(*) FROM v_events"
     assert rows(done, sql) == [[12]]
     done("note", "more", "--sprint", "two")
@@ -153,7 +153,7 @@ REFUSED = [
 
 @pytest.mark.parametrize("sql", REFUSED)
 def test_nothing_but_reading(sprint: Path, run: Any, done: Any, sql: str) -> None:
-    """What is no SELECT about the tables is refused in a line, and changes nothing."""
+    """Statements other than SELECT are refused in a line, and change nothing."""
     done("query", "SELECT 1")
     file = sprint / ".sprintlog" / "query.db"
     before = file.read_bytes(), sorted(os.listdir())
@@ -348,7 +348,7 @@ def test_what_others_wrote_into_the_file_is_no_answer(history: Path, done: Any) 
 
 
 def test_a_folder_that_cannot_be_written(history: Path, done: Any) -> None:
-    """Where the file cannot be made the question is answered all the same."""
+    """If the file cannot be created the question is answered nevertheless."""
     (history / ".sprintlog" / "query.lock").mkdir()
     assert rows(done, "SELECT count(*) FROM v_events") == [[12]]
     assert not (history / ".sprintlog" / "query.db").exists()

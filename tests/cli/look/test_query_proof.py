@@ -81,7 +81,7 @@ def test_what_is_carried_on_is_proven(sprint: Path, hashed: list[int]) -> None:
 def test_other_digests_prove_nothing(
     sprint: Path, done: Any, digests: bytes | None
 ) -> None:
-    """A copy whose digests are too few, too many or others is made anew."""
+    """A copy with missing, additional or different digests is created again."""
     done("query", "SELECT 1")
     file = sprint / ".sprintlog" / "query.db"
     kept = file.with_name("query.db-sha256")

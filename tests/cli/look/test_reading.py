@@ -55,7 +55,7 @@ def test_says_when_there_was_nothing(history: Path, run: Any, point: str) -> Non
 
 
 def test_names_the_allowed_points(history: Path, run: Any) -> None:
-    """A text that is no point is refused with the forms that are."""
+    """An invalid point is refused with the valid forms."""
     result = run("status", "--at", "some day")
     assert result.code == 1
     assert "iter:N" in result.err
@@ -67,7 +67,7 @@ def test_shows_exactly_the_files_bytes(history: Path, done: Any) -> None:
 
 
 def test_shows_the_file_as_it_was(history: Path, done: Any) -> None:
-    """`show progress --at` prints the file as it was then."""
+    """`show progress --at` prints the file of that time."""
     then = load(done("show", "progress", "--at", "version:4").out.encode())
     assert then["phases"][0]["status"] == "in-progress"
 

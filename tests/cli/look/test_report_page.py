@@ -26,7 +26,7 @@ def test_the_page_of_a_point_stays(sprint: Path, done: Run) -> None:
 
 
 def test_nothing_is_followed(sprint: Path, done: Run, tmp_path: Path) -> None:
-    """A link at the file's place is replaced, and what it leads to stays as it was."""
+    """A link at the file's place is replaced, and its target is unchanged."""
     other = tmp_path / "other"
     other.write_text("theirs")
     os.symlink(other, sprint / "night.html")
@@ -48,7 +48,7 @@ def test_nothing_is_followed(sprint: Path, done: Run, tmp_path: Path) -> None:
 def test_what_cannot_be_written_is_said(
     sprint: Path, run: Run, line: list[str], said: str
 ) -> None:
-    """One line says what is wrong, and no file is there."""
+    """One line states the problem, and no file is created."""
     result = run("report", *line)
     assert result.code != 0
     assert said in result.err

@@ -1,4 +1,4 @@
-"""Reports on iterations and on the selected output: what they say, and where they stand."""
+"""Reports on iterations and on the selected output: their contents and places."""
 
 import json
 from fractions import Fraction
@@ -83,7 +83,7 @@ def test_the_iteration_that_deletes_a_test(loop: Loop, done: Run) -> None:
 
 
 def test_later_iterations_change_no_report(loop: Loop, done: Run) -> None:
-    """A report says what was known when its iteration was measured."""
+    """A report has the knowledge at the time of its measurement."""
     loop(BASELINE_OF_PEAK, PEAK[:2])
     then = done("report", "1").out
     assert "- **Current Best**: Iteration 1 (quality: 0.65)" in then
@@ -94,7 +94,7 @@ def test_later_iterations_change_no_report(loop: Loop, done: Run) -> None:
 
 
 def test_what_is_missing_is_no_zero(loop: Loop, done: Run) -> None:
-    """Metrics, dimensions and comparisons that are missing are said to be missing."""
+    """Missing metrics, dimensions and comparisons are reported as missing."""
     loop(None, ())
     done("iteration", "start")
     done("iteration", "end", "--metric", "coverage_percentage=50")
@@ -109,7 +109,7 @@ def test_what_is_missing_is_no_zero(loop: Loop, done: Run) -> None:
 
 
 def test_the_selected_output(loop: Loop, done: Run) -> None:
-    """Example 3: its fields in their order, its figures as they are printed."""
+    """Example 3: its fields in their order, its figures as printed."""
     times = [f"2026-02-02T10:{minute:02d}:00Z" for minute in (10, 15, 20, 25, 30)]
     loop(BASELINE_OF_PEAK, PEAK, times)
     done("iteration", "select")
@@ -200,7 +200,7 @@ def test_what_a_sprint_came_to(loop: Loop, done: Run) -> None:
 
 
 def test_what_nobody_measured_is_in_the_table(folder: Path, loop: Loop, done: Run) -> None:
-    """An iteration that was not measured has a row with how it ended and what it took."""
+    """An unmeasured iteration has a row with its outcome and usage."""
     loop(None, ())
     said = {"type": "result", "is_error": False, "result": "half", "total_cost_usd": 0.5}
     (folder / "said.json").write_text(json.dumps(said))
@@ -216,13 +216,13 @@ def test_what_nobody_measured_is_in_the_table(folder: Path, loop: Loop, done: Ru
 
 
 def test_unknown_costs_are_called_unknown(loop: Loop, done: Run) -> None:
-    """Where no run of an agent was recorded nobody can tell what it cost: that is said."""
+    """Without a recorded run of an agent the cost is reported as unknown."""
     loop(BASELINE_OF_PEAK, PEAK)
     assert "- **Agents**: what they took is not known" in done("report").out
 
 
 def test_a_stopped_sprint_says_why(loop: Loop, run: Run, done: Run) -> None:
-    """The page of a sprint that stands still says why, and what to type stands below it."""
+    """The page of a stopped sprint states the reason, and the command below it."""
     loop(None, ())
     done("sprint", "pause", "--reason", "lunch `x`")
     result = run("report")
@@ -234,7 +234,7 @@ def test_a_stopped_sprint_says_why(loop: Loop, run: Run, done: Run) -> None:
 
 
 def test_the_list_shows_how_the_score_went(loop: Loop, done: Run) -> None:
-    """Below the table stands a line of bars, without colours where nobody looks."""
+    """A line of bars follows the table, without colours unless on a terminal."""
     loop(BASELINE_OF_PEAK, PEAK)
     assert done("iteration", "list").out.splitlines()[-1] == "score  ▁▆█▇▆  0.65 to 0.88"
 
@@ -276,7 +276,7 @@ def test_terminals_get_what_they_can_show(
 
 
 def test_refuses_what_cannot_be_reported(loop: Loop, run: Run, done: Run) -> None:
-    """Nothing measured, nothing selected, no iteration: each says so and writes nothing."""
+    """Nothing measured, nothing selected, no iteration: reported, and no file written."""
     loop(None, ())
     for words in (("report", "0"), ("report", "7"), ("report", "--selection")):
         assert run(*words).code == 3

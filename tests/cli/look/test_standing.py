@@ -1,4 +1,4 @@
-"""What `status` says of the iterations: quality, alerts, and advice that waits."""
+"""The part of `status` about iterations: quality, alerts, and open advice."""
 
 from pathlib import Path
 
@@ -63,14 +63,14 @@ def test_what_was_answered_waits_no_more(worse: Path, done: Run, of: str | None)
 
 
 def test_the_past_has_its_own_advice(worse: Path, done: Run) -> None:
-    """With --at it is what was known then: after the first iteration all was well."""
+    """With --at it is the knowledge of that time: after the first iteration all is well."""
     assert told(done, "--at", "iter:1") == [
         "quality: best iteration 1 (1.00), last iteration 1 (1.00)  (`sprintlog report`)"
     ]
 
 
 def test_a_finished_sprint_advises_nothing(worse: Path, done: Run) -> None:
-    """Where the sprint is completed there is nothing to go back for by itself."""
+    """If the sprint is completed no rollback is advised."""
     for leaf in done("status", "--json").json["phases"]:
         if "/" not in leaf["address"]:
             done("phase", "skip", leaf["address"], "--reason", "x")
@@ -109,7 +109,7 @@ def test_zero_of_zero_is_left_out(folder: Path, done: Run) -> None:
 def test_whose_files_are_there_is_told_until_the_next_iteration(
     worse: Path, done: Run
 ) -> None:
-    """After a rollback of files `status` names their iteration; an undo takes that back."""
+    """After a rollback of files `status` names their iteration, until an undo."""
     line = "files: those of iteration 1, brought back: the best"
     assert line not in done("status").out
     done("rollback", "iter:1", "--files", "--yes")
@@ -122,14 +122,14 @@ def test_whose_files_are_there_is_told_until_the_next_iteration(
 
 
 def test_the_report_and_status_advise_the_same(worse: Path, done: Run) -> None:
-    """What was answered is no advice of the report any more."""
+    """Answered advice is no longer in the report."""
     assert "recommend rollback" in done("report").out
     done("rollback", "iter:1", "--files", "--yes")
     assert "recommend rollback" not in done("report").out
 
 
 def test_a_row_off_the_path_says_so(worse: Path, done: Run) -> None:
-    """Which iteration a rollback of the plan left behind is seen in the report's table."""
+    """The report's table marks the iterations that a rollback of the plan discarded."""
     done("rollback", "iter:1", "--plan", "--yes")
     row = next(x for x in done("report").out.splitlines() if x.startswith("| 2 |"))
     assert row.split(" | ")[1].strip() == "regression"

@@ -1,4 +1,4 @@
-"""`why`: each line of a file with the iteration that it came in with, and what is known."""
+"""`why`: each line of a file with the iteration that added it, and known details."""
 
 import os
 import re
@@ -151,7 +151,7 @@ def test_a_commit_may_say_it_itself(
 def test_another_sprints_trailer_counts_for_nothing(
     loop: Path, ask: Callable[[str, int], WhyAnswer]
 ) -> None:
-    """A trailer names the sprint; one of another sprint says nothing of this one."""
+    """A trailer names the sprint; that of another sprint is ignored."""
     (loop / "a.txt").write_text("one\n")
     git(loop, "add", "-A")
     git(loop, "commit", "-q", "-m", "x\n\nSprintlog-Iteration: other/1\n")
@@ -162,7 +162,7 @@ def test_another_sprints_trailer_counts_for_nothing(
 def test_what_nobody_recorded_is_said(
     loop: Path, done: Run, ask: Callable[[str, int], WhyAnswer]
 ) -> None:
-    """A line of now, one by hand after an iteration, and one of an iteration taken back."""
+    """A current line, a manual one after an iteration, and one of a discarded iteration."""
     (loop / "a.txt").write_text("one\n")
     done("iteration", "snapshot")
     done("iteration", "start")
@@ -291,6 +291,6 @@ def test_what_is_older_than_the_loop_is_of_no_iteration(
 
 
 def test_an_iteration_is_no_line(loop: Path, run: Run) -> None:
-    """Who asks why an iteration is as it is learns which command says that."""
+    """The question about an iteration's judgement leads to the command that explains it."""
     refused = run("why", "iter:4")
     assert (refused.code, "`sprintlog report iter:4`" in refused.err) == (1, True)

@@ -39,7 +39,7 @@ def definition(project: Path) -> Path:
 
 
 def test_compiles_and_records(project: Path, done: Any) -> None:
-    """One event holds the plan, and the state file stands beside SPRINT.yaml."""
+    """One event holds the plan, and the state file is next to SPRINT.yaml."""
     done("init")
     answer = done("compile", "sprints/auth", "--json").json
     assert (answer["type"], answer["stream"]) == ("sprint-compiled", "sprint/auth")
@@ -81,7 +81,7 @@ def test_takes_workflows_from_elsewhere(project: Path, done: Any) -> None:
 
 
 def test_check_needs_no_log_and_records_nothing(project: Path, done: Any) -> None:
-    """`--check` says what would come out."""
+    """`--check` prints the result."""
     assert done("compile", "sprints/auth", "--check").out == (
         "auth: compiles, 2 phases, 1 step, 1 sub-phase from 3 files\n"
     )
@@ -118,7 +118,7 @@ def test_problems_are_data_for_scripts(definition: Path, run: Any) -> None:
 
 
 def test_warnings_do_not_stop(definition: Path, done: Any) -> None:
-    """A warning is told on stderr, and the plan is recorded."""
+    """A warning is printed on stderr, and the plan is recorded."""
     done("init")
     definition.write_text(f"{SPRINT}  bug:\n    - prompt: x\n")
     result = done("compile", "sprints/auth")
@@ -189,7 +189,7 @@ def test_a_running_sprint_takes_additions(definition: Path, done: Any) -> None:
 def test_a_running_sprint_shows_the_differences(
     definition: Path, done: Any, run: Any
 ) -> None:
-    """What is otherwise is a line each, and a list for scripts."""
+    """Differences are lines, and a list for scripts."""
     done("init")
     done("compile", "sprints/auth")
     done("sprint", "start")

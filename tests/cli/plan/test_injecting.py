@@ -25,7 +25,7 @@ def ids(folder: Path) -> list[str]:
 
 
 def test_injects_a_phase(sprint: Path, done: Any) -> None:
-    """A prompt is enough: the phase comes in after the current one, with a new id."""
+    """A prompt is enough: the phase is injected after the current one, with a new id."""
     out = done("phase", "inject", "--prompt", "Mend it").out
     assert "phase-injected injected-0" in out
     added = document(sprint)["phases"][1]
@@ -34,7 +34,7 @@ def test_injects_a_phase(sprint: Path, done: Any) -> None:
 
 
 def test_answers_with_the_addresses(sprint: Path, done: Any) -> None:
-    """A script learns what to call what came in, also when it says it again."""
+    """A script gets the ids of the injected phases, also when it repeats the command."""
     command = (
         "phase",
         "inject",
@@ -81,7 +81,7 @@ def test_takes_every_position(sprint: Path, done: Any, position: str, address: s
 
 
 def test_takes_a_prompt_from_a_file(sprint: Path, done: Any) -> None:
-    """A prompt file is taken as it is, with model and breakpoint beside it."""
+    """A prompt file is used unchanged, with model and breakpoint."""
     (sprint / "fix.md").write_text("First\nthen ü\n")
     command = ("phase", "inject", "--prompt-file", "fix.md", "--id", "n")
     done(*command, "--model", "opus", "--break")
@@ -117,7 +117,7 @@ def test_injects_all_or_nothing(sprint: Path, run: Any) -> None:
 
 
 def test_injects_steps(sprint: Path, done: Any) -> None:
-    """A step comes in with its sub-phases, and the figures follow."""
+    """A step is injected with its sub-phases, and the figures follow."""
     (sprint / "steps.yaml").write_text(
         "steps:\n  - id: logout\n    prompt: Let people out\n"
         "    phases: [{id: implement, prompt: Write it}]\n"
@@ -140,7 +140,7 @@ def test_injects_steps(sprint: Path, done: Any) -> None:
 
 
 def test_keeps_the_pointer_on_its_work(sprint: Path, done: Any) -> None:
-    """What comes in before the pointer moves its index and nothing else."""
+    """Work injected before the pointer changes its index and nothing else."""
     done("phase", "start")
     done("phase", "inject", "--prompt", "x", "--id", "n", "--position", "before:setup")
     assert done("status", "--json").json["pointer"] == "setup"
@@ -150,7 +150,7 @@ def test_keeps_the_pointer_on_its_work(sprint: Path, done: Any) -> None:
 
 
 def test_goes_with_a_rollback(sprint: Path, done: Any) -> None:
-    """A rollback takes what came in away, an undo brings it back, byte for byte."""
+    """A rollback removes injected work, an undo restores it, byte for byte."""
     before = (sprint / "PROGRESS.yaml").read_bytes()
     done("phase", "inject", "--prompt", "x")
     after = (sprint / "PROGRESS.yaml").read_bytes()
@@ -188,7 +188,7 @@ def test_goes_with_a_rollback(sprint: Path, done: Any) -> None:
 def test_refuses_in_one_line(
     sprint: Path, run: Any, arguments: list[str], code: int, said: str
 ) -> None:
-    """What makes no sense or is not allowed is told by option, and nothing is recorded."""
+    """Invalid input is reported by option, and nothing is recorded."""
     (sprint / "latin.md").write_bytes(b"caf\xe9")
     result = run("phase", "inject", *arguments)
     assert (result.code, said in result.err) == (code, True), result.err
@@ -196,7 +196,7 @@ def test_refuses_in_one_line(
 
 
 def test_refuses_a_completed_sprint(sprint: Path, run: Any, done: Any) -> None:
-    """A completed sprint says how it can take something in again."""
+    """For a completed sprint, the refusal names the command that permits an injection."""
     for _ in range(4):
         done("phase", "skip")
     done("sprint", "complete")
@@ -228,14 +228,14 @@ def test_appends_the_same(sprint: Path, done: Any, run: Any) -> None:
 
 
 def test_lists_it_in_the_log(sprint: Path, done: Any) -> None:
-    """One line of the log says what came in, and where."""
+    """One line of the log describes the injection and its place."""
     done("phase", "inject", "--prompt", "x", "--id", "n", "--position", "before:build")
     out = done("log", "--last", "1").out
     assert "phase-injected n  position before:build" in out
 
 
 def test_two_at_once_get_two_ids(sprint: Path) -> None:
-    """Who was overtaken decides anew, so no number is given twice."""
+    """After a conflict the number is chosen again, so none is given twice."""
     position = InjectionPosition("end-of-workflow")
 
     def injected(state: Sprint, prompt: str) -> list[Event]:
@@ -262,7 +262,7 @@ def test_two_at_once_get_two_ids(sprint: Path) -> None:
 
 
 def test_tells_keys_that_no_field_has(sprint: Path, done: Any) -> None:
-    """A slip in what is injected is told, with what was probably meant."""
+    """A misspelled key in an injection is reported, with a suggestion."""
     (sprint / "new.yaml").write_text("- id: n\n  prompt: x\n  modle: opus\n")
     told = done("phase", "inject", "--file", "new.yaml").err
     assert told == (

@@ -30,7 +30,7 @@ def workflows(sprint: Path) -> Path:
 
 
 def test_injects_a_workflow(workflows: Path, sprint: Path, done: Any) -> None:
-    """A workflow is compiled, and all of its phases come in, inlined ones too."""
+    """A workflow is compiled, and all of its phases are injected, inlined ones too."""
     command = ("phase", "inject", "--workflow", "bugfix", "--json")
     assert done(*command).json["addresses"] == ["cause", "mend-fix", "mend-try"]
     cause, fix = document(sprint)["phases"][1:3]
@@ -42,7 +42,7 @@ def test_injects_a_workflow(workflows: Path, sprint: Path, done: Any) -> None:
 
 
 def test_injects_a_workflow_with_a_prefix(workflows: Path, done: Any) -> None:
-    """With a prefix a workflow can come in again and again."""
+    """With a prefix a workflow can be injected repeatedly."""
     command = ("phase", "inject", "--workflow", "bugfix", "--prefix", "fix", "--json")
     first = done(*command, "--position", "end-of-workflow").json
     assert first["addresses"] == ["fix-0", "fix-1", "fix-2"]
@@ -65,14 +65,14 @@ def test_injects_a_workflow_with_a_prefix(workflows: Path, done: Any) -> None:
 def test_refuses_what_is_no_workflow(
     workflows: Path, run: Any, arguments: list[str], code: int, said: str
 ) -> None:
-    """A workflow that does not compile, or is not there, is told and nothing recorded."""
+    """A workflow that is missing or does not compile is reported and nothing recorded."""
     result = run("phase", "inject", *arguments)
     assert (result.code, said in result.err) == (code, True), result.err
     assert len(run("log", "--json").lines) == 2
 
 
 def test_names_the_phase_of_a_workflow(workflows: Path, run: Any, done: Any) -> None:
-    """A workflow that came in before needs a prefix, and the refusal names its phase."""
+    """A workflow that was injected before needs a prefix; the refusal names its phase."""
     done("phase", "inject", "--workflow", "bugfix")
     command = ("phase", "inject", "--workflow", "bugfix", "--position", "end-of-workflow")
     assert run(*command).err.startswith(

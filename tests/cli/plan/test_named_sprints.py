@@ -1,4 +1,4 @@
-"""Hints for whoever named the sprint: typed as they are they mean that one."""
+"""If a sprint was named, the typed hints refer to it."""
 
 from pathlib import Path
 
@@ -43,7 +43,7 @@ def test_a_hint_is_about_the_sprint_that_was_named(
 
 
 def test_a_refusal_is_about_the_sprint_that_was_named(two: Path, run: Run) -> None:
-    """So is what a refusal names; without `--sprint` nothing is added."""
+    """So do commands in refusals; without `--sprint` nothing is added."""
     assert "--why TEXT --sprint there`" in run("phase", "start", "--sprint", "there").err
     assert "--why TEXT`" in run("phase", "start").err
 
@@ -72,7 +72,7 @@ def test_a_loops_sprint_is_made_before_its_first_run(
 
 
 def test_a_sprint_named_before_the_command_is_told_where_it_stands(run: Run) -> None:
-    """`sprintlog --sprint ID` says what to type."""
+    """`sprintlog --sprint ID` prints the next command."""
     assert "`sprintlog status --sprint ID`" in run("--sprint", "x").err
 
 

@@ -40,7 +40,7 @@ def taken(done: Any, *sprints: str) -> list[tuple[str, Any]]:
 
 
 def test_is_taken_over_with_its_origin(waiting: Path, done: Any) -> None:
-    """It is pending in the new sprint, as it was found; here it stays deferred."""
+    """It is pending in the new sprint, unchanged; here it stays deferred."""
     done("sprint", "start", "--sprint", "b")
     one, two = queue(done, "b")
     assert (one["id"], one["status"], two["id"]) == ("one", "pending", "two")
@@ -54,7 +54,7 @@ def test_is_taken_over_with_its_origin(waiting: Path, done: Any) -> None:
 
 
 def test_is_taken_over_once(waiting: Path, done: Any) -> None:
-    """Only the first sprint that starts takes it, also when it starts anew."""
+    """Only the first sprint that starts takes it, also when it starts again."""
     create(done, "c")
     done("sprint", "start", "--sprint", "b")
     done("sprint", "start", "--sprint", "c")
@@ -64,7 +64,7 @@ def test_is_taken_over_once(waiting: Path, done: Any) -> None:
 
 
 def test_goes_on_from_sprint_to_sprint(waiting: Path, done: Any) -> None:
-    """What was taken over can be put off again, and names where it came from last."""
+    """A transferred request can be deferred again, and names its last source."""
     done("sprint", "start", "--sprint", "b")
     done("queue", "defer", "two", *WHY, "--until", "next-sprint", "--sprint", "b")
     create(done, "c")

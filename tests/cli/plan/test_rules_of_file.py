@@ -1,4 +1,4 @@
-"""Rules stand in the file and count once they are recorded."""
+"""Rules are in the file and apply once they are recorded."""
 
 from pathlib import Path
 
@@ -51,7 +51,7 @@ def test_doctor_says_where_the_file_differs(sprint: Path, run: Run, done: Run) -
 
 
 def test_doctor_says_nothing_of_rules_of_a_damaged_log(sprint: Path, run: Run) -> None:
-    """A log that cannot be opened is told of, and the rules are left out."""
+    """A log that cannot be opened is reported, and the rules are omitted."""
     (sprint / "sprintlog.toml").write_text(RULES)
     (database,) = sprint.rglob("log.db")
     database.write_bytes(b"no database" * 100)

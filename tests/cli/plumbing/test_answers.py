@@ -66,7 +66,7 @@ QUESTIONS = (
     ),
     *(("import", "progress", "PROGRESS.yaml"), ("import", "journal", "theirs.json")),
 )
-"""Each command that answers something of its own, and one that only records."""
+"""Each command with a special answer, and one that only records."""
 ELSEWHERE = {
     "extensions project",
     *(
@@ -93,7 +93,7 @@ ELSEWHERE = {
         "wait",
     ),
 }
-"""Commands whose answers need a workspace of their own: their own tests get them."""
+"""Commands whose answers need a special workspace: covered by their own tests."""
 
 
 @pytest.fixture
@@ -130,7 +130,7 @@ def test_every_command_answers_what_its_schema_says(life: Path, run: Run) -> Non
 
 
 def test_every_command_is_asked() -> None:
-    """A command with an answer of its own is asked above or in its own tests."""
+    """A command with a special answer is tested above or in its own tests."""
     asked = {command_of(words) for words in QUESTIONS}
     known = {name for name, _ in commands()}
     assert asked | ELSEWHERE >= ANSWERS.keys()
@@ -148,7 +148,7 @@ def test_an_answer_that_is_not_of_its_schema_is_found() -> None:
 
 
 def test_the_schema_of_one_command(done: Run, sprint: Path) -> None:
-    """What JSON Schema says of an answer holds for it."""
+    """An answer is valid under its JSON Schema."""
     for words in (("status",), ("sprint", "list"), ("next",), ("log",), ("note", "x")):
         schema = done("schema", "answers", *words[: 1 + (words[0] == "sprint")]).json
         for answer in done(*words, "--json").lines:

@@ -132,7 +132,7 @@ def test_ends_an_iteration_once(sprint: Path, done: Any) -> None:
 
 
 def test_warns_of_a_phase_that_is_not_in_the_plan(sprint: Path, done: Any) -> None:
-    """What is observed of an unknown phase is recorded, with a warning."""
+    """An observation of an unknown phase is recorded, with a warning."""
     data = '{"phase": "nowhere"}'
     result = done("append", "phase-completed", "--data", data, "--observed")
     assert "not in the plan" in result.err
@@ -154,7 +154,7 @@ def test_takes_no_file_of_another_sprint(sprint: Path, run: Any) -> None:
 
 
 def test_takes_no_stream_of_another_name(sprint: Path, run: Any) -> None:
-    """A plan belongs to the stream of its own id, and an id cannot leave its folder."""
+    """A plan belongs to the stream of its id, and an id cannot leave its folder."""
     data = json.dumps(
         {"document": {"sprint-id": "b", "phases": [{"id": "a", "prompt": "p"}]}}
     )

@@ -26,7 +26,7 @@ def code_of(function: Any) -> CodeType:
 
 
 def way(run: Run, start: CodeType, end: CodeType, *line: str) -> list[CodeType]:
-    """Return the frames of ours between two functions when a command line is run."""
+    """Return sprintlog's frames between two functions when a command line runs."""
     found: list[CodeType] = []
 
     def look(frame: FrameType, event: str, argument: object) -> None:

@@ -1,4 +1,4 @@
-"""JSON from outside: what is refused, and what it says then."""
+"""External JSON: refused input and the messages."""
 
 import json
 import time
@@ -56,7 +56,7 @@ def test_is_read_as_json_says(value: object) -> None:
     ],
 )
 def test_refusal_says_what(text: bytes, said: str) -> None:
-    """What is no plain data is refused in one line."""
+    """Values other than plain data are refused in one line."""
     assert said in problem(text)
 
 

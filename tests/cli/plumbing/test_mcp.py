@@ -34,7 +34,7 @@ def test_without_the_extra_it_says_what_to_install(
 def test_tools_are_installed_beside_hooks(
     sprint: Path, home: Path, done: Run, run: Run
 ) -> None:
-    """Each has its own entry and goes by itself; `uninstall` finds both."""
+    """Each has a separate entry and can be removed alone; `uninstall` finds both."""
     told = done("hooks", "install", "claude", "--mcp")
     assert told.out == f"installed the server of claude in {sprint / '.mcp.json'}\n"
     assert "claude --mcp-config .mcp.json" in told.err
@@ -52,7 +52,7 @@ def test_tools_are_installed_beside_hooks(
 
 
 def test_a_file_of_somebody_keeps_its_bytes(sprint: Path, home: Path, done: Run) -> None:
-    """In the home, too: other servers and all else stay, and come back as they were."""
+    """In the home too, other servers and all other content stay, and are restored."""
     file = home / ".claude.json"
     file.write_text('{"projects":{},  "mcpServers":{"x":{"command":"y"}}}')
     before = file.read_bytes()

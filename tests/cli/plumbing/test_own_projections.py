@@ -17,7 +17,7 @@ class InForce:
         self.seen = 0
 
     def catch_up(self, folder: Path) -> None:
-        """Take in what came since."""
+        """Process the events since then."""
         with sprintlog.open(folder) as workspace:
             for one in happened(workspace, "auth", after=self.seen):
                 if one.event.kind is Kind.EXECUTION:
@@ -35,7 +35,7 @@ def in_force(done: Run) -> set[int]:
 
 
 def test_a_projection_follows_rollbacks_and_their_undoing(sprint: Path, done: Run) -> None:
-    """At every step what it takes for valid is what the read model says."""
+    """At every step its effective events are those of the read model."""
     mine = InForce()
     steps: list[tuple[str, ...]] = [
         ("phase", "start", "--actor", "agent:coder"),
@@ -57,7 +57,7 @@ def test_a_projection_follows_rollbacks_and_their_undoing(sprint: Path, done: Ru
 
 
 def test_what_was_learned_is_never_voided(sprint: Path, done: Run) -> None:
-    """A rollback names the work it voided, in order, and no note."""
+    """A rollback names the work it discarded, in order, and no note."""
     done("phase", "start")
     done("note", "stays")
     done("phase", "complete", "--summary", "first")

@@ -1,4 +1,4 @@
-"""The runner of projections: each goes on from where it was, or begins anew."""
+"""The runner of projections: each continues from its mark, or begins again."""
 
 from pathlib import Path
 
@@ -22,7 +22,7 @@ class Work:
         self.begun = self.seen = 0
 
     def mark(self) -> Mark | None:
-        """Return what was kept."""
+        """Return the stored state."""
         return self.kept
 
     def begin(self) -> None:
@@ -42,7 +42,7 @@ class Work:
         self.kept = mark
 
     def catch_up(self, folder: Path) -> bool:
-        """Take in what came since."""
+        """Process the events since then."""
         with sprintlog.open(folder) as workspace:
             return catch_up_sprint(workspace, self)
 

@@ -1,4 +1,4 @@
-"""Who causes an event where nobody says so: a person, a loop, or what the loop runs."""
+"""The default actor: a person, a loop, or a process that the loop runs."""
 
 import os
 import pty
@@ -32,7 +32,7 @@ def actors(done: Run) -> list[str]:
 
 
 def test_a_person_at_a_terminal_is_the_operator(sprint: Path, done: Run) -> None:
-    """What is typed is the operator's, without a name; what a script records is not."""
+    """A typed command is the operator's, without a name; a script's is not."""
     assert type_at_terminal("note", "by hand") == 0
     assert type_at_terminal("note", "by name", SPRINTLOG_ACTOR="operator:ana") == 0
     done("note", "by a script")
@@ -40,7 +40,7 @@ def test_a_person_at_a_terminal_is_the_operator(sprint: Path, done: Run) -> None
 
 
 def test_an_import_stays_named_for_its_file(folder: Path, done: Run) -> None:
-    """What a document says is its file's, whoever types the import."""
+    """An import is recorded under its file, whoever types the command."""
     done("init")
     (folder / "PROGRESS.yaml").write_text(
         "sprint-id: s\nstatus: in-progress\nphases: [{id: a, status: pending, prompt: x}]\n"
@@ -52,7 +52,7 @@ def test_an_import_stays_named_for_its_file(folder: Path, done: Run) -> None:
 def test_an_actor_from_the_environment_is_named_as_such(
     sprint: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Who gave no option is told where a wrong actor can come from."""
+    """Without an option a warning explains the origin of a wrong actor."""
     monkeypatch.setenv("SPRINTLOG_ACTOR", "ana")
     refused = run("note", "x")
     assert (refused.code, "'ana' is no actor" in refused.err) == (2, True)
@@ -71,7 +71,7 @@ def test_a_program_is_held_to_the_same_forms(sprint: Path, done: Run) -> None:
 
 
 def test_a_decision_by_nobody_is_hinted_at(sprint: Path, done: Run) -> None:
-    """Who decides on a request without a name is told how the log would have it."""
+    """A decision without a name shows the expected form."""
     for title in ("one", "two"):
         done("queue", "add", title, "--priority", "low", "--type", "docs")
     words = ("--reasoning", "no")

@@ -85,7 +85,7 @@ def test_run_ends_and_a_new_log_records_the_loss(run: Run, done: Run, deletes: s
 
 @pytest.fixture
 def linked(folder: Path, done: Run, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Go to a linked work tree, whose log is in the repository beside it."""
+    """Change to a linked work tree, whose log is in the repository next to it."""
     main = folder / "main"
     main.mkdir()
     git(main, "init", "-q")

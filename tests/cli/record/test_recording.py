@@ -1,4 +1,4 @@
-"""Recording through the command line: what is answered, and what the files say."""
+"""Recording through the command line: the answers and the contents of the files."""
 
 import json
 from collections.abc import Callable
@@ -11,7 +11,7 @@ State = Callable[[], Any]
 
 
 def test_answers_with_the_recorded_events_place(sprint: Path, done: Any) -> None:
-    """With --json a recording command answers where its event stands in the log."""
+    """With --json a recording command returns the place of its event in the log."""
     answer = done("phase", "start", "setup", "--json").json
     assert set(answer) == {"position", "stream", "version", "id", "type", "hash"}
     assert (answer["position"], answer["version"]) == (3, 3)
@@ -28,7 +28,7 @@ def test_answers_with_a_list_for_several_events(sprint: Path, done: Any) -> None
 def test_writes_the_state_file_after_recording(
     sprint: Path, done: Any, state: State
 ) -> None:
-    """After a recording command PROGRESS.yaml says what was recorded."""
+    """After a recording command PROGRESS.yaml has the recorded state."""
     done("phase", "start", "--model", "opus", "--at", "2026-01-15T09:05:00Z")
     assert state()["phases"][0]["status"] == "in-progress"
     assert state()["phases"][0]["model"] == "opus"
@@ -51,7 +51,7 @@ def test_records_the_same_command_only_once(sprint: Path, done: Any) -> None:
 
 
 def test_refuses_with_the_state_and_what_is_allowed(sprint: Path, run: Any) -> None:
-    """A refused command ends with 1, names state and what is allowed, changes nothing."""
+    """A refused command ends with 1, names state and allowed commands, changes nothing."""
     before = (sprint / "PROGRESS.yaml").read_bytes()
     result = run("phase", "complete", "setup", "--json")
     error = json.loads(result.err)
@@ -142,7 +142,7 @@ def test_masks_secrets_unless_told_not_to(sprint: Path, done: Any) -> None:
 
 
 def test_two_sprints_never_share_a_file(sprint: Path, run: Any) -> None:
-    """A second sprint in the same folder is refused: each has a state file of its own."""
+    """A second sprint in the same folder is refused: each has a separate state file."""
     result = run("sprint", "create", "other", "--plan", "plan.yaml")
     assert result.code == 1
     assert "is the file of sprint auth" in result.err
@@ -156,7 +156,7 @@ def test_names_an_unknown_sprint(sprint: Path, run: Any, command: list[str]) -> 
 
 
 def test_tells_what_happens_inside_when_asked(sprint: Path, run: Any) -> None:
-    """With --verbose stderr tells which log was opened; without it stays silent."""
+    """With --verbose stderr names the opened log; without it stays silent."""
     assert "log opened" in run("-v", "phase", "start").err
     assert run("phase", "complete").err == ""
 
@@ -183,7 +183,7 @@ def test_no_command_records_a_token(sprint: Path, done: Any, command: list[str])
 
 
 def test_a_plan_is_asked_for_slips(folder: Path, run: Any) -> None:
-    """A key of a plan that no field has is kept and told, or refused with `--strict`."""
+    """An unknown key of a plan is kept and reported, or refused with `--strict`."""
     plan = "phases: [{id: a, prompt: x, brake: true, gate: {script: x, max_retries: 1}}]\n"
     (folder / "plan.yaml").write_text(plan)
     run("init")
@@ -210,5 +210,5 @@ def test_a_plan_is_asked_for_slips(folder: Path, run: Any) -> None:
 
 
 def test_a_number_alone_shows_the_event_of_that_position(sprint: Path, done: Any) -> None:
-    """`log` prints numbers; `show` takes one as it stands there."""
+    """`log` prints numbers; `show` accepts one as printed."""
     assert done("show", "2", "--json").json == done("show", "event", "2", "--json").json

@@ -82,7 +82,7 @@ def test_a_day_is_meant_whole(text: str, begin: str, end: str) -> None:
     ],
 )
 def test_what_cannot_be_meant_is_refused(text: str) -> None:
-    """There is no future, no such time or day, and a span is no moment."""
+    """Future times, invalid times and days, and spans are refused."""
     with pytest.raises(NotAMomentError):
         moment(text, now=NOON, zone=VIENNA)
 
@@ -92,7 +92,7 @@ def test_what_cannot_be_meant_is_refused(text: str) -> None:
     ["", "best", "iter:3", "9", "2026-01-15T09:00:00Z", "soon", "monday noon", "1 ago"],
 )
 def test_other_texts_are_left_to_others(text: str) -> None:
-    """What is no such time is not guessed at."""
+    """Other texts are not guessed."""
     assert moment(text, now=NOON, zone=VIENNA) is None
 
 

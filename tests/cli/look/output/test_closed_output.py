@@ -1,4 +1,4 @@
-"""Answers that cannot be written: what was recorded stays, and the exit code says so."""
+"""Unwritable answers: records stay, and the exit code reports the failure."""
 
 import subprocess
 import sys
@@ -42,7 +42,7 @@ def test_a_closed_pipe_is_no_error(sprint: Path) -> None:
 
 
 def test_a_stream_of_lines_stops_at_a_lost_answer(sprint: Path, done: Any) -> None:
-    """A coprocess whose answers nobody reads stops; the state file follows what it did."""
+    """A coprocess without a reader stops; the state file matches its records."""
     line = '{"type": "phase-started", "data": {"phase": "setup"}}'
     result = shell(sprint, f"echo '{line}' | {COMMAND} append > /dev/full")
     assert result.returncode == 1

@@ -38,7 +38,7 @@ def test_a_line_that_counts_is_cleared(sprint: Path, line: list[str]) -> None:
 
 
 def read(terminal: int) -> bytes:
-    """Return what stands there to be read; nothing at the end."""
+    """Return the readable text, without trailing blanks."""
     try:
         return os.read(terminal, 65536)
     except OSError:

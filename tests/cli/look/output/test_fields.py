@@ -66,7 +66,7 @@ def test_an_unknown_field_is_refused(
 def test_nothing_is_recorded_for_an_unknown_field(
     sprint: Path, run: Run, done: Run
 ) -> None:
-    """Whoever mistypes a field can just type the command again."""
+    """After a misspelled field the command can be typed again."""
     assert run("note", "hello", "--json", "--fields", "versoin").code == 1
     assert done("status", "--json").json["version"] == 2
 

@@ -15,7 +15,7 @@ ESCAPE = "␛["
     "line", [["--color", "always", "status"], ["status", "--color", "always"]]
 )
 def test_colours_can_be_asked_for(sprint: Path, done: Run, line: list[str]) -> None:
-    """Before or behind the command, also where nobody looks."""
+    """Before or after the command, also without a terminal."""
     assert "\x1b[" in done(*line).out
     assert "\x1b[" not in done("status").out
 
@@ -35,7 +35,7 @@ def test_colours_can_be_asked_for(sprint: Path, done: Run, line: list[str]) -> N
 def test_a_terminal_is_asked_what_it_shows(
     sprint: Path, options: list[str], environment: dict[str, str], is_coloured: bool
 ) -> None:
-    """What is typed comes before NO_COLOR and a terminal that says it only prints."""
+    """Options override NO_COLOR and a dumb terminal."""
     form = Form(80, tuple(environment.items()))
     assert (ESCAPE in screen(sprint, ["status", *options], form)) == is_coloured
 
@@ -48,7 +48,7 @@ def test_times_can_be_those_of_a_pipe(sprint: Path) -> None:
 
 
 def test_columns_set_the_width(sprint: Path) -> None:
-    """COLUMNS comes before what the terminal says."""
+    """COLUMNS overrides the terminal's width."""
     wide = screen(sprint, ["log"], Form(20, (("COLUMNS", "300"),)))
     assert "…" not in wide
     assert "…" in screen(sprint, ["log"], Form(20))

@@ -57,7 +57,7 @@ def test_pads_by_columns() -> None:
     ],
 )
 def test_wraps_between_words(text: str, lines: list[str]) -> None:
-    """Lines break at a blank where there is one; blanks inside of them stay."""
+    """Lines break at a blank if possible; blanks inside of them stay."""
     assert wrapped(text, 8, indent="  ") == lines
     assert wrapped(text, None) == [text]
 
@@ -66,7 +66,7 @@ ROWS = [("1", "short", "a text that is longer"), ("22", "middle size", "b")]
 
 
 def test_a_table_without_a_width_is_whole() -> None:
-    """What is piped is never cut."""
+    """Piped output is never cut."""
     table = FittedTable(Terminal(), right={0})
     assert table.lines(ROWS) == [
         " 1  short        a text that is longer",
@@ -76,7 +76,7 @@ def test_a_table_without_a_width_is_whole() -> None:
 
 
 def test_only_the_longest_texts_are_cut() -> None:
-    """What fits beside them stays whole, as numbers always do."""
+    """Columns that fit stay complete, as numbers always do."""
     table = FittedTable(Terminal(width=30), right={0})
     assert table.lines(ROWS) == [" 1  short        a text that…", "22  middle size  b"]
     assert table.is_cut
@@ -89,7 +89,7 @@ def test_what_can_be_spared_goes_first() -> None:
 
 
 def test_widths_are_kept_from_page_to_page() -> None:
-    """The next rows stand below those before."""
+    """The next rows are below the earlier ones."""
     table = FittedTable(Terminal())
     assert table.lines([("long", "x")]) + table.lines([("s", "y")]) == [
         "long  x",
@@ -139,7 +139,7 @@ def test_times_are_short_and_local(at: str, zone: tzinfo, shown: str) -> None:
     ],
 )  # fmt: skip
 def test_what_was_today_is_told_by_its_distance(seconds: int, shown: str) -> None:
-    """Less than a day ago is told so; what is to come is told by its time."""
+    """Less than a day ago is relative; the future is shown by its time."""
     moment = NOW - timedelta(seconds=seconds)
     assert times.relative(moment, now=NOW, zone=VIENNA) == shown
 
@@ -157,7 +157,7 @@ def test_durations_have_units(milliseconds: int, shown: str) -> None:
 
 
 def test_what_agents_took_has_units() -> None:
-    """Turns, tokens and dollars are told as far as they are known."""
+    """Turns, tokens and dollars are shown as far as they are known."""
     used = Usage(input_tokens=1200, output_tokens=34, cost_usd=0.42, turns=1)
     told = ["3m 12s", "1 turn", "1,234 tokens", "$0.42"]
     assert usage(used, duration_ms=192_000) == told

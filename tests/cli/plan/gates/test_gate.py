@@ -1,4 +1,4 @@
-"""`gate run`: verdicts, exit codes, prompts, and what is recorded."""
+"""`gate run`: verdicts, exit codes, prompts, and records."""
 
 import hashlib
 from collections.abc import Callable
@@ -30,7 +30,7 @@ def test_passes(gated: Gated, done: Run, state: State) -> None:
 
 
 def test_fails_with_6(gated: Gated, run: Run) -> None:
-    """A failure ends with 6; stdout is what a repair is told, stderr is for people."""
+    """A failure ends with 6; stdout is the repair prompt, stderr is for people."""
     gated("echo broken; exit 3")
     result = run("gate", "run")
     assert result.code == 6
@@ -58,7 +58,7 @@ def test_blocks_at_last(gated: Gated, run: Run, done: Run, state: State) -> None
 
 
 def test_prints_no_prompt_when_blocked(gated: Gated, run: Run) -> None:
-    """Once no retry follows there is nobody to tell what to repair."""
+    """Without a further retry no repair prompt is printed."""
     gated("echo no; exit 1", retries=0)
     result = run("gate", "run")
     assert result.code == 6
@@ -70,7 +70,7 @@ def test_prints_no_prompt_when_blocked(gated: Gated, run: Run) -> None:
 
 
 def test_answers_as_json(gated: Gated, run: Run) -> None:
-    """With --json the check's event, the verdict and the prompt come in one object."""
+    """With --json the check's event, the verdict and the prompt are in one object."""
     gated("echo broken; exit 3", retries=0)
     result = run("gate", "run", "--json")
     answer = result.json
@@ -124,7 +124,7 @@ def test_has_a_time_limit(gated: Gated, run: Run, done: Run) -> None:
 
 
 def test_says_what_was_left_running(gated: Gated, run: Run) -> None:
-    """A process that the script left running is ended, and that is said."""
+    """A process that the script left running is ended, and this is reported."""
     gated("sleep 100 & exit 0")
     result = run("gate", "run")
     assert result.code == 0
@@ -149,7 +149,7 @@ def test_masks_what_a_script_prints(gated: Gated, run: Run, folder: Path) -> Non
 
 
 def test_makes_output_safe_for_a_terminal(gated: Gated, run: Run, state: State) -> None:
-    """Escape sequences of a script are made visible, and kept as they are in the log."""
+    """Escape sequences of a script are made visible, and stored unchanged in the log."""
     gated("printf '\\033[31mred\\0'; exit 1")
     assert "    \\x1b[31mred\\x00\n" in run("gate", "run").out
     assert state()["phases"][0]["gate-tracking"]["last-output"] == "\x1b[31mred\0"
@@ -189,7 +189,7 @@ def test_refuses_what_is_not_due(gated: Gated, run: Run) -> None:
 
 
 def test_is_what_completes_the_phase(gated: Gated, run: Run) -> None:
-    """A sprint is not complete while a gate is open, and the way on is told."""
+    """A sprint is not completed while a gate is open, and the next command is printed."""
     gated("true")
     run("phase", "skip", "ship")
     result = run("sprint", "complete")
@@ -200,7 +200,7 @@ def test_is_what_completes_the_phase(gated: Gated, run: Run) -> None:
 def test_a_script_that_edits_the_state_file_keeps_its_verdict(
     gated: Gated, run: Run, done: Run, folder: Path
 ) -> None:
-    """Where edits are refused the result is recorded, and the edit is left as it is."""
+    """If edits are refused the result is recorded, and the edit stays."""
     gated("echo 'mine: true' >> PROGRESS.yaml")
     done("rules", "set", "--progress-edits", "refuse")
     assert run("gate", "run").code == 0
@@ -211,7 +211,7 @@ def test_a_script_that_edits_the_state_file_keeps_its_verdict(
 
 
 def test_tells_of_an_edit_found_before(gated: Gated, run: Run, folder: Path) -> None:
-    """A hand edit that the first refresh finds is told, although a second one follows."""
+    """A hand edit found by the first refresh is reported, although a second one follows."""
     gated("true")
     (folder / "PROGRESS.yaml").write_text("mine: true\n")
     assert "was edited by somebody else" in run("gate", "run").err
@@ -220,7 +220,7 @@ def test_tells_of_an_edit_found_before(gated: Gated, run: Run, folder: Path) -> 
 def test_alone_the_program_says_that_a_gate_failed(
     gated: Gated, run: Run, done: Run
 ) -> None:
-    """Who comes back sees where the work is, and how often its gate has failed."""
+    """`status` shows the current work, and the failures of its gate."""
     gated("exit 3", retries=3)
     assert "at      build/one, completed\n" in done().out
     assert run("gate", "run").code == 6
@@ -231,7 +231,7 @@ def test_alone_the_program_says_that_a_gate_failed(
 def test_a_stop_at_a_gate_ends_with_its_last_words(
     gated: Gated, run: Run, done: Run
 ) -> None:
-    """What the gate printed last is told with why the sprint is blocked."""
+    """The gate's last output is shown with the reason of the block."""
     gated("echo first; echo only 17 tests; exit 3", retries=0)
     assert run("gate", "run").code == 6
     assert "details: only 17 tests\n" in done("status").out

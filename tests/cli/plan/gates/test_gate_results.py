@@ -1,4 +1,4 @@
-"""Results of gates that are handed in, and where gates stand."""
+"""External results of gates, and their places."""
 
 import json
 from pathlib import Path
@@ -9,7 +9,7 @@ TOKEN = "ghp_" + "a1" * 20
 
 
 def test_takes_a_result_from_elsewhere(gated: Gated, run: Run, done: Run) -> None:
-    """A result that is handed in follows the same rules, and is marked."""
+    """An external result follows the same rules, and is marked."""
     gated("true")
     Path("ci.log").write_bytes(b"red \xff " + TOKEN.encode() + b"\n")
     result = run("gate", "record", "--exit-code", "1", "--output-file", "ci.log")

@@ -1,4 +1,4 @@
-"""Runs of a gate that meet, are killed or cut short, in processes of their own."""
+"""Runs of a gate in separate processes that meet, are killed or interrupted."""
 
 import os
 import signal
@@ -15,7 +15,7 @@ from ...conftest import Gated, Run, types
 Begin = Callable[..., subprocess.Popen[bytes]]
 
 WAITS = "echo $$ > shell; while [ ! -e go ]; do sleep 0.02; done"
-"""A script that says which process it is, and goes on when it may."""
+"""A script that writes its process id, and continues on a signal."""
 
 
 STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -53,12 +53,12 @@ def wait_for(is_so: Callable[[], bool]) -> None:
 
 
 def has_text(path: Path) -> bool:
-    """Tell whether a file is there and not empty."""
+    """Return whether a file exists and is not empty."""
     return path.exists() and path.read_text() != ""
 
 
 def is_gone(folder: Path) -> bool:
-    """Tell whether the shell of the gate's script has ended."""
+    """Return whether the shell of the gate's script has ended."""
     try:
         os.kill(int((folder / "shell").read_text()), 0)
     except ProcessLookupError:
@@ -88,7 +88,7 @@ def test_lets_the_script_record(gated: Gated, done: Run) -> None:
 
 
 def test_refuses_a_second_run(gated: Gated, begin: Begin, run: Run, folder: Path) -> None:
-    """While one process runs a gate another is refused, and told which one that is."""
+    """While one process runs a gate another is refused, naming the first one."""
     gated(WAITS)
     one = begin()
     result = run("gate", "run", "--json")

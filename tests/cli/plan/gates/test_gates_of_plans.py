@@ -21,7 +21,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "on-fail as text": ({"script": "x", "on-fail": "repair"}, "on-fail"),
 }
 REPORTED = ("timeout as text", "never ends", "with a NUL", "without text", "negative")
-"""What an import takes as it is, and tells."""
+"""Values that an import accepts unchanged, and reports."""
 NODE = {"id": "new", "prompt": "Do it"}
 
 Way = Callable[[Path, Any, dict[str, Any]], Any]
@@ -96,7 +96,7 @@ def test_no_way_takes_a_gate_that_is_none(
 def test_an_import_tells_what_counts_as_not_given(
     folder: Path, run: Any, name: str
 ) -> None:
-    """What has another type is refused; a value that cannot be is kept and told."""
+    """A value of a wrong type is refused; an impossible one is kept and reported."""
     gate, field = BAD[name]
     node = {**NODE, "status": "pending", "gate": gate}
     document = {"sprint-id": "auth", "status": "in-progress", "phases": [node]}
@@ -114,7 +114,7 @@ def test_an_import_tells_what_counts_as_not_given(
 def test_every_way_reads_a_gate_as_it_is_written(
     sprint: Path, run: Any, done: Any, way: Way
 ) -> None:
-    """The retries and the prompt under `on-fail` count, whichever way the gate came in."""
+    """The retries and the prompt under `on-fail` apply in every kind of gate."""
     gate = {"script": "exit 1", "on-fail": {"prompt": "Repair it", "max-retries": 7}}
     assert way(sprint, run, gate).code == 0
     name = "two" if way in (create, compiled) else "auth"

@@ -23,18 +23,18 @@ def loop(folder: Path, done: Run) -> Path:
 
 
 def events(done: Run, sprint: str) -> list[tuple[str, Any]]:
-    """Return what was recorded of a sprint."""
+    """Return the record of a sprint."""
     lines = done("log", "--json", "--sprint", sprint).lines
     return [(line["type"], line["data"]) for line in lines]
 
 
 def of(done: Run, sprint: str, kind: str) -> list[Any]:
-    """Return what the events of one type say."""
+    """Return the data of the events of one type."""
     return [data for name, data in events(done, sprint) if name == kind]
 
 
 def changed(file: Path, **values: Any) -> None:
-    """Write some fields of a file of JSON anew."""
+    """Change some fields of a JSON file."""
     file.write_text(json.dumps({**json.loads(file.read_text()), **values}))
 
 
@@ -68,7 +68,7 @@ def test_times_are_those_that_the_source_has(loop: Path, done: Run) -> None:
 
 
 def test_measurements_are_taken_with_their_own_score(loop: Path, done: Run) -> None:
-    """The document of iteration 0 is the baseline; metrics come as they are."""
+    """The document of iteration 0 is the baseline; metrics are unchanged."""
     done("import", "aiwg")
     (baseline,) = of(done, MEASURED, "baseline-captured")
     assert baseline["metrics"]["tests_failed"] == 3
@@ -115,7 +115,7 @@ def test_the_sprint_is_completed_when_the_state_says_so(
 
 
 def test_a_loop_that_grew_is_the_loop_taken_in_at_once(loop: Path, done: Run) -> None:
-    """Imported after each iteration, it comes to what one import at the end says."""
+    """Importing after each iteration gives the same as one import at the end."""
     file = loop / "ralph-external" / "session-state.json"
     whole = json.loads(file.read_text())
     for number in range(1, 4):
@@ -154,7 +154,7 @@ def test_what_is_not_understood_is_counted_and_kept(loop: Path, done: Run) -> No
 
 
 def test_measurements_of_our_own_are_not_taken_in_again(loop: Path, run: Run) -> None:
-    """Files that a sprint of this log writes say nothing new."""
+    """Files written by a sprint of this log contain nothing new."""
     run("goal", "set", "Dates", "--sprint", "ralph-dates-1a2b3c4d")
     run("sprint", "create", "ralph-dates-1a2b3c4d", "--goal", "Dates")
     before = run("verify", "--json").json["events"]
@@ -165,7 +165,7 @@ def test_measurements_of_our_own_are_not_taken_in_again(loop: Path, run: Run) ->
 
 
 def test_several_loops_are_no_one_sprint(loop: Path, run: Run) -> None:
-    """Nothing is guessed: the refusal says what to do."""
+    """Nothing is guessed: the refusal names a command."""
     result = run("import", "aiwg", "--sprint", "night")
     assert result.code == 1
     assert "2 loops cannot be the one sprint night" in result.err

@@ -53,7 +53,7 @@ def test_a_fork_does_not_double_a_session(sprint: Path, done: Run) -> None:
 def test_with_recording_off_nothing_is_recorded(
     folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
-    """It says so, and ends well; nothing is kept beside the log either."""
+    """It is reported with exit code 0, and nothing is stored next to the log either."""
     run("init")
     monkeypatch.setenv("SPRINTLOG_OFF", "1")
     result = run("import", kind, SOURCES[kind])
@@ -68,7 +68,7 @@ def test_with_recording_off_nothing_is_recorded(
 def test_three_imports_at_a_time_are_one(
     folder: Path, done: Run, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
-    """Whoever is second finds what the first recorded; each ends well."""
+    """The second one finds the records of the first; both end with 0."""
     done("init")
     line = [sys.executable, "-m", "sprintlog.cli", "import", kind, str(SOURCES[kind])]
     quiet = subprocess.DEVNULL

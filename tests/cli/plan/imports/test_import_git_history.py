@@ -87,7 +87,7 @@ def test_takes_no_look_alike_for_it(commit: Commit, done: Any) -> None:
 
 
 def test_takes_no_copy_for_it(commit: Commit, done: Any) -> None:
-    """What was copied from a file that went on by itself began with the copy."""
+    """A copy of a file that continued begins with the copy."""
     commit(1, {"PROGRESS.yaml": document(1)})
     commit(2, {"PROGRESS.yaml": document(2), "copy/PROGRESS.yaml": document(1)})
     assert imported(done, "copy/PROGRESS.yaml") == [1]
@@ -131,7 +131,7 @@ def test_finds_what_branches_did(folder: Path, commit: Commit, done: Any) -> Non
 
 
 def test_goes_by_the_time_of_writing(commit: Commit, done: Any) -> None:
-    """What was rebased counts from when it was written; when it was committed is kept."""
+    """A rebased version counts from its author date; its commit date is kept."""
     commit(1, {"PROGRESS.yaml": document(1)}, committed=20)
     commit(3, {"PROGRESS.yaml": document(3)}, committed=20)
     answers = done("import", "progress", "--git", "PROGRESS.yaml", "--json").lines
@@ -156,7 +156,7 @@ def test_puts_no_file_back_that_is_gone(folder: Path, commit: Commit, done: Any)
 
 
 def test_takes_a_longer_history_up_where_it_ended(commit: Commit, done: Any) -> None:
-    """Importing again takes in what was committed since, and nothing twice."""
+    """Importing again records newer commits, and nothing twice."""
     commit(1, {"PROGRESS.yaml": document(1)})
     commit(2, {"PROGRESS.yaml": document(2)})
     assert imported(done, "PROGRESS.yaml") == [1, 2]
@@ -190,7 +190,7 @@ def test_reads_nothing_that_is_too_long(
 
 
 def test_names_the_version_that_cannot_be_read(commit: Commit, run: Any) -> None:
-    """A version within the sprint that is no YAML is refused by its commit and line."""
+    """A version of the sprint that is not YAML is refused by its commit and line."""
     commit(1, {"PROGRESS.yaml": document(1)})
     commit(2, {"PROGRESS.yaml": "<<<<<<< HEAD\n" + document(2)})
     commit(3, {"PROGRESS.yaml": document(3)})
@@ -213,7 +213,7 @@ def test_says_when_git_knows_nothing(folder: Path, commit: Commit, run: Any) -> 
 def test_says_when_the_older_part_is_not_there(
     folder: Path, commit: Commit, done: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A repository that was cloned in part gives what it has, and that is told."""
+    """Of a partial clone the available part is imported, and this is reported."""
     for day in (1, 2, 3):
         commit(day, {"PROGRESS.yaml": document(day)})
     git(folder, "clone", "-q", "--depth", "2", f"file://{folder}", "part")

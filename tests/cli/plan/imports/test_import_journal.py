@@ -96,7 +96,7 @@ def test_takes_what_another_tool_wrote_later(example: Path, done: Run) -> None:
 
 
 def test_tells_what_it_does_not_take(example: Path, done: Run) -> None:
-    """What differs from what was recorded is told and stays; the rest is taken."""
+    """Differences to the records are reported and stay; the rest is imported."""
     done("import", "journal", PLACE)
 
     def other(data: Any) -> None:
@@ -148,7 +148,7 @@ def test_keeps_fields_of_a_later_version(example: Path, done: Run) -> None:
 
 @pytest.mark.long
 def test_takes_more_than_one_append_holds(ralph: Path, done: Run) -> None:
-    """A file of more events than an append may hold comes in all the same, once."""
+    """A file of more events than an append may hold is imported completely, once."""
     entries = [
         {
             "id": f"a-{number}",
@@ -265,7 +265,7 @@ def test_a_killed_migration_is_finished(ralph: Path, done: Run) -> None:
 def test_a_text_is_looked_for_where_loops_keep_it(
     folder: Path, ralph: Path, done: Run, place: str
 ) -> None:
-    """The usual places are looked up; what stood there is put aside."""
+    """The usual places are searched; the existing file is set aside."""
     source = folder / place
     source.parent.mkdir(parents=True, exist_ok=True)
     source.write_text("## 2026-01-01 - US-001\n- did it\n")

@@ -44,7 +44,7 @@ def test_goes_on_with_a_queue_of_tasks(folder: Path, done: Any) -> None:
 
 
 def test_keeps_what_only_looks_like_a_number(folder: Path, done: Any) -> None:
-    """A plain scalar that we would write otherwise is kept as it is written, and told."""
+    """A plain scalar that we would write differently is kept as written, and reported."""
     odd = {"a": "6673e79", "b": "0123456", "c": "1.10", "d": "0x1F", "e": "667e793"}
     same = {"f": 7, "g": 1.5, "h": True, "i": None}
     plain = "".join(f"{key}: {text}\n" for key, text in odd.items())
@@ -104,7 +104,7 @@ def test_reads_json_as_others_write_it(folder: Path, done: Any) -> None:
 
 
 def test_reads_no_file_that_is_too_long(sprint: Path, run: Any) -> None:
-    """Of a file as long as none of ours is no more is read than shows that it is."""
+    """Of a file over the limit only enough is read to detect its size."""
     for name in ("PROGRESS.yaml", "big.yaml"):
         with (sprint / name).open("wb") as file:
             file.truncate(300 * 2**20)

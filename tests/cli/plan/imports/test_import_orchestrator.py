@@ -19,7 +19,7 @@ def loop(folder: Path, done: Run) -> Path:
 
 
 def test_each_iteration_is_recorded_at_its_own_time(loop: Path, done: Run) -> None:
-    """A loop that began anew counts on; what an iteration took is what its times say."""
+    """A restarted loop continues the numbers; durations follow from stated times."""
     answer = done("import", "orchestrator", "--sprint", "night", "--json").json
     assert answer["found"] == {"iteration": 3, "line": 9, "event": 3}
     events = done("log", "--json", "--sprint", "night").lines
@@ -90,12 +90,12 @@ def test_the_loop_says_itself_when_it_is_over(loop: Path, done: Run) -> None:
         [(e["type"], e["data"]) for e in done("log", "--json", "--sprint", name).lines][1:]
         for name in ("night", "at-once")
     )
-    # Notes of the events beside it came with the first import.
+    # Notes of the events next to it were part of the first import.
     assert sorted(map(str, kept)) == sorted(map(str, at_once))
 
 
 def test_a_loop_that_was_terminated_stays_open(loop: Path, done: Run) -> None:
-    """A signal is no end of the work; what happened is a note."""
+    """A signal is not an end of the work; the event is a note."""
     history = loop / "history.jsonl"
     text = history.read_text().replace(
         '"loop_completed","reason":"completion_promise"',

@@ -1,4 +1,4 @@
-"""Importing the stories of a prd.json or feature_list.json, and the text beside them."""
+"""Import the stories of a prd.json or feature_list.json, and the text next to them."""
 
 import json
 from pathlib import Path
@@ -51,7 +51,7 @@ def test_each_story_becomes_a_phase(loop: Path, done: Run) -> None:
 
 
 def test_the_loop_goes_on_where_it_was(loop: Path, done: Run) -> None:
-    """What is next after an import is the first story that does not pass."""
+    """The next action after an import is the first story that does not pass."""
     done("import", "prd", "prd.json")
     assert done("next", "--json").json["phase"] == "US-002"
 

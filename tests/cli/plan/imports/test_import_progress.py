@@ -51,7 +51,7 @@ def versions(folder: Path, done: Any) -> list[Path]:
 
 
 def test_gives_each_version_back(versions: list[Path], done: Any) -> None:
-    """Every imported version is shown as it was, by its position."""
+    """Every imported version can be shown unchanged, by its position."""
     answers = done("import", "progress", *versions, "--json").lines
     assert [a["file"] for a in answers] == list(map(str, versions))
     assert [(a["version"], a["position"]) for a in answers] == [(1, 1), (3, 3)]
@@ -61,7 +61,7 @@ def test_gives_each_version_back(versions: list[Path], done: Any) -> None:
 
 
 def test_reports_what_contradicts_the_rules(versions: list[Path], done: Any) -> None:
-    """What the document says against our rules is reported, and kept."""
+    """Contradictions of the document to our rules are reported, and kept."""
     answers = done("import", "progress", *versions, "--json").lines
     assert answers[0]["problems"] == ["stats.total-phases is 9, the tree says 2"]
     assert (
@@ -97,7 +97,7 @@ def test_leaves_an_imported_file_as_it_is(folder: Path, done: Any) -> None:
 
 
 def test_records_nothing_for_the_same_document(versions: list[Path], done: Any) -> None:
-    """The same document again is no difference and no event."""
+    """The same document again has no difference and records no event."""
     done("import", "progress", versions[0])
     again = done("import", "progress", versions[0], "--json").json
     assert (again["unchanged"], again["version"]) == (True, 1)
@@ -120,7 +120,7 @@ def test_reads_a_files_git_history(folder: Path, done: Any) -> None:
 
 
 def git(folder: Path, *arguments: str, date: str = "") -> None:
-    """Run git in a folder, with a name and time of its own."""
+    """Run git in a folder, with a fixed name and time."""
     names = {
         f"GIT_{who}_{what}": value
         for who in ("AUTHOR", "COMMITTER")
@@ -284,7 +284,7 @@ def test_tells_the_same_contradictions_once(folder: Path, done: Any) -> None:
 
 
 def test_tells_of_a_checksum_that_is_not_the_files(folder: Path, done: Any) -> None:
-    """A checksum beside the file that is of other bytes is told before it is replaced."""
+    """A checksum of other bytes next to the file is reported before it is replaced."""
     done("init")
     (folder / "PROGRESS.yaml").write_text(FIRST)
     (folder / "PROGRESS.yaml.checksum").write_text(sha256(FIRST.encode()).hexdigest())

@@ -31,7 +31,7 @@ def loop(folder: Path, done: Run) -> Path:
 
 
 def events(done: Run) -> list[Any]:
-    """Return what was recorded."""
+    """Return the records."""
     return done("log", "--json", "--sprint", SPRINT).lines
 
 
@@ -62,7 +62,7 @@ def test_each_iteration_that_began_is_recorded(loop: Path, done: Run) -> None:
 
 
 def test_a_loop_that_went_on_brings_only_what_is_new(loop: Path, done: Run) -> None:
-    """Imported at each of its iterations, it comes to what one import says."""
+    """Importing at each of its iterations gives the same as one import."""
     whole = loop.read_text()
     for number in (1, 2, 2, 3):
         loop.write_text(whole.replace("iteration: 3", f"iteration: {number}", 1))
@@ -90,7 +90,7 @@ def test_one_that_is_no_longer_active_is_completed(loop: Path, done: Run) -> Non
 
 
 def test_keys_of_nobody_are_counted_and_kept(loop: Path, done: Run) -> None:
-    """What a later version of the plugin may add stands in no way."""
+    """Additions by a later version of the plugin are no obstacle."""
     loop.write_text(loop.read_text().replace("active: true", "mood: good\nactive: true"))
     answer = done("import", "ralph-loop", "--json").json
     assert answer["unread"] == 1
@@ -155,6 +155,6 @@ def test_no_link_is_followed(loop: Path, run: Run) -> None:
 
 
 def test_a_loop_that_ended_has_no_file(folder: Path, run: Run) -> None:
-    """The plugin takes it away: that is told as not found."""
+    """The plugin removes the file: this is reported as not found."""
     run("init")
     assert run("import", "ralph-loop").code == 3

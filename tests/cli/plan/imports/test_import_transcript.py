@@ -22,7 +22,7 @@ def log(folder: Path, done: Run) -> Path:
 
 
 def runs(done: Run, *sprint: str) -> list[Any]:
-    """Return what was recorded of each run of an agent."""
+    """Return the record of each run of an agent."""
     events = done("log", "--json", *sprint).lines
     return [event["data"] for event in events if event["type"] == "agent-ran"]
 
@@ -54,7 +54,7 @@ def totals(ran: list[Any]) -> dict[str, int]:
 def test_a_session_becomes_an_iteration(
     log: Path, done: Run, name: str, agent: str, tokens: tuple[int, int]
 ) -> None:
-    """What it used is recorded as its agent states it, as an observed run."""
+    """Its usage is recorded as stated by the agent, as an observed run."""
     answer = imported(done, AGENTS / name)
     assert (answer["kind"], answer["unread"]) == (f"transcript of {agent}", 0)
     (ran,) = runs(done)
@@ -63,13 +63,13 @@ def test_a_session_becomes_an_iteration(
 
 
 def test_the_outcome_of_a_session_that_was_killed_is_unknown(log: Path, done: Run) -> None:
-    """A transcript that ends before the end of turn is no evidence; tokens are kept."""
+    """A transcript without an end of turn proves no completion; tokens are kept."""
     done("import", "transcript", AGENTS / "claude-2.1.197-killed-transcript.jsonl")
     assert runs(done)[0]["status"] == "unknown"
 
 
 def test_subagents_beside_a_session_are_taken_along(log: Path, done: Run) -> None:
-    """Claude Code keeps them in files of their own: all together are what was used."""
+    """Claude Code stores subagents in separate files: the sum is the usage."""
     shutil.copy(AGENTS / "claude-2.1.197-transcript.jsonl", log / "one.jsonl")
     (log / "one" / "subagents").mkdir(parents=True)
     subagent = log / "one" / "subagents" / "agent-1.jsonl"
@@ -106,14 +106,14 @@ def test_sessions_go_to_the_sprint_in_force(sprint: Path, done: Run) -> None:
 
 
 def test_without_a_sprint_one_is_made_and_stays_open(log: Path, done: Run) -> None:
-    """A session says nothing of the end of the work."""
+    """A session does not state the end of the work."""
     answer = imported(done, AGENTS / "codex-rollout.jsonl")
     shown = done("show", "progress", "--sprint", answer["sprint"], "--json").json
     assert (shown["mode"], shown["status"]) == ("ralph", "in-progress")
 
 
 def test_an_iteration_that_is_under_way_is_not_ended(sprint: Path, run: Run) -> None:
-    """A session of the past does not come in the middle: the refusal says what to do."""
+    """An earlier session cannot be imported in between: the refusal has a command."""
     run("iteration", "start")
     before = run("verify", "--json").json["events"]
     result = run("import", "transcript", AGENTS / "codex-rollout.jsonl")
@@ -198,7 +198,7 @@ def test_a_subagents_file_is_its_sessions(log: Path, done: Run) -> None:
 
 
 def test_no_link_to_a_subagent_is_followed(log: Path, run: Run) -> None:
-    """What stands beside a session nobody named."""
+    """Files next to a session are read only if they are named."""
     shutil.copy(AGENTS / "claude-2.1.197-transcript.jsonl", log / "one.jsonl")
     (log / "one" / "subagents").mkdir(parents=True)
     subagent = AGENTS / "claude-2.1.197-subagent.jsonl"
@@ -217,7 +217,7 @@ def test_the_same_session_again_records_nothing(log: Path, done: Run) -> None:
 
 
 def test_two_imports_at_a_time_record_a_session_once(log: Path, done: Run) -> None:
-    """Whoever comes second finds what the first one recorded."""
+    """The second import finds the records of the first one."""
     command = [sys.executable, "-m", "sprintlog.cli", "import", "transcript"]
     command.append(str(AGENTS / "codex-rollout.jsonl"))
     both = [subprocess.Popen(command, cwd=log, stdout=subprocess.DEVNULL) for _ in range(3)]
@@ -228,7 +228,7 @@ def test_two_imports_at_a_time_record_a_session_once(log: Path, done: Run) -> No
 
 
 def test_lines_of_nobody_are_counted_and_kept(log: Path, done: Run) -> None:
-    """A line that no agent says stands in no way."""
+    """A line that no agent writes is skipped."""
     content = (AGENTS / "codex-rollout.jsonl").read_bytes()
     (log / "one.jsonl").write_bytes(b'{"who":"knows"}\n' + content)
     answer = done("import", "transcript", "one.jsonl", "--json").json

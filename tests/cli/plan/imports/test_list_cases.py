@@ -14,14 +14,14 @@ LETTERS = {"completed": "c", "pending": "p", "in-progress": "i"}
 
 
 class Case(NamedTuple):
-    """An input, the commands that import it, and what the sprints are afterwards."""
+    """An input, the commands that import it, and the resulting sprints."""
 
     id: str
     commands: tuple[str, ...]
     sprints: dict[str, str]
     """The first letters of the statuses of the leaves of each sprint, steps in brackets."""
     says: str = ""
-    """A part of what the commands print."""
+    """A part of the output of the commands."""
     below: str = "."
     """The folder in which a repository is made, and in which the commands run."""
     is_made: bool = False
@@ -111,7 +111,7 @@ def test_a_case_gives_its_values(
 def test_blame_knows_the_feature_of_a_reused_list(
     folder: Path, done: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each of the two sprints of one file has the date of its own commit."""
+    """Each of the two sprints of one file has the date of its commit."""
     place = laid_out("A3", folder, monkeypatch)
     subprocess.run(["git", "init", "-q", "shop"], check=True)
     subprocess.run(["sh", place / "make.sh"], cwd=place / "shop", check=True)
@@ -125,7 +125,7 @@ def test_blame_knows_the_feature_of_a_reused_list(
 def test_criteria_that_are_objects_are_in_the_prompt(
     folder: Path, done: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """They stay as they are on the phase; their texts are in its prompt."""
+    """They stay on the phase; their texts are in its prompt."""
     laid_out("E2", folder, monkeypatch)
     done("init", "--here")
     done("import", "prd.json")
@@ -191,7 +191,7 @@ def test_sessions_in_a_text_become_entries(
 def test_import_of_a_folder_reports_all_it_finds(
     folder: Path, done: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is imported, known and not imported, or unknown is reported, with the reason."""
+    """Imported, omitted and unknown items are reported, with the reason."""
     place = laid_out("X-gsd", folder, monkeypatch)
     shutil.copy(CASES / "E1" / "feature_list.json", place)
     shutil.copytree(CASES / "X-fix-plan", place / ".ralph")
@@ -253,7 +253,7 @@ Updated 2026-03-02
 def test_a_fix_plan_without_check_boxes_is_not_guessed_at(
     folder: Path, done: Run, run: Run, command: str
 ) -> None:
-    """It is no journal, and no item is called pending: the refusal says what is missing."""
+    """The file is not a journal, and no item is pending: the refusal states this."""
     done("init", "--here")
     (folder / "@fix_plan.md").write_text(PLAIN)
     result = run("import", *command.split(" "))

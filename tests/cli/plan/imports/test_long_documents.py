@@ -40,7 +40,7 @@ def enlarged(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 
 def peak(call: Callable[[], Any]) -> tuple[Any, int]:
-    """Return what a call returns, and how much memory it took at most."""
+    """Return the result of a call, and its maximum memory."""
     tracemalloc.start()
     try:
         return call(), tracemalloc.get_traced_memory()[1]

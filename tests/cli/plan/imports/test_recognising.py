@@ -1,4 +1,4 @@
-"""`import` without a name: it says what it takes a file or a folder for, and takes it."""
+"""`import` without a name detects the kind of a file or folder, and imports it."""
 
 from pathlib import Path
 
@@ -44,7 +44,7 @@ def log(folder: Path, done: Run) -> Path:
     ],
 )
 def test_what_it_is_given_is_recognised(log: Path, done: Run, name: str, kind: str) -> None:
-    """A file is told by what is in it, a folder by its files; then it is taken in."""
+    """A file is detected by its contents, a folder by its files; then it is imported."""
     result = done("import", FIXTURES / name)
     assert f"is taken for what `import {kind}` takes" in result.err
     assert done("verify", "--json").json["events"] > 0
@@ -66,7 +66,7 @@ def test_an_export_is_recognised(log: Path, done: Run) -> None:
 
 @pytest.mark.parametrize("word", ["", "--json"])
 def test_a_folder_without_records_is_refused(log: Path, run: Run, word: str) -> None:
-    """The refusal names what is known."""
+    """The refusal lists the known kinds."""
     (log / "empty").mkdir()
     result = run("import", "empty", *filter(None, [word]))
     assert (result.code, "nothing in it that import knows" in result.err) == (3, True)

@@ -128,7 +128,7 @@ FORKS = {
 
 @pytest.mark.parametrize("name", FORKS)
 def test_a_fork_has_nothing_of_its_parent(log: Path, run: Run, name: str) -> None:
-    """Each of the two threads of Codex has the figures of its own calls."""
+    """Each of the two threads of Codex has the figures of its calls."""
     play(log, run, name, f"{IMPORT} rollout-child.jsonl rollout-parent.jsonl")
     names = ("input_tokens", "cache_read_tokens", "output_tokens")
     found = {(*(r["usage"][n] for n in names), r["tool_calls"]) for r in runs(run)}
@@ -184,7 +184,7 @@ def test_the_users_input_to_gemini_is_not_a_session(
 def test_a_budget_counts_all_but_cache_reads(
     log: Path, run: Run, name: str, code: int, tokens: int, iterations: int
 ) -> None:
-    """What is put into a cache is paid for; what is read from it is not counted."""
+    """Tokens written to a cache are counted; tokens read from it are not."""
     run("sprint", "create", "g", "--goal", "all parts are in", "--max-iterations", "4")
     agent = ("--rest", "0", "--budget-tokens", "5000", "--", "sh", "agent.sh")
     result = play(log, run, name, shlex.join(("run", *agent)))

@@ -30,7 +30,7 @@ def types(done: Any, count: int) -> list[str]:
 
 
 def test_answers_with_the_id(sprint: Path, done: Any) -> None:
-    """Whoever queues a request learns its id."""
+    """`queue add` prints the id of the request."""
     answer = done("queue", "add", "Crash", *URGENT, "--json").json
     assert (answer["type"], answer["request"]) == ("request-queued", "req-1")
     assert "request-queued req-2" in done("queue", "add", "Crash", *URGENT).out
@@ -51,7 +51,7 @@ def test_lists_in_recording_order(queue: Path, done: Any) -> None:
 
 
 def test_shows_why_a_decision_was_taken_back(queue: Path, done: Any) -> None:
-    """The history of a request tells the reason it was opened again for."""
+    """The history of a request has the reason for its reopening."""
     done("queue", "reject", "doc", *WHY)
     done("queue", "reopen", "doc", "--reason", "people ask for it")
     assert done("queue", "show", "doc").out.rstrip().endswith("reopened: people ask for it")
@@ -63,7 +63,7 @@ def test_lists_as_of_earlier(queue: Path, done: Any) -> None:
 
 
 def test_approves_and_injects_at_once(queue: Path, done: Any) -> None:
-    """Decision and injection are one append, and the answer says what came in."""
+    """Decision and injection are one append, and the answer names the injected phases."""
     decided, came = done("queue", "approve", "req-1", *WHY, "--json").json
     assert (decided["type"], decided["request"]) == ("request-decided", "req-1")
     assert came["addresses"] == ["fix-req-1-0"]
@@ -74,7 +74,7 @@ def test_approves_and_injects_at_once(queue: Path, done: Any) -> None:
 
 
 def test_says_what_the_loop_works_on(queue: Path, done: Any) -> None:
-    """An approval names the phase that comes of it, and a dry run only that."""
+    """An approval names its injected phase, and a dry run only that."""
     events = done("log", "--json").lines
     coming = "the loop works on phase fix-req-1-0: Mend\n"
     line = ("queue", "approve", "req-1", *WHY, "--prompt", "Mend")
@@ -87,7 +87,7 @@ def test_says_what_the_loop_works_on(queue: Path, done: Any) -> None:
 
 
 def test_says_when_it_was_asked_and_by_whom(queue: Path, done: Any) -> None:
-    """The iteration in which somebody asked, and who, beside what it is."""
+    """The iteration of the request and its author, next to its text."""
     assert "\n  asked: by runtime\n" in done("queue", "show", "doc").out
     done("iteration", "start")
     done("queue", "add", "Slow", *URGENT, "--actor", "operator:ana")
@@ -114,7 +114,7 @@ def test_approves_with_all_that_an_injection_takes(queue: Path, done: Any) -> No
 
 
 def test_approves_a_workflow(queue: Path, run: Any, done: Any) -> None:
-    """All phases of a workflow come in place of a prompt."""
+    """All phases of a workflow are injected in place of a prompt."""
     home = queue / ".claude" / "workflows"
     home.mkdir(parents=True)
     (home / "bugfix.yaml").write_text("phases: [{id: x, prompt: X}, {id: y, prompt: Y}]")
@@ -128,7 +128,7 @@ def test_approves_a_workflow(queue: Path, run: Any, done: Any) -> None:
 
 
 def test_refusals_name_the_option(queue: Path, run: Any) -> None:
-    """What cannot be injected or decided is told by the word that was typed."""
+    """Impossible injections and decisions are reported by the typed option."""
     refused = run("queue", "approve", "req-1", *WHY, "--prompt", " ")
     assert (refused.code, "'--prompt': an empty text" in refused.err) == (2, True)
     assert run("queue", "approve", "nope", *WHY).code == 3
@@ -201,7 +201,7 @@ def test_rules_decide_when_asked(queue: Path, run: Any, done: Any) -> None:
 
 
 def test_tells_what_rules_could_not_decide(queue: Path, done: Any) -> None:
-    """What a rule commands and the sprint refuses stays pending, and is said."""
+    """A rule's decision that the sprint refuses leaves it pending, and is reported."""
     for phase in ("setup", "build/login/implement", "build/login/check", "review"):
         done("phase", "skip", phase)
     done("queue", "reject", "req-1", *WHY)
@@ -216,7 +216,7 @@ def test_tells_what_rules_could_not_decide(queue: Path, done: Any) -> None:
 
 
 def test_status_counts_the_queue(queue: Path, done: Any) -> None:
-    """Where a sprint stands says how its queue stands."""
+    """`status` includes the state of the queue."""
     done("queue", "backlog", "doc", *WHY)
     assert "queue: 1 for you to decide, 1 backlog" in done("status").out
     assert done("status", "--json").json["queue"] == {"pending": 1, "backlog": 1}

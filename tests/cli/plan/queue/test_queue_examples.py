@@ -48,7 +48,7 @@ SECOND = {
 
 
 def same(found: Any, expected: Any) -> bool:
-    """Tell whether two values are equal, their keys in the same order."""
+    """Return whether two values are equal, with keys in the same order."""
     if isinstance(found, dict) and isinstance(expected, dict):
         return list(found) == list(expected) and all(
             same(found[key], expected[key]) for key in expected
@@ -149,7 +149,7 @@ def test_human_intervention_comes_out_of_commands(
 
 
 def test_intervention_is_told_and_resolved(sprint: Path, run: Any, done: Any) -> None:
-    """Status and next say phase, reason and details; resume says who, why and what."""
+    """Status and next print phase, reason and details; resume records who, why and how."""
     done("sprint", "needs-human", "--reason", "Which one?", "--details", "There are two")
     (needed,) = done("status", "--json").json["human_needed"]
     assert needed == {

@@ -1,4 +1,4 @@
-"""Requests that come in files, and rules that do."""
+"""Requests and rules in files."""
 
 import json
 import sys
@@ -22,7 +22,7 @@ FOUND = [
 def test_adds_many_in_one_append(
     sprint: Path, done: Any, form: Callable[[Any], str]
 ) -> None:
-    """A JSON array, or JSON lines, come in together."""
+    """A JSON array, or JSON lines, are recorded together."""
     (sprint / "found.json").write_text(form(FOUND))
     answers = done("queue", "add", "--file", "found.json", "--json").json
     assert [answer["request"] for answer in answers] == ["req-1", "two"]
@@ -84,7 +84,7 @@ rules:
 
 
 def test_takes_rules_of_a_file(queue: Path, done: Any) -> None:
-    """Other rules stand in a file; the first that fits decides."""
+    """Other rules are read from a file; the first match decides."""
     (queue / "rules.yaml").write_text(RULES)
     done("queue", "decide", "--auto", "--rules", "rules.yaml")
     document = done("show", "progress", "--json").json

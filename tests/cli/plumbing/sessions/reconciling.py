@@ -38,7 +38,7 @@ def tell(folder: Path, agent: str, hooks: list[bytes]) -> None:
 
 
 def transcript_of(folder: Path, name: str) -> Path:
-    """Return a transcript in a folder that is no agent's own."""
+    """Return a transcript in a folder outside of an agent's folders."""
     file = folder.parent / f"{name}.jsonl"
     shutil.copy(FIXTURES / "agents" / file.name, file)
     return file
@@ -66,7 +66,7 @@ def calls(done: Run) -> list[Any]:
 
 
 def beat(done: Run) -> None:
-    """Record the sign of life that a hook's process gives once a minute."""
+    """Record the heartbeat that a hook's process sends once a minute."""
     (first,) = done("log", "--session", "claude", "--json").lines[:1]
     correlation = first["correlation_id"]
     done("sprint", "heartbeat", "--sprint", "goal", "--correlation-id", correlation)

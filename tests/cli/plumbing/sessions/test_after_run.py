@@ -1,4 +1,4 @@
-"""At the end of an agent's run its sessions are compared with what the agent kept."""
+"""At the end of an agent's run its sessions are compared with the agent's files."""
 
 import json
 import os
@@ -127,7 +127,7 @@ def test_what_a_killed_agent_did_not_print_is_taken(
     assert "recorded in win from the transcript" in said.err
     spent = done("status", "--json").json["spent"]
     assert (spent["input_tokens"], spent["output_tokens"]) == (240, 80)
-    # What is added to a run is no run.
+    # An addition to a run is not a run.
     assert spent["runs"] == 1
     assert done("session", "reconcile", "--json").json["recorded"] == 0
     assert len(events(done, "agent-ran")) == 2
@@ -148,7 +148,7 @@ def test_wrap_says_it_too(agent: Agent, folder: Path, done: Run) -> None:
 
 
 def test_a_run_in_which_hooks_saw_all_is_quiet(agent: Agent, run: Run, done: Run) -> None:
-    """No line is printed where nothing was found, and nothing is recorded twice."""
+    """No line is printed if nothing was found, and nothing is recorded twice."""
     hooks = [json.loads(x) for x in Path("hooks").read_bytes().splitlines()]
     missing = next(
         x
@@ -198,7 +198,7 @@ def test_an_agents_other_folder_is_its_own(
 def test_a_harmful_transcript_changes_nothing(
     agent: Agent, run: Run, done: Run, harm: str
 ) -> None:
-    """The run ends as it does without one, and what hooks told is all there is."""
+    """The run ends as without one, and only the reports of hooks are recorded."""
     said = run("run", *agent(first=harm))
     assert said.code == 23
     assert "Traceback" not in said.err
@@ -210,7 +210,7 @@ def test_a_harmful_transcript_changes_nothing(
 def test_a_transcript_that_grows_is_read_to_where_it_was(
     agent: Agent, run: Run, done: Run
 ) -> None:
-    """Who writes it on and on keeps no run waiting."""
+    """A continuously growing file does not delay a run."""
     forever = (
         "grow = 'while :; do cat transcript; sleep 0.01; done >> \"$0\"'\n"
         'subprocess.Popen(["timeout", "20", "sh", "-c", grow, str(file)],'
@@ -222,7 +222,7 @@ def test_a_transcript_that_grows_is_read_to_where_it_was(
 def test_nothing_is_compared_where_recording_is_off(
     agent: Agent, folder: Path, done: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With SPRINTLOG_OFF a wrapped command runs, and the log stays as it is."""
+    """With SPRINTLOG_OFF a wrapped command runs, and the log is unchanged."""
     before = done("log", "--all", "--json").out
     command = [sys.executable, "-m", "sprintlog.cli", "wrap", *agent()]
     environment = {**os.environ, "SPRINTLOG_OFF": "1"}
@@ -234,9 +234,9 @@ def test_nothing_is_compared_where_recording_is_off(
 def test_a_session_around_it_goes_on(
     agent: Agent, run: Run, done: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What began before a run under the same work has not ended with it.
+    """Work that began before a run of the same work has not ended with it.
 
-    An agent may start another one: a call of its own that is under way has no end yet.
+    An agent may start another one: a call in progress has no end yet.
     """
     monkeypatch.setenv("SPRINTLOG_CORRELATION", "outer")
     command = agent()
@@ -295,9 +295,9 @@ for number in range(3):
 def test_the_calls_of_a_stream_are_events_once(
     agent: Agent, run: Run, done: Run, wraps: bool, tells: bool
 ) -> None:
-    """They are recorded without any hook, too, and also where `run` runs `wrap`.
+    """They are recorded without any hook, and also if `run` runs `wrap`.
 
-    A line is printed only where hooks told of the session at all.
+    A line is printed only if hooks reported the session at all.
     """
     del agent
     Path("stream").write_bytes(STREAM.read_bytes())
@@ -318,7 +318,7 @@ def test_the_calls_of_a_stream_are_events_once(
 def test_the_next_run_compares_what_a_killed_one_left(
     agent: Agent, run: Run, done: Run
 ) -> None:
-    """A loop that is killed with its agent leaves sessions; who goes on takes them up."""
+    """A loop that is killed with its agent leaves sessions; the next run records them."""
     waits = 'Path("ready").write_text(str(os.getpid())); import time; time.sleep(60)'
     command = [sys.executable, "-m", "sprintlog.cli", "run", *agent(last=waits)]
     loop = subprocess.Popen(command, stderr=subprocess.DEVNULL)

@@ -31,7 +31,7 @@ PAIRS = [
 def test_what_hooks_missed_comes_from_the_transcript(
     sprint: Path, done: Run, agent: str, hooks: str, transcript: str, count: int, heard: int
 ) -> None:
-    """Calls that no hook told of are taken once, and marked."""
+    """Calls that no hook reported are recorded once, and marked."""
     file = transcript_of(sprint, transcript)
     told = hooks_of(hooks, agent, session=session_in(file))
     tell(sprint, agent, told[:1])
@@ -108,7 +108,7 @@ def test_what_was_imported_before_is_not_counted_again(sprint: Path, done: Run) 
 
 
 def test_the_answer_is_one_line(sprint: Path, done: Run) -> None:
-    """It says how many calls hooks saw, and where tokens are that no sprint has."""
+    """It prints the number of calls from hooks, and tokens of no sprint."""
     file = transcript_of(sprint, f"{KILLED}-transcript")
     tell(sprint, "claude", hooks_of(KILLED, "claude"))
     said = done("session", "reconcile", "--transcript", file, "--ended").out.splitlines()
@@ -174,7 +174,7 @@ def test_a_hooks_word_alone_opens_only_the_agents_own_folder(
 
 
 def test_a_cut_transcript_gives_what_is_whole(sprint: Path, done: Run) -> None:
-    """A last line that is being written is passed over; what hooks know is said."""
+    """An incomplete last line is skipped; calls known from hooks are reported."""
     file = transcript_of(sprint, f"{KILLED}-transcript")
     tell(sprint, "claude", hooks_of(KILLED, "claude"))
     whole = file.read_bytes()

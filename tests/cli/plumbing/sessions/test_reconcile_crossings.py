@@ -1,4 +1,4 @@
-"""`session reconcile` beside what else there is: others at once, clocks, going back."""
+"""`session reconcile` with other processes, clocks, and rollbacks."""
 
 import json
 import shutil
@@ -128,7 +128,7 @@ def test_hooks_beside_it_are_each_one_event(sprint: Path, done: Run) -> None:
 def test_nothing_is_compared_where_recording_is_off(
     folder: Path, done: Run, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With SPRINTLOG_OFF it says so, and the log stays as it is."""
+    """With SPRINTLOG_OFF it reports this, and the log is unchanged."""
     file = killed(folder, done)
     before = done("log", "--all", "--json").out
     monkeypatch.setenv("SPRINTLOG_OFF", "1")
@@ -193,7 +193,7 @@ def test_a_subagents_calls_are_the_sessions(sprint: Path, done: Run) -> None:
 
 
 def test_a_session_resumed_the_next_day_brings_what_is_new(folder: Path, done: Run) -> None:
-    """What the transcript has more is taken: calls, and tokens beyond those of before."""
+    """Additional data of the transcript is recorded: calls, and more tokens."""
     file = killed(folder, done)
     assert reconciled(done, file, "--ended")["taken"] == 1
     usage = {"input_tokens": 60, "output_tokens": 20}
@@ -222,7 +222,7 @@ def test_a_session_resumed_the_next_day_brings_what_is_new(folder: Path, done: R
 
 @pytest.mark.parametrize("at", ["2031-01-01T00:00:00Z", "yesterday", ""])
 def test_clocks_that_differ_lose_nothing(folder: Path, done: Run, at: str) -> None:
-    """A call is recorded at the agent's time, or now where that is no time."""
+    """A call is recorded at the agent's time, or now if that is invalid."""
     file = killed(folder, done)
     said = [json.loads(line) for line in file.read_text().splitlines()]
     file.write_text("".join(json.dumps({**x, "timestamp": at}) + "\n" for x in said))
@@ -263,7 +263,7 @@ def test_a_folder_of_the_agents_that_a_variable_names(
 def test_a_log_that_cannot_be_written_stays_as_it_is(
     folder: Path, done: Run, run: Run
 ) -> None:
-    """One line says so and what helps; reading goes on."""
+    """One line reports it with a remedy; reading continues."""
     file = killed(folder, done)
     before = done("log", "--all", "--json").out
     place = folder / ".sprintlog"

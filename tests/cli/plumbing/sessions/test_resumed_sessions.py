@@ -1,6 +1,7 @@
-"""A session that is taken up again by a later run: what each run took is counted once.
+"""A session that is resumed by a later run: the usage of each run is counted once.
 
-As Codex 0.169 prints it: at the end of a run it says what its thread took since it began.
+As Codex 0.169 prints it: at the end of a run it states the usage of its thread since it
+began.
 """
 
 import json
@@ -63,7 +64,7 @@ def record(request: pytest.FixtureRequest, folder: Path, done: Run) -> Record:
 
 
 def runs(done: Run) -> list[dict[str, Any]]:
-    """Return what is recorded of each run."""
+    """Return the record of each run."""
     found = done("log", "--all", "--type", "agent-ran", "--json").lines
     return [event["data"] for event in found]
 
@@ -86,7 +87,7 @@ def test_a_run_that_goes_on_with_a_session_counts_its_own_tokens(
 
 
 def test_what_is_less_than_before_is_no_total(record: Record, done: Run) -> None:
-    """A version that says what the run alone took is believed."""
+    """A version that states the usage of the run alone is accepted."""
     record(printed("first", TOTAL))
     record(printed("again", FIRST))
     assert spent(done) == [(1340, 400, 6500), (1000, 250, 4000)]

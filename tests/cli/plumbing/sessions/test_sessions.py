@@ -40,7 +40,7 @@ def tell(folder: Path, *hooks: bytes, agent: str = "claude") -> None:
 
 
 def after_tool(call: str, session: str = "s-1") -> bytes:
-    """Return what a hook of Claude Code is handed after a command."""
+    """Return the input of a hook of Claude Code after a command."""
     given = {
         "session_id": session,
         "hook_event_name": "PostToolUse",
@@ -76,7 +76,7 @@ def test_a_log_shows_a_session_in_one_line(told: Path, done: Run) -> None:
 
 
 def test_what_was_done_between_two_events_is_answered(told: Path, done: Run) -> None:
-    """From one position to another a session's log says what its agent did there."""
+    """Between two positions a session's log has the agent's actions."""
     first = done("log", "--session", SESSION, "--json").lines[0]["position"]
     words = ["log", "--session", "a2b3", "--since", f"position:{first + 3}"]
     lines = done(*words, "--until", f"position:{first + 4}").out.splitlines()
@@ -87,7 +87,7 @@ def test_what_was_done_between_two_events_is_answered(told: Path, done: Run) -> 
 
 
 def test_a_session_is_shown_and_listed(told: Path, done: Run, run: Run) -> None:
-    """A session says what it came to; several are listed, the latest last."""
+    """A session shows its totals; several are listed, the latest last."""
     tell(told, after_tool("one"))
     one = done("show", "session", SESSION, "--json").json
     assert (one["tool_calls"], one["failed_calls"], one["prompts"]) == (7, 2, 2)
@@ -117,7 +117,7 @@ def test_a_session_is_shown_and_listed(told: Path, done: Run, run: Run) -> None:
 def test_sessions_of_the_same_minute_are_told_apart(
     sprint: Path, done: Run, agent: str, ids: list[str]
 ) -> None:
-    """Ids that begin with the time differ where they are shown cut."""
+    """Ids that begin with the time remain distinct when they are cut."""
     for id_ in ids:
         call = after_tool("one", id_)
         if agent == "opencode":
@@ -137,7 +137,7 @@ def test_a_log_without_sessions_says_so(sprint: Path, done: Run) -> None:
 
 
 def test_sessions_and_calls_are_tables(told: Path, done: Run) -> None:
-    """What agents did can be asked with SQL, and is carried on as it is made anew."""
+    """Agents' actions can be queried with SQL, and are the same in a new copy."""
     asked = "SELECT session, agent, tool_calls, failed_calls, ended FROM v_sessions"
     assert rows(done, asked) == [[SESSION, "claude", 7, 2, 1]]
     tell(told, after_tool("one"), after_tool("two", SESSION.partition("-")[2]))
@@ -156,7 +156,7 @@ def test_sessions_and_calls_are_tables(told: Path, done: Run) -> None:
 
 
 def test_doctor_counts_sessions_and_what_waits(told: Path, done: Run) -> None:
-    """What agents' sessions take, what waits and what was not understood is said."""
+    """The size of agents' sessions, spooled and unknown input is shown."""
     tell(told, b"odd")
     checks = {one["check"]: one["found"] for one in done("doctor", "--json").json["checks"]}
     assert checks["sessions"].startswith("sessions of agents: 1, with 15 events in ")

@@ -67,7 +67,7 @@ def test_the_next_command_brings_a_lost_folder_back(
 
 
 def test_an_edit_is_drift_and_kept(loop: Loop, run: Run, done: Run, folder: Path) -> None:
-    """What somebody wrote into the tracker is told, recorded field by field, and kept."""
+    """An edit of the tracker is reported, recorded field by field, and kept."""
     loop(BASELINE_OF_PEAK, PEAK[:2])
     before = contents(folder)
     edited = before[TRACKER.as_posix()].replace(b"iteration_2", b"iteration_7")
@@ -129,7 +129,7 @@ def test_a_loop_id_belongs_to_one_sprint(
 
 
 def test_a_fork_has_files_of_its_own(loop: Loop, done: Run, folder: Path) -> None:
-    """Its loop has its name, so it leaves the files of the origin's loop as they are."""
+    """Its loop has its name, so it does not change the files of the origin's loop."""
     loop(BASELINE_OF_PEAK, PEAK[:1])
     before = contents(folder)
     place = ("--sprint-dir", "two", "--sprint", "auth")

@@ -30,7 +30,7 @@ def spot(tmp_path: Path) -> Iterator[FilePlace]:
 
 
 def test_returns_what_stood_there(spot: FilePlace, tmp_path: Path) -> None:
-    """A swap gives back the very bytes that it displaced, and keeps them until told."""
+    """A swap returns the displaced bytes, and keeps them until released."""
     assert swap_file(spot, b"one") is None
     assert swap_file(spot, b"two") == b"one"
     assert left_behind(spot) == b"one"
@@ -64,7 +64,7 @@ def test_an_edit_in_the_middle_of_a_swap_is_returned(
 def test_file_that_is_known_is_read_in_pieces(
     spot: FilePlace, tmp_path: Path, size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All of it is compared, and it does not stand in the memory twice."""
+    """The whole file is compared, and it is not in memory twice."""
     known = os.urandom(size)
     (tmp_path / "file").write_bytes(known)
     pieces: list[int] = []
@@ -81,7 +81,7 @@ def test_file_that_is_known_is_read_in_pieces(
 
 @pytest.mark.parametrize("place", [0, replace.PIECE - 1, replace.PIECE, -1])
 def test_no_byte_of_a_file_is_believed(spot: FilePlace, tmp_path: Path, place: int) -> None:
-    """One that is another anywhere, or shorter or longer, is returned as it is."""
+    """A file that differs anywhere, or in its length, is returned unchanged."""
     known = os.urandom(2 * replace.PIECE)
     edited = bytearray(known)
     edited[place] ^= 1
@@ -109,7 +109,7 @@ def test_works_where_files_cannot_be_exchanged(
 def test_the_exchange_is_the_same_with_and_without_ctypes(
     tmp_path: Path, found: Any
 ) -> None:
-    """Both ways of calling the system exchange two files, and tell of an error."""
+    """Both ways of calling the system exchange two files, and report errors."""
     exchange = found("renameat2")
     if exchange is None:
         needs.skip("renameat2", "run the tests on Linux")
@@ -123,7 +123,7 @@ def test_the_exchange_is_the_same_with_and_without_ctypes(
 
 
 def test_knows_what_a_killed_swap_left(spot: FilePlace, tmp_path: Path) -> None:
-    """What was set aside when a swap was killed is found; a half-written draft is not."""
+    """A file set aside by a killed swap is found; a half-written draft is not."""
     (tmp_path / ".file.sprintlog-new").write_bytes(b"ha")
     assert left_behind(spot) is None
     (tmp_path / ".file.sprintlog-old").write_bytes(b"theirs")
@@ -147,7 +147,7 @@ def test_mode_of_a_file_is_kept(spot: FilePlace, tmp_path: Path, write: Any) -> 
 
 @pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: os.symlink("x", path)])
 def test_only_plain_files_are_read(spot: FilePlace, tmp_path: Path, make: Any) -> None:
-    """A pipe is not waited for, a link not followed, and neither is what was displaced."""
+    """A pipe does not block, a link is not followed, nor are displaced ones."""
     (tmp_path / "x").write_text("elsewhere")
     for name in ("file", ".file.sprintlog-old"):
         make(tmp_path / name)
@@ -188,7 +188,7 @@ def test_keeps_an_edit_made_at_the_last_moment(
     assert kept.read_text() == "edited: just now\n"
     assert "in-progress" in file.read_text()
     assert not (sprint / ".PROGRESS.yaml.sprintlog-old").exists()
-    # It was made against the file of before, not against the one that displaced it.
+    # It was made against the earlier file, not against the one that displaced it.
     event = done("log", "--type", "edit-observed", "--json").json["data"]
     assert event["since"] == 2
 

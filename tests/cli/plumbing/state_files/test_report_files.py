@@ -60,7 +60,7 @@ def test_the_files_of_a_loop(loop: Loop, done: Run, folder: Path) -> None:
         "await_iteration_1",
     )
     text = (folder / FOLDER / "reports/iteration-001.md").read_text()
-    # What came of it is said to who asks later; the file is as of its end.
+    # Its result is answered to later questions; the file is as of its end.
     told, then = done("report", "1").out.split("**Then**: ")
     assert (told, then) == (text, "the loop went on with iteration 2\n")
     assert {one["state"] for one in done("report", "--write", "--json").json} == {"same"}
@@ -99,7 +99,7 @@ def test_each_hook_is_one_command(loop: Loop, done: Run, folder: Path) -> None:
 def test_all_is_the_result_without_a_snapshot_from_before(
     loop: Loop, done: Run, folder: Path, scores: tuple[float, float]
 ) -> None:
-    """Where nobody kept what was there before the loop, all files are the loop's result."""
+    """Without a record of the state before the loop, all files are the loop's result."""
     loop(None, ())
     for number, score in enumerate(scores, start=1):
         done("iteration", "start")
@@ -181,7 +181,7 @@ def test_what_others_wrote_is_kept(loop: Loop, done: Run, folder: Path) -> None:
 
 
 def test_a_loop_without_a_folder_name_is_refused(folder: Path, done: Run, run: Run) -> None:
-    """A sprint's id that is no name of a folder cannot lead its files anywhere."""
+    """A sprint's id that is not a folder's name cannot redirect its files."""
     (folder / "plan.yaml").write_text("phases: [{id: a, prompt: b}]")
     done("init")
     done("sprint", "create", "a loop", "--plan", "plan.yaml")
@@ -196,7 +196,7 @@ def test_a_loop_without_a_folder_name_is_refused(folder: Path, done: Run, run: R
 def test_what_cannot_be_written_says_how_to_go_on(
     loop: Loop, run: Run, folder: Path
 ) -> None:
-    """A file in the place of a folder is told in one line, with what writes them later."""
+    """A file in the place of a folder is reported in one line, with a command for later."""
     loop(BASELINE_OF_PEAK, PEAK[:1])
     shutil.rmtree(folder / ".aiwg")
     (folder / ".aiwg").write_text("x")

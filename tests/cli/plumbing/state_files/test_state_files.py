@@ -61,7 +61,7 @@ def test_comes_back_byte_for_byte(sprint: Path, done: Any) -> None:
 
 
 def test_comes_back_with_the_next_recording(sprint: Path, done: Any) -> None:
-    """A deleted state file is written by the next recording; that is no edit."""
+    """A deleted state file is written by the next recording; that is not an edit."""
     (sprint / PROGRESS).unlink()
     done("phase", "start")
     assert (sprint / PROGRESS).exists()
@@ -143,7 +143,7 @@ def test_check_tells_and_writes_nothing(
 
 
 def test_maintains_a_checksum_where_one_exists(sprint: Path, done: Any) -> None:
-    """A `.checksum` beside the file follows it; none is made where there is none."""
+    """A `.checksum` next to the file follows it; none is created without one."""
     side = sprint / (PROGRESS + ".checksum")
     done("phase", "start")
     assert not side.exists()
@@ -186,7 +186,7 @@ def test_refuses_a_folder_outside_the_work_tree(
 def test_says_what_was_recorded_however_it_ended(
     sprint: Path, error: type[BaseException]
 ) -> None:
-    """Whatever ends a workspace's use, the state file says what was recorded in it."""
+    """However a workspace is closed, the state file has its recorded events."""
 
     def use() -> None:
         with Workspace.open(sprint) as workspace:
@@ -201,7 +201,7 @@ def test_says_what_was_recorded_however_it_ended(
 
 
 def test_tells_of_edits_on_the_way_out(sprint: Path) -> None:
-    """An edit that is found when a workspace is left is told, too, and kept."""
+    """An edit found when a workspace is closed is reported and kept."""
     edit(sprint / PROGRESS, "status: in-progress", "status: completed")
     told: list[str] = []
     with Workspace.open(sprint) as workspace:

@@ -1,4 +1,4 @@
-"""`run` and `--report` with what the agents' own command lines print."""
+"""`run` and `--report` with the output of the agents' command lines."""
 
 import json
 from pathlib import Path
@@ -48,7 +48,7 @@ FAILED = {
 
 
 def ran(done: Run) -> list[dict[str, Any]]:
-    """Return what was recorded of each run of an agent."""
+    """Return the record of each run of an agent."""
     return [x["data"] for x in done("log", "--type", "agent-ran", "--json").lines]
 
 
@@ -84,7 +84,7 @@ def test_a_finished_run_completes_a_phase(
 def test_a_failed_run_fails_a_phase(
     name: str, folder: Path, run: Run, done: Run, state: Any
 ) -> None:
-    """Exit code 0 helps no agent that says that it failed, or that stopped half way."""
+    """Exit code 0 does not help an agent that reports a failure or stopped half way."""
     (folder / "plan.yaml").write_text(
         "retry: {maxAttempts: 0, maxLimitWaits: 0}\nphases: [{id: a, prompt: Do it}]"
     )

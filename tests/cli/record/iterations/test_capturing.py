@@ -23,7 +23,7 @@ def loop(sprint: Path, done: Run) -> Path:
 
 
 def measured(run: Run) -> dict[str, Any]:
-    """Return what the newest measurement says."""
+    """Return the newest measurement."""
     events = run("log", "--json", "--type", "iteration-measured").lines
     data: dict[str, Any] = events[-1]["data"]
     return data
@@ -52,7 +52,7 @@ def test_reports_are_recorded_with_where_they_came_from(loop: Path, run: Run) ->
 
 
 def test_commands_write_build_and_count(loop: Path, run: Run) -> None:
-    """`--run`, `--build` and `--source` work together, and their failures are said."""
+    """`--run`, `--build` and `--source` work together, and their failures are reported."""
     (loop / "a.py").write_text("def f():\n    return 1\n")
     done = run(
         "iteration", "end", "--run", f"{WRITE}; exit 1", "--report", "*.xml",
@@ -228,7 +228,7 @@ def test_nothing_is_run_in_vain(loop: Path, run: Run) -> None:
 
 
 def test_the_baseline_is_read_too(loop: Path, run: Run) -> None:
-    """Before any change the same reports say what is there."""
+    """Before any change the same reports measure the baseline."""
     (loop / "junit.xml").write_text(SUITE)
     done = run("iteration", "baseline", "--report", "junit.xml")
     assert done.code == 0, done.err
@@ -238,7 +238,7 @@ def test_the_baseline_is_read_too(loop: Path, run: Run) -> None:
 
 
 def test_no_tests_are_said(loop: Path, run: Run) -> None:
-    """An empty suite is recorded as it is, and nobody is left to think that it passed."""
+    """An empty suite is recorded, and marked as not passed."""
     (loop / "junit.xml").write_text("<testsuites/>")
     done = run("iteration", "end", "--report", "junit.xml")
     assert done.code == 0, done.err
@@ -247,7 +247,7 @@ def test_no_tests_are_said(loop: Path, run: Run) -> None:
 
 
 def test_tokens_in_commands_are_masked(loop: Path, run: Run) -> None:
-    """What is recorded of where a metric came from holds no secret."""
+    """The recorded origin of a metric contains no secret."""
     command = f": ghp_{'a1' * 20}"
     assert run("iteration", "end", "--build", command).code == 0
     assert measured(run)["origins"][0]["name"] == ": [masked: github-token f65b37ab]"
@@ -267,7 +267,7 @@ def test_commands_get_stated_variables(
 
 @pytest.mark.long
 def test_real_tools_measure_an_iteration(loop: Path, run: Run) -> None:
-    """What pytest writes is in the log a moment later, and the agent is told what to do."""
+    """Output of pytest is in the log at once, and the agent gets the advice."""
     (loop / "test_a.py").write_text("def test_a():\n    assert True\n")
     python = f'"{sys.executable}" -m'
     done = run(
@@ -286,7 +286,7 @@ def test_real_tools_measure_an_iteration(loop: Path, run: Run) -> None:
 
 
 def test_a_usual_report_is_read_without_being_named(loop: Path, run: Run) -> None:
-    """`--run` alone reads what it wrote to a usual place, and one line says so."""
+    """`--run` alone reads its report at a usual place, and one line reports this."""
     done = run("iteration", "end", "--run", WRITE)
     assert done.code == 0
     assert done.err == "warning: junit.xml is written by the measure and read as junit\n"

@@ -27,7 +27,7 @@ def loop(sprint: Path, done: Run) -> Path:
 
 
 def listed(done: Run, *at: str) -> dict[int, Any]:
-    """Return what is known of iterations, by number."""
+    """Return the known iterations, by number."""
     found = done("iteration", "list", "--json", *at).json
     return {one["iteration"]: one for one in found}
 
@@ -50,7 +50,7 @@ def test_best_is_judged_anew(loop: Path, done: Run) -> None:
 
 
 def test_past_stays_as_it_was(loop: Path, done: Run) -> None:
-    """At a version before the retraction everything is told as it was then."""
+    """At a version before the retraction everything is as at that time."""
     version = listed(done)[3]["version"]
     before = listed(done)
     done("iteration", "retract", 2, "--reason", "wrong")
@@ -75,7 +75,7 @@ def test_nothing_takes_it_back(loop: Path, done: Run, run: Run) -> None:
 
 
 def test_latest_one_is_asked_about(loop: Path, done: Run, run: Run) -> None:
-    """Where the newest measurement is taken back a person decides, or measures again."""
+    """If the newest measurement is retracted a person decides, or measures again."""
     done("iteration", "retract", 3, "--reason", "the machine was busy")
     asked = run("decide", "--exit-code")
     assert asked.code == 12
@@ -109,7 +109,7 @@ def test_first_baseline_is_no_floor_any_more(sprint: Path, done: Run) -> None:
 
 
 def test_person_selects(loop: Path, done: Run, run: Run) -> None:
-    """Whatever the scores say; log, report and audit say who chose, and on what."""
+    """Whatever the scores are; log, report and audit name the person and the reason."""
     answer = done("iteration", "select", 1, "--reason", "reads best", "--json").json
     assert answer["selection"]["selected_iteration"] == 1
     assert answer["selection"]["selection_criteria"]["primary"] == "a_person"
@@ -125,7 +125,7 @@ def test_person_selects(loop: Path, done: Run, run: Run) -> None:
 
 
 def test_selection_of_a_retracted_one_is_none(loop: Path, done: Run) -> None:
-    """What was selected and then taken back is the result no more."""
+    """A selected and then retracted iteration is no longer the result."""
     done("iteration", "select", 2)
     done("iteration", "retract", 2, "--reason", "wrong")
     assert done("report", "--json").json["selection"] is None
@@ -133,7 +133,7 @@ def test_selection_of_a_retracted_one_is_none(loop: Path, done: Run) -> None:
 
 
 def test_read_model_follows(loop: Path, done: Run) -> None:
-    """The tables that were there before say what corrections say."""
+    """The existing tables include the corrections."""
     ask = "SELECT number, score, params, tags FROM v_iterations ORDER BY number"
     assert all(row["score"] for row in done("query", ask, "--json").lines)
     done("iteration", "retract", 2, "--reason", "wrong")
@@ -145,7 +145,7 @@ def test_read_model_follows(loop: Path, done: Run) -> None:
 
 
 def test_what_was_said_is_shown(loop: Path, done: Run, run: Run) -> None:
-    """Parameters, notes and tags stand beside it, masked; what came last counts."""
+    """Parameters, notes and tags are shown, masked; the last ones count."""
     token = "ghp_" + "a1B2" * 9
     done("iteration", "describe", 2, "--param", "seed=7", "--tag", "good", "--note", token)
     done("iteration", "describe", 2, "--param", "seed=8", "--tag", "x", "--untag", "good")
@@ -160,9 +160,10 @@ def test_what_was_said_is_shown(loop: Path, done: Run, run: Run) -> None:
 
 
 def test_commit_is_kept_with_the_end(sprint: Path, done: Run) -> None:
-    """The end of an iteration says the commit, and whether the work tree differs from it.
+    """The end of an iteration records the commit, and whether the work tree differs.
 
-    What we write ourselves is no difference, and where no repository is nothing is said.
+    Files written by sprintlog are not differences; without a repository nothing is
+    recorded.
     """
     measure(done, 60)
     assert "git" not in listed(done)[1]

@@ -92,7 +92,7 @@ def test_the_version_is_recorded_where_it_is_said(begun: None, done: Run) -> Non
 
 
 def test_a_result_alone_says_nothing_of_calls(begun: None, done: Run) -> None:
-    """Where calls are not told one by one their number is absent, not 0."""
+    """If calls are not listed one by one their number is absent, not 0."""
     done("iteration", "end", "--from", FIXTURES / "claude-2.1.330-result.json")
     assert "tool_calls" not in recorded(done, "agent-ran")[0]
 
@@ -110,7 +110,7 @@ def test_a_failure_is_recorded_with_its_kind(begun: None, done: Run, name: str) 
 
 
 def test_a_summary_that_is_given_is_kept(begun: None, done: Run) -> None:
-    """The agent's words are taken where nobody says anything."""
+    """The agent's text is used if no other is given."""
     done("iteration", "end", "--from", STREAM, "--summary", "mine")
     assert recorded(done, "iteration-ended")[0]["summary"] == "mine"
 
@@ -127,7 +127,7 @@ def test_the_same_file_again_changes_nothing(begun: None, run: Run, done: Run) -
 
 
 def test_a_key_answers_once(begun: None, run: Run, done: Run) -> None:
-    """A key stands for what was read, not for the name it was read by."""
+    """A key stands for the contents, not for the name of the file."""
     first = done("iteration", "end", "--from", STREAM, "--key", "k", "--json").json
     again = done("iteration", "end", "--from", STREAM, "--key", "k", "--json").json
     assert [event["id"] for event in first] == [event["id"] for event in again]
@@ -156,13 +156,13 @@ def test_metrics_and_files_go_with_it(begun: None, done: Run) -> None:
 
 
 def test_what_was_spent_counts_once(begun: None, done: Run) -> None:
-    """A measurement of the same iteration adds no second run to what was spent."""
+    """A measurement of the same iteration adds no second run to the usage."""
     done("iteration", "end", "--from", STREAM, "--metric", "test_count=1")
     assert done("status", "--json").json["spent"]["cost_usd"] == 0.0163
 
 
 def test_after_a_rollback_the_same_file_is_a_new_end(begun: None, done: Run) -> None:
-    """What was taken back happened; an iteration that goes on again can end again."""
+    """Discarded runs happened; an iteration that continues can end again."""
     done("iteration", "end", "--from", STREAM)
     done("rollback", "version:3", "--plan", "--yes")
     done("iteration", "start")
@@ -184,7 +184,7 @@ def test_after_a_rollback_the_same_file_is_a_new_end(begun: None, done: Run) -> 
 def test_what_is_not_understood_is_said_in_a_line(
     begun: None, folder: Path, done: Run, content: bytes, said: str
 ) -> None:
-    """Nothing is lost: the iteration ends, the digest is that of all, one line tells."""
+    """Nothing is lost: the iteration ends, the digest covers all, one line reports it."""
     (folder / "out").write_bytes(content)
     answer = done("iteration", "end", "--from", "out")
     assert said in answer.err
@@ -195,7 +195,7 @@ def test_what_is_not_understood_is_said_in_a_line(
 
 
 def test_an_agent_that_is_named_is_believed(begun: None, folder: Path, done: Run) -> None:
-    """Its plain words are its summary, and the messages of others are not understood."""
+    """Its plain text is its summary; other programs' messages are not understood."""
     (folder / "out").write_text("It works now.\n")
     assert done("iteration", "end", "--from", "out", "--agent", "claude").err == ""
     assert recorded(done, "iteration-ended")[0]["summary"] == "It works now."
@@ -243,7 +243,7 @@ def test_memory_is_bounded(begun: None, done: Run, content: bytes) -> None:
 def test_what_cannot_be_read_changes_nothing(
     begun: None, run: Run, done: Run, name: str, code: int
 ) -> None:
-    """A file that is not there, or is none, is named in one line."""
+    """A missing or invalid file is named in one line."""
     before = len(done("log", "--json").lines)
     answer = run("iteration", "end", "--from", name)
     assert answer.code == code
@@ -254,7 +254,7 @@ def test_what_cannot_be_read_changes_nothing(
 def test_without_recording_the_input_is_read_to_its_end(
     begun: None, done: Run, given: Given, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever writes into the pipe is not cut off where recording is off."""
+    """A writer into the pipe is not interrupted if recording is off."""
     given(STREAM.read_bytes())
     monkeypatch.setenv("SPRINTLOG_OFF", "1")
     done("iteration", "end", "--from", "-")
@@ -262,7 +262,7 @@ def test_without_recording_the_input_is_read_to_its_end(
 
 
 def test_an_agent_alone_means_nothing(begun: None, run: Run) -> None:
-    """`--agent` says whose a file is, so it needs one."""
+    """`--agent` specifies the author of a file, so it requires one."""
     assert run("iteration", "end", "--agent", "claude").code == 2
 
 

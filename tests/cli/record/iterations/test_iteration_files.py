@@ -45,7 +45,7 @@ def test_after_a_rollback_it_begins_with_what_was_brought_back(
 
 
 def test_before_the_first_nothing_is_known(loop: Run, run: Run) -> None:
-    """Nobody can say what changed in the first one; that is said, and nothing shown."""
+    """Changes of the first iteration are unknown; this is reported, and nothing shown."""
     refused = run("iteration", "diff", "iter:1")
     assert (refused.code, refused.out) == (3, "")
     assert "no files were kept before iteration 1 began" in refused.err
@@ -56,7 +56,7 @@ def test_before_the_first_nothing_is_known(loop: Run, run: Run) -> None:
 
 
 def test_the_page_names_them(folder: Path, loop: Run) -> None:
-    """Each iteration's row says which files changed in it; of the first nobody knows."""
+    """Each iteration's row lists its changed files; those of the first are unknown."""
     loop("report", "--html", "page.html")
     said = (folder / "page.html").read_text(encoding="utf-8")
     found = dict(re.findall(r'data-n="(\d)">(.*?)</tr>', said))
@@ -65,7 +65,7 @@ def test_the_page_names_them(folder: Path, loop: Run) -> None:
 
 
 def test_a_page_needs_no_store_of_snapshots(folder: Path, loop: Run) -> None:
-    """Where the store is gone or damaged, the page tells all else."""
+    """If the store is missing or damaged, the page shows everything else."""
     store = folder / ".sprintlog" / "snapshots" / "store.git"
     (store / "HEAD").write_text("damaged")
     loop("report", "--html", "page.html")

@@ -1,4 +1,4 @@
-"""What a measurement stands on: commands, their output, and the reports themselves."""
+"""The evidence of a measurement: commands, their output, and the reports."""
 
 import os
 import time
@@ -16,7 +16,7 @@ TOKEN = "ghp_" + "a1" * 18
 def test_commands_and_reports_belong_to_the_measurement(
     folder: Path, run: Run, done: Run
 ) -> None:
-    """An event says what was run and read; the reports are beside the log, by digest."""
+    """An event has the commands and reports; copies are next to the log, by digest."""
     tree = prepare(done, folder)
     assert run("run", *MEASURES, *RUN).code == 0
     kinds = ("baseline-captured", "iteration-measured")
@@ -51,7 +51,7 @@ def test_a_failure_keeps_what_was_run_and_read(folder: Path, run: Run, done: Run
 
 
 def test_secrets_in_reports_are_masked(folder: Path, run: Run, done: Run) -> None:
-    """The copy holds masks, the digest is that of what was read; a scan finds neither."""
+    """The copy is masked, the digest is that of the original; a scan finds neither."""
     tree = prepare(done, folder)
     (tree / "measure.sh").write_text(
         f"echo {TOKEN}\n"
@@ -84,7 +84,7 @@ def test_what_is_too_long_has_its_digest_alone(folder: Path, run: Run, done: Run
 
 
 def test_what_cannot_be_kept_takes_nothing_away(folder: Path, run: Run, done: Run) -> None:
-    """Where no copy can be written the measurement counts all the same, with its digest."""
+    """If no copy can be written the measurement counts, with its digest."""
     tree = prepare(done, folder)
     (tree / ".sprintlog/reports").write_text("in the way")
     assert run("run", *MEASURES, *RUN).code == 0
@@ -121,7 +121,7 @@ def test_the_artefact_folder_of_an_iteration_is_real(
 
 @pytest.mark.long
 def test_prune_removes_old_copies(folder: Path, run: Run, done: Run) -> None:
-    """The newest stay, and those of what is best; what no event names goes in time."""
+    """The newest and those of the best are kept; unreferenced ones are removed in time."""
     tree = prepare(done, folder)
     assert run("run", *MEASURES, *RUN).code == 0
     reports = tree / ".sprintlog/reports"

@@ -1,4 +1,4 @@
-"""What measured iterations say beside their score: how they ended, and what came of it."""
+"""Measured iterations have their outcome and consequences next to their score."""
 
 import json
 from pathlib import Path
@@ -27,7 +27,7 @@ def ran(sprint: Path, done: Run) -> Path:
 
 
 def test_a_measured_iteration_says_how_its_run_ended(ran: Path, done: Run) -> None:
-    """A failed run is no plain plateau: list, report and answers say why it failed."""
+    """A failed run is not a plateau: list, report and answers give the reason."""
     _, first, second, *_ = done("iteration", "list").out.splitlines()
     assert first.split("  ")[-1].strip() == "failed: exit code 1: no way, best"
     assert second.split("  ")[-1].strip() == "all is well"
@@ -45,7 +45,7 @@ def test_a_measured_iteration_says_how_its_run_ended(ran: Path, done: Run) -> No
 
 
 def test_a_report_says_what_was_done_about_its_advice(sprint: Path, done: Run) -> None:
-    """Behind an advice stands what came of it, and counts say what was taken back."""
+    """Advice is followed by its consequence, and counts include discarded iterations."""
     for passed in (9, 10, 8):
         done("iteration", "start")
         done("iteration", "end", *options({**M, "tests_passed": passed}))
@@ -59,7 +59,7 @@ def test_a_report_says_what_was_done_about_its_advice(sprint: Path, done: Run) -
 
 
 def test_equals_by_an_exit_code_alone_are_said(sprint: Path, done: Run) -> None:
-    """Where no run can be told from another the best says so, and what would tell."""
+    """If runs cannot be distinguished, the best one states this, and a remedy."""
     for _ in range(2):
         assert "by the exit code" not in done("best").out
         done("iteration", "start")

@@ -36,7 +36,7 @@ def test_ends_and_measures_in_one_append(sprint: Path, done: Run) -> None:
 
 
 def test_measures_without_ending(sprint: Path, done: Run) -> None:
-    """`iteration measure` says what an iteration led to while it goes on."""
+    """`iteration measure` records the result of an iteration in progress."""
     done("iteration", "start")
     answer = done("iteration", "measure", "--number", 1, "--score", 0.5)
     assert answer.out.splitlines() == [
@@ -46,7 +46,7 @@ def test_measures_without_ending(sprint: Path, done: Run) -> None:
 
 
 def test_reads_metrics_from_a_file(sprint: Path, done: Run, run: Run) -> None:
-    """A JSON object of metrics comes in whole; one that is named goes before it."""
+    """A JSON object of metrics is read completely; a named one overrides it."""
     (sprint / "m.json").write_text(json.dumps({**M, "lint_errors": None}))
     done("iteration", "start")
     done("iteration", "end", "--metrics", "m.json", "--metric", "tests_passed=10")
@@ -74,7 +74,7 @@ def test_reads_metrics_from_a_file(sprint: Path, done: Run, run: Run) -> None:
 def test_refuses_a_file_naming_the_field(
     sprint: Path, done: Run, run: Run, text: str, says: str
 ) -> None:
-    """What a file says wrong is refused, naming file and field; nothing is recorded."""
+    """Invalid values of a file are refused, naming file and field; nothing is recorded."""
     (sprint / "m.json").write_text(text)
     done("iteration", "start")
     result = run("iteration", "measure", "--metrics", "m.json")
@@ -109,7 +109,7 @@ def test_refuses_what_cannot_be_measured(
 
 
 def test_lists_what_was_measured(measured: Path, done: Run) -> None:
-    """A line for each, with class, score and marks; `--at` shows it as it was."""
+    """A line for each, with class, score and marks; `--at` shows an earlier state."""
     lines = done("iteration", "list").out.splitlines()
     assert lines[0].split()[:3] == ["iteration", "class", "score"]
     assert [line.split()[:2] for line in lines[1:5]] == [
@@ -129,7 +129,7 @@ def test_lists_what_was_measured(measured: Path, done: Run) -> None:
 
 
 def test_says_when_nothing_was_measured(sprint: Path, done: Run, run: Run) -> None:
-    """Before the first measurement each reading says so."""
+    """Before the first measurement each reading reports this."""
     assert done("iteration", "list").out == "no iteration was measured\n"
     assert done("best").out == "no iteration is the best one yet\n"
     nothing = {"sprint": "auth", "best": None, "rollback_target": None}
@@ -165,7 +165,7 @@ def test_compares_two_iterations(measured: Path, done: Run, run: Run) -> None:
 
 
 def test_explains_the_best_one(measured: Path, done: Run) -> None:
-    """The best one with its breakdown, and what it was chosen from."""
+    """The best one with its breakdown, and the candidates."""
     assert done("best").out.splitlines() == [
         "iteration 2 (quality: 0.97)",
         "of the score: 20% unknown, nothing measures readability, efficiency",
@@ -187,7 +187,7 @@ def test_tells_alerts(measured: Path, done: Run) -> None:
 
 
 def test_alerts_that_a_rollback_answered_are_said_to_be(measured: Path, done: Run) -> None:
-    """What was taken back is no open alert, and is named with what lists it."""
+    """A discarded one has no open alert, and is named with a command."""
     count = len(done("alerts", "--json").json)
     done("rollback", "iter:2")
     found = done("alerts")
@@ -217,7 +217,7 @@ def test_alerts_that_a_rollback_answered_are_said_to_be(measured: Path, done: Ru
 def test_decides(
     measured: Path, run: Run, done: Run, setup: list[Any], code: int, message: str
 ) -> None:
-    """It says what to do, and of which iteration; `--exit-code` says it to a script."""
+    """It prints an action and its iteration; `--exit-code` is for scripts."""
     for line in setup:
         done(*line)
     result = run("decide", "--exit-code")
@@ -229,7 +229,7 @@ def test_decides(
 
 
 def test_a_used_up_loop_stops_whatever_was_measured(sprint: Path, run: Run) -> None:
-    """`decide` stops at the maximum as `next` does, also where nothing was measured."""
+    """`decide` stops at the maximum as `next` does, also without measurements."""
     run("iteration", "start", "--max-iterations", 1)
     run("iteration", "end")
     result = run("decide", "--exit-code")
@@ -268,7 +268,7 @@ def test_answers_a_key_with_the_first_advice(measured: Path, done: Run, run: Run
 
 
 def test_explains_its_advice(measured: Path, done: Run) -> None:
-    """Every reason is told, and how the confidence comes about."""
+    """Every reason is printed, with the computation of the confidence."""
     lines = done("decide", "--explain").out.splitlines()
     assert lines[2:4] == ["action: rollback", "target: iteration 2"]
     assert lines[-1].startswith("confidence: 1 - (1 - 0.8)")
@@ -342,7 +342,7 @@ def test_selects_and_says_so_again(measured: Path, done: Run) -> None:
 
 
 def test_sets_and_shows_rules(measured: Path, done: Run, run: Run) -> None:
-    """Rules are changed one by one, are events, and are as they were at any point."""
+    """Rules are changed one by one, are events, and can be shown at any point."""
     done("rules", "set", "--threshold", "coverage-drop=1", "--no-verification")
     done("rules", "set", "--weight", "validation=0.4", "--weight", "efficiency=0")
     rules = done("rules", "show", "--json").json

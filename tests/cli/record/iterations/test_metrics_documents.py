@@ -55,7 +55,7 @@ def iteration(sprint: Path, done: Run) -> Path:
 
 
 def measured(done: Run) -> Any:
-    """Return what was recorded of the iteration's worth."""
+    """Return the recorded measurement of the iteration."""
     events = done("log", "--json").lines
     (found,) = [e["data"] for e in events if e["type"] == "iteration-measured"]
     return found
@@ -138,7 +138,7 @@ def test_a_damaged_document_is_refused(
 
 
 def test_a_document_without_metrics_measures_nothing(iteration: Path, run: Run) -> None:
-    """Nothing measured is refused, as it is without a file."""
+    """An empty measurement is refused, as without a file."""
     (iteration / "m.yaml").write_text("iteration_metrics:\n  iteration: 1\n")
     result = run("iteration", "measure", "--metrics", "m.yaml")
     assert result.code == 1

@@ -1,4 +1,4 @@
-"""Metrics of one's own on the command line: declared, measured, shown and plotted."""
+"""Custom metrics on the command line: declared, measured, shown and plotted."""
 
 import json
 from pathlib import Path
@@ -12,7 +12,7 @@ P95 = ("rules", "set", "--metric", "p95_ms", "--better", "lower")
 
 @pytest.fixture
 def loop(sprint: Path, done: Run) -> Path:
-    """Return a folder with two measured iterations and two metrics of one's own."""
+    """Return a folder with two measured iterations and two custom metrics."""
     done(*P95, "--weight", 0.2, "--target", 100, "--pointer", "/latency/p95")
     done("rules", "set", "--metric", "rss_mb")
     tests = ("--metric", "test_count=4", "--metric", "tests_passed=4")
@@ -84,7 +84,7 @@ def test_rules_show_how_it_is_declared(loop: Path, done: Run) -> None:
 def test_wrong_words_are_usage(
     sprint: Path, run: Run, typed: tuple[str, ...], why: str
 ) -> None:
-    """What is said of a metric names it, once and as a number."""
+    """The text about a metric names it, once and as a number."""
     failed = run("rules", "set", *typed)
     assert failed.code == 2
     assert why in failed.err

@@ -30,7 +30,7 @@ def options(metrics: dict[str, Any]) -> list[str]:
 
 @pytest.fixture
 def loop(folder: Path, done: Run) -> Loop:
-    """Return a function that plays a loop and returns what each iteration was told."""
+    """Return a function that plays a loop and returns the messages of each iteration."""
 
     def play(
         baseline: Row | None, rows: Sequence[Row], times: Sequence[str] = ()
@@ -61,7 +61,7 @@ def tracker(done: Run) -> Any:
 
 
 def part(whole: Any, expected: Any) -> Any:
-    """Return what of a whole stands in what is expected, for comparing."""
+    """Return the part of a whole that is expected, for comparing."""
     if isinstance(expected, dict):
         return {key: part(whole[key], value) for key, value in expected.items()}
     if isinstance(expected, list) and len(whole) == len(expected):
@@ -166,7 +166,7 @@ def test_example_3_selection(loop: Loop, done: Run) -> None:
 
 
 def test_example_4_conversation(loop: Loop, done: Run) -> None:
-    """The short messages of the conversation are what the commands answer."""
+    """The short messages of the conversation are the answers of the commands."""
     told = loop(BASELINE_OF_REGRESSION, REGRESSION[:1])
     assert told == ["Forward progress detected, continue"]
     decided = done("decide").out.splitlines()

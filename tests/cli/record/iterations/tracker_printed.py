@@ -1,4 +1,4 @@
-"""What is printed of the worked examples, where it is exact."""
+"""The exact printed figures of the worked examples."""
 
 from typing import Any
 
@@ -57,7 +57,7 @@ REGRESSION_PRINTED: dict[str, Any] = {
     },
     "recommendation": {"action": "rollback", "target_iteration": 2, "confidence": 0.95},
 }
-"""What is printed of the loop that deletes a test."""
+"""The output for the loop that deletes a test."""
 
 SELECTION_PRINTED: dict[str, Any] = {
     "loop_id": "ralph-001",
@@ -116,4 +116,4 @@ SELECTION_PRINTED: dict[str, Any] = {
     ],
     "report_generated": ".aiwg/ralph/ralph-001/reports/output-selection.md",
 }
-"""What is printed of the loop that refines too much."""
+"""The output for the loop that refines too much."""

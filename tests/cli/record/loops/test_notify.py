@@ -1,4 +1,4 @@
-"""`run --notify`: what a loop tells of itself, and that it harms nothing."""
+"""`run --notify`: the notices of a loop, and that they cause no harm."""
 
 import json
 import sys
@@ -25,7 +25,7 @@ def planned(folder: Path, done: Run) -> Path:
 
 
 def told(folder: Path) -> list[Any]:
-    """Return what the command was told, in its order."""
+    """Return the notices sent to the command, in order."""
     return [json.loads(line) for line in (folder / "told.jsonl").read_text().splitlines()]
 
 
@@ -35,7 +35,7 @@ def agent(*, code: str = "print('done')") -> list[str]:
 
 
 def test_an_end_is_told(planned: Path, run: Run, done: Run) -> None:
-    """A breakpoint needs a person, the end of the sprint does not: each is told once."""
+    """A breakpoint needs a person, the end of the sprint does not: each is sent once."""
     assert run("run", "--notify", TOLD, *agent()).code == 21
     assert run("run", "--notify", TOLD, *agent()).code == 21
     done("sprint", "resume")
@@ -78,7 +78,7 @@ def test_only_what_was_asked_for(planned: Path, run: Run) -> None:
 
 
 def test_long_waits_are_told(planned: Path, run: Run, done: Run) -> None:
-    """A wait over the limit is told when it begins, with its end and its reason."""
+    """A wait over the limit is reported when it begins, with its end and its reason."""
     (planned / "plan.yaml").write_text(
         "retry: {maxAttempts: 1, backoffMs: [1500]}\n" + PLAN.replace(", break: true", "")
     )
@@ -98,7 +98,7 @@ def test_long_waits_are_told(planned: Path, run: Run, done: Run) -> None:
 
 
 def test_a_regression_is_told(folder: Path, run: Run, done: Run) -> None:
-    """Where it is advised to go back after an iteration, that is told with the reason."""
+    """Advice to roll back after an iteration is sent with the reason."""
     (folder / "plan.yaml").write_text("phases: [{id: a, prompt: b}, {id: c, prompt: d}]")
     (folder / "tests.json").write_text("0")
     done("init")
@@ -111,7 +111,7 @@ def test_a_regression_is_told(folder: Path, run: Run, done: Run) -> None:
 
 
 def test_a_signal_is_told(planned: Path, done: Run) -> None:
-    """Ended by a signal, the loop still says so, and ends with the signal's code."""
+    """After a signal, the loop sends a notice, and ends with the signal's code."""
     hangs = "open('hung', 'w').write('x'); import time; time.sleep(600)"
     loop = start(["run", "--notify", TOLD, *agent(code=hangs)])
     wait_for(planned / "hung")

@@ -1,4 +1,4 @@
-"""`--prompt-file`: a loop's own prompt, alone; read anew each time and below the tree."""
+"""`--prompt-file`: a loop's prompt file, alone; read each time and inside the tree."""
 
 import json
 import os
@@ -35,13 +35,13 @@ def planned(folder: Path, done: Run, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def keeping(folder: Path, trait: str = "") -> list[str]:
-    """Return the command of an agent that keeps what it is handed."""
+    """Return the command of an agent that stores its input."""
     (folder / "agent.py").write_text(KEEPS % trait)
     return ["--", sys.executable, "agent.py"]
 
 
 def handed(folder: Path) -> list[str]:
-    """Return what the agent was handed, run by run."""
+    """Return the input of the agent, run by run."""
     return (folder / "handed.txt").read_text().split("|")[:-1]
 
 
@@ -57,7 +57,7 @@ def test_the_file_alone_is_handed_over(planned: Path, done: Run) -> None:
 
 
 def test_next_answers_the_very_same_prompt(planned: Path, done: Run) -> None:
-    """With the file and without it; the task stands beside it."""
+    """With the file and without it; the task is included."""
     done("journal", "open")
     done("learning", "add", "use make", "--type", "build-command", "--prd", "p")
     (planned / "P.md").write_text("{{phase}}: {{task}}\n{{learnings}}")
@@ -97,7 +97,7 @@ def test_the_file_is_read_anew_each_time(planned: Path, done: Run) -> None:
 def test_a_file_that_is_gone_in_the_night_stops_the_loop(
     planned: Path, run: Run, done: Run, trait: str, why: str
 ) -> None:
-    """The reason is told, and a person put right goes on where it stopped."""
+    """The reason is printed, and a corrected file continues at the stop."""
     (planned / "P.md").write_text("go")
     result = run("run", "--json", "--prompt-file", "P.md", *keeping(planned, trait))
     assert (result.code, result.json["do"]) == (24, "stop")
@@ -165,7 +165,7 @@ def test_no_link_on_the_way_is_followed(planned: Path, run: Run) -> None:
 
 
 def test_the_repair_of_a_gate_keeps_its_own_text(folder: Path, done: Run) -> None:
-    """What a gate found is told by the plan, and nothing is put around it."""
+    """The findings of a gate are passed by the plan, without additions."""
     gate = {"script": "test -e mended", "on-fail-prompt": "Mend it", "max-retries": 1}
     plan = {"phases": [{"id": "a", "prompt": "x", "gate": gate}]}
     (folder / "plan.json").write_text(json.dumps(plan))
@@ -182,7 +182,7 @@ def test_the_repair_of_a_gate_keeps_its_own_text(folder: Path, done: Run) -> Non
 def test_the_settings_name_it_once_they_are_trusted(
     planned: Path, run: Run, done: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No tree says by itself what an agent is told; the path is seen from its file."""
+    """A tree alone cannot set the agent's prompt; the path is relative to its file."""
     (planned / "sprintlog.toml").write_text('[agent]\nprompt-file = "P.md"\n')
     (planned / "P.md").write_text("by the file")
     done("sprint", "start")
@@ -198,7 +198,7 @@ def test_the_settings_name_it_once_they_are_trusted(
 def test_a_goal_is_worked_on_with_the_loops_own_prompt(
     folder: Path, done: Run, run: Run
 ) -> None:
-    """The file is all that is handed over; what the agent answers is understood as ever."""
+    """The file is the complete prompt; the agent's answer is read as usual."""
     (folder / "P.md").write_text("mine {{iteration}}")
     done("init", "--here")
     done("sprint", "create", "one", "--goal", "Win")
