@@ -16,7 +16,7 @@ from ..judging import events as iterations
 from ..judging.tracker import TAKE, Tracker
 from ..log.codec import DAMAGE, Codec
 from ..log.event import Event, Versioned
-from ..log.port import Form, Page
+from ..log.port import Page
 from . import events as f
 from .events import SprintImported
 from .state.effective_history import VersionRange
@@ -86,24 +86,20 @@ _LEARN: Learns = {
 class _ByEvent(dict[type[Event], Handlers]):
     """The handlers of each event type, looked up on first use."""
 
-    def __missing__(self, event: type[Event]) -> Handlers:
-        handlers = self[event] = _handlers_of(event)
-        return handlers
-
-
-def _handlers_of(kind: type[Event]) -> Handlers:
-    """Return the handlers of the first topic that has any for this event type."""
-    if kind in _LEARN:
-        return None, _LEARN[kind], None
-    for name in TOPICS.get(kind.__module__, ()):
-        topic = vars(import_module(f".{name}", __package__))
-        learn = topic.get("LEARN", {}).get(kind)
-        evolve = topic.get("EVOLVE", {}).get(kind)
-        if learn is not None or evolve is not None:
-            # An event with a LEARN handler cannot take the fast path.
-            change = topic.get("CHANGE", {}).get(kind) if learn is None else None
-            return change, learn, evolve
-    return None, None, None
+    def __missing__(self, kind: type[Event]) -> Handlers:
+        """Look for the first topic that has handlers for this event type."""
+        found: Handlers = None, _LEARN.get(kind), None
+        for name in () if kind in _LEARN else TOPICS.get(kind.__module__, ()):
+            topic = vars(import_module(f".{name}", __package__))
+            learn = topic.get("LEARN", {}).get(kind)
+            evolve = topic.get("EVOLVE", {}).get(kind)
+            if learn is not None or evolve is not None:
+                # An event with a LEARN handler cannot take the fast path.
+                change = topic.get("CHANGE", {}).get(kind) if learn is None else None
+                found = change, learn, evolve
+                break
+        self[kind] = found
+        return found
 
 
 HANDLERS = _ByEvent()
@@ -140,7 +136,8 @@ def apply_all(
     last_at: str | None = None
     # In CPython, lookups in a subclass of dict are slower.
     met: dict[Any, EventHandler] = {}
-    for in_force, versions, rows in _in_turns(parts, live):
+    whole = ((True, *part) for part in parts if part[0])
+    for in_force, versions, rows in whole if live is None else _in_turns(parts, live):
         find, left = (alone if in_force else _nothing).get, iter(rows)
         for at, form, payload in left:
             try:
@@ -164,14 +161,16 @@ def apply_all(
                 if evolve is evolve_nothing and in_force:
                     last_at = at
                 elif evolve is not None and in_force:
-                    plan.happened(last_at)
+                    if last_at is not None:
+                        plan.touched, plan.last_at = True, last_at
                     _evolve(plan, evolve, event, versions[-1 - length_hint(left)], at)
                     last_at = None
                     if plan.index is not tree:
                         tree, alone, latest, changed = _at_hand(plan)
                         find = alone.get
         sprint.version = versions[-1]
-    plan.happened(last_at)
+    if last_at is not None:
+        plan.touched, plan.last_at = True, last_at
 
 
 def fold_ahead(sprint: Sprint, events: Iterable[Event], at: str) -> None:
@@ -206,16 +205,14 @@ def _in_parts(events: Iterable[Versioned]) -> Iterator[Part]:
     """Yield events in parts; the form of each is its class."""
     events = iter(events)
     while some := [*islice(events, AT_ONCE)]:
-        yield [one[0] for one in some], [(at, type(event), event) for _, at, event in some]
+        versions, times, own = zip(*some, strict=True)
+        yield versions, [*zip(times, map(type, own), own, strict=True)]
 
 
 def _in_turns(
-    parts: Iterable[Part], live: Sequence[VersionRange] | None
+    parts: Iterable[Part], live: Sequence[VersionRange]
 ) -> Iterator[tuple[bool, Sequence[int], Sequence[Row]]]:
     """Yield parts, split at the bounds of discarded stretches, with a flag if effective."""
-    if live is None:
-        yield from ((True, versions, rows) for versions, rows in parts if versions)
-        return
     turns, in_force, turn = _turns(live), False, 0
     for versions, rows in parts:
         while versions and versions[-1] >= turn:
@@ -243,17 +240,17 @@ def begin_anew(plan: Plan, event: Any, version: int) -> None:
         plan.decisions.clear()
 
 
-def event_handler(decode: Callable[[Any], Any], kind: type[Event]) -> EventHandler:
-    """Return the decoder and the handlers of an event type."""
-    change, learn, evolve = HANDLERS[kind]
-    return decode, change, (learn, evolve)
+class _Takers(dict[Any, EventHandler]):
+    """The decoder and the handlers of events by form, looked up on first use."""
 
+    def __init__(self, reader: Callable[[Any], tuple[Callable[[Any], Any], type[Event]]]):
+        super().__init__()
+        self._reader = reader
 
-class _Takers(dict[type[Event], EventHandler]):
-    """The handlers of decoded events, by class."""
-
-    def __missing__(self, kind: type[Event]) -> EventHandler:
-        self[kind] = found = event_handler(_as_it_is, kind)
+    def __missing__(self, form: Any) -> EventHandler:
+        decode, kind = self._reader(form)
+        change, learn, evolve = HANDLERS[kind]
+        self[form] = found = decode, change, (learn, evolve)
         return found
 
 
@@ -261,7 +258,8 @@ def _as_it_is(event: Event) -> Event:
     return event
 
 
-_TAKERS = _Takers()
+_TAKERS = _Takers(lambda kind: (_as_it_is, kind))
+"""Those of decoded events, by class."""
 
 
 class RowFold:
@@ -269,7 +267,7 @@ class RowFold:
 
     def __init__(self, codec: Codec) -> None:
         self._codec = codec
-        self._takers = _RowTakers(codec)
+        self._takers = _Takers(codec.reader)
 
     def __call__(
         self,
@@ -305,16 +303,3 @@ class RowFold:
                 self._codec.event_of(row, position)
             # All events are sound: what went wrong is ours.
             raise
-
-
-class _RowTakers(dict[Form, EventHandler]):
-    """The handlers of events by form, looked up on first use."""
-
-    def __init__(self, codec: Codec) -> None:
-        super().__init__()
-        self._codec = codec
-
-    def __missing__(self, form: Form) -> EventHandler:
-        decode, kind = self._codec.reader(form)
-        self[form] = found = event_handler(decode, kind)
-        return found
