@@ -51,7 +51,7 @@ def complete_phase(sprint: Sprint, command: CompletePhase, at: str) -> list[Even
     node = transitions.find_node(sprint, command.phase)
     if node.children and node.status == words.COMPLETED:
         return _sum_up(sprint, node, summary)
-    leaf = transitions.find_leaf(sprint, command.phase)
+    leaf = node if node.leaf >= 0 else transitions.find_leaf(sprint, command.phase)
     done = done_work(sprint.plan, leaf.address)
     if summary is None and done is not None:
         summary = done.summary

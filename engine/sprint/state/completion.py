@@ -50,7 +50,8 @@ def _is_done(node: Node) -> bool:
 
 def done_work(plan: Plan, address: str) -> WorkDone | None:
     """Return the report that a leaf's work is done although it has not ended, or None."""
-    return plan.last.work.of(address)
+    work = plan.last.work
+    return work.of(address) if address in work else None
 
 
 def waits_to_go_on(plan: Plan) -> bool:

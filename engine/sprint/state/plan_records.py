@@ -155,38 +155,32 @@ class Latest(dict[str, "Kind | Stored"], Generic[Kind]):
             del self[name]
 
 
-class LastEvents:
+class LastEvents(msgspec.Struct):
     """The last event about each subject of a plan."""
 
-    __slots__ = (
-        *("breakpoint", "claim", "failure", "failures", "gates", "goal", "hooks"),
-        *("iteration", "limit", "nodes", "repaired", "sprint", "work"),
-    )
-
-    def __init__(self) -> None:
-        self.sprint: OfSprint | None = None
-        self.breakpoint: f.BreakpointReached | None = None
-        """One that was reached while the sprint was blocked anyway, and is to come."""
-        self.iteration: f.IterationStarted | f.IterationEnded | None = None
-        self.limit: f.IterationsLimited | None = None
-        self.goal: f.GoalSet | None = None
-        self.claim: f.GoalClaimed | None = None
-        self.failure: f.IterationFailed | None = None
-        self.nodes: Latest[OfNode] = Latest()
-        """By address, as the next three are."""
-        self.gates: Latest[OfGate] = Latest()
-        self.work: Latest[f.WorkDone] = Latest()
-        """Done, and its end is to come."""
-        self.repaired: Latest[f.GateRepaired] = Latest()
-        """By the gate's address; the gate must be checked again."""
-        self.failures: Latest[f.PhaseFailed] = Latest()
-        """How a leaf failed last, by its address, until it is finished."""
-        self.hooks: Latest[f.AboutHook] = Latest()
-        """By the hook's id."""
+    breakpoint: f.BreakpointReached | None = None
+    """One that was reached while the sprint was blocked anyway, and is to come."""
+    claim: f.GoalClaimed | None = None
+    failure: f.IterationFailed | None = None
+    failures: Latest[f.PhaseFailed] = msgspec.field(default_factory=Latest)
+    """How a leaf failed last, by its address, until it is finished."""
+    gates: Latest[OfGate] = msgspec.field(default_factory=Latest)
+    """By address, as `nodes`, `repaired` and `work` are."""
+    goal: f.GoalSet | None = None
+    hooks: Latest[f.AboutHook] = msgspec.field(default_factory=Latest)
+    """By the hook's id."""
+    iteration: f.IterationStarted | f.IterationEnded | None = None
+    limit: f.IterationsLimited | None = None
+    nodes: Latest[OfNode] = msgspec.field(default_factory=Latest)
+    repaired: Latest[f.GateRepaired] = msgspec.field(default_factory=Latest)
+    """By the gate's address; the gate must be checked again."""
+    sprint: OfSprint | None = None
+    work: Latest[f.WorkDone] = msgspec.field(default_factory=Latest)
+    """Done, and its end is to come."""
 
     def __bool__(self) -> bool:
         """Return whether anything was recorded about any subject."""
-        return any(getattr(self, name) for name in self.__slots__)
+        return any(getattr(self, name) for name in self.__struct_fields__)
 
     def forget_indices(self) -> None:
         """Forget what is addressed by its index, since that may be another one now."""
@@ -197,7 +191,7 @@ class LastEvents:
     def stored(self) -> dict[str, dict[str, Stored]]:
         """Return them as a checkpoint keeps them, those about one subject without name."""
         found = {}
-        for name in self.__slots__:
+        for name in self.__struct_fields__:
             if kept := getattr(self, name):
                 is_one = isinstance(kept, Event)
                 found[name] = {"": _stored(kept)} if is_one else kept.stored()

@@ -14,13 +14,13 @@ from ...state_format import PartsDecoder, sealed, shape_of, unsealed
 from ..events import IterationEnded, IterationStarted, Place
 from . import plan_records as records
 from .document_fields import count_of, mapping_of
-from .figures import figures
 from .knowledge import Knowledge as Knowledge
 from .knowledge import Spent as Spent
 from .node import flat_phases
 from .queue import Decided, queue_of, with_queue
+from .times import elapsed
 from .tree import Data, Node, Tree
-from .words import IN_PROGRESS, NOT_STARTED, SPRINT_STATUSES
+from .words import COMPLETED, IN_PROGRESS, NOT_STARTED, SPRINT_STATUSES
 
 MEANING = 11
 """Incremented when saved fields change their meaning; a test detects that."""
@@ -175,14 +175,8 @@ class Plan:
         """Give the sprint a status."""
         self.document["status"] = status
 
-    def happened(self, last_at: str | None) -> None:
-        """Note when the last event on the path was; None where that is known."""
-        if last_at is not None:
-            self.touched, self.last_at = True, last_at
-
-    def finish_fold(self, last_at: str | None = None) -> None:
-        """Complete the deferred work of a fold; `last_at` is None if already set."""
-        self.happened(last_at)
+    def finish_fold(self) -> None:
+        """Complete the deferred work of a fold."""
         if self.index is not None:
             self.index.finish_fold()
 
@@ -218,6 +212,24 @@ class Plan:
         place: tuple[int | None, ...] = leaf.place if leaf else (0,)
         phase, step, sub_phase = (*place, None, None)[:3]
         return {"phase": phase, "step": step, "sub-phase": sub_phase}
+
+
+FIGURES = ("total-phases", "completed-phases", "total-steps", "completed-steps", "elapsed")
+"""The figures that follow from a plan, in the order in which they are written."""
+
+
+def figures(given: Any, tree: Tree, last_at: str | None) -> Data:
+    """Return all of `stats`: what a document has there, and what follows from the plan."""
+    found: Data = dict(given) if isinstance(given, dict) else {}
+    found["total-phases"] = sum(tree.phases.values())
+    found["completed-phases"] = tree.phases[COMPLETED]
+    steps = sum(tree.steps.values())
+    if steps or "total-steps" in found:
+        found["total-steps"], found["completed-steps"] = steps, tree.steps[COMPLETED]
+    ended = found.get("completed-at") or last_at
+    if (duration := elapsed(found.get("started-at"), ended)) is not None:
+        found["elapsed"] = duration
+    return found
 
 
 Evolve = Callable[[Plan, Any, str], None]
@@ -261,7 +273,11 @@ class Sprint:
     @property
     def document(self) -> Data:
         """Return PROGRESS.yaml as data, settled."""
-        return with_queue(self.plan.derived_document(), self.queue)
+        document = self.plan.derived_document()
+        if not self.knowledge.requests and not self.plan.decisions:
+            # The document's own queue, if it has any.
+            return document
+        return with_queue(document, self.queue)
 
     @property
     def queue(self) -> list[Any]:

@@ -84,9 +84,9 @@ def check_sprint(sprint: Sprint, command: str) -> None:
 
 def check_running(sprint: Sprint, command: str) -> None:
     """Raise `RefusedError` unless the sprint is in progress."""
-    check_exists(sprint)
-    if sprint.is_running:
+    if sprint.plan.status == words.IN_PROGRESS:
         return
+    check_exists(sprint)
     status = sprint.plan.status
     ways = (name for name in ("start", "resume", "reopen") if status in SPRINT_FROM[name])
     way = next(ways, "start")

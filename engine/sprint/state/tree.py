@@ -66,7 +66,7 @@ class Tree:
             self._gather(document, self._root, "", ())
         else:
             self.phases.update(self._flat.tally)
-        if self._flat or all(phase.level == 1 for phase in self._root.children):
+        if self._flat or not [x for x in self._root.children if x.level != 1]:
             # Then both count the same, and every change of a phase is counted once.
             self._root.tally = self.phases
         self.alone: dict[str, Node] = {}
@@ -360,9 +360,10 @@ class Tree:
         level = len(place)
         node = nodes[address] = Node(data, address, place, owner)
         peers = node.peers = self._levels[level - 1]
-        if not owner.children:
+        siblings = owner.children
+        if not siblings:
             owner.tally = dict.fromkeys(words.PHASE_STATUSES, 0)
-        owner.children.append(node)
+        siblings.append(node)
         owner.tally[status] += 1
         if peers is not owner.tally:
             peers[status] += 1
