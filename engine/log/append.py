@@ -16,6 +16,8 @@ from .port import STREAM_CHARS_MAX, Clock, Entropy, Expect, Expected
 APPEND_EVENTS_MAX = 10_000
 NAME_CHARS_MAX = 128
 SALT_BYTES = 16
+HASHED_ALONE_MAX = 256
+"""For more events the library of hashes is loaded."""
 UUID_BYTES = 10
 DRAWN_BYTES = 64 * (UUID_BYTES + SALT_BYTES)
 """How much chance is asked for at once: that of 64 appends of one event."""
@@ -246,6 +248,8 @@ def check_limits(
             f"an append holds 1 to {APPEND_EVENTS_MAX} events, not {len(new_events)}",
             field="events",
         )
+    if len(new_events) > HASHED_ALONE_MAX:
+        hashes.hash_much()
     # Fields that equal those of the previous event are not checked again.
     at = type_ = actor = shape = None
     for new_event in new_events:
@@ -265,6 +269,8 @@ def check_limits(
             check_moment(at)
         payload = new_event.payload
         size, size_max = len(payload), new_event.payload_bytes_max
+        if size > hashes.LITTLE_BYTES:
+            hashes.hash_much()
         if size > size_max or size > DOCUMENT_BYTES_MAX:
             raise InvalidInputError(
                 f"{new_event.type} holds {size} bytes, at most "

@@ -152,6 +152,8 @@ class WrittenFiles:
         for known, digest in hashed:
             if known == content:
                 return digest
+        if len(content) > hashes.LITTLE_BYTES:
+            hashes.hash_much()
         found = hashes.sha256(content).digest()
         hashed[:] = [*hashed[-1:], (content, found)]
         return found

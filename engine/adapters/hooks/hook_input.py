@@ -185,6 +185,8 @@ def hear_hook(agent: str, content: bytes, place: HookPlace = HERE) -> HookHeard:
     """Return the content of an agent's hook input; raise `OddHookError` if unknown."""
     if agent not in AGENTS:
         raise OddHookError("nobody knows this agent")
+    if len(content) > hashes.LITTLE_BYTES:
+        hashes.hash_much()
     found = parse(content)
     if not isinstance(found, dict):
         raise OddHookError("it is no JSON object")
