@@ -1,14 +1,18 @@
 """How one command is handled: load, middlewares, decide, append, after commit.
 
-That is done again from the beginning where somebody else appended first.
+That is done again from the beginning where somebody else appended first. After the commit,
+state files are brought up to date, and edits of them adopted.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import chain
 from typing import Any, TypeVar
 
+import msgspec
+
 from ..command import NOT_THE_TYPE, UNNAMED, Command, check_actor, check_types, decided
-from ..errors import BusyError, ConflictError, InvalidInputError
+from ..errors import BusyError, ConflictError, InvalidInputError, SprintlogError
+from ..judging.events import ADOPT, REFUSE
 from ..log.append import check_expected, check_key
 from ..log.envelope import NewEvent, RecordedEvent
 from ..log.event import Event
@@ -16,9 +20,9 @@ from ..log.port import Log
 from ..masking import mask, mask_all
 from ..sprint.events import RequestReturned, SprintImported
 from ..sprint.state.times import normalise
-from .middlewares import Handling, Middlewares
-from .port import Envelope, Handled, MovedOnError, Service
-from .streams.catalogue import CODEC, State, new_event
+from .middlewares import Handling, Middlewares, edit_policy
+from .port import Envelope, Handled, MovedOnError, Refreshed, Service
+from .streams.catalogue import CODEC, State, new_event, sprint_of
 from .streams.repository import Repository
 
 CommandT = TypeVar("CommandT", bound=Command)
@@ -91,7 +95,7 @@ def handle(
         # The state file waits: whoever recorded answers first.
         service.behind.add(stream)
         if not service.is_side_by_side:
-            service.spooled.take_in(service.environment)
+            service.take_in_spooled()
         return Handled(repository.take(state, appended.events, readable), appended.events)
     raise BusyError(
         f"{repository.kind.name(name)} changed {TRIES_MAX} times while this was decided",
@@ -116,8 +120,9 @@ def _decide(
             events = decided(command, action.state, action.at)
         else:
             events = decide(action.state, action.at)
-        for complete in middlewares.after:
-            events = complete(action, events)
+        for types, complete in middlewares.after:
+            if types is None or not types.isdisjoint(map(type, events)):
+                events = complete(action, events)
         new_events = _new_events(events, action.at, action.envelope)
         return new_events, [CODEC.as_read(new) for new in new_events]
     except NOT_THE_TYPE:
@@ -173,3 +178,61 @@ def _new_events(events: list[Event], moment: str, envelope: Envelope) -> list[Ne
         )
         for event in events
     ]
+
+
+def refresh(service: Service, stream: str) -> Refreshed:
+    """Update a stream's state files; record and keep edits that others made to them.
+
+    If the rules of the sprint say so, edits are adopted at once. A stream whose file
+    cannot be written is not updated again on exit; one that was interrupted here is.
+    """
+    try:
+        if (sprint_id := sprint_of(stream)) is None:
+            refreshed = service.state_files.of_journal().refresh(service.journal())
+        else:
+            sprint, file = service.sprint(sprint_id), service.state_files.of_sprint()
+            policy = edit_policy(sprint)
+            if policy == REFUSE and (found := file.check(sprint)).state == "edited":
+                # Only `rebuild` replaces such an edit; results may be recorded meanwhile.
+                refreshed = found
+            else:
+                refreshed = file.refresh(sprint)
+                if refreshed.kept and policy == ADOPT:
+                    refreshed = _adopted(service, sprint_id, refreshed)
+                sprint = service.sprint(sprint_id) if refreshed.kept else sprint
+                tracker = sprint.knowledge.tracker
+                if tracker.baseline is not None or tracker.ledger:
+                    refreshed = service.state_files.refresh_loop(sprint, refreshed)
+    except SprintlogError:
+        service.behind.discard(stream)
+        raise
+    service.behind.discard(stream)
+    return refreshed
+
+
+def _adopted(service: Service, sprint_id: str, refreshed: Refreshed) -> Refreshed:
+    """Record an edit as events, and write the file again."""
+    # Imported here: it is needed only where somebody edited a file.
+    from .adopt import adopt_latest
+
+    said = adopt_latest(service, sprint_id)
+    again = service.state_files.of_sprint().refresh(service.sprint(sprint_id))
+    problem = f"{refreshed.problem}; {said}"
+    return msgspec.structs.replace(again, kept=refreshed.kept, problem=problem)
+
+
+def catch_up(service: Service, *, is_failing: bool) -> Iterator[str]:
+    """Update the state files of streams with events that they do not contain yet.
+
+    Yield the problems. With `is_failing` an error of a file is yielded, too: the error that
+    is being raised is more important.
+    """
+    for stream in sorted(service.behind):
+        try:
+            sentence = refresh(service, stream).problem
+        except SprintlogError as problem:
+            if not is_failing:
+                raise
+            sentence = problem.message
+        if sentence:
+            yield sentence

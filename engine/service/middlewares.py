@@ -5,16 +5,16 @@ the stream raises `MovedOnError`: then all is read and decided anew.
 """
 
 from collections.abc import Callable, Collection
-from types import UnionType
 from typing import TYPE_CHECKING, Generic, Self
 
 import msgspec
 from msgspec.structs import replace
 
 from ..errors import RefusedError
-from ..judging.events import REFUSE
+from ..judging.events import REFUSE, RulesSet
 from ..log.event import Event, Kind
 from ..sprint.events import (
+    EVENTS,
     GateStarted,
     IterationEnded,
     IterationStarted,
@@ -22,10 +22,9 @@ from ..sprint.events import (
     SprintStarted,
 )
 from ..sprint.state import transitions
-from ..sprint.state.queue import deferrals
+from ..sprint.state.queue import QUEUE, deferrals
 from ..sprint.state.sprint import Sprint
 from ..sprint.state.words import COMPLETED
-from .after_commit import edit_policy
 from .place.trees import shown_tree
 from .port import AloneError, Envelope, MovedOnError, Service, Skippable
 from .state_file_owner import free_place
@@ -53,8 +52,10 @@ class Middlewares(msgspec.Struct, Generic[State], frozen=True):
 
     before: tuple[Before[State], ...]
     """Before anything is decided."""
-    after: tuple[After[State], ...]
-    """From the events that were decided on to those that are appended."""
+    after: tuple[tuple[frozenset[type[Event]] | None, After[State]], ...]
+    """From the events that were decided on to those that are appended.
+
+    Each runs only if one of the events is of its types; None stands for all types."""
 
     def without(self, left_out: Collection[Skippable]) -> Self:
         """Return the same steps but for some of them."""
@@ -63,12 +64,8 @@ class Middlewares(msgspec.Struct, Generic[State], frozen=True):
         return replace(
             self,
             before=tuple(step for step in self.before if step.__name__ not in left_out),
-            after=tuple(step for step in self.after if step.__name__ not in left_out),
+            after=tuple(one for one in self.after if one[1].__name__ not in left_out),
         )
-
-
-def _any_of(events: list[Event], kinds: type[Event] | UnionType) -> bool:
-    return bool([event for event in events if isinstance(event, kinds)])
 
 
 def _check_alone(action: Handling[State]) -> None:
@@ -82,10 +79,17 @@ def finish_restores(action: Handling[Sprint]) -> None:
 
     What is recorded meanwhile would be about files that it still replaces.
     """
-    if action.state.knowledge.restoring:
-        _check_alone(action)
+    if not action.state.knowledge.restoring:
+        return
+    _check_alone(action)
     if ended := action.service.finish_restores(action.state):
         raise MovedOnError(ended)
+
+
+def edit_policy(sprint: Sprint) -> str:
+    """Return what becomes of an edit of the sprint's file: `rules set --progress-edits`."""
+    rules = sprint.knowledge.tracker.rules
+    return (rules[-1][1] if rules else RulesSet()).progress_edits
 
 
 def refuse_edits(action: Handling[Sprint]) -> None:
@@ -108,7 +112,8 @@ def refuse_edits(action: Handling[Sprint]) -> None:
 
 def record_lost_run(action: Handling[Sprint]) -> None:
     """Record that the run of the loop is gone of which no end is known."""
-    if action.state.knowledge.loops.open is None:
+    runs = action.state.knowledge.loops
+    if runs.started is None or runs.ended is not None:
         return
     # Imported here: mostly no run is under way.
     from .lost_runs import record_lost
@@ -120,6 +125,8 @@ def record_lost_run(action: Handling[Sprint]) -> None:
 def return_requests(action: Handling[Sprint], events: list[Event]) -> list[Event]:
     """Add what the events bring back of the operator queue."""
     plan = action.state.plan
+    if not plan.decisions and QUEUE not in plan.document:
+        return events
     if not deferrals(plan.document, plan.decisions):
         return events
     # Imported here: few sprints have put off a request.
@@ -140,30 +147,27 @@ def check_moment(action: Handling[Sprint], events: list[Event]) -> list[Event]:
 
 def check_worktree(action: Handling[Sprint], events: list[Event]) -> list[Event]:
     """Run no gate in a work tree that is not the one the sprint works in."""
-    sprint, place = action.state, action.state.plan.place
-    if place is None or action.service.tree.has(sprint.knowledge.own_tree):
+    sprint = action.state
+    if sprint.plan.place is None or action.service.tree.has(sprint.knowledge.own_tree):
         return events
-    if _any_of(events, GateStarted):
-        where = shown_tree(action.service.location, sprint.knowledge.own_tree)
-        raise RefusedError(
-            f"sprint {sprint.id} works in {where}: its gate would check other files here",
-            hint="run it there",
-            sprint=sprint.id,
-            command="gate",
-        )
-    return events
+    where = shown_tree(action.service.location, sprint.knowledge.own_tree)
+    raise RefusedError(
+        f"sprint {sprint.id} works in {where}: its gate would check other files here",
+        hint="run it there",
+        sprint=sprint.id,
+        command="gate",
+    )
 
 
 def take_over(action: Handling[Sprint], events: list[Event]) -> list[Event]:
     """Let a sprint that starts take over what earlier ones deferred to the next one."""
-    if _any_of(events, SprintStarted):
-        # Imported here: a sprint starts once.
-        from .take_over import take_over_all
+    # Imported here: a sprint starts once.
+    from .take_over import take_over_all
 
-        actor = action.envelope.get("actor", "runtime")
-        service, sprint_id = action.service, action.state.id
-        if taken := take_over_all(service, sprint_id, at=action.at, actor=actor):
-            raise MovedOnError(taken)
+    actor = action.envelope.get("actor", "runtime")
+    service, sprint_id = action.service, action.state.id
+    if taken := take_over_all(service, sprint_id, at=action.at, actor=actor):
+        raise MovedOnError(taken)
     return events
 
 
@@ -174,12 +178,15 @@ def give_place(action: Handling[Sprint], events: list[Event]) -> list[Event]:
     unfinished one has it.
     """
     sprint = action.state
-    place = next((p for event in events if (p := getattr(event, "place", None))), None)
-    goes_on = any(event.kind is not Kind.KNOWLEDGE for event in events)
-    if place is None and goes_on and sprint.plan.status == COMPLETED:
-        place = sprint.plan.place
-    is_own = not sprint.exists or action.service.tree.has(sprint.knowledge.own_tree)
-    if place is not None and is_own:
+    place = None
+    for event in events:
+        place = place or getattr(event, "place", None)
+    if place is None and sprint.plan.status == COMPLETED:
+        goes_on = any(event.kind is not Kind.KNOWLEDGE for event in events)
+        place = sprint.plan.place if goes_on else None
+    if place is None:
+        return events
+    if not sprint.exists or action.service.tree.has(sprint.knowledge.own_tree):
         _check_alone(action)
         free_place(action.service, sprint, place)
     return events
@@ -191,7 +198,7 @@ def note_git(action: Handling[Sprint], events: list[Event]) -> list[Event]:
     What happened at another time, or elsewhere, nobody can say that of.
     """
     is_now = action.envelope.get("at") is None and not action.envelope.get("observed")
-    if not is_now or not _any_of(events, IterationEnded | SnapshotTaken):
+    if not is_now:
         return events
     _check_alone(action)
     # Imported here: it starts processes, and only where an iteration ends.
@@ -202,7 +209,7 @@ def note_git(action: Handling[Sprint], events: list[Event]) -> list[Event]:
 
 def note_tree(action: Handling[Sprint], events: list[Event]) -> list[Event]:
     """Say in which work tree a sprint, an iteration or a snapshot is recorded."""
-    if not any(getattr(event, "work_tree", "") is None for event in events):
+    if not [event for event in events if getattr(event, "work_tree", "") is None]:
         return events
     tree = action.service.own_tree.recorded()
     return [
@@ -213,9 +220,7 @@ def note_tree(action: Handling[Sprint], events: list[Event]) -> list[Event]:
 
 def note_overlapping(action: Handling[Sprint], events: list[Event]) -> list[Event]:
     """State with an iteration that starts on which others agents work in this tree."""
-    started = next((x for x in events if isinstance(x, IterationStarted)), None)
-    if started is None:
-        return events
+    started = next(x for x in events if isinstance(x, IterationStarted))
     # Imported here: few events start an iteration.
     from .agent_sessions.at_work import begin_iteration, others_at_work
 
@@ -264,19 +269,21 @@ def refuse_strangers(action: "Handling[Journal]", events: list[Event]) -> list[E
     return events
 
 
+WITH_TREE = frozenset(event for event in EVENTS if "work_tree" in event.__struct_fields__)
+"""The events that name the work tree in which they are recorded."""
 ON_SPRINTS: Middlewares[Sprint] = Middlewares(
     before=(finish_restores, refuse_edits, record_lost_run),
     after=(
-        check_worktree,
-        return_requests,
-        check_moment,
-        take_over,
-        give_place,
-        note_git,
-        note_tree,
-        note_overlapping,
+        (frozenset({GateStarted}), check_worktree),
+        (None, return_requests),
+        (None, check_moment),
+        (frozenset({SprintStarted}), take_over),
+        (None, give_place),
+        (frozenset({IterationEnded, SnapshotTaken}), note_git),
+        (WITH_TREE, note_tree),
+        (frozenset({IterationStarted}), note_overlapping),
     ),
 )
 ON_THE_JOURNAL: "Middlewares[Journal]" = Middlewares(
-    before=(), after=(open_journal, refuse_strangers)
+    before=(), after=((None, open_journal), (None, refuse_strangers))
 )

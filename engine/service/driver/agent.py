@@ -32,8 +32,8 @@ from ...sprint.phases import lifecycle
 from ...sprint.state.sprint import Sprint
 from ...sprint.state.words import COMPLETED, is_agent
 from ...usage import Usage
-from ..after_commit import catch_up
 from ..agent_sessions.ran import AgentRunEnded, figures
+from ..handle import catch_up
 from ..learnings import keep_learnings
 from ..place.anchor import follow
 from ..port import Decide, Envelope, Outcome, Refreshed, Skippable
