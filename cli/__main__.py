@@ -20,24 +20,25 @@ def main() -> None:
     if os.name == "nt":
         sys.stderr.write(WINDOWS)
         sys.exit(1)
-    from .finder import find_ours
+    from .imports import find_ours, import_libraries
 
-    find_ours()
     if sys.argv[1:2] == ["wrap"]:
+        find_ours()
         # Its command is to start at once: what else there is is imported beside it.
         from .wrapping.start import main as wrap
 
         wrap(sys.argv[2:])
     if sys.argv[1:2] == ["hook"]:
+        find_ours()
         # An agent waits for it: it goes without click and what knows of sprints.
         from .hooking.start import main as hook
 
         hook(sys.argv[2:])
     # Modules and states are used to the end; searching them took a tenth of the time.
     gc.set_threshold(COLLECT_EVERY)
-    from .libraries import import_libraries
-
+    # First: what libraries import at their start is not ours.
     import_libraries()
+    find_ours()
     from .main import main as run
 
     code: object = None

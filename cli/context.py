@@ -3,7 +3,7 @@
 import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -14,11 +14,11 @@ import msgspec
 from sprintlog.engine.errors import InvalidInputError, SprintlogError
 from sprintlog.engine.log.port import Expect, Expected, Wait
 from sprintlog.engine.service.place.location import REDACTION, Location, find
+from sprintlog.engine.service.place.trust import safe_list
 from sprintlog.projections.workspace import Workspace
 
 from . import settings, typed
 from .output import hint, note, on_terminal, progress, visible, warn
-from .settings.trust import safe_list
 from .typed import READING, RECORDING
 
 if TYPE_CHECKING:
@@ -74,9 +74,11 @@ def open_workspace(*, check_head: bool = True) -> Workspace:
             raise
     diagnose(
         "log opened",
-        folder=str(workspace.location.folder),
-        worktree=workspace.location.worktree or "main",
-        **workspace.log.described(),
+        lambda: {
+            "folder": str(workspace.location.folder),
+            "worktree": workspace.location.worktree or "main",
+            **workspace.log.described(),
+        },
     )
     return workspace
 
@@ -105,8 +107,8 @@ def find_log() -> Location:
     return find_served(start, address, folder=folder)
 
 
-def diagnose(event: str, **fields: object) -> None:
-    """Say on stderr what happens inside, where `--verbose` asks for it."""
+def diagnose(event: str, fields: Callable[[], Mapping[str, object]]) -> None:
+    """Report an event and its fields on stderr, if `--verbose` asks for it."""
     context = click.get_current_context(silent=True)
     if context is None or not context.find_root().params.get("verbose"):
         return
@@ -117,7 +119,7 @@ def diagnose(event: str, **fields: object) -> None:
         structlog.PrintLogger(sys.stderr),
         processors=[structlog.dev.ConsoleRenderer(colors=False)],
     )
-    said = {n: visible(v) if isinstance(v, str) else v for n, v in fields.items()}
+    said = {n: visible(v) if isinstance(v, str) else v for n, v in fields().items()}
     logger.info(event, **said)
 
 

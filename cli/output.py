@@ -227,9 +227,12 @@ def print_answer(answer: Any, lines: Iterable[str], *, as_json: bool) -> None:
 
 def print_text(*lines: str) -> None:
     """Print lines for people; control characters and line breaks in them become visible."""
-    # A line of another type is visible already, and may be coloured.
-    ready = (visible(line) if type(line) is str else line for line in lines)
-    _write(STDOUT, "".join(f"{line}\n" for line in ready).encode())
+    text = ""
+    for line in lines:
+        # A line of another type is visible already, and may be coloured.
+        is_ready = type(line) is not str or line.isprintable()
+        text += f"{line if is_ready else visible(line)}\n"
+    _write(STDOUT, text.encode())
 
 
 def print_styled(text: str) -> None:
@@ -278,8 +281,8 @@ def fitting(text: str, taken: int = 0) -> str:
 
 def on_terminal() -> bool:
     """Return whether stdin and stdout are terminals."""
-    both = [file for file in (sys.stdin, sys.stdout) if file is not None and file.isatty()]
-    return len(both) == 2
+    shown = sys.stdin is not None and sys.stdin.isatty()
+    return shown and sys.stdout is not None and sys.stdout.isatty()
 
 
 def shows_bars() -> bool:

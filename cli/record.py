@@ -15,7 +15,7 @@ from sprintlog.engine.command import arguments_of as arguments_of
 from sprintlog.engine.errors import InvalidInputError, RefusedError, SprintlogError
 from sprintlog.engine.log.port import Expected
 from sprintlog.engine.masking import mask, mask_all
-from sprintlog.engine.service import after_commit
+from sprintlog.engine.service import handle
 from sprintlog.engine.service.port import Skippable
 from sprintlog.engine.service.streams.catalogue import sprint_stream
 from sprintlog.engine.sprint.state.sprint import Sprint
@@ -221,8 +221,8 @@ def record(
         try:
             answer(outcome, as_json=options.as_json)
         finally:
-            refresh_stream(run.workspace, sprint_stream(outcome.sprint.id))
-        return outcome.sprint
+            refresh_stream(run.workspace, sprint_stream(outcome.state.id))
+        return outcome.state
 
 
 def record_in_journal(
@@ -253,10 +253,12 @@ def diagnose_outcome(command: str, outcome: "Outcome | Handled[Journal]") -> Non
     """Report on stderr what was recorded, if `--verbose` asks for it."""
     diagnose(
         command,
-        stream=stream_of(outcome.state),
-        version=outcome.state.version,
-        recorded=[event.type for event in outcome.events],
-        duplicate=outcome.duplicate,
+        lambda: {
+            "stream": stream_of(outcome.state),
+            "version": outcome.state.version,
+            "recorded": [event.type for event in outcome.events],
+            "duplicate": outcome.duplicate,
+        },
     )
 
 
@@ -281,8 +283,8 @@ def summary(outcome: "Outcome | Handled[Journal]", unsaid: Collection[str] = ())
     if not outcome.events:
         return f"{name}: nothing to record, it is so already"
     last = outcome.events[-1]
-    events = [event for event in outcome.events if event.type not in unsaid]
-    said = ", ".join(described(event) for event in events) or "files are back"
+    events = [described(event) for event in outcome.events if event.type not in unsaid]
+    said = ", ".join(events) or "files are back"
     before = " (recorded before under this key)" if outcome.duplicate else ""
     return f"{name}: {said}{before}  [position {last.position}, version {last.version}]"
 
@@ -299,11 +301,11 @@ def refresh_stream(workspace: Workspace, stream: str) -> None:
     command would have it twice.
     """
     try:
-        refreshed = after_commit.refresh(workspace, stream)
+        refreshed = handle.refresh(workspace, stream)
     except RefusedError as error:
         warn(error.message)
         hint(error.hint)
         return
-    diagnose("state file", path=refreshed.path, state=refreshed.state)
+    diagnose("state file", lambda: {"path": refreshed.path, "state": refreshed.state})
     if refreshed.problem:
         warn(refreshed.problem)

@@ -135,32 +135,24 @@ FIELDS = "sprintlog.fields"
 """Where the fields of an answer are kept that were asked for."""
 
 
-def _asking(key: str) -> Callable[[click.Context, click.Parameter, Any], None]:
-    def keep(context: click.Context, parameter: click.Parameter, value: Any) -> None:
-        # What is typed before a command holds for it, too.
-        if value:
-            context.meta[key] = value
-
-    return keep
-
-
-def _anywhere(*names: str, key: str, **given: Any) -> tuple[TypedOption, TypedOption]:
+def _anywhere(*names: str, **given: Any) -> tuple[TypedOption, TypedOption]:
     """Return an option about all output: as the root help shows it, and hidden."""
-    given |= {"expose_value": False, "callback": _asking(key)}
-    hidden = TypedOption(names, **given, hidden=True, topic=READING)
-    return TypedOption(names, **given), hidden
+    return TypedOption(names, **given), TypedOption(
+        names, **given, hidden=True, topic=READING
+    )
 
 
 _ANYWHERE = (
     _anywhere(
         "--color",
-        key=COLOR,
         type=Choice(("auto", "always", "never")),
         help="When to use colours. [auto: on a terminal]",
     ),
-    _anywhere("--utc", key=UTC_TIMES, is_flag=True, help="Show times as ISO 8601 in UTC."),
-    _anywhere("--no-pager", key=NO_PAGER, is_flag=True, help="Do not page long output."),
+    _anywhere("--utc", is_flag=True, help="Show times as ISO 8601 in UTC."),
+    _anywhere("--no-pager", is_flag=True, help="Do not page long output."),
 )
+_KEPT_AS = {"color": COLOR, "utc": UTC_TIMES, "no_pager": NO_PAGER}
+"""Where each of them is kept in the context's `meta`."""
 SHOWN, HIDDEN = zip(*_ANYWHERE, strict=True)
 """The options that can stand before or behind any command."""
 
@@ -224,8 +216,26 @@ def _name_of(option: click.Option) -> str:
     return f"{name} (with --json)" if name == "--fields" else name
 
 
-class TypedCommand(click.Command):
-    """A command with our option for its help, and those about all output."""
+class _Typed(click.Command):
+    """A command or a group with our option for its help, and those about all output."""
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Return what it takes; the help of the root shows what can be typed anywhere."""
+        is_root = ctx.parent is None and isinstance(self, click.Group)
+        shown = SHOWN if is_root or ctx.resilient_parsing else HIDDEN
+        return [*self.params, *shown, HELP]
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Return the words that are left; what is typed before a command holds for it."""
+        left = super().parse_args(ctx, args)
+        for name, key in _KEPT_AS.items():
+            if value := ctx.params.pop(name, None):
+                ctx.meta[key] = value
+        return left
+
+
+class TypedCommand(_Typed):
+    """A command whose help names the options that it shares with others."""
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command.
@@ -255,17 +265,8 @@ class TypedCommand(click.Command):
         """Write the command's own options, and where the others are explained."""
         _write_options(self, ctx, formatter)
 
-    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """Return what the command takes, and what every command takes."""
-        *own, help_option = super().get_params(ctx)
-        return [*own, *(SHOWN if ctx.resilient_parsing else HIDDEN), help_option]
 
-    def get_help_option(self, ctx: click.Context) -> click.Option:
-        """Return the same option for every command."""
-        return HELP
-
-
-class TypedGroup(click.Group):
+class TypedGroup(_Typed, click.Group):
     """A group of such commands; `lazy` names the module and function of further ones.
 
     The module of a lazy command, as `iterations.select:select`, is imported when the
@@ -292,20 +293,10 @@ class TypedGroup(click.Group):
         found: click.Command = getattr(import_module(f".{module}", __package__), function)
         return found
 
-    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """Return what the group takes; the help of the first one shows all of it."""
-        *own, help_option = super().get_params(ctx)
-        is_hidden = ctx.parent is not None and not ctx.resilient_parsing
-        return [*own, *(HIDDEN if is_hidden else SHOWN), help_option]
-
     def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
         """Return the completions of the group, unless an unknown command is before them."""
         is_unknown = bool(ctx._protected_args or ctx.args)
         return [] if is_unknown else super().shell_complete(ctx, incomplete)
-
-    def get_help_option(self, ctx: click.Context) -> click.Option:
-        """Return the same option for every command."""
-        return HELP
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

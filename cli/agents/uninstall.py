@@ -13,7 +13,7 @@ from sprintlog.engine.adapters.hooks.files import HOOKS, MCP, SCOPES, remembered
 from sprintlog.engine.adapters.hooks.forms import FORMS
 from sprintlog.engine.log.stores.locks import lock_holders
 from sprintlog.engine.service.place.location import ADDRESS, Location
-from sprintlog.engine.service.place.trust import owned_by_another
+from sprintlog.engine.service.place.trust import home, owned_by_another
 from sprintlog.projections.health.findings import in_units, sizes
 from sprintlog.projections.health.kept_text import entry_of
 from sprintlog.projections.views.log import Uninstalled
@@ -22,7 +22,6 @@ from .. import typed
 from ..context import find_log, here, with_json
 from ..output import note, on_terminal, print_json, print_text
 from ..settings import trust
-from ..settings.trust import home
 from .hooks import around_here
 
 MARK = b"_SPRINTLOG_COMPLETE"

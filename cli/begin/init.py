@@ -11,13 +11,13 @@ from msgspec.structs import replace
 from sprintlog.engine.errors import NotFoundError, RefusedError
 from sprintlog.engine.log.stores.postgres.address import parse
 from sprintlog.engine.service.place.location import Location, check_named, find
+from sprintlog.engine.service.place.trust import safe_list
 from sprintlog.projections.views.log import LogPlace, Offer
 from sprintlog.projections.workspace import Workspace
 
 from .. import settings, typed
 from ..context import environment, here, log_place, with_json
 from ..output import counted, print_json, print_text
-from ..settings.trust import safe_list
 from .suggestions import WANTED, look, offers
 
 TAKEN_AT_ONCE = ("state", "plan")

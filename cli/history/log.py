@@ -126,11 +126,8 @@ def command(
             stream = sprint_stream(workspace.choose(reading.sprint_id))
         range_ = range_of(workspace, stream, since=since, until=until, iteration=iteration)
         if reading.at is not None:
-            end = (
-                workspace.journal_version_at(reading.at)
-                if of_journal
-                else workspace.version_at(workspace.choose(reading.sprint_id), reading.at)
-            )
+            of = None if of_journal else workspace.choose(reading.sprint_id)
+            end = workspace.version_at(of, reading.at)
             range_ = range_._replace(last=min(range_.last or end, end))
         wanted = EventFilter(types, actors, phase, text, range_)
         folds = whole and not (full or types or text)

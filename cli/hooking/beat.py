@@ -7,11 +7,11 @@ from pathlib import Path
 from sprintlog.engine.errors import SprintlogError
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.port import Wait
+from sprintlog.engine.service.place.trust import safe_list
 from sprintlog.engine.sprint.phases.lifecycle import RecordHeartbeat
 from sprintlog.projections.workspace import Workspace
 
 from .. import settings
-from ..settings.trust import safe_list
 
 WAIT = Wait(seconds=0.3)
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from ..libraries import import_libraries
+from ..imports import import_libraries
 
 INPUT_BYTES_MAX = 8 * 1024 * 1024
 """So much of a hook's input is read; a longer one is not understood."""
@@ -60,9 +60,8 @@ def _hook(agent: str) -> None:
         return
     place, folder, is_known = found
     # Imported here, and below: `import_libraries` has put off what they do not need.
-    from sprintlog.engine.service.agent_sessions.hook import take_hook
-
-    from ..settings.trust import safe_list
+    from sprintlog.engine.service.agent_sessions.hook import is_due, take_hook
+    from sprintlog.engine.service.place.trust import safe_list
 
     hooked = take_hook(
         agent,
@@ -75,8 +74,6 @@ def _hook(agent: str) -> None:
     )
     if hooked is None or hooked.event is None:
         return
-    from sprintlog.engine.service.agent_sessions.places import is_due
-
     if is_due(hooked.location.folder):
         # Once a minute: it takes longer than all the rest.
         from .beat import beat

@@ -285,7 +285,7 @@ class LogWorker:
         else:
             for stream in streams:
                 self._host.refresh(workspace, stream)
-            workspace.spooled.take_in(workspace.environment)
+            workspace.take_in_spooled()
         for one, outcome in outcomes:
             one.client.answer(one, outcome)
         return left

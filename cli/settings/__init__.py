@@ -62,8 +62,8 @@ def log_place(start: Path) -> tuple[Path, str | None]:
     """
     if named := os.environ.get("SPRINTLOG_DIR"):
         return start, named
-    told, found = setting("log.folder"), settings_file()
-    if told is None or found is None:
+    found = settings_file()
+    if found is None or (told := found.value("log.folder")) is None:
         return start, None
     return found.folder, str(found.folder / os.path.expanduser(told))
 
@@ -77,8 +77,8 @@ def log_address() -> str | None:
         return named
     if os.environ.get("SPRINTLOG_DIR"):
         return None
-    told, found = setting("log.url"), settings_file()
-    if told is None or found is None:
+    found = settings_file()
+    if found is None or (told := found.value("log.url")) is None:
         return None
     # Imported here: most logs are in their folder.
     from sprintlog.engine.service.place.location import check_named
@@ -89,7 +89,17 @@ def log_address() -> str | None:
 
 def _read(start: str) -> "SettingsFile | None":
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    for folder in _folders(start):
+    # The root of the work tree alone; outside of one, every folder upwards.
+    folders: list[str] = []
+    folder = start
+    while folder not in folders:
+        folders.append(folder)
+        marks = os.path.join(folder, ".git"), os.path.join(folder, ".sprintlog")
+        if os.path.lexists(marks[0]) or os.path.lexists(marks[1]):
+            folders = [folder]
+            break
+        folder = os.path.dirname(folder)
+    for folder in folders:
         for name in (NAME, IN_PROJECT):
             path = os.path.join(folder, name)
             try:
@@ -110,15 +120,3 @@ def _read(start: str) -> "SettingsFile | None":
             if found := read_settings(held, Path(path), in_project=name == IN_PROJECT):
                 return found
     return None
-
-
-def _folders(start: str) -> list[str]:
-    """Return the root of the work tree; outside of one, every folder upwards."""
-    upwards, folder = [start], start
-    while True:
-        if any(os.path.lexists(os.path.join(folder, x)) for x in (".git", ".sprintlog")):
-            return [folder]
-        folder, below = os.path.dirname(folder), folder
-        if folder == below:
-            return upwards
-        upwards.append(folder)

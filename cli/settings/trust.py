@@ -11,18 +11,7 @@ from pathlib import Path
 from sprintlog.engine.adapters.git.repositories import common_directory, linked_directory
 from sprintlog.engine.adapters.replace import replace_file
 from sprintlog.engine.log.stores.descriptors import read_whole
-
-
-def home() -> Path:
-    """Return the folder of the user's configuration."""
-    above = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
-    return Path(above) / "sprintlog"
-
-
-def safe_list() -> Path:
-    """Return the user's list of folders whose logs are used regardless of their owner."""
-    return home() / "safe"
-
+from sprintlog.engine.service.place.trust import home, safe_list
 
 _LIST_BYTES_MAX = 1 << 20
 EVERYWHERE = "*"
@@ -40,7 +29,7 @@ def is_trusted(folder: Path, digest: str) -> bool:
     """Return whether a digest is on the list, or the folder on the list of safe folders."""
     if any(line.split(" ", 1)[0] == digest for line in _lines(home() / "trusted")):
         return True
-    safe = {*_lines(home() / "safe")}
+    safe = {*_lines(safe_list())}
     return EVERYWHERE in safe or bool(
         safe.intersection((os.path.realpath(folder), tree_of(folder)))
     )

@@ -9,7 +9,7 @@ from sprintlog.engine.errors import NotFoundError, RefusedError
 from sprintlog.engine.log.port import Log, Wait
 from sprintlog.engine.log.stores import create_log, is_extension, is_served, open_log
 from sprintlog.engine.service.place.location import DATABASE, HIDDEN, check_named, find
-from sprintlog.engine.service.place.trust import check_trusted
+from sprintlog.engine.service.place.trust import check_trusted, safe_list
 from sprintlog.engine.service.streams.erased import still_said
 from sprintlog.projections.health.copies import copy_export, copy_log
 from sprintlog.projections.health.exchange import Carried
@@ -19,7 +19,6 @@ from sprintlog.projections.workspace import wall_clock
 from .. import typed
 from ..context import with_json
 from ..output import counted, counting, print_answer, progress
-from ..settings.trust import safe_list
 
 _SQLITE = b"SQLite format 3\0"
 

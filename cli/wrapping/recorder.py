@@ -18,6 +18,7 @@ from sprintlog.engine.service.agent_sessions.ran import AgentRunEnded
 from sprintlog.engine.service.driver import spooled_runs
 from sprintlog.engine.service.place.anchor import follow
 from sprintlog.engine.service.place.location import find
+from sprintlog.engine.service.place.trust import safe_list
 from sprintlog.engine.service.streams.catalogue import sprint_stream
 from sprintlog.engine.sprint.events import Place
 from sprintlog.engine.sprint.iterations.loop import EndWrapped
@@ -30,7 +31,6 @@ from sprintlog.projections.workspace import Decide, Workspace, wall_clock
 from .. import settings
 from ..context import environment, here, log_place, open_workspace
 from ..settings import off_by
-from ..settings.trust import safe_list
 from .command_output import Heard
 from .frames import MEASURE_SECONDS, WITHIN, HeldCommand, WrapRequest, work_of
 

@@ -22,7 +22,7 @@ from sprintlog.engine.adapters.processes.signals import WaitingSignals
 from sprintlog.engine.adapters.processes.transparent import end_as, start_transparently
 from sprintlog.engine.sessions.work import CORRELATION
 
-from ..finder import keep_ours
+from ..imports import keep_ours
 from .frames import (
     PATIENCE_SECONDS,
     WITHIN,

@@ -10,7 +10,7 @@ from ..errors import RESCUE, NewerVersionError, UnreadableError, wrong_type_erro
 from ..masking import mask_all, may_hold_secret
 from .envelope import NewEvent, RecordedEvent
 from .event import PREFIX, Event, ExtensionEvent, read
-from .port import Form, Page, Row, form_of, row_of
+from .port import Form, Page, Row, form_of
 from .upcast import Upcasts, check_upcasts, upcast
 
 Decode = Callable[[Any], Any]
@@ -100,7 +100,8 @@ class Codec:
         Raise `UnreadableError` for an unknown type, a shape from a newer version, an
         erased payload, or bytes that are not that event.
         """
-        return self.event_of(row_of(event), event.position)
+        form = form_of(event.type, event.schema_version)
+        return self.event_of((event.at, form, event.payload), event.position)
 
     def as_read(self, new: NewEvent) -> Event:
         """Return an event as readers will decode it, before it is appended.
@@ -158,7 +159,7 @@ class Codec:
                 hint="the log was written by a newer sprintlog: upgrade this one",
             ) from error
         except DAMAGE as error:
-            tag, _ = _parts(form)
+            tag = form[0] if isinstance(form, tuple) else form
             raise UnreadableError(
                 "the payload was erased"
                 if payload is None
@@ -174,7 +175,7 @@ class Codec:
         """
         if (made := self._readers.get(form)) is not None:
             return made
-        tag, shape = _parts(form)
+        tag, shape = form if isinstance(form, tuple) else (form, 1)
         # A damaged column may hold a number.
         if isinstance(tag, str) and tag.startswith(PREFIX):
             # Whoever brought the type is not asked: reading is the same without it.
@@ -199,8 +200,3 @@ class Codec:
             to=event.schema_version,
         )
         return msgspec.convert(today, event)
-
-
-def _parts(form: Form) -> tuple[str, int]:
-    """Return the type and the schema version of a form."""
-    return form if isinstance(form, tuple) else (form, 1)

@@ -131,7 +131,10 @@ class Event(msgspec.Struct, frozen=True, omit_defaults=True):
 
     def name(self) -> str:
         """Return the name of its subject; empty if its type is sufficient."""
-        return next((str(x) for n in self.subject.names if (x := attrgetter(n)(self))), "")
+        for path in self.subject.names:
+            if name := attrgetter(path)(self):
+                return str(name)
+        return ""
 
     def described(self) -> str:
         """Return its one-line description: its type and its subject."""

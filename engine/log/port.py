@@ -68,9 +68,10 @@ class Page(msgspec.Struct, frozen=True):
         The columns are version, position, `at`, type, schema version and payload.
         """
         columns: Iterator[Any] = zip(*rows, strict=True)
-        versions, positions, times, types, shapes, payloads = columns
-        own = zip(times, map(form_of, types, shapes), payloads, strict=True)
-        return cls(versions, positions, [*own])
+        versions, positions, *_ = columns
+        # `form_of`, without a call for each row.
+        own = [(at, tag if n == 1 else (tag, n), data) for _, _, at, tag, n, data in rows]
+        return cls(versions, positions, own)
 
     def position_of(self, version: int) -> int:
         """Return the position of one of its versions."""

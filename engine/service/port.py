@@ -4,9 +4,9 @@
 that are written after a commit, and to edits of them by others.
 """
 
-from _thread import get_ident
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypedDict, Unpack
 
 import msgspec
@@ -19,7 +19,6 @@ from ..log.port import Expected, Log
 from ..sprint.events import EditObserved
 from ..sprint.state.knowledge import WorkTree
 from ..sprint.state.sprint import Sprint
-from .agent_sessions.places import Spooled
 from .place.location import Location
 from .place.trees import OwnWorkTree
 from .streams.catalogue import State
@@ -126,11 +125,6 @@ class Outcome(Handled[Sprint], frozen=True):
         """Return the sprint after the action."""
         return self.state
 
-    @classmethod
-    def of(cls, handled: Handled[Sprint]) -> "Outcome":
-        """Return the outcome of an action as that of one on a sprint."""
-        return cls(handled.state, handled.events, handled.duplicate)
-
 
 class AloneError(Exception):
     """The action has effects outside the log: it must be committed on its own."""
@@ -144,24 +138,6 @@ class MovedOnError(Exception):
         self.events = events
 
 
-class OfOneThread:
-    """An attribute of a workspace, readable only in the thread that set it."""
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self._name = f"_{name}"
-
-    def __set__(self, workspace: Any, value: Any) -> None:
-        workspace.__dict__[self._name] = get_ident(), value
-
-    def __get__(self, workspace: Any, owner: type) -> Any:
-        if workspace.__dict__[self._name][0] != get_ident():
-            raise RefusedError(
-                "a workspace belongs to the thread that opened it, and this is another one",
-                hint="open a workspace in each thread with `sprintlog.open()`",
-            )
-        return workspace.__dict__[self._name][1]
-
-
 class Service(Protocol):
     """A workspace, for modules that act on sprints and their files."""
 
@@ -172,8 +148,8 @@ class Service(Protocol):
     behind: set[str]
     own_tree: OwnWorkTree
     journal_place: str | None
+    stands_in: Path | None
     state_files: StateFiles
-    spooled: Spooled
     tell: Callable[[str], None]
     setting: Callable[[str], Any]
     is_side_by_side: bool
@@ -199,6 +175,9 @@ class Service(Protocol):
         **envelope: Unpack[Envelope],
     ) -> Outcome:
         """Decide on a sprint's current state, and append the events."""
+
+    def take_in_spooled(self) -> None:
+        """Record the spooled events, if there are any."""
 
     def now(self) -> str:
         """Return the time."""

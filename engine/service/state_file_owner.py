@@ -1,6 +1,6 @@
 """Whose place is where: which sprint has the one of its file, and who chooses by that."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
 from ..errors import NotFoundError, RefusedError
@@ -102,9 +102,7 @@ def free_place(service: Service, sprint: Sprint, place: Place) -> None:
         service.state_files.hand_over(place.path, of=before.sprint_id)
 
 
-def choose(
-    service: Service, sprint_id: str | None, stands_in: Callable[[], tuple[str, ...] | None]
-) -> str:
+def choose(service: Service, sprint_id: str | None) -> str:
     """Return the sprint a command means: the named one, else one of this work tree.
 
     That is its only unfinished sprint, else its latest one. Of several the folder that one
@@ -146,9 +144,9 @@ def choose(
         return latest
     if not names:
         raise _of_others(service, sprints)
-    here = stands_in()
-    if len(names) > 1 and here is not None:
-        found = _nearest(service, names, here)
+    here, root = service.stands_in, service.location.root
+    if len(names) > 1 and here is not None and here.is_relative_to(root):
+        found = _nearest(service, names, here.relative_to(root).parts)
         names = found if len(found) == 1 else names
     if len(names) == 1:
         return names[0]

@@ -3,15 +3,17 @@
 Whatever was recorded through it is in the state files once it is left, however it is left.
 """
 
+import os
+from _thread import get_ident
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cached_property
 from os import urandom
 from pathlib import Path
-from types import MappingProxyType, TracebackType
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self, Unpack, overload
 
 from ..command import Command, JournalCommand, decided, digest
-from ..errors import NotFoundError
+from ..errors import NotFoundError, RefusedError
 from ..log.envelope import RecordedEvent
 from ..log.event import Event
 from ..log.port import WAIT, Clock, Entropy, Log, Wait
@@ -21,9 +23,8 @@ from ..sprint.state.knowledge import WorkTree
 from ..sprint.state.sprint import Sprint
 from ..sprint.state.times import from_milliseconds
 from ..sprint.state.words import SPRINT_STATUSES
-from . import after_commit, port
-from .agent_sessions.places import Spooled
-from .handle import handle, in_context
+from . import handle as handling
+from . import port
 from .middlewares import ON_SPRINTS, ON_THE_JOURNAL
 from .place import location as locations
 from .place.location import Location
@@ -42,11 +43,30 @@ JOURNAL = "journal"
 """The name of the journal's stream."""
 
 
+class OfOneThread:
+    """An attribute of a workspace, readable only in the thread that set it."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __set__(self, workspace: Any, value: Any) -> None:
+        workspace.__dict__[self._name] = get_ident(), value
+
+    def __get__(self, workspace: Any, owner: type) -> Any:
+        thread, value = workspace.__dict__[self._name]
+        if thread != get_ident():
+            raise RefusedError(
+                "a workspace belongs to the thread that opened it, and this is another one",
+                hint="open a workspace in each thread with `sprintlog.open()`",
+            )
+        return value
+
+
 class ServiceWorkspace:
     """One log, the work tree it belongs to, and everything one does with them."""
 
-    log: Log = port.OfOneThread()  # type: ignore[assignment]
-    repository: Repository[Sprint] = port.OfOneThread()  # type: ignore[assignment]
+    log: Log = OfOneThread("_log")  # type: ignore[assignment]
+    repository: Repository[Sprint] = OfOneThread("_repository")  # type: ignore[assignment]
     environment: Mapping[str, str] = MappingProxyType({})
     """Where git is, and what the person ignores everywhere; for snapshots."""
     journal_place: str | None = None
@@ -77,8 +97,7 @@ class ServiceWorkspace:
         """Use a log, and read all of it again."""
         self.location, self.log = location, log
         self.repository = Repository(log, SPRINTS, log.checkpoints)
-        self.spooled = Spooled(log, location)
-        for repository in ("journals", "documents"):
+        for repository in ("journals", "documents", "spools"):
             self.__dict__.pop(repository, None)
 
     @classmethod
@@ -158,14 +177,9 @@ class ServiceWorkspace:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         try:
-            for problem in after_commit.catch_up(self, is_failing=error is not None):
+            for problem in handling.catch_up(self, is_failing=raised[0] is not None):
                 port.mention(self, problem)
         finally:
             self.close()
@@ -180,6 +194,19 @@ class ServiceWorkspace:
     def tree(self) -> WorkTree:
         """Return the work tree as records name it; it has an id once it was recorded in."""
         return self.own_tree.found()
+
+    @cached_property
+    def spools(self) -> list[Path]:
+        """Return the folders of session events that the log could not take."""
+        return locations.spool_folders(self.location, self.environment)
+
+    def take_in_spooled(self) -> None:
+        """Record the spooled events, if there are any."""
+        if any(map(os.path.isdir, self.spools)):
+            # Imported here: spooled events are rare.
+            from .agent_sessions.spool import take_in
+
+            take_in(self.log, self.location, self.spools)
 
     # The journal's modules are imported when needed: a sprint does not wait for them.
     @cached_property
@@ -225,15 +252,17 @@ class ServiceWorkspace:
             from .streams import extension_events
 
             command = extension_events.checked_command(command, envelope.get("observed"))
-        handled = handle(self, self.repository, sprint_id, command, ON_SPRINTS, envelope)
-        return port.Outcome.of(handled)
+        handled = handling.handle(
+            self, self.repository, sprint_id, command, ON_SPRINTS, envelope
+        )
+        return port.Outcome(handled.state, handled.events, handled.duplicate)
 
     def preview(
         self, command: Command, *, sprint_id: str | None = None, at: str | None = None
     ) -> list[Event]:
         """Return what a sprint, or the journal, would decide now; record nothing."""
         state = self.journal() if sprint_id is None else self.sprint(sprint_id)
-        return decided(in_context(self, state, command), state, at or self.now())
+        return decided(handling.in_context(self, state, command), state, at or self.now())
 
     def handle_with(
         self,
@@ -250,8 +279,8 @@ class ServiceWorkspace:
         first result. Secrets in texts are masked unless `masks` is off.
         """
         steps = ON_SPRINTS.without(without)
-        handled = handle(self, self.repository, sprint_id, decide, steps, envelope)
-        return port.Outcome.of(handled)
+        handled = handling.handle(self, self.repository, sprint_id, decide, steps, envelope)
+        return port.Outcome(handled.state, handled.events, handled.duplicate)
 
     def handle_on_journal(
         self,
@@ -262,7 +291,7 @@ class ServiceWorkspace:
     ) -> "port.Handled[Journal]":
         """Do the same with the journal; its first event opens it, in this work tree."""
         steps = ON_THE_JOURNAL.without(without)
-        return handle(self, self.journals, JOURNAL, decide, steps, envelope)
+        return handling.handle(self, self.journals, JOURNAL, decide, steps, envelope)
 
     def finish_restores(self, sprint: Sprint) -> int:
         """Finish restores that were cut short, or tell; return how many events it took."""
@@ -291,12 +320,12 @@ class ServiceWorkspace:
         self.handle_with(sprint_id, lambda sprint, at: [event], without=without, **known)
 
     def refresh(self, sprint_id: str) -> port.Refreshed:
-        """Bring a sprint's state files up to date, as `after_commit.refresh` does."""
-        return after_commit.refresh(self, sprint_stream(sprint_id))
+        """Bring a sprint's state files up to date, as `handle.refresh` does."""
+        return handling.refresh(self, sprint_stream(sprint_id))
 
     def refresh_journal(self) -> port.Refreshed:
         """Bring the journal's state file up to date in the same way."""
-        return after_commit.refresh(self, JOURNAL)
+        return handling.refresh(self, JOURNAL)
 
     def now(self) -> str:
         """Return the clock's time as the log writes times."""
@@ -304,12 +333,7 @@ class ServiceWorkspace:
 
     def choose(self, sprint_id: str | None) -> str:
         """Return the sprint a command means, as `holders.choose` has it."""
-        return choose(self, sprint_id, self._parts)
-
-    def _parts(self) -> tuple[str, ...] | None:
-        """Return the folder that one stands in, below the work tree; None outside it."""
-        here, root = self.stands_in, self.location.root
-        return here.relative_to(root).parts if here and here.is_relative_to(root) else None
+        return choose(self, sprint_id)
 
     def sprints(self) -> dict[str, int]:
         """Return the sprints of this log with their versions, in order of name."""
@@ -352,44 +376,20 @@ class ServiceWorkspace:
         """
         found = self.documents.current(JOURNAL)
         if found.version and at is not None:
-            found = self.documents.at_version(JOURNAL, self.journal_version_at(at))
+            found = self.documents.at_version(JOURNAL, self.version_at(None, at))
         if found.version:
             return found
         from ..journal.document import JournalDocument
 
         return JournalDocument(created_at=self.now(), schema="1.0")
 
-    def journal_version_at(self, at: str) -> int:
-        """Return the version of the journal's stream at a point."""
-        return self._version_at(JOURNAL, self.journal(), at)
-
-    def version_at(self, sprint_id: str, at: str) -> int:
-        """Return the version of a sprint's stream at a point."""
-        return self._version_at(sprint_stream(sprint_id), self.sprint(sprint_id), at)
-
-    def _version_at(self, stream: str, head: "Sprint | Journal", at: str) -> int:
-        # Imported here, and below: nothing that is recorded is about a point.
+    def version_at(self, sprint_id: str | None, at: str) -> int:
+        """Return the version of a sprint, or of the journal (None), at a point."""
         from .streams.points import parse_point, version_at
 
+        head = self.journal() if sprint_id is None else self.sprint(sprint_id)
+        stream = JOURNAL if sprint_id is None else sprint_stream(sprint_id)
         return version_at(self.log, stream, head, parse_point(at, now=self.clock()))
-
-    def moment(self, sprint: Sprint, at: str | None) -> str:
-        """Return the time of a point: now, the one named, or that of its last event."""
-        if at is None:
-            return self.now()
-        from .streams.points import parse_point
-
-        time = parse_point(at, now=self.clock()).time
-        return time or self._time_of(sprint, sprint.version)
-
-    def moved_back(self, sprint: Sprint) -> str | None:
-        """Return when a sprint was rolled back last, None when it never was."""
-        rollbacks = sprint.knowledge.rollbacks
-        return self._time_of(sprint, rollbacks[-1][0]) if rollbacks else None
-
-    def _time_of(self, sprint: Sprint, version: int) -> str:
-        stream = sprint_stream(sprint.id)
-        return next(self.log.read_stream(stream, after=version - 1, until=version)).at
 
     def events(self, sprint_id: str | None = None) -> Iterator[RecordedEvent]:
         """Yield the events of one sprint, or of the whole log."""

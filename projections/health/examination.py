@@ -35,9 +35,8 @@ from sprintlog.engine.log.stores.sqlite.journal_mode import choose_journal_mode
 from sprintlog.engine.log.stores.sqlite.salvage.page_rows import SUFFIXES, PageImages
 from sprintlog.engine.log.stores.sqlite.schema import MIGRATIONS
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
-from sprintlog.engine.service.agent_sessions.places import folders
 from sprintlog.engine.service.agent_sessions.spool import count_odd, waiting
-from sprintlog.engine.service.place.location import DATABASE, Location
+from sprintlog.engine.service.place.location import DATABASE, Location, spool_folders
 from sprintlog.engine.service.place.state_places import CHECKSUM_SUFFIX
 from sprintlog.engine.service.place.trust import owned_by_another
 from sprintlog.engine.service.work_tree.snapshot import FOLDER as SNAPSHOTS
@@ -84,7 +83,7 @@ def look_here(
         sizes=sizes(folder),
         agents=agents,
         sessions=sessions,
-        spooled=len(waiting(folders(location, os.environ))),
+        spooled=len(waiting(spool_folders(location, os.environ))),
         odd_hooks=count_odd(folder),
         above_of_another=str(above) if (above := owned_by_another(folder.parent)) else None,
     )

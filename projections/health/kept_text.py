@@ -14,10 +14,15 @@ import msgspec
 from sprintlog.engine.adapters.replace import replace_file
 from sprintlog.engine.adapters.snapshots.store import ASIDE, STORE
 from sprintlog.engine.masking import cut, mask_all
-from sprintlog.engine.service.agent_sessions.places import FOLDER as SPOOL
-from sprintlog.engine.service.agent_sessions.places import MARK
 from sprintlog.engine.service.agent_sessions.spool import FOLDER as FOLDER
-from sprintlog.engine.service.place.location import ADDRESS, CACHES, DATABASE, REDACTION
+from sprintlog.engine.service.place.location import (
+    ADDRESS,
+    BEAT,
+    CACHES,
+    DATABASE,
+    REDACTION,
+    SPOOL,
+)
 from sprintlog.engine.service.place.trees import FILE as TREE
 from sprintlog.engine.service.place.trees import KNOWN as TREES
 from sprintlog.engine.service.work_tree.kept_reports import FOLDER as REPORTS
@@ -99,7 +104,7 @@ KEPT_TEXT: tuple[places.KeptText, ...] = (
         "locks",
         (
             *(FILES_LOCK, read_model.LOCK, search.LOCK, _SNAPSHOTS_LOCK),
-            *(REPORTS_LOCK, REDACTION_LOCK, LOCK, MARK, ADDRESS),
+            *(REPORTS_LOCK, REDACTION_LOCK, LOCK, BEAT, ADDRESS),
             *("run-*.lock", "sent-*", ".sent-*", ".gitignore", "..gitignore.*"),
             *(TREE, f".{TREE}-*", f"{TREES}/*"),
             *("serve.token", "rpc.lock", "rpc.sock"),

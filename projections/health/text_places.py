@@ -18,8 +18,7 @@ from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.event import ERASED
 from sprintlog.engine.log.stores.descriptors import read_whole
 from sprintlog.engine.readable import as_json, readable
-from sprintlog.engine.service.agent_sessions.places import folders as waiting_places
-from sprintlog.engine.service.place.location import HIDDEN
+from sprintlog.engine.service.place.location import HIDDEN, spool_folders
 from sprintlog.engine.service.streams.readings import forget_readings
 from sprintlog.engine.service.work_tree.own_paths import OUTPUT, kept_out, transcripts
 from sprintlog.engine.service.work_tree.snapshot import shown, store_of
@@ -155,7 +154,7 @@ class WaitingEvents(Files, frozen=True):
         return [*Files.scan(self, workspace, needle), *map(str, found)]
 
     def _elsewhere(self, workspace: Workspace) -> Iterator[Path]:
-        places = waiting_places(workspace.location, workspace.environment)[1:]
+        places = spool_folders(workspace.location, workspace.environment)[1:]
         return (path for place in places if place.is_dir() for _, path in files_in(place))
 
 

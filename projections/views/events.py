@@ -140,8 +140,7 @@ def _addresses(event: Injection) -> list[str]:
 
 def described(recorded: RecordedEvent) -> str:
     """Return an event's type and subject in a few words."""
-    event = event_of(recorded)
-    return said_of(event) if event is not None else recorded.type
+    return recorded.type if recorded.payload is None else said_of(CODEC.decode(recorded))
 
 
 def said_of(event: Event) -> str:

@@ -133,11 +133,30 @@ def told(found: Iterable[BudgetState]) -> list[BudgetStanding]:
     return [filled(BudgetStanding, x, unknown_runs=x.unknown, **sums) for x, sums in exact]
 
 
+def moment_of(workspace: ServiceWorkspace, sprint: Sprint, at: str | None) -> str:
+    """Return the time of a point: now, the one named, or that of its last event."""
+    if at is None:
+        return workspace.now()
+    # Imported here: most answers are about now.
+    from sprintlog.engine.service.streams.points import parse_point
+
+    time = parse_point(at, now=workspace.clock()).time
+    return time or time_of(workspace, sprint, sprint.version)
+
+
+def time_of(workspace: ServiceWorkspace, sprint: Sprint, version: int) -> str:
+    """Return the time of one of a sprint's events."""
+    events = workspace.log.read_stream(
+        sprint_stream(sprint.id), after=version - 1, until=version
+    )
+    return next(events).at
+
+
 def all_standings(
     workspace: ServiceWorkspace, sprint: Sprint, *, at: str | None = None
 ) -> list[BudgetState]:
     """Return the budgets of the last run, and those of the sprint."""
-    now = workspace.moment(sprint, at)
+    now = moment_of(workspace, sprint, at)
     now = now if at is not None else spent_until(workspace, sprint, now)
     return [one for of in (OF_RUN, OF_SPRINT) for one in standings(sprint, now, of=of)]
 
@@ -156,7 +175,7 @@ def what_is_next(
     workspace: ServiceWorkspace, sprint: Sprint, *, at: str | None = None
 ) -> Action:
     """Return the next action, now or at a point."""
-    now = workspace.moment(sprint, at)
+    now = moment_of(workspace, sprint, at)
     spent_by = now if at is not None else spent_until(workspace, sprint, now)
     found = next_action(sprint, now=now, spent_by=spent_by)
     started = sprint.knowledge.loops.open

@@ -31,7 +31,7 @@ from sprintlog.engine.sprint.state.words import PASSED
 
 from . import runs
 from .events import EventReference, Recorded, event_of, filled
-from .runs import BudgetStanding, LoopRun, Spending, last_run, spending
+from .runs import BudgetStanding, LoopRun, Spending, last_run, moment_of, spending, time_of
 
 STOPPED = (STOP, WAIT, RESUME)
 """Where something other than work is next, and a person may wonder why."""
@@ -147,7 +147,7 @@ def status(
     """Return the status of a sprint, now or at a point; `action` is the next action."""
     document = sprint.document
     pointed = sprint.plan.pointed()
-    now, moment = from_milliseconds(workspace.clock()), workspace.moment(sprint, at)
+    now, moment = from_milliseconds(workspace.clock()), moment_of(workspace, sprint, at)
     return Status(
         sprint=sprint.id,
         version=sprint.version,
@@ -237,7 +237,8 @@ def _goal(sprint: Sprint) -> dict[str, Any]:
 
 def _is_stale(workspace: ServiceWorkspace, sprint: Sprint, *, now: str) -> bool:
     """Return whether nobody works: neither is anything recorded of the sprint nor done."""
-    moved = workspace.moved_back(sprint)
+    rollbacks = sprint.knowledge.rollbacks
+    moved = time_of(workspace, sprint, rollbacks[-1][0]) if rollbacks else None
     if not is_stale(sprint, now=now, moved=moved):
         return False
     # Imported here: it matters only where a sprint seems to be silent.

@@ -266,13 +266,13 @@ FOUND = """
 import sys
 from importlib.machinery import PathFinder
 from pathlib import Path
-from sprintlog.cli import finder
+from sprintlog.cli import imports
 
 root, *names = sys.argv[1:]
 told = ("origin", "cached", "has_location", "submodule_search_locations", "parent")
 for number, name in enumerate(names):
     path = __import__(name.rpartition(".")[0], fromlist=["x"]).__path__
-    theirs, ours = PathFinder.find_spec(name, path), finder._Finder.find_spec(name, path)
+    theirs, ours = PathFinder.find_spec(name, path), imports._Finder.find_spec(name, path)
     assert theirs is not None and ours is not None, name
     if number % 40 == 0:
         assert ours.loader.get_code(name) == theirs.loader.get_code(name), name
@@ -280,7 +280,7 @@ for number, name in enumerate(names):
         assert getattr(ours, part) == getattr(theirs, part), (name, part)
 nothing = [("sprintlog", None), ("json.decoder", ["/nowhere"])]
 nothing += [(f"sprintlog.cli.{name}", [f"{root}/cli"]) for name in ("work2", "typed.x")]
-assert not any(finder._Finder.find_spec(*question) for question in nothing)
+assert not any(imports._Finder.find_spec(*question) for question in nothing)
 """
 
 
@@ -351,6 +351,7 @@ from sprintlog.engine import hashes
 
 little = hashes.sha256(b"little")
 before = "_hashlib" in sys.modules
+hashes.hash_much()
 much = hashes.sha256(bytes(hashes.LITTLE_BYTES))
 import hashlib
 assert little.digest() == hashlib.sha256(b"little").digest()

@@ -19,9 +19,8 @@ from sprintlog.engine.log.stores.sqlite.connection import JITTER_SECONDS
 from sprintlog.engine.service.agent_sessions import spool
 from sprintlog.engine.service.agent_sessions.drafts import DRAFT_BYTES_MAX
 from sprintlog.engine.service.agent_sessions.hook import WAIT, take_hook
-from sprintlog.engine.service.agent_sessions.places import folders
 from sprintlog.engine.service.agent_sessions.spool import count_odd
-from sprintlog.engine.service.place.location import Location
+from sprintlog.engine.service.place.location import Location, spool_folders
 from sprintlog.projections.workspace import Workspace, wall_clock
 
 from .conftest import SPRINTLOG, Hook, after_tool, events_of
@@ -111,7 +110,7 @@ def test_a_log_that_cannot_be_written_lets_it_wait_at_home(
     log: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """On a read-only disk it waits in the person's own folder, for this log alone."""
-    places = folders(Location(log, log.parent, ""), os.environ)
+    places = spool_folders(Location(log, log.parent, ""), os.environ)
     real = spool._make
 
     def make(folder: Path) -> None:
@@ -231,7 +230,7 @@ def test_a_folder_of_somebody_else_is_not_used(log: Path, tmp_path: Path) -> Non
     with locked(log):
         take(log, after_tool())
     assert list(elsewhere.iterdir()) == []
-    assert len(spool.waiting(folders(Location(log, log.parent, ""), os.environ))) == 1
+    assert len(spool.waiting(spool_folders(Location(log, log.parent, ""), os.environ))) == 1
 
 
 def test_a_damaged_log_loses_nothing(log: Path, hook: Hook) -> None:
@@ -249,12 +248,12 @@ def test_a_damaged_log_loses_nothing(log: Path, hook: Hook) -> None:
 def test_what_waits_for_one_log_gets_into_no_other(tmp_path: Path, folder: Path) -> None:
     """The person's own folder keeps what waits apart by log."""
     first, other = (Location(tmp_path / name, tmp_path, "") for name in ("one", "two"))
-    assert folders(first, os.environ)[1] != folders(other, os.environ)[1]
-    assert len(folders(first, {})) == 1
+    assert spool_folders(first, os.environ)[1] != spool_folders(other, os.environ)[1]
+    assert len(spool_folders(first, {})) == 1
     Workspace.init(folder, here=True).close()
     opened = open_log(
         str(folder / ".sprintlog" / "log.db"), clock=wall_clock, entropy=urandom
     )
     place = Location(folder / ".sprintlog", folder, "")
-    assert spool.take_in(opened, place, folders(place, os.environ), seconds=1) == 0
+    assert spool.take_in(opened, place, spool_folders(place, os.environ), seconds=1) == 0
     opened.close()

@@ -44,7 +44,7 @@ def test_what_waits_beside_the_log_waits_on(
     )
     taken: list[object] = []
     with Workspace.open(sprint) as workspace:
-        monkeypatch.setattr(workspace.spooled, "take_in", taken.append)
+        monkeypatch.setattr(workspace, "take_in_spooled", lambda: taken.append(None))
         workspace.is_side_by_side = True
         workspace.handle(note, sprint_id="auth")
         assert not taken

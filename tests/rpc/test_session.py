@@ -12,7 +12,7 @@ from sprintlog.cli.intake import command_data
 from sprintlog.cli.rpc import frames, session
 from sprintlog.cli.rpc.methods import METHODS
 from sprintlog.engine.errors import UnreadableError
-from sprintlog.engine.service import after_commit
+from sprintlog.engine.service import handle
 
 from ..cli.conftest import Run, read_state
 from .conftest import Beside, Client, Here
@@ -369,9 +369,9 @@ def test_what_is_recorded_is_answered_though_its_file_fails(
             raise faults.pop()
         return whole(service, stream)
 
-    whole = after_commit.refresh
+    whole = handle.refresh
     before = client.ask("ask", question="log")
-    monkeypatch.setattr(after_commit, "refresh", fail)
+    monkeypatch.setattr(handle, "refresh", fail)
     answer = client.record("add-note", text="hi")
     assert answer["position"] == len(before) + 1
     assert len(client.ask("ask", question="log")) == len(before) + 1

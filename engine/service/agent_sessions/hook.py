@@ -7,6 +7,7 @@ iteration counted by the `ralph-loop` plugin of Claude Code, from that plugin's 
 
 import os
 import re
+import time
 from collections.abc import Mapping
 from os import urandom
 from pathlib import Path
@@ -26,10 +27,9 @@ from ...log.stores import open_log, wall_clock
 from ...sessions import events
 from ...sessions.work import work_in
 from ..place import location as locations
-from ..place.location import Location
+from ..place.location import BEAT, Location, spool_folders
 from ..place.trust import check_trusted
 from . import at_work, drafts, spool
-from .places import folders
 from .spool import keep_odd
 
 PLACE = (".claude", "ralph-loop.local.md")
@@ -48,6 +48,8 @@ AGENT_PROGRAMS = (
     "opencode",
 )
 """The names of the processes that run hooks."""
+BEAT_SECONDS = 60
+"""The shortest time between two heartbeats that hooks record of a sprint."""
 TAKING_SECONDS = 0.3
 """The time limit for recording the spooled events of earlier hooks."""
 
@@ -122,7 +124,7 @@ def take_hook(
         said_at=instant(heard.said_ms) if heard.said_ms is not None else "",
     )
     _mark(location, event, heard.stream, now)
-    places = folders(location, environment)
+    places = spool_folders(location, environment)
     if waits:
         spool.keep(places, draft)
         return Hooked(location, heard, None)
@@ -182,3 +184,28 @@ def _record(
     finally:
         log.close()
     return appended.events[0] if appended else None
+
+
+def is_due(folder: Path) -> bool:
+    """Return whether a minute has passed since this last returned true.
+
+    Of concurrent callers one gets true, or occasionally two, which is harmless.
+    """
+    mark, now = folder / BEAT, time.time()
+    try:
+        since = now - mark.lstat().st_mtime
+    except OSError:
+        since = BEAT_SECONDS
+    # Otherwise a clock that was set back would suppress heartbeats.
+    if 0 <= since < BEAT_SECONDS:
+        return False
+    try:
+        flags = os.O_CREAT | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC
+        held = os.open(mark, flags, 0o600)
+        try:
+            os.utime(held, (now, now))
+        finally:
+            os.close(held)
+    except OSError:
+        return False
+    return True

@@ -31,6 +31,8 @@ ODD_FILES_MAX = 100
 """The maximum number of unknown inputs; equal ones share a file."""
 FILES_MAX = 10_000
 """The maximum number of spooled events; further events are lost."""
+TAKING_SECONDS = 5.0
+"""The time limit for recording spooled events."""
 _FILE = r"\d{20}-[0-9a-f]{1,16}"
 
 
@@ -115,11 +117,16 @@ def waiting(places: list[Path], suffix: str = ".json") -> list[Path]:
 
 
 def take_in(
-    log: EventStore, location: Location, places: list[Path], *, seconds: float
+    log: EventStore,
+    location: Location,
+    places: list[Path],
+    *,
+    seconds: float = TAKING_SECONDS,
 ) -> int:
     """Record spooled events for at most `seconds`; return the number of new ones.
 
-    A file that is not a valid event is moved to the unknown inputs.
+    The next command continues. A file that is not a valid event is moved to the unknown
+    inputs.
     """
     until, taken = time.monotonic() + seconds, 0
     for path in waiting(places):

@@ -14,9 +14,8 @@ from ...errors import BusyError, SprintlogError, UnreadableError
 from ...masking import mask
 from ...readable import as_json, originals
 from ...service import wrap
-from ..agent_sessions.places import folders
 from ..agent_sessions.spool import keep_odd, put, waiting
-from ..place.location import Location
+from ..place.location import Location, spool_folders
 from ..workspace import ServiceWorkspace
 
 SUFFIX = ".run"
@@ -39,7 +38,7 @@ def keep(location: Location, run: SpooledRun, environment: Mapping[str, str]) ->
     """Let a run wait until it can be recorded; return whether it could be written."""
     told = {name: mask(getattr(run, name)) for name in ("command", "output", "errors")}
     content = as_json(msgspec.structs.replace(run, **told))
-    beside, *others = folders(location, environment)
+    beside, *others = spool_folders(location, environment)
     # What was moved away is not made again.
     places = [beside, *others] if location.folder.exists() else others
     return put(places, content, suffix=SUFFIX)
@@ -48,7 +47,7 @@ def keep(location: Location, run: SpooledRun, environment: Mapping[str, str]) ->
 def take_in(workspace: ServiceWorkspace) -> None:
     """Record the runs that wait, the oldest first."""
     location = workspace.location
-    for path in waiting(folders(location, workspace.environment), SUFFIX):
+    for path in waiting(spool_folders(location, workspace.environment), SUFFIX):
         content = b""
         try:
             content = path.read_bytes()

@@ -2,10 +2,12 @@
 
 import os
 import stat
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
 
+from ... import hashes
 from ...adapters.folders import read_plain
 from ...adapters.git.repositories import common_directory, linked_directory
 from ...adapters.replace import replace_file
@@ -47,6 +49,10 @@ CACHES = "caches.db"
 """What this machine keeps of such a log."""
 REDACTION = "redaction"
 """The file that says what is being erased, until that is done."""
+SPOOL = "spool"
+"""The folder, in that of a log and below the user's state folder, of events that wait."""
+BEAT = "hook-beat"
+"""The file whose time is that of the last heartbeat that a hook recorded."""
 HIDDEN = ".sprintlog"
 INSIDE_GIT = "sprintlog"
 
@@ -68,15 +74,15 @@ class Location(msgspec.Struct, frozen=True):
         """Return the address of the log, for its store."""
         if self.address is not None:
             return self.address
-        if not self.is_served:
-            return f"sqlite:{self.database}"
-        return read_address(self.folder / ADDRESS)
+        database = self.folder / DATABASE
+        is_here = database.exists() or not self.is_joined
+        return f"sqlite:{database}" if is_here else read_address(self.folder / ADDRESS)
 
     @property
     def is_served(self) -> bool:
         """Tell whether the log is on a server."""
-        is_named = self.address is not None or self.is_joined
-        return is_named and not self.database.exists()
+        database = self.folder / DATABASE
+        return not database.exists() and (self.address is not None or self.is_joined)
 
     def of_this_host(self) -> "Location":
         """Return the work tree by a name that no other machine's has, where many share it.
@@ -105,12 +111,25 @@ class Location(msgspec.Struct, frozen=True):
     @property
     def has_log(self) -> bool:
         """Tell whether a log is here, or named here."""
-        return self.database.exists() or self.is_joined
+        return (self.folder / DATABASE).exists() or self.is_joined
 
     @property
     def database(self) -> Path:
         """Return the log's database file."""
         return self.folder / DATABASE
+
+
+def spool_folders(location: Location, environment: Mapping[str, str]) -> list[Path]:
+    """Return the spool folders of a log: next to it, and in the user's state folder."""
+    found = [location.folder / SPOOL]
+    state = environment.get("XDG_STATE_HOME")
+    if not state and (home := environment.get("HOME")):
+        state = f"{home}/.local/state"
+    if state and os.path.isabs(state):
+        place = os.path.realpath(location.folder).encode("utf-8", "surrogateescape")
+        name = hashes.sha256(place).hexdigest()[:32]
+        found.append(Path(state) / "sprintlog" / SPOOL / name)
+    return found
 
 
 def find(start: Path, *, folder: str | None = None) -> Location:

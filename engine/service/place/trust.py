@@ -20,13 +20,25 @@ _INDEX_SIMPLE = (2, 3)
 """Versions of git's index in which every path stands whole."""
 
 
+def home() -> Path:
+    """Return the folder of the user's configuration."""
+    above = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
+    return Path(above) / "sprintlog"
+
+
+def safe_list() -> Path:
+    """Return the user's list of folders whose logs are used regardless of their owner."""
+    return home() / "safe"
+
+
 def check_trusted(location: Location, *, safe: Path | None) -> None:
     """Raise `RefusedError` for a log that belongs to another user, or that git tracks.
 
     `safe` is the person's list: folders of logs or trees, one a line, `*` for all.
     """
     folder = location.folder
-    stranger = owned_by_another(folder.parent, folder, location.database, folder / ADDRESS)
+    held = folder / DATABASE, folder / ADDRESS
+    stranger = owned_by_another(folder.parent, folder, *held)
     if stranger is not None and _git_trusts(location.root):
         stranger = None
     is_tracked = stranger is None and _is_tracked(folder)
@@ -108,8 +120,10 @@ def _git_trusts(root: Path) -> bool:
 def _is_tracked(folder: Path) -> bool:
     """Tell whether git tracks a log; git itself is asked only where it may be so."""
     above = Path(os.path.realpath(folder.parent))
-    repository = None if ".git" in above.parts else repository_around(above)
-    if repository is None:
+    tops = (above, *above.parents)
+    if ".git" in above.parts or not any(map(os.path.lexists, [x / ".git" for x in tops])):
+        return False
+    if (repository := repository_around(above)) is None:
         return False
     index = repository.directory / "index"
     if not index.is_file():

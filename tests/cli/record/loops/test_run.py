@@ -12,7 +12,7 @@ from typing import Any, cast
 import pytest
 
 from sprintlog.engine.errors import SprintlogError
-from sprintlog.engine.service import after_commit
+from sprintlog.engine.service import handle
 from sprintlog.engine.sprint.agent import runs
 from sprintlog.engine.sprint.agent.runs import StartRun, start_run
 from sprintlog.engine.sprint.phases import lifecycle
@@ -287,7 +287,7 @@ def test_brings_the_state_file_up_to_date(
     assert run(*command).code == 0
     done("sprint", "reopen")
     with monkeypatch.context() as patch:
-        patch.setattr(after_commit, "refresh", _dies)
+        patch.setattr(handle, "refresh", _dies)
         assert run("sprint", "complete").code == 1
     assert run("verify").code == 4
     assert run(*command).code == 0

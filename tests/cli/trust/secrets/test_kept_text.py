@@ -11,7 +11,7 @@ import pytest
 import sprintlog
 from sprintlog.commands import AddNote
 from sprintlog.engine.errors import InvalidInputError
-from sprintlog.engine.service.agent_sessions.places import folders
+from sprintlog.engine.service.place.location import spool_folders
 from sprintlog.engine.service.streams.catalogue import EVERY
 from sprintlog.projections.health import kept_text
 from sprintlog.projections.health.kept_text import KEPT_TEXT, entry_of
@@ -204,7 +204,7 @@ def test_what_waits_in_the_persons_folder_is_found(
 ) -> None:
     """Events that wait outside of the log's folder, since it was read-only, are known."""
     workspace.environment = {"XDG_STATE_HOME": str(tmp_path / "state")}
-    _, elsewhere = folders(workspace.location, workspace.environment)
+    _, elsewhere = spool_folders(workspace.location, workspace.environment)
     put(elsewhere / "0123", SECRET.encode())
     (entry,) = (entry for entry in KEPT_TEXT if entry.name == "events that wait")
     needle = Needle(SECRET)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from sprintlog.engine.service.agent_sessions.places import FOLDER as SPOOL
+from sprintlog.engine.service.place.location import SPOOL
 
 from ....adapters.trees import git, put
 from ...conftest import Run

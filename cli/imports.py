@@ -1,17 +1,22 @@
-"""Find our own modules by name, and keep them for the lifetime of a long process.
+"""How a process imports: our modules by name, and libraries without what it never uses.
 
 Python asks for the list of each folder and for four kinds of files. A recording command
 has 127 modules of ours in 25 folders, and that took a twentieth of its time (ADR 0040).
 An upgrade replaces or deletes these files at any moment: a process that waits for others
 reads all of them first (ADR 0009).
+
+Modules that libraries import and a recording command does not use are run when something
+of them is used (ADR 0040). This is the one place that depends on the insides of a library,
+and everything works without it.
 """
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from importlib.machinery import ModuleSpec, SourceFileLoader
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from types import ModuleType
+from typing import Any
 
 _PACKAGE = __name__.partition(".")[0]
 _OURS = f"{_PACKAGE}."
@@ -135,4 +140,95 @@ class _Finder:
 
 def find_ours() -> None:
     """Let this process find our modules under their names."""
-    sys.meta_path.insert(0, _Finder)
+    if _Finder not in sys.meta_path:
+        sys.meta_path.insert(0, _Finder)
+
+
+PUT_OFF: dict[str, tuple[str, ...]] = {
+    "fnmatch": (),
+    "gettext": ("gettext", "ngettext"),
+    "inspect": (),
+    "ipaddress": (),
+    "msgspec._json_schema": ("schema", "schema_components"),
+    "msgspec.inspect": (),
+    "msgspec.toml": (),
+    "msgspec.yaml": (),
+    "ntpath": (),
+    "platform": ("system",),
+    "textwrap": (),
+    "urllib.parse": ("quote_from_bytes",),
+}
+"""Modules that click, msgspec, `pathlib` and `uuid` import, and use for help, for schemas,
+for patterns and for addresses, each with the functions that are taken out of it at once.
+The code of each runs when something of it is first used."""
+LEFT_OUT = "typing_extensions"
+"""What msgspec takes names from where it is there, and else from `typing`, which has all
+of them in every Python that we run on."""
+
+
+def import_libraries() -> None:
+    """Import what every command needs, without what few of them use."""
+    places: dict[str, Sequence[str] | None] = {"": None}
+    for name in PUT_OFF:
+        if name in sys.modules:
+            continue
+        # Found without importing the package that the module is in.
+        package = name.rpartition(".")[0]
+        if package not in places:
+            found = PathFinder.find_spec(package)
+            places[package] = (found and found.submodule_search_locations) or ()
+        if (spec := PathFinder.find_spec(name, places[package])) is not None:
+            sys.modules[name] = module = _Waiting(name)
+            module.__spec__ = spec
+            module.__loader__ = spec.loader
+            module.__package__ = spec.parent
+            module.__file__ = spec.origin
+    is_there = LEFT_OUT in sys.modules
+    if not is_there:
+        sys.modules[LEFT_OUT] = None  # type: ignore[assignment]
+    try:
+        import msgspec  # noqa: F401
+    finally:
+        if not is_there:
+            del sys.modules[LEFT_OUT]
+
+
+class _Waiting(ModuleType):
+    """A module whose code runs when something of it is first used."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "__path__":
+            # So `import` asks whether it is a package; none of them is.
+            raise AttributeError(name)
+        if name in PUT_OFF[self.__name__]:
+            return _ANSWERS.get((self.__name__, name)) or _first_run(self, name)
+        _run(self)
+        return getattr(self, name)
+
+
+def _system() -> str:
+    """Answer as `platform` does; `uuid` asks when it is imported."""
+    return os.uname().sysname
+
+
+_ANSWERS: dict[tuple[str, str], Callable[..., Any]] = {("platform", "system"): _system}
+
+
+def _first_run(module: ModuleType, name: str) -> Callable[..., Any]:
+    """Return what stands for a function of a module whose code has not run."""
+
+    def function(*given: Any, **named: Any) -> Any:
+        _run(module)
+        return getattr(module, name)(*given, **named)
+
+    return function
+
+
+def _run(module: ModuleType) -> None:
+    if isinstance(module, _Waiting):
+        # The loader that `importlib` has for this runs it at the first `import`.
+        module.__class__ = ModuleType  # type: ignore[assignment]
+        spec = module.__spec__
+        assert spec is not None
+        assert spec.loader is not None
+        spec.loader.exec_module(module)
