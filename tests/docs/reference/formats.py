@@ -29,8 +29,6 @@ from sprintlog.engine.adapters.measurement.formats import TABLE
 
 FIXTURES = Path(__file__).resolve().parents[3] / "fixtures" / "agents"
 AGENTS = tuple(dict.fromkeys(name for name, _ in READERS))
-HOW_TO = "../how-to/add-an-agent.md"
-BEGIN, END = "<!-- agents: generated -->", "<!-- end of agents -->"
 COLUMNS = ("outcome", "final answer", "tokens", "cost", "tool calls", "changed files")
 TRANSCRIPTS = re.compile(r"-(?:chat|transcript|rollout|session|events|plugin|subagent)\b")
 """Names of the fixtures that an agent keeps on disk; the others are printed."""
@@ -180,16 +178,9 @@ def agents_table() -> str:
     return _table(("agent", "form", *COLUMNS), rows)
 
 
-def agents_page() -> str:
-    """Return the page on how to add an agent, with its table written anew."""
-    page = (FIXTURES.parents[1] / "docs" / "reference" / HOW_TO).read_text(encoding="utf-8")
-    head, _, rest = page.partition(BEGIN)
-    return f"{head}{BEGIN}\n\n{agents_table()}\n\n{END}{rest.partition(END)[2]}"
-
-
 def pages(note: str) -> dict[str, Callable[[], str]]:
     """Return the pages of this module by their places."""
-    return {"formats.md": lambda: formats_page(note), HOW_TO: agents_page}
+    return {"formats.md": lambda: formats_page(note)}
 
 
 def formats_page(note: str) -> str:

@@ -254,11 +254,3 @@ def test_texts_are_masked(sprint: Path, done: Any) -> None:
     assert token not in done("log", "--json").out
     done("queue", "add", token, *URGENT, "--no-mask")
     assert token in done("log", "--json").out
-
-
-def test_every_field_is_documented(queue: Path, done: Any) -> None:
-    """The page about the queue documents every field of a request in JSON output."""
-    page = Path(__file__).parents[4] / "docs" / "how-to" / "decide-on-requests.md"
-    rows = page.read_text().partition("## JSON output")[2]
-    fields = done("queue", "show", "doc", "--json").json
-    assert [name for name in fields if f"`{name}`" not in rows] == []
