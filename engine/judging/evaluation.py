@@ -158,7 +158,7 @@ class _Measured(NamedTuple):
     tree: str | None
 
     def judged(self, **more: Any) -> Judgement:
-        """Return its judgement, with what a comparison with others adds."""
+        """Return its judgement, completed by the given fields."""
         entry, known = self.entry, (self.at, self.metrics, self.figures, self.score)
         return Judgement(entry.number, entry.version, *known, **more)
 
