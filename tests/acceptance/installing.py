@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 
 
 def from_the_wheel(data: Path, seed: int) -> Verdict:
-    """Each of three ways makes a command that says its version and plays the demo."""
+    """Each of three ways installs a command that prints a version and runs the demo."""
     problems = []
     with tempfile.TemporaryDirectory(prefix="sprintlog-accept-") as name:
         folder = Path(name)

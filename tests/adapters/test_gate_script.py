@@ -54,7 +54,7 @@ def run(tmp_path: Path, mark: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[
 
 
 def test_waits_for_what_is_about_to_end(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The writer of the last output may end by itself."""
+    """The writer of the last output may end without being stopped."""
     monkeypatch.setattr(supervised, "LINGER_SECONDS", 60)
     ran = run("(sleep 0.05; echo last) &")
     assert (ran.output, ran.left_behind) == ("last\n", 0)

@@ -1,4 +1,4 @@
-"""A program that is stopped early: at once, or with seconds to end by itself."""
+"""A program that is stopped early: at once, or with seconds to end voluntarily."""
 
 import os
 import threading

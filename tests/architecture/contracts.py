@@ -1,4 +1,4 @@
-"""Contracts that imports cannot express: who appends, who writes SQL, limits of `cli`.
+"""Contracts that imports cannot express: which code may append, write SQL, or decide.
 
 Each examines a tree of sources and names violations, so that a test can plant a violation
 in a copy of the tree.

@@ -1,4 +1,4 @@
-"""Who appends, who writes SQL, who decides: contracts that a violation breaks."""
+"""Contracts on appends, SQL and decisions: a violation breaks them."""
 
 import shutil
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Every store under one suite: whoever is named in `STORES` is tried by all of it."""
+"""Every store under one suite: every entry of `STORES` is tested by all of it."""
 
 from collections.abc import Callable, Iterator
 from hashlib import shake_128

@@ -1,8 +1,9 @@
-"""The recorders of the `eventsourcing` library over a log of ours, as thin as can be.
+"""Minimal recorders of the `eventsourcing` library over a sprintlog log.
 
-An originator is a stream, a topic a type, a notification a position. Two things of theirs
-have no counterpart: one append holds events of one stream, so several aggregates are not
-saved at once, and neither are events together with a tracking record (`ProcessRecorder`).
+An originator is a stream, a topic a type, a notification a position. Two features of the
+library have no counterpart: one append holds events of one stream, so several aggregates
+are not saved at once, and neither are events together with a tracking record
+(`ProcessRecorder`).
 """
 
 import json
@@ -100,7 +101,7 @@ class SprintlogAggregateRecorder(AggregateRecorder):
         stream = _stream(first.originator_id)
         with self._log.open() as log:
             begin = next(log.read_stream(stream, until=1), None)
-        # An aggregate of theirs may begin with 0, a stream of ours begins with 1.
+        # An aggregate of the library may begin with 0, a stream of sprintlog begins with 1.
         before = numbers[0] if begin is None else _version(begin)
         return self._log.add(stream, [*map(_new, stored_events)], numbers[0] - before)
 

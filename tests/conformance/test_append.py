@@ -57,7 +57,7 @@ def test_answer_is_what_is_stored(log: Log) -> None:
     ],
 )
 def test_expected_version_lets_a_match_in(log: Log, expect: Expected, before: int) -> None:
-    """Each of the four expectations is met by a stream that is as it says."""
+    """Each of the four expectations is met by a stream in that state."""
     log.append("other", [new_event()], expect=Expect.ANY)
     for version in range(before):
         log.append("a", [new_event()], expect=version)
@@ -79,7 +79,7 @@ def test_expected_version_lets_a_match_in(log: Log, expect: Expected, before: in
 def test_conflict_says_expected_and_actual(
     log: Log, expect: Expected, before: int, said: int | str
 ) -> None:
-    """A stream that is elsewhere refuses, says where it is, and nothing is recorded."""
+    """A stream in another state refuses, reports it, and nothing is recorded."""
     for version in range(before):
         log.append("a", [new_event()], expect=version)
     head = log.head()
@@ -90,7 +90,7 @@ def test_conflict_says_expected_and_actual(
 
 
 def test_remaining_counts_down_within_an_append(log: Log) -> None:
-    """Every event says how many of its append follow, so a cut append shows."""
+    """Every event has the number of the following ones of its append: a cut is visible."""
     log.append("a", [new_event(), new_event(), new_event()], expect=0)
     log.append("a", [new_event()], expect=3)
     assert [event.remaining for event in log.read()] == [2, 1, 0, 0]
@@ -115,21 +115,21 @@ def test_empty_log_has_the_genesis_head(log: Log) -> None:
 
 
 def test_correlation_and_causation_default_to_the_first_event(log: Log) -> None:
-    """What is not given is filled with the id of the append's first event."""
+    """Missing values are filled with the id of the append's first event."""
     first, second = log.append("a", [new_event(), new_event()], expect=0).events
     assert first.correlation_id == first.causation_id == first.id
     assert second.correlation_id == second.causation_id == first.id
 
 
 def test_given_correlation_and_causation_stay(log: Log) -> None:
-    """What is given is stored as it is."""
+    """Given values are stored unchanged."""
     given = new_event(correlation_id="run-1", causation_id="event-9")
     (event,) = log.append("a", [given], expect=0).events
     assert (event.correlation_id, event.causation_id) == ("run-1", "event-9")
 
 
 def test_ids_are_version_7_uuids_and_differ(log: Log) -> None:
-    """Every event has a UUIDv7 and a salt of its own."""
+    """Every event has a separate UUIDv7 and salt."""
     events = log.append("a", [new_event() for _ in range(5)], expect=0).events
     assert len({event.id for event in events}) == 5
     assert len({event.salt for event in events}) == 5
@@ -143,7 +143,7 @@ def test_recorded_at_comes_from_the_clock_of_the_store(log: Log) -> None:
 
 
 def test_payload_comes_back_byte_for_byte(log: Log) -> None:
-    """Payloads are kept as text exactly as handed in, whatever they hold."""
+    """Payloads are stored as text exactly as given."""
     payload = '{"text":"ü\u2028\\u0000 \U0001f600","number":1e2,"twice":1,"twice":2}'
     log.append("a", [new_event(payload=payload.encode())], expect=0)
     assert [event.payload for event in log.read()] == [payload.encode()]
@@ -187,7 +187,7 @@ LIMITS: dict[str, tuple[str, dict[str, object]]] = {
 def test_limits_refuse_and_change_nothing(
     log: Log, field: str, changes: dict[str, object]
 ) -> None:
-    """What is over a limit is refused by the name of its field; the log stays as it is."""
+    """Values over a limit are refused by the name of the field; the log is unchanged."""
     log.append("a", [new_event()], expect=0)
     rest = dict(changes)
     stream = str(rest.pop("stream", "a"))
@@ -211,12 +211,12 @@ def test_append_holds_at_least_one_event_and_not_too_many(log: Log, count: int) 
     ["2026-01-30T12:00:00Z", "2026-01-30T12:00:00.5Z", "0001-01-01T00:00:00.123456789Z"],
 )
 def test_moments_with_and_without_fraction_are_taken(log: Log, at: str) -> None:
-    """Any moment in UTC is taken as it is written."""
+    """Any time in UTC is stored as written."""
     assert log.append("a", [new_event(at=at)], expect=0).events[0].at == at
 
 
 def test_document_may_be_as_large_as_its_event_allows(log: Log) -> None:
-    """A draft that says so may hold more than the usual payload."""
+    """A draft can declare a larger limit than the usual payload."""
     payload = b'{"x":"' + b"x" * (2 * PAYLOAD_BYTES_MAX) + b'"}'
     log.append(
         "a", [new_event(payload=payload, payload_bytes_max=DOCUMENT_BYTES_MAX)], expect=0

@@ -21,7 +21,7 @@ def test_a_state_is_loaded_as_it_was_saved(kept: Checkpoints) -> None:
 
 
 def test_a_version_has_one_state(kept: Checkpoints) -> None:
-    """What is saved again takes the place of what was saved before."""
+    """A state saved again replaces the earlier one."""
     kept.save("a", 64, b"one", format_=1)
     kept.save("a", 64, b"two", format_=1)
     assert kept.versions("a", format_=1) == [64]
@@ -38,7 +38,7 @@ def test_what_is_to_go_goes(kept: Checkpoints) -> None:
 
 
 def test_what_is_outdated_is_not_kept(kept: Checkpoints) -> None:
-    """Where the last look says that a state is worth nothing all stays as it was."""
+    """If the last check rejects a state everything stays unchanged."""
     kept.save("a", 10, b"one", format_=1)
     kept.save("a", 20, b"two", format_=1, drop=[10], unless=lambda: True)
     assert kept.versions("a", format_=1) == [10]
@@ -57,7 +57,7 @@ def test_some_states_may_stay(kept: Checkpoints) -> None:
 
 
 def test_states_of_another_format_go(kept: Checkpoints) -> None:
-    """A state in a new format drops those that nobody reads any more."""
+    """A state in a new format removes those that are no longer read."""
     kept.save("a", 90, b"old", format_=1)
     kept.save("a", 64, b"new", format_=2)
     assert kept.versions("a", format_=1) == []

@@ -1,4 +1,4 @@
-"""What every store promises about the digests of what was written."""
+"""Guarantees of every store about the digests of written files."""
 
 import pytest
 
@@ -14,7 +14,7 @@ def known(log: Log) -> Digests:
 
 
 def test_a_digest_leads_to_its_version(known: Digests) -> None:
-    """What was written to a path is known there, and nowhere else."""
+    """A digest written to a path is known there, and nowhere else."""
     known.know("a/PROGRESS.yaml", ONE, version=3)
     assert known.since("a/PROGRESS.yaml", ONE) == 3
     assert known.since("a/PROGRESS.yaml", TWO) is None
@@ -48,7 +48,7 @@ def test_the_newest_version_up_to_another(known: Digests) -> None:
 
 
 def test_paths_below_a_folder(known: Digests) -> None:
-    """A folder's files are found at any depth; a name that only begins so is none."""
+    """A folder's files are found at any depth; a name with the same prefix is not."""
     for path in (".aiwg/ralph/x/a.json", ".aiwg/ralph/x/y/b.json", ".aiwg/ralph/x.json"):
         known.know(path, ONE, version=1)
     known.know(".aiwg/ralph/x2/c.json", ONE, version=1)

@@ -57,7 +57,7 @@ def test_the_chain_holds_and_goes_on(log: Log, events: list[RecordedEvent]) -> N
 
 
 def test_only_the_named_type_and_streams(log: Log, events: list[RecordedEvent]) -> None:
-    """Other types, other streams and other versions keep what they say."""
+    """Other types, other streams and other versions keep their text."""
     log.erase([Span("a", 1, 3, "tool-called")], stream="erasures", said=SAID)
     assert erased_in(log) == [("a", 2), ("a", 3)]
     log.erase([Span("b", 1, 9), Span("a", 4, 4)], stream="erasures", said=SAID)
@@ -94,7 +94,7 @@ def test_what_says_it_is_not_erased_with_it(log: Log, events: list[RecordedEvent
 
 
 def test_giving_back_changes_no_event(log: Log, events: list[RecordedEvent]) -> None:
-    """Space is given back, and every event is what it was."""
+    """Space is freed, and every event is unchanged."""
     log.erase([Span("a", 1, 4)], stream="erasures", said=SAID)
     before = list(log.read())
     log.give_back()
@@ -131,7 +131,7 @@ def test_what_remains_is_not_erased_again(log: Log, events: list[RecordedEvent])
 
 
 def test_saved_states_go_with_the_words(log: Log, events: list[RecordedEvent]) -> None:
-    """No state that was made of what is gone can be read once the event says so."""
+    """No state made from erased text can be read once the event records the erasure."""
     log.checkpoints.save("a", 4, b"state", format_=1)
     log.checkpoints.save("decisions of a", 4, b"reading", format_=1)
     log.erase([Span("a", 4, 4)], stream="erasures", said=SAID, remainders=[b"{}"])

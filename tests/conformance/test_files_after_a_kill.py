@@ -1,4 +1,4 @@
-"""Files of what a process recorded that was killed before it wrote them."""
+"""Files of a process that was killed between recording and writing."""
 
 from pathlib import Path
 
@@ -28,7 +28,7 @@ def act(workspace: Workspace) -> list[bool]:
 
 
 def test_who_repeats_a_command_by_its_key_writes_the_files(tmp_path: Path) -> None:
-    """What was recorded before a kill is in the files once it is recorded again."""
+    """Events recorded before a kill are in the files after the next record."""
     killed = Workspace.init(tmp_path, here=True)
     assert act(killed) == [False] * len(STEPS)
     killed.close()

@@ -37,7 +37,7 @@ def test_same_key_with_another_digest_is_a_conflict(log: Log, digest: bytes | No
 
 
 def test_key_is_kept_on_the_first_event_only(log: Log) -> None:
-    """Key and digest stand on the first event of their append and nowhere else."""
+    """Key and digest are on the first event of their append only."""
     log.append("a", [DRAFT, DRAFT], expect=0, key="k", key_digest=DIGEST)
     kept = [(event.key, event.key_digest) for event in log.read()]
     assert kept == [("k", DIGEST), (None, None)]
@@ -53,7 +53,7 @@ def test_key_finds_its_whole_append(log: Log) -> None:
 
 
 def test_key_of_a_refused_append_stays_free(log: Log) -> None:
-    """A key is used up only by what was recorded."""
+    """A key is used up only by a record."""
     with pytest.raises(ConflictError):
         log.append("a", [DRAFT], expect=5, key="k", key_digest=DIGEST)
     assert log.find_key("k") == []

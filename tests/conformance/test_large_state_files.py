@@ -45,7 +45,7 @@ def workspace(tmp_path: Path) -> Iterator[Workspace]:
 
 @pytest.fixture
 def hashed(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
-    """Give what was hashed as the content of a state file."""
+    """Return a fixture with the hashed contents of a state file."""
     found: list[bytes] = []
 
     def counting(content: bytes) -> Any:
@@ -69,7 +69,7 @@ class Counting:
         self._inner.update(content)
 
     def copy(self) -> "Counting":
-        """Return one that goes on by itself."""
+        """Return a log that continues on its own."""
         return Counting(self._inner.copy(), self._counts)
 
     def digest(self) -> bytes:
@@ -89,7 +89,7 @@ def gone_on(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 @pytest.fixture
 def texts(monkeypatch: pytest.MonkeyPatch) -> list[blocks.Text]:
-    """Give each text that was made, with how much of it was made anew."""
+    """Return a fixture with each rendered text, and the number of new blocks."""
     found: list[blocks.Text] = []
 
     def counting(*arguments: Any, **options: Any) -> blocks.Text:
@@ -103,12 +103,12 @@ def texts(monkeypatch: pytest.MonkeyPatch) -> list[blocks.Text]:
 
 
 def content_of(workspace: Workspace) -> bytes:
-    """Return what the sprint's state file holds."""
+    """Return the contents of the sprint's state file."""
     return (workspace.location.root / "PROGRESS.yaml").read_bytes()
 
 
 def kept_of(workspace: Workspace) -> Path:
-    """Return the file that says where the blocks are."""
+    """Return the file with the positions of the blocks."""
     (kept,) = (workspace.location.folder / BLOCKS).iterdir()
     return kept
 
@@ -121,7 +121,7 @@ def start(workspace: Workspace, phase: str) -> None:
 
 
 def reopened(workspace: Workspace) -> Workspace:
-    """Return what a next process has of the same log and files."""
+    """Return the state of a next process with the same log and files."""
     return Workspace(workspace.location, workspace.log, clock=workspace.clock)
 
 
@@ -156,7 +156,7 @@ def test_process_that_stays_hashes_from_the_change_on(
 
 
 def test_a_checksum_costs_no_hash(workspace: Workspace, hashed: list[bytes]) -> None:
-    """The side file with the sum, where there is one, gets what is known already."""
+    """The checksum file, if it exists, gets the digest that is already known."""
     side = workspace.location.root / f"PROGRESS.yaml{CHECKSUM_SUFFIX}"
     side.write_text("-")
     start(reopened(workspace), "p1")
@@ -185,7 +185,7 @@ def test_processes_that_take_turns_make_one_block(
 def test_process_that_stays_hashes_one_block(
     workspace: Workspace, texts: list[blocks.Text]
 ) -> None:
-    """What it packed for the text before is compared: only what is new is hashed."""
+    """Packed blocks of the earlier text are compared: only new ones are hashed."""
     for phase in ("p1", "p100", "p399"):
         start(workspace, phase)
     of_all = -(-PHASES // blocks.ITEMS_OF_BLOCK)
@@ -195,9 +195,9 @@ def test_process_that_stays_hashes_one_block(
 def test_process_that_stays_packs_what_was_asked_for(
     workspace: Workspace, texts: list[blocks.Text]
 ) -> None:
-    """Compared are the pointer's block and that of the phase that was started.
+    """The pointer's block and that of the started phase are compared.
 
-    Of the other phases no node was asked for, so they are what they were.
+    No node of the other phases was requested, so they are unchanged.
     """
     for phase in ("p1", "p100", "p399", "p10"):
         start(workspace, phase)
@@ -233,7 +233,7 @@ def test_an_injection_ends_the_notes(
 def test_process_that_ends_keeps_no_packed_blocks(
     workspace: Workspace, texts: list[blocks.Text]
 ) -> None:
-    """Only from its second text on a process keeps what it compares: it takes memory."""
+    """A process stores data for comparing only from its second text on: it takes memory."""
     next_one = reopened(workspace)
     for phase in ("p1", "p2"):
         start(next_one, phase)
@@ -254,7 +254,7 @@ def test_an_edit_is_never_taken_over(
 def test_damaged_cache_is_not_believed(
     workspace: Workspace, texts: list[blocks.Text], damage: bytes | None
 ) -> None:
-    """What is torn, changed or gone of the cache costs time and nothing else."""
+    """A torn, changed or missing cache costs time and nothing else."""
     kept = kept_of(workspace)
     if damage is None:
         kept.unlink()
@@ -267,7 +267,7 @@ def test_damaged_cache_is_not_believed(
 
 
 def test_flipped_bits_of_the_cache_are_noticed(workspace: Workspace) -> None:
-    """Whatever bit of the cache is flipped, the file is what the whole writer says."""
+    """Whichever bit of the cache is flipped, the file is that of the complete writer."""
     whole = kept_of(workspace).read_bytes()
     for number, place in enumerate(range(0, len(whole), len(whole) // 20)):
         kept = kept_of(workspace)
@@ -289,7 +289,7 @@ def test_cache_of_another_layout_is_not_believed(
 def test_rebuild_makes_the_whole_text(
     workspace: Workspace, texts: list[blocks.Text]
 ) -> None:
-    """Who asks for a file anew gets one of which nothing was taken over."""
+    """A requested new file has no block of the old one."""
     start(workspace, "p1")
     SprintFile(workspace).rebuild("s")
     assert texts[1].made > 1

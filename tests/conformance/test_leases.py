@@ -20,7 +20,7 @@ def test_who_has_the_lease_records_in_the_stream(log: Log) -> None:
 
 
 def test_a_lease_ends_however_it_ends(log: Log) -> None:
-    """What fails under a lease gives it back, and then nobody works there."""
+    """A failure under a lease releases it, and then nobody works there."""
     for host in ("one", "two"):
         with pytest.raises(ZeroDivisionError), log.leases.hold("a", holder=host, host=host):
             raise ZeroDivisionError

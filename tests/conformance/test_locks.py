@@ -21,12 +21,12 @@ def test_names_do_not_know_one_another(log: Log) -> None:
 
 
 def test_a_lock_ends_however_it_ends(log: Log) -> None:
-    """What fails under a lock gives it back, too."""
+    """A failure under a lock releases it, too."""
     for _ in range(2):
         with pytest.raises(ZeroDivisionError), log.locks.hold("files.lock"):
             raise ZeroDivisionError
 
 
 def test_locks_say_how_long_they_wait(log: Log) -> None:
-    """What is locked elsewhere waits as long as the log does."""
+    """Another holder of a lock delays for as long as the log permits."""
     assert log.locks.wait.seconds == 0

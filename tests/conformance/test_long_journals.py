@@ -1,4 +1,4 @@
-"""The file of a long journal: what is recorded is added to the text that stands there."""
+"""The file of a long journal: new records are added to the existing text."""
 
 import random
 from collections.abc import Iterator
@@ -38,7 +38,7 @@ def entry(number: int, **said: Any) -> Entry:
 
 
 def record(workspace: Workspace, *events: Event) -> None:
-    """Append events as they are, and bring the file up to date."""
+    """Append events unchanged, and update the file."""
     workspace.handle_on_journal(lambda journal, at: [*events])
     workspace.refresh_journal()
 
@@ -110,7 +110,7 @@ def test_only_the_new_entry_is_laid_out(
 def test_what_is_not_an_entry_makes_the_whole_text(
     workspace: Workspace, decoded: list[int]
 ) -> None:
-    """A learning may change an entry that stands there."""
+    """A learning may change an existing entry."""
     learning = Learning(
         id="learn-1",
         source_entry_id="prd-3-1",
@@ -127,7 +127,7 @@ def test_what_is_not_an_entry_makes_the_whole_text(
 
 @pytest.mark.parametrize("harm", ["gone", "flipped", "older"])
 def test_a_wrong_mark_does_no_harm(workspace: Workspace, harm: str) -> None:
-    """What is kept of the text is a cache: without it the text is made as a whole."""
+    """The stored text is a cache: without it the text is made completely."""
     (kept,) = (workspace.location.folder / BLOCKS).iterdir()
     older = kept.read_bytes()
     record(workspace, EntryRecorded(entry(ENTRIES)))

@@ -90,7 +90,7 @@ def test_the_tracker_reads_as_much_after_many(tmp_path: Path, read: list[int]) -
 def test_a_list_reads_each_iteration_once(tmp_path: Path, read: list[int]) -> None:
     """A list judges each once; the best alone is as much after many as after few."""
     alone = []
-    # What was measured comes again after 63 iterations.
+    # The same measurements repeat after 63 iterations.
     for iterations in (80, 80 + 126):
         with measured(tmp_path / str(iterations), iterations, read) as workspace:
             sprint = workspace.sprint("s")
@@ -105,7 +105,7 @@ def test_a_list_reads_each_iteration_once(tmp_path: Path, read: list[int]) -> No
 
 
 def test_the_trajectory_is_what_the_judgements_say(tmp_path: Path, read: list[int]) -> None:
-    """Rounded as they are shown, those too large to be kept included."""
+    """Rounded as shown, including those too large to be stored."""
     huge = {3: 3e300}
     with measured(tmp_path, 30, read, lambda n: huge.get(n, varied(n))) as workspace:
         judged = evaluate(workspace.log, workspace.sprint("s"))

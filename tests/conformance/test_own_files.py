@@ -55,7 +55,7 @@ def alike(monkeypatch: pytest.MonkeyPatch, workspace: Workspace) -> None:
 
 
 def start(workspace: Workspace, phase: str) -> str | None:
-    """Let one phase begin; return what was kept of somebody's edit."""
+    """Start one phase; return the kept copy of an edit."""
     workspace.handle(StartPhase(phase), sprint_id="s")
     refreshed = workspace.refresh("s")
     assert refreshed.state == "written"
@@ -69,19 +69,19 @@ def file_of(workspace: Workspace) -> Path:
 
 
 def edit(workspace: Workspace) -> bytes:
-    """Change the state file in place, and return what it holds then."""
+    """Change the state file in place, and return its contents."""
     content = file_of(workspace).read_bytes().replace(b"pending", b"skipped")
     file_of(workspace).write_bytes(content)
     return content
 
 
 def kept_of(workspace: Workspace, name: str | None) -> bytes:
-    """Return what was kept of an edit."""
+    """Return the kept copy of an edit."""
     return (workspace.location.folder / "edits" / str(name)).read_bytes()
 
 
 def test_its_file_is_read_once_for_a_change(workspace: Workspace, read: list[int]) -> None:
-    """What is exchanged for the new file is compared, so it is not read before that."""
+    """The file exchanged for the new one is compared, so it is not read before."""
     for phase in ("p1", "p2", "p3"):
         before = len(file_of(workspace).read_bytes())
         start(workspace, phase)
@@ -98,7 +98,7 @@ def test_an_edit_is_seen_by_its_status(workspace: Workspace) -> None:
 
 @pytest.mark.usefixtures("alike")
 def test_an_edit_that_no_status_tells_is_kept(workspace: Workspace) -> None:
-    """What was written within one tick of the clock comes back from the exchange."""
+    """Text written within one tick of the clock is found after the exchange."""
     content = edit(workspace)
     assert workspace.files.look_at_status("PROGRESS.yaml") is not None
     assert kept_of(workspace, start(workspace, "p1")) == content
@@ -107,7 +107,7 @@ def test_an_edit_that_no_status_tells_is_kept(workspace: Workspace) -> None:
 
 @pytest.mark.usefixtures("alike")
 def test_an_edit_that_was_looked_at_is_kept(workspace: Workspace) -> None:
-    """Who asks what stands there, as `verify` does, does not make it ours by that."""
+    """Reading a file, as `verify` does, does not make it ours."""
     content = edit(workspace)
     assert workspace.files.look("PROGRESS.yaml").is_foreign
     assert kept_of(workspace, start(workspace, "p1")) == content
@@ -116,7 +116,7 @@ def test_an_edit_that_was_looked_at_is_kept(workspace: Workspace) -> None:
 
 @pytest.mark.usefixtures("alike")
 def test_a_file_that_stays_is_read(workspace: Workspace) -> None:
-    """Where nothing is to be written, a file is compared whatever its status says."""
+    """If nothing is to be written, a file is compared whatever its status is."""
     content = edit(workspace)
     assert kept_of(workspace, workspace.refresh("s").kept) == content
 

@@ -143,7 +143,7 @@ def test_stores_agree(
 
 
 def test_events_are_found_by_id(log: Log) -> None:
-    """An id leads to its event, and one that nobody has to none."""
+    """An id leads to its event, and an unknown one to none."""
     events = log.append("a", [DRAFT] * 3, expect=0).events
     assert log.find_id(events[1].id) == events[1]
     assert log.find_id("01890000-0000-7000-8000-000000000000") is None
@@ -225,7 +225,7 @@ def _whole(page: Page) -> list[tuple[Any, ...]]:
 
 
 def test_gives_the_hash_of_an_event(log: Log) -> None:
-    """By stream and version; there is none of what was never recorded."""
+    """By stream and version; None for one that was never recorded."""
     appended = log.append("a", [DRAFT, DRAFT], expect=0)
     assert log.hash_of("a", 2) == appended.events[1].hash
     assert [log.hash_of("a", n) for n in (-1, 0, 3)] == [None] * 3

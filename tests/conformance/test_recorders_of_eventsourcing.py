@@ -1,4 +1,4 @@
-"""A log of ours passes the tests that the `eventsourcing` library has for recorders."""
+"""A log passes the tests that the `eventsourcing` library has for recorders."""
 
 import os
 import time
@@ -55,7 +55,7 @@ else:
 
 
 class NewLogs(TestCase):
-    """Gives every test a log of its own."""
+    """Give every test a separate log."""
 
     @pytest.fixture(autouse=True)
     def _set_folder(self, tmp_path: Path) -> None:
@@ -95,7 +95,7 @@ class TestApplicationRecorder(NewLogs, ApplicationRecorderTestCase):
         return SprintlogApplicationRecorder(self.new_url())
 
     def test_insert_subscribe(self) -> None:
-        """What follows gets each event once, in order, and ends when it is told to."""
+        """A follower gets each event once, in order, and ends on request."""
         self.optional_test_insert_subscribe()
 
 

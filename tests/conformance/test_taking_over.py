@@ -48,7 +48,7 @@ def test_an_erased_payload_is_taken_over(log: Log, events: list[RecordedEvent]) 
 def test_what_ends_with_an_error_leaves_nothing(
     log: Log, events: list[RecordedEvent]
 ) -> None:
-    """All events are taken over, or none; what was there before stays as it was."""
+    """All events are copied, or none; existing ones are unchanged."""
     first, *rest = events
     with log.taking_over() as take:
         take([first])

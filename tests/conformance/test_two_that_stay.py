@@ -1,4 +1,4 @@
-"""Two processes that stay and take turns: the file is always what the log says."""
+"""Two resident processes take turns: the file always matches the log."""
 
 from collections.abc import Callable
 from hashlib import sha256
@@ -41,7 +41,7 @@ def document() -> dict[str, object]:
 
 
 def acts(workspace: Workspace, chance: Random) -> list[Callable[[], object]]:
-    """Return what may happen next: commands, a way back, new work, a plan, an edit."""
+    """Return the next possible steps: commands, a rollback, new work, a plan, an edit."""
     phase = f"p{chance.randrange(PHASES)}"
     named = chance.choice((phase, None))
     commands = (

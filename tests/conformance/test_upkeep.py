@@ -37,14 +37,14 @@ def test_a_log_holds_what_it_recorded(log: Log) -> None:
 
 
 def test_a_sound_store_has_no_problems(log: Log) -> None:
-    """Nothing is found wrong with a new log, and it says how it is kept and why."""
+    """No problem is found in a new log, and its journal mode is explained."""
     log.append("a", [NOTE], expect=0)
     assert list(log.problems()) == []
     assert set(log.described()) == {"journal", "why"}
 
 
 def test_bytes_are_found_in_all_that_is_kept(log: Log) -> None:
-    """Every part is looked through that is named, each form of what is wanted."""
+    """Every named part is searched, and each form of the text."""
     secret = NewEvent(
         type="note-added", payload=b'{"t":"needle"}', at=NOTE.at, actor="runtime"
     )
@@ -75,6 +75,6 @@ def test_an_address_chooses_the_store(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize("url", ["redis:log", "http://x", ":x"])
 def test_an_unknown_address_is_refused(url: str) -> None:
-    """What is no store is not taken for a path, and the stores are named."""
+    """An unknown store is not mistaken for a path, and the stores are named."""
     with pytest.raises(InvalidInputError, match="an address begins with"):
         open_log(url, clock=ticking(), entropy=seeded())

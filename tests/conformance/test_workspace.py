@@ -126,7 +126,7 @@ def _file(workspace: Workspace) -> bytes:
 def test_an_export_goes_into_any_store(
     workspace: Workspace, other: str, tmp_path: Path
 ) -> None:
-    """What one store gives every other one takes: events, state and state file."""
+    """Data of one store can be read by every other one: events, state and state file."""
     lines: list[bytes] = []
     export_log(workspace, lines.append)
     given = b"".join(lines).splitlines(keepends=True)
@@ -153,7 +153,7 @@ def test_a_workspace_refuses_another_thread(workspace: Workspace) -> None:
 
 
 def test_reading_meanwhile_hides_nobody_who_was_first(workspace: Workspace) -> None:
-    """What was decided before another event came is decided anew, whoever read that one."""
+    """A decision made before another event arrived is made again, whoever read that one."""
     seen: list[int] = []
 
     def decide(sprint: Sprint, at: str) -> list[Event]:
@@ -202,7 +202,7 @@ def _reads(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_place_is_decided_by_one_reading(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Who has a place is decided by the decided state, and one reading of others."""
+    """The owner of a place is decided by the decided state, and one reading of others."""
     place = Place("other/PROGRESS.yaml")
     workspace.handle_with("other", lambda sprint, at: [SprintCompiled(DOCUMENT, place)])
     assert workspace.tree.id
@@ -259,7 +259,7 @@ SQLITES_OWN: dict[str, Callable[[Workspace], object]] = {
 
 @pytest.mark.parametrize("name", SQLITES_OWN)
 def test_what_is_sqlites_own_says_so(tmp_path: Path, name: str) -> None:
-    """Where a log is not in SQLite they refuse, and name what is there for any log."""
+    """Commands for SQLite refuse other stores, and name alternatives."""
     with Workspace.in_memory(tmp_path) as workspace:
         live(workspace)
         with pytest.raises(RefusedError, match=f"{name} is for logs in SQLite") as caught:

@@ -1,9 +1,9 @@
-"""Answers `sprintlog` commands from forks of one process that has everything loaded.
+"""Answer `sprintlog` commands from forks of one process with all modules loaded.
 
-Starting an interpreter is most of what a command costs. A session of the documentation
-has dozens, so they are played with a small `sprintlog` that hands its arguments, folder,
-environment and open files to this server and ends as the fork ended. Those that begin
-before the command line does (`wrap`, `hook`) are processes of their own.
+Starting an interpreter is most of the cost of a command. A session of the documentation
+has dozens, so they are played with a small `sprintlog` that passes its arguments, folder,
+environment and open files to this server and ends like the fork. Commands that begin
+before the command line does (`wrap`, `hook`) are separate processes.
 """
 
 import contextlib
@@ -62,7 +62,7 @@ def serving() -> Iterator[Path]:
 
 
 def serve(address: str) -> None:
-    """Take one command after another, each in a fork of its own."""
+    """Accept one command after another, each in a separate fork."""
     from sprintlog.cli import main
 
     for name in main.COMMANDS:

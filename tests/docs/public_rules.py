@@ -1,8 +1,8 @@
-"""The public rules that `scan` looks for, made of the file of gitleaks.
+"""The public rules of `scan`, made from the file of gitleaks.
 
 `python -m tests.docs.public_rules gitleaks.toml COMMIT` writes
-`projections/trust/public_rules.toml` again and says how many rules are in it. What is
-left out stands below, each with its reason.
+`projections/trust/public_rules.toml` again and prints the number of rules. Omitted rules
+are listed below, each with its reason.
 """
 
 import hashlib
@@ -86,7 +86,7 @@ OWN = {
     ),
     "twilio-api-key": (["sk"], r"\bSK[0-9a-fA-F]{32}\b"),
 }
-"""Rules of another shape, written anew: from their word on, and bounded."""
+"""Rules of another form, rewritten: from their word on, and bounded."""
 
 BOUND = re.compile(
     r"(?P<case>\(\?i\))?\[\\w\.-\]\{0,50\}\?(?P<inner>\(\?i:\[\\w\.-\]\{0,50\}\?)?(?P<rest>.*)"

@@ -1,9 +1,9 @@
-"""Plays the terminal sessions of a page in a folder of its own, as a reader would.
+"""Play the terminal sessions of a page in a separate folder, like a reader would.
 
-Every `console` block is part of one session: a line `$ command` is typed, the lines below
-it are what must be shown, `…` standing for anything on a line and alone for any lines. A
-block that begins with a comment that names a file (`# plan.yaml`) is saved as that file.
-A command must succeed unless the next one is `echo $?`.
+Every `console` block is part of one session: a line `$ command` is typed, and the lines
+below it are the expected output, `…` standing for anything on a line and alone for any
+lines. A block that begins with a comment that names a file (`# plan.yaml`) is saved as
+that file. A command must succeed unless the next one is `echo $?`.
 """
 
 import os
@@ -82,7 +82,7 @@ def begin(
 
 
 def answers(playing: subprocess.Popen[str]) -> list[Answer]:
-    """Return what each command of a session answered."""
+    """Return the answer of each command of a session."""
     try:
         printed, _ = playing.communicate(timeout=SECONDS_MAX)
     finally:

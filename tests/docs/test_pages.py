@@ -36,7 +36,7 @@ def anchors(page: Path) -> set[str]:
 
 
 def is_broken(page: Path, link: str) -> bool:
-    """Tell whether a link of a page leads nowhere."""
+    """Return whether a link of a page is broken."""
     path, _, anchor = link.partition("#")
     target = (page.parent / path).resolve() if path else page
     return not target.exists() or bool(anchor and anchor not in anchors(target))
@@ -79,7 +79,7 @@ def test_the_readme_is_short() -> None:
 
 
 def test_the_readme_states_the_category_first() -> None:
-    """The first sentence of the README says what kind of tool sprintlog is."""
+    """The first sentence of the README names the kind of tool."""
     title, first = (ROOT / "README.md").read_text(encoding="utf-8").split("\n\n")[:2]
     assert title == "# sprintlog"
     assert first.startswith(README_FIRST_LINE)

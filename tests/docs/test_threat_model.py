@@ -9,7 +9,7 @@ _NAMED = re.compile(r"^\| .+ \| `([\w/]+\.py)(?:::(\w+))?` \|$", re.M)
 
 
 def test_each_line_has_its_test() -> None:
-    """What is said to be withstood is tried by a test of that name."""
+    """Each listed threat has an existing test of the given name."""
     named = _NAMED.findall(PAGE)
     assert len(named) > 20
     for file, test in named:

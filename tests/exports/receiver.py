@@ -1,4 +1,4 @@
-"""Servers on this machine that are handed messages, and what a test of them needs."""
+"""Servers on this machine that receive messages, and helpers for their tests."""
 
 import json
 import socket
@@ -27,7 +27,7 @@ Answer = Callable[[BaseHTTPRequestHandler], int | None]
 
 
 class Receiver:
-    """A server on this machine that keeps what it is handed."""
+    """A server on this machine that stores its input."""
 
     def __init__(self) -> None:
         self.taken: list[tuple[str, dict[str, str], bytes]] = []
@@ -105,7 +105,7 @@ def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 @pytest.fixture
 def log(folder: Path, pauses: list[float], monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a folder with the told log, in which webhooks have a secret."""
+    """Return a folder with the prepared log, in which webhooks have a secret."""
     told_log(folder).close()
     monkeypatch.setenv("SPRINTLOG_WEBHOOK_SECRET", SECRET)
     return folder
@@ -113,7 +113,7 @@ def log(folder: Path, pauses: list[float], monkeypatch: pytest.MonkeyPatch) -> P
 
 @contextmanager
 def speaking(speak: Callable[[socket.socket], object]) -> Iterator[str]:
-    """Give the host and port of a server that says what it likes, to each who connects."""
+    """Return host and port of a server that sends arbitrary data to each client."""
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def serve() -> None:

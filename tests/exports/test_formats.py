@@ -48,7 +48,7 @@ EVENTS = 24
 
 
 def exported(folder: Path, format_: str, **given: Any) -> bytes:
-    """Return the told log in a format."""
+    """Return the prepared log in a format."""
     parts: list[bytes] = []
     with told_log(folder) as workspace:
         write_events(workspace.log, format_, parts.append, **given)
@@ -81,7 +81,7 @@ def test_what_is_exported_is_sound(folder: Path, done: Run) -> None:
 
 
 def test_cloudevents_are_read(tmp_path: Path) -> None:
-    """The official library reads every line, and what is rolled back or erased is told."""
+    """The official library reads every line; discarded and erased events are marked."""
     formats = needs.package("cloudevents.core.formats.json", "cloudevents")
     events = needs.package("cloudevents.core.v1.event", "cloudevents")
     lines = exported(tmp_path, "cloudevents").splitlines()
@@ -178,7 +178,7 @@ def test_gates_are_evaluations(tmp_path: Path) -> None:
 
 
 def test_what_is_over_is_told_apart(tmp_path: Path) -> None:
-    """Open, rolled back and erased stand on the spans that are so."""
+    """Open, discarded and erased are marked on the spans."""
     found = traces(exported(tmp_path, "otlp-json"))
     marked = {
         mark: sorted(one.name for one in found if f"sprintlog.{mark}" in said_by(one))
@@ -221,7 +221,7 @@ def test_the_sums_are_those_of_status(folder: Path, done: Run) -> None:
 
 
 def test_one_sprint_alone(tmp_path: Path) -> None:
-    """With a stream only its trace is told, with the calls of its agents' tools."""
+    """With a stream only its trace is sent, with the tool calls of its agents."""
     found = traces(exported(tmp_path, "otlp-json", stream=AUTH))
     assert len({one.trace_id for one in found}) == 1
     kinds = Counter(said_by(one).get(OPERATION) for one in found)
@@ -229,7 +229,7 @@ def test_one_sprint_alone(tmp_path: Path) -> None:
 
 
 def test_a_span_has_a_bounded_number_of_events(tmp_path: Path) -> None:
-    """What is more than a span may hold is counted, not kept."""
+    """Data beyond the limits of a span is counted, not kept."""
     with told_log(tmp_path) as workspace:
         add_notes(workspace, 2 * EVENTS_MAX)
         parts: list[bytes] = []
@@ -269,7 +269,7 @@ def test_the_table_says_what_query_says(folder: Path, done: Run) -> None:
 
 @pytest.mark.parametrize("format_", ["cloudevents", "otlp-json", "csv"])
 def test_words_stay_here(tmp_path: Path, format_: str) -> None:
-    """No prompt, output or reason is told unless it is asked for; a secret never is."""
+    """Prompts, output and reasons are sent only on request; a secret never is."""
     words = (PROMPT, "It does not work", "Begin again", "2 failed", "staging")
     plain = exported(tmp_path / "one", format_).decode()
     assert not [word for word in (*words, SECRET, "[erased]") if word in plain]
@@ -307,7 +307,7 @@ def test_memory_does_not_grow_with_the_log(tmp_path: Path, format_: str) -> None
 
 
 def test_a_damaged_log_is_no_export(folder: Path, run: Run, done: Run) -> None:
-    """Nothing is told of a log whose chain does not bear it out."""
+    """Nothing is exported from a log with an invalid chain."""
     told_log(folder).close()
     damage(folder)
     result = run("export", "--format", "cloudevents", "--out", "x.jsonl")
@@ -331,7 +331,7 @@ def damage(folder: Path) -> None:
 
 
 def test_a_file_and_its_answer(folder: Path, done: Run) -> None:
-    """--out writes a new private file, and --json says how much is in it."""
+    """--out writes a new private file, and --json prints its size."""
     told_log(folder).close()
     answer = done(
         "export", "--format", "csv", "--out", "x.csv", "--sprint", "other", "--json"

@@ -1,4 +1,4 @@
-"""`export | official reader`: the real command, of a log with what is erased and undone."""
+"""`export | official reader`: the real command, with erased and discarded events."""
 
 import json
 import os
@@ -95,7 +95,7 @@ def log(folder: Path, done: Run) -> Path:
 
 
 def piped(log: Path, format_: str, *words: str) -> Any:
-    """Return what the official reader says of the real command's output."""
+    """Return the official reader's result for the real command's output."""
     needs.package(LIBRARIES[format_], LIBRARIES[format_].partition(".")[0])
     command = [sys.executable, "-m", "sprintlog.cli", "export", "--format", format_, *words]
     # Arrow's threads can abort a process that ends in the usual way.
@@ -120,7 +120,7 @@ def piped(log: Path, format_: str, *words: str) -> Any:
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("format_", ["cloudevents", "csv", "parquet"])
 def test_every_event_is_read(log: Path, done: Run, format_: str) -> None:
-    """Each event is there once, in order, and says whether it counts and was erased."""
+    """Each event is present once, in order, marked as effective and erased."""
     asked = done("query", "SELECT hash, in_force FROM v_events", "--json").out
     with Workspace.open(log) as workspace:
         erased = {e.hash.hex() for e in workspace.log.read() if e.salt is None}
@@ -137,7 +137,7 @@ def test_every_event_is_read(log: Path, done: Run, format_: str) -> None:
 
 
 def test_spans_are_read(log: Path, done: Run) -> None:
-    """What was undone was paid for as well; what was erased is marked, and not there."""
+    """Discarded work was paid for as well; erased text is marked and absent."""
     said = piped(log, "otlp-json", "--sprint", "auth")
     marks = Counter(tuple(one) for _, found, _ in said for one in found)
     assert marks[False, True] == 3

@@ -68,7 +68,7 @@ def test_killed_in_the_middle(
     seconds: int,
     kept: int,
 ) -> None:
-    """What was taken and not yet kept comes twice, with the same id; nothing is missing."""
+    """Accepted but unsaved events are sent twice, with the same id; nothing is missing."""
     keep, left = Sent.keep, [None] * kept
 
     def keep_or_die(self: Sent, head: Head) -> None:
@@ -93,7 +93,7 @@ def test_killed_in_the_middle(
 def test_the_place_of_another_log(
     log: Path, receiver: Receiver, run: Run, done: Run
 ) -> None:
-    """A place that fits no event of this log is refused, and says what to do."""
+    """A place that fits no event of this log is refused, with a command."""
     done("export", "--webhook", receiver.url)
     (file,) = (log / ".sprintlog").glob("sent-*.json")
     assert file.stat().st_mode & 0o777 == 0o600
@@ -128,7 +128,7 @@ def test_a_place_that_is_no_file_of_ours(
 
 
 def test_what_is_secret_stays(log: Path, receiver: Receiver, run: Run, done: Run) -> None:
-    """What follows a host is said to nobody; words are sent if asked for, always masked."""
+    """The path of an address is hidden; text is sent on request, always masked."""
     url = f"{receiver.url}&token=s3cr3t-of-mine"
     receiver.status = 404
     assert "s3cr3t" not in (failed := run("export", "--webhook", url)).err + failed.out

@@ -28,7 +28,7 @@ from .told import ALONE
 def test_spans_that_an_endpoint_did_not_keep(
     log: Path, receiver: Receiver, run: Run
 ) -> None:
-    """What an endpoint says it left out is told, and not sent again."""
+    """Data that an endpoint reports as omitted is reported, and not sent again."""
     receiver.status = 200
     said = {"rejectedSpans": "3", "errorMessage": "too old\x1b[2J"}
     receiver.body = json.dumps({"partialSuccess": said}).encode()
@@ -90,7 +90,7 @@ def test_a_run_that_goes_on_is_waited_for(log: Path, receiver: Receiver, done: R
 def test_a_session_without_a_sprint_is_sent_once_it_ended(
     log: Path, receiver: Receiver, done: Run
 ) -> None:
-    """A session that worked for no sprint has its own span, as soon as it is over."""
+    """A session that worked for no sprint has a separate span, as soon as it ends."""
     endpoint = receiver.url.partition("/hook")[0]
     done("export", "--otlp-endpoint", endpoint)
     first = {span["name"]: span for span in spans(receiver)}

@@ -37,7 +37,7 @@ def test_what_fails_is_sent_again(
 def test_a_server_that_is_down(
     log: Path, receiver: Receiver, run: Run, done: Run, pauses: list[float]
 ) -> None:
-    """After five attempts it is said which event was not taken; the next call goes on."""
+    """After five attempts the refused event is named; the next call continues."""
     receiver.answers = [says(204)] * 3
     receiver.status = 503
     result = run("export", "--webhook", receiver.url)
@@ -105,7 +105,7 @@ def test_a_handshake_that_never_ends(
 
 
 def test_what_a_server_writes_is_shown_as_text(log: Path, run: Run) -> None:
-    """A line of a server that is no HTTP reaches no terminal as it is, nor whole."""
+    """An invalid HTTP line of a server is escaped and cut for the terminal."""
 
     def speak(connected: socket.socket) -> None:
         connected.recv(65536)
@@ -122,7 +122,7 @@ def test_what_a_server_writes_is_shown_as_text(log: Path, run: Run) -> None:
 def test_an_answer_without_an_end_is_not_read(
     log: Path, receiver: Receiver, done: Run
 ) -> None:
-    """Of an answer only the beginning is read, and what was taken is taken."""
+    """Only the beginning of an answer is read, and accepted events stay accepted."""
     receiver.status, receiver.body = 200, b" " * 4 * 2**20
     assert done("export", "--webhook", receiver.url, "--json").json["messages"] == EVENTS
     answer = done("export", "--otlp-endpoint", receiver.url, "--json").json
@@ -132,7 +132,7 @@ def test_an_answer_without_an_end_is_not_read(
 def test_only_who_proves_the_name_is_sent_to(
     log: Path, receiver: Receiver, run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Over TLS nothing is said to a server whose certificate nobody vouches for."""
+    """Over TLS nothing is sent to a server without a trusted certificate."""
     if shutil.which("openssl") is None:
         needs.program("openssl")
     key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"

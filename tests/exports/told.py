@@ -42,9 +42,9 @@ WORK = "work-1"
 def told_log(folder: Path) -> Workspace:
     """Return a workspace with a log of two sprints and three sessions.
 
-    A rollback, gates that fail and pass, an iteration that is left open, a run that says
-    what is known beyond it, a secret that nobody masked, an event of an extension, and an
-    erased note and call.
+    A rollback, gates that fail and pass, an iteration that is left open, a run that
+    states more data than the reader supports, a secret that was not masked, an event of
+    an extension, and an erased note and call.
     """
     moments, chance = count(BEGAN, 1000), count(1)
     workspace = Workspace.init(
@@ -73,7 +73,7 @@ class _Teller:
         self._log.append(stream, new, expect=Expect.ANY)
 
     def tell(self) -> None:
-        """Tell the story."""
+        """Record all events of the log."""
         self._begin()
         self._first_iteration()
         self._second_iteration()

@@ -75,7 +75,7 @@ def test_a_type_is_named_after_whose_it_is(sprint: Path, run: Run, tag: str) -> 
 
 
 def test_without_the_package_a_type_is_only_observed(sprint: Path, run: Run) -> None:
-    """Nobody knows what is allowed, so nothing is recorded as if somebody did."""
+    """Without the type its rules are unknown, so nothing is recorded as if valid."""
     result = run("append", "x-other-thing", "--data", "{}")
     assert result.code == 3
     assert "--observed" in result.err
@@ -143,7 +143,7 @@ def test_a_rollback_voids_it(acme: Path, sprint: Path, done: Run) -> None:
 
 
 def test_secrets_in_it_are_masked_and_erased(acme: Path, sprint: Path, done: Run) -> None:
-    """What it says is masked as every text is; erased, its type alone is left."""
+    """Its text is masked like any other; erased, its type alone is left."""
     token = "ghp_" + "a1B2" * 9
     record(done, f'{{"service": "{token}", "version": "1.2"}}')
     assert token not in done("log", "--json").out
@@ -187,7 +187,7 @@ def test_its_schema_is_with_the_others(acme: Path, done: Run) -> None:
 def test_one_made_by_hand_is_checked_as_well(
     acme: Path, sprint: Path, done: Run, event: ExtensionEvent, said: str
 ) -> None:
-    """Whoever makes the event without its type records nothing that is none."""
+    """Code that creates the event without its type records nothing invalid."""
     with Workspace.open(sprint, clock=wall_clock) as workspace:
         for record in (
             partial(workspace.handle, sprint_id="auth"),

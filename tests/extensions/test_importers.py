@@ -23,7 +23,7 @@ LEFT_OUT = {
     **{"task-master": 2, "beads": 2, "spec-kit": 1, "openspec": 1, "bmad": 1},
     **{"frankbria": 2, "ralph-tui": 1},
 }
-"""How many parts of each sample nobody can understand."""
+"""The number of unreadable parts of each sample."""
 
 
 @pytest.fixture(scope="session")
@@ -49,7 +49,7 @@ def sample(
 
 
 def described(tool: str, place: Path) -> Any:
-    """Return what an importer makes of a tool's files, by the kit."""
+    """Return an importer's result for a tool's files, by the kit."""
     module = import_module(f"sprintlog_loops.{tool.replace('-', '_')}")
     return check_importer(tool, module.read, place, refuses=[place / "nothing"])
 
@@ -81,7 +81,7 @@ def test_spec_kit_reads_tasks_under_any_heading(
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("sample", SAMPLES, indirect=True)
 def test_a_sample_is_imported_by_name(sample: Path, done: Run) -> None:
-    """`import NAME PATH` records it, tells what was not understood, and brings it once."""
+    """`import NAME PATH` records it, reports unread parts, and imports it once."""
     done("init", "--here")
     first = done("import", sample.name, str(sample), "--json").json
     assert first["unread"] == LEFT_OUT[sample.name]
@@ -222,7 +222,7 @@ def test_of_two_importers_of_a_file_the_first_imports_it(
 
 
 def main() -> None:
-    """Write the stored results anew; look at the difference."""
+    """Write the stored results again; inspect the difference."""
     sys.path.insert(0, str(LOOPS))
     for tool in SAMPLES:
         said = described(tool, LOOPS / "samples" / tool)

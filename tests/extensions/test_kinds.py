@@ -50,7 +50,7 @@ def test_event_type(acme: Path) -> None:
 
 
 def test_projection(acme: Path) -> None:
-    """The kit of projections finds nothing wrong, and gives back what it says."""
+    """The kit of projections finds nothing wrong, and returns the result."""
     (row,) = check_projection(module("deployments").Deployments, events=[DEPLOYED])
     assert (row["service"], row["counts"]) == ("api", True)
 
@@ -73,12 +73,12 @@ class Forgetful:
         return {"seen": self.seen}
 
     def show(self, state: dict[str, int]) -> dict[str, int]:
-        """Return what the state says."""
+        """Return the result of the state."""
         return state
 
 
 def test_the_kit_finds_a_projection_that_remembers_elsewhere() -> None:
-    """What is beside the state is lost when it is kept, and the kit says so."""
+    """Data outside of the state is lost when it is stored, and the kit reports this."""
     with pytest.raises(AssertionError, match="kept every 1 events"):
         check_projection(Forgetful)
 
@@ -143,12 +143,12 @@ def test_store(acme: Path, sprint: Path, done: Run, run: Run) -> None:
 
 
 def test_our_own_store_passes_the_kit() -> None:
-    """The kit asks for no more than what stores of ours do."""
+    """The kit requires no more than built-in stores do."""
     check_store(MemoryLog, "")
 
 
 def test_an_address_of_no_store_is_refused(folder: Path) -> None:
-    """What looks like an extension's address and is none names what is wrong."""
+    """An invalid address of an extension is refused with the problem."""
     with pytest.raises(Exception, match="no store is called 'no-store'"):
         open_log("no-store:x", clock=ticking(), entropy=seeded())
 
@@ -174,12 +174,12 @@ def _notice(folder: Path) -> Path:
 
 
 def project(done: Run) -> Any:
-    """Return what the example's projection says now."""
+    """Return the current result of the example's projection."""
     return done("extensions", "project", "acme-deployments", "--json").json["said"]
 
 
 def test_a_projection_follows_rollbacks(acme: Path, sprint: Path, done: Run) -> None:
-    """It is told what a rollback voided and what its undoing brought back."""
+    """It receives discarded events of a rollback and those restored by its undo."""
     done("append", "x-acme-deployed", "--data", json.dumps(DEPLOYED[1]))
     assert [row["counts"] for row in project(done)] == [True]
     done("rollback", "version:2")
@@ -192,7 +192,7 @@ def test_a_projection_follows_rollbacks(acme: Path, sprint: Path, done: Run) -> 
 def test_a_projection_goes_on_where_it_was(
     acme: Path, sprint: Path, done: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It reads an event once; with new rules, or once something was erased, all anew."""
+    """It reads an event once; with new rules, or after an erasure, all again."""
     made = module("deployments").Deployments
     seen: list[int] = []
     evolve = made.evolve
@@ -233,7 +233,7 @@ def test_a_projection_that_fails_names_itself_and_harms_nothing(
     body: str,
     said: str,
 ) -> None:
-    """The log is as it was, and every other command works."""
+    """The log is unchanged, and every other command works."""
     site = tmp_path_factory.mktemp("site")
     code = (
         "class made:\n version = 1\n def begin(self): return {}\n"

@@ -1,4 +1,4 @@
-"""What is installed is listed and tried, and what fails names itself."""
+"""Installed extensions are listed and tried, and failures name themselves."""
 
 import os
 import sys
@@ -61,7 +61,7 @@ def test_one_that_fails_names_itself(
     code: str,
     said: str,
 ) -> None:
-    """`extensions check` says of each why it cannot be used, and ends with 1."""
+    """`extensions check` gives the reason why each is unusable, and ends with 1."""
     site = tmp_path_factory.mktemp("site")
     broken(site, kind, "x-bad-one", code)
     monkeypatch.syspath_prepend(str(site))
@@ -89,7 +89,7 @@ def test_two_of_one_name_are_refused(
 def test_nothing_is_found_in_the_folder_one_is_in(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A package that lies in the work tree is none, although Python would import it."""
+    """A package in the work tree is not one, although Python would import it."""
     broken(folder, "events", "x-evil-event", "made = 1")
     monkeypatch.syspath_prepend(str(folder))
     monkeypatch.syspath_prepend("")
@@ -162,7 +162,7 @@ def test_a_program_of_the_work_tree_is_not_run(
 def test_a_command_of_ours_is_no_program(
     tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch, run: Run
 ) -> None:
-    """A program cannot stand in for a command that there is."""
+    """A program cannot replace an existing command."""
     outside = tmp_path_factory.mktemp("bin")
     program(outside, "status")
     monkeypatch.setenv("PATH", str(outside))

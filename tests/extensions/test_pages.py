@@ -21,7 +21,7 @@ _POINT = re.compile(r"^```toml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 @pytest.mark.parametrize(("page", "module"), SHOWN.items())
 def test_a_page_shows_what_is_tried(page: str, module: str) -> None:
-    """What a reader copies is what the tests install and run."""
+    """The code on the page is the code that the tests install and run."""
     text = (DOCS / page).read_text(encoding="utf-8")
     code = (PACKAGES / "acme" / "acme_sprintlog" / module).read_text(encoding="utf-8")
     assert code in _BLOCK.findall(text)

@@ -38,7 +38,7 @@ class Child(NamedTuple):
 
 
 def fork(body: Callable[[], int], *, root: Path, errors: Path) -> Child:
-    """Run a function in a new process that stands in a folder; its result is the code.
+    """Run a function in a new process in a folder; its result is the exit status.
 
     No log may be open here: SQLite does not survive a fork.
     """
@@ -81,7 +81,7 @@ def execute(arguments: list[str]) -> int:
 
 
 def run(body: Callable[[], int], *, root: Path, errors: Path) -> tuple[int, bytes]:
-    """Run a function in a new process to its end; return its code and what it wrote."""
+    """Run a function in a new process to its end; return its exit status and output."""
     child = fork(body, root=root, errors=errors)
     os.close(child.stdin)
     with os.fdopen(child.stdout, "rb") as stdout:

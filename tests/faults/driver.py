@@ -43,7 +43,7 @@ def load() -> None:
 
 
 def run(job: dict[str, Any]) -> dict[str, Any]:
-    """Run one job in a child and return how it ended and what it printed."""
+    """Run one job in a child and return its exit status and output."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         sys.stdout.flush()
         began = time.monotonic()
@@ -114,7 +114,7 @@ def _become(job: dict[str, Any], out: BinaryIO, err: BinaryIO) -> NoReturn:
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
-    """Do as for an interrupt, in what is at work now."""
+    """Interrupt the current work."""
     handler = signal.getsignal(signal.SIGINT)
     if callable(handler):
         handler(signal.SIGINT, frame)
@@ -153,7 +153,7 @@ def _end(command: Callable[[], None]) -> NoReturn:
 
 
 def _is_at_the_door(error: BaseException) -> bool:
-    """Tell whether a signal came before the command could take it."""
+    """Return whether a signal arrived before the command could handle it."""
     last = traceback.extract_tb(error.__traceback__)[-1]
     entry = cli_main.main.__code__
     return last.filename == __file__ or (

@@ -1,4 +1,4 @@
-"""What was asked of a log and what it promised; and whether it kept its word."""
+"""Requests to a log and its promises, and whether it kept them."""
 
 import json
 import os
@@ -23,7 +23,7 @@ PLAN = {"phases": [{"id": f"phase-{number}", "prompt": "Do it"} for number in ra
 
 
 class Line(msgspec.Struct, frozen=True):
-    """A ask for one event, recognisable by a token that stands in key and payload."""
+    """A request for one event, recognizable by a token in key and payload."""
 
     token: str
     sprint: str
@@ -64,11 +64,11 @@ class Ledger:
         self.problems: list[str] = []
 
     def ask(self, line: Line) -> None:
-        """Note a command, before anybody is told of it."""
+        """Note a command before it is sent."""
         self.asked[line.token] = line
 
     def hear(self, token: str, answer: bytes) -> None:
-        """Note an answer; one that is no acknowledgement is a problem."""
+        """Note an answer; one that is not an acknowledgement is a problem."""
         try:
             fields = json.loads(answer)
         except ValueError:
@@ -136,12 +136,12 @@ def unsound(workspace: Workspace) -> list[str]:
 
 
 def unlike_the_log(root: Path, sprints: list[str]) -> list[str]:
-    """Return every state file that is not what the log says, byte for byte."""
+    """Return every state file that differs from the log, byte for byte."""
     return _or_error(lambda: _unlike(root, sprints))
 
 
 def state_file(sprint: str) -> str:
-    """Return where a sprint's state file lies in the work tree."""
+    """Return the path of a sprint's state file in the work tree."""
     return f"{sprint}/PROGRESS.yaml"
 
 
@@ -184,7 +184,7 @@ def _or_error(search: Callable[[], list[str]]) -> list[str]:
 
 
 def _events(root: Path) -> list[RecordedEvent]:
-    """Return the events that are there, even where the head file says some are not."""
+    """Return the existing events, even if the head file has more."""
     location = find(root)
     log = SqliteLog(
         location.database, clock=lambda: 0, entropy=os.urandom, check_head=False

@@ -22,7 +22,7 @@ MEANTIME_SECONDS = 0.01
 
 
 class LazyConnection:
-    """A connection that says a commit is done and does it before the next append."""
+    """A connection that reports a commit and performs it before the next append."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
@@ -33,7 +33,7 @@ class LazyConnection:
 
     @property
     def in_transaction(self) -> bool:
-        """Tell a lie: what is owed looks done."""
+        """Report a pending result as done."""
         return self._connection.in_transaction and not self._owes
 
     def execute(self, sql: str, *parameters: Any) -> Any:
@@ -56,7 +56,7 @@ class LazyConnection:
         return self._connection.execute(sql, *parameters)
 
     def rollback(self) -> None:
-        """Take back what is not owed."""
+        """Discard pending results."""
         if not self._owes:
             self._connection.rollback()
 
@@ -134,7 +134,7 @@ def refresh_unlocked(patch: pytest.MonkeyPatch) -> None:
 
 
 def know_nothing(patch: pytest.MonkeyPatch) -> None:
-    """Do not keep the digests of what was written."""
+    """Do not store the digests of written files."""
     patch.setattr(SqliteDigests, "know", lambda *given, **options: None)
 
 

@@ -61,7 +61,7 @@ def folders_unsynced() -> None:
 
 
 def plain_state_files() -> None:
-    """Write state files in place instead of beside it and renaming."""
+    """Write state files in place instead of writing a new file and renaming it."""
 
     def write(spot: FilePlace, content: bytes, *, like: bytes) -> bytes | None:
         flags = os.O_CREAT | os.O_WRONLY | os.O_TRUNC
@@ -73,7 +73,7 @@ def plain_state_files() -> None:
 
 
 def digest_after_rename() -> None:
-    """Note what was written only when it stands there."""
+    """Note the digest only after the file is written."""
 
     def write(self: files.WrittenFiles, path: str, content: bytes, *, version: int) -> None:
         with self._spot(path) as spot:

@@ -38,9 +38,9 @@ class Done(NamedTuple):
 
 
 def is_slow(seconds: float, *, limit: float, usual: float) -> bool:
-    """Tell whether a command took too long for what another one takes right now.
+    """Return whether a command took too long compared with another one right now.
 
-    On a machine that others keep busy every command is slow.
+    On a busy machine every command is slow.
     """
     return seconds > max(limit, min(2 * usual, BUSY_MACHINE_FACTOR * limit))
 

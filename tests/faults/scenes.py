@@ -51,9 +51,9 @@ class Scene(NamedTuple):
     edited: str = ""
     """What somebody puts at the end of the state file before the command."""
     calls: tuple[str, ...] = ()
-    """The commands that an agent ran before, as its hooks tell."""
+    """The earlier commands of an agent, as reported by its hooks."""
     gone: str = ""
-    """What no file of the log holds afterwards."""
+    """Text that no file of the log contains afterwards."""
 
 
 _KEYED = ("--key", "again", "--at", AT)
@@ -78,7 +78,7 @@ SCENES = (
 
 
 class Template(NamedTuple):
-    """A folder ready for a scene, and what the scene makes of it when all goes well."""
+    """A folder prepared for a scene, and the expected result of the scene."""
 
     scene: Scene
     folder: Path
@@ -136,7 +136,7 @@ def prepare(
 
 
 def _tell(folder: Path, number: int, command: str) -> None:
-    """Record what a hook of an agent tells after a command."""
+    """Record the input of an agent's hook after a command."""
     given = {
         "session_id": "s-1",
         "hook_event_name": "PostToolUse",
@@ -167,7 +167,7 @@ def play(
 
 
 def begin(runner: Runner, folder: Path, plants: tuple[str, ...] = ()) -> None:
-    """Make a log with a sprint that has started, and a foreign document beside it."""
+    """Create a log with a sprint that has started, and a foreign document."""
     (folder / "plan.yaml").write_text(PLAN)
     (folder / "theirs").mkdir()
     (folder / "theirs" / "PROGRESS.yaml").write_text(FOREIGN)

@@ -1,7 +1,7 @@
-"""Small faults in the rules, each with the tests that must find it.
+"""Small faults in the rules, each with the tests that must detect it.
 
-A fault is found in the sources by its line, not by its file, so that it outlives a move.
-The line must be there exactly once; a fault whose line was rewritten is written anew.
+A fault is located in the sources by its line, not by its file, so that it survives a
+move. The line must exist exactly once; a fault whose line was rewritten is written again.
 """
 
 from pathlib import Path
@@ -15,9 +15,9 @@ class Fault(NamedTuple):
 
     name: str
     right: str
-    """What stands in one place of the sources, and in no other."""
+    """The line, which exists once in the sources."""
     wrong: str
-    """What is put there instead."""
+    """Its replacement."""
     tests: tuple[str, ...]
     """The names of the test files of which at least one must fail."""
 

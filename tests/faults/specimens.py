@@ -1,4 +1,4 @@
-"""Logs to be damaged: as bytes, with what is in them and what was in them before."""
+"""Logs to be damaged: as bytes, with their current and earlier contents."""
 
 import os
 import random
@@ -34,7 +34,7 @@ _UNREADABLE = (sqlite3.Error, OverflowError, UnicodeDecodeError)
 
 
 class Specimen(NamedTuple):
-    """A sound log as it lies on the disk."""
+    """An intact log on the disk."""
 
     root: Path
     files: Files
@@ -102,7 +102,7 @@ def _pages(root: Path, files: Files) -> tuple[int, list[int], list[int]]:
 
 
 def read_files(root: Path) -> Files:
-    """Return the log's own files; SQLite makes its shared memory anew."""
+    """Return the log's files; SQLite creates its shared memory again."""
     names = (DATABASE, WAL, HEAD)
     paths = [root / FOLDER / name for name in names]
     return {path.name: path.read_bytes() for path in paths if path.exists()}
@@ -118,9 +118,9 @@ def put(folder: Path, files: Files) -> None:
 
 
 def read_truth(database: Path) -> Truth | None:
-    """Return what a database says, None when SQLite cannot read its events.
+    """Return the contents of a database, or None if SQLite cannot read its events.
 
-    Every way is read for itself: over the table, and over each index that readers take.
+    Every access path is read separately: the table, and each index that readers use.
     """
     try:
         connection = sqlite3.connect(database, timeout=0)
@@ -136,10 +136,10 @@ def read_truth(database: Path) -> Truth | None:
 
 
 def misleads(whole: Truth, truth: Truth) -> bool:
-    """Tell whether something would be answered wrongly from these caches.
+    """Return whether these caches would cause a wrong answer.
 
-    A saved state that is gone or unreadable is computed anew. Of the digests count the
-    newest of each file, which stands there, since every day ends with its being written.
+    A missing or unreadable saved state is computed again. Of the digests the newest one
+    of each file counts, since every session ends by writing it.
     """
     states, before = _states(truth), _states(whole)
     wrong = any(state != before.get(place) for place, state in states.items())

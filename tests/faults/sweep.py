@@ -1,4 +1,4 @@
-"""Every file operation of a command failed or killed, and the judge of what is left."""
+"""Let every file operation of a command fail or be killed, and judge the result."""
 
 import random
 import shutil
@@ -150,7 +150,7 @@ def _play(
 
 
 def judge_ending(done: Done, *, seconds_max: float = SECONDS_MAX) -> Iterator[str]:
-    """Yield what is wrong with how a command ended and what it said about it."""
+    """Yield the problems of a command's exit status and output."""
     lines = done.err.splitlines()
     errors = [x for x in lines if x.startswith(("error:", '{"error":'))]
     hints = [x for x in lines if x.startswith("hint:")]

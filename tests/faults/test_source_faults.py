@@ -19,7 +19,7 @@ def test_there_are_thirty_different_faults() -> None:
 @pytest.mark.sampled(8)
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
 def test_a_fault_can_be_planted(fault: Fault) -> None:
-    """Its line stands in one place, the wrong one is Python, and its tests are there."""
+    """Its line exists once, the replacement is Python, and its tests exist."""
     (path,) = place_of(fault, ROOT)
     ast.parse(path.read_text(encoding="utf-8").replace(fault.right, fault.wrong))
     assert sorted({path.name for path in fault.paths(ROOT)}) == sorted(fault.tests)

@@ -88,7 +88,7 @@ def _value(word: str) -> float | None:
 
 
 def _listed(text: str, value: object, given: Given) -> Iterator[Claim]:
-    """Yield a claim for each number in data that is to be in the file unchanged."""
+    """Yield a claim for each number in data that must be in the file unchanged."""
     stated = given.numbers()
     for number in numbers_in(value):
         yield Claim(text, number, number in stated)

@@ -1,8 +1,8 @@
-"""One reader fed for a time: led by coverage where atheris is installed, else by chance.
+"""One reader fed for a time: guided by coverage if atheris is installed, else random.
 
-`python -m tests.fuzz.covered TARGET SECONDS FOLDER` writes what it saw into `FOLDER/seen`:
-how many inputs, the slowest and its time. An input that broke the reader is in
-`FOLDER/broke`, and the exit code is not 0.
+`python -m tests.fuzz.covered TARGET SECONDS FOLDER` writes its statistics into
+`FOLDER/seen`: the number of inputs, the slowest and its time. An input that broke the
+reader is in `FOLDER/broke`, and the exit code is not 0.
 """
 
 import json
@@ -26,7 +26,7 @@ MEMORY_MIB_MAX = 2048
 
 
 class Feeder:
-    """Feeds a reader, and keeps what was seen."""
+    """Feeds a reader, and collects statistics."""
 
     def __init__(self, name: str, folder: Path) -> None:
         from .targets import TARGETS, run
@@ -40,7 +40,7 @@ class Feeder:
         self.slowest = 0.0
 
     def feed(self, content: bytes) -> None:
-        """Feed one input; keep it where it is the slowest, or breaks the reader."""
+        """Feed one input; keep it if it is the slowest, or breaks the reader."""
         self.count += 1
         began = time.process_time()
         try:

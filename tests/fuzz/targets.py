@@ -1,7 +1,7 @@
-"""A target for each reader of what others made: bytes go in, words come out at the worst.
+"""A target for each reader of foreign input: any bytes give at worst a message.
 
-`read` gets any bytes. It returns, or raises what a caller turns into one line for a person:
-anything else is a defect.
+`read` gets any bytes. It returns, or raises an error that a caller turns into one line
+for a person: anything else is a defect.
 """
 
 import asyncio
@@ -54,7 +54,7 @@ Read = Callable[[bytes], object]
 
 
 class Target(NamedTuple):
-    """A reader, and what it is fed at first."""
+    """A reader, and its first inputs."""
 
     name: str
     open: Callable[[Path], Read]
@@ -65,7 +65,7 @@ class Target(NamedTuple):
     """Whether each line of a seed is one."""
 
     def corpus(self) -> list[bytes]:
-        """Return what the reader is fed at first, and what broke it once."""
+        """Return the reader's first inputs, and those that once broke it."""
         found = [b"", *(path.read_bytes() for path in self.kept())]
         for path in (path for one in self.seeds for path in sorted(FIXTURES.glob(one))):
             content = path.read_bytes()
@@ -88,7 +88,7 @@ def text_of(content: bytes) -> str:
 
 
 def run(read: Read, content: bytes) -> None:
-    """Feed a reader; a refusal is what it may answer."""
+    """Feed a reader; it may answer with a refusal."""
     try:
         read(content)
     except (SprintlogError, OddHookError, DamagedDraftError):
@@ -250,7 +250,7 @@ def _requests(content: bytes) -> object:
 
 
 def _served(folder: Path) -> Read:
-    """Return what asks the live page; the answer is never an error of its own."""
+    """Return a client of the live page; the answer is never an internal error."""
     from sprintlog.projections.workspace import Workspace
     from tests.web.conftest import HOST, TOKEN, make_app, make_log, make_server
 
@@ -373,4 +373,4 @@ TARGETS = {
         Target("served", _served, ()),
     )
 }
-"""Every reader of what others made, by its name."""
+"""Every reader of foreign input, by its name."""

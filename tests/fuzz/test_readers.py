@@ -1,4 +1,4 @@
-"""Readers of what others made refuse any bytes in words, and never break."""
+"""Readers of foreign input refuse any bytes with a message, and never break."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ EXAMPLES = 25
 @pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", TARGETS)
 def test_any_bytes(name: str, tmp_path: Path) -> None:
-    """What is near a known input, or near one that broke it once, is read or refused."""
+    """Inputs close to known ones, or to those that once broke it, are read or refused."""
     target = TARGETS[name]
     corpus, read = target.corpus(), target.open(tmp_path)
     assert len(corpus) > 1

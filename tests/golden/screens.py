@@ -27,7 +27,7 @@ EXPECTED = Path(__file__).resolve().parents[2] / "fixtures" / "expected" / "scre
 NOW = "2026-01-16T08:30:00Z"
 ZONE = "Europe/Vienna"
 FOLDER = "/tmp/sprintlog-folder_1"
-"""What stands for the folder in a screen; as long as the real one."""
+"""The placeholder for the folder in a screen; as long as the real one."""
 
 SCREENS = {
     "status": ["status"],
@@ -48,9 +48,9 @@ SCREENS = {
     "next": ["next"],
     "query": ["query", "SELECT position, at, type, data FROM v_events LIMIT 12"],
 }
-"""Each screen by its name, with what is typed."""
+"""Each screen by its name, with its command."""
 MACHINE = ("sizes", "file-system", "journal-mode", "sqlite", "versions", "owner", "space")
-"""Lines of the doctor that say something else on another machine."""
+"""Lines of the doctor that differ on another machine."""
 
 
 class Form(NamedTuple):
@@ -97,7 +97,7 @@ AGENT = (
 
 
 def story() -> Iterator[tuple[str, list[str]]]:
-    """Yield what happened in the log: when, and what was typed."""
+    """Yield the steps of the log: the time, and the command."""
     night, morning = "2026-01-15T%s:00Z", "2026-01-16T%s:00Z"
     bot, person = ["--actor", "agent:coder"], ["--actor", "operator"]
     yield night % "20:58", ["sprint", "create", "auth", "--plan", "plan.yaml"]
@@ -141,7 +141,7 @@ def _metrics(count: int, passed: int, coverage: float, errors: int) -> list[str]
 
 
 def make_log(folder: Path) -> None:
-    """Make the log in a folder, in a process of its own."""
+    """Create the log in a folder, in a separate process."""
     (folder / "plan.yaml").write_text(PLAN)
     chance = count(1)
 
@@ -158,7 +158,7 @@ def make_log(folder: Path) -> None:
 
 
 def screen(folder: Path, line: list[str], form: Form) -> str:
-    """Return what a command shows, control sequences made visible."""
+    """Return the screen of a command, with control sequences made visible."""
 
     def look() -> None:
         _fix(NOW, bytes)
@@ -200,7 +200,7 @@ def _run(line: list[str]) -> None:
 
 
 def _in_child(folder: Path, form: Form, play: object) -> bytes:
-    """Run something in a fork, and return what it wrote to its terminal or pipe."""
+    """Run a function in a fork, and return its output on a terminal or pipe."""
     reading, writing = pty.openpty() if form.columns else os.pipe()
     if form.columns:
         ioctl(writing, termios.TIOCSWINSZ, struct.pack("4H", 24, form.columns, 0, 0))
@@ -223,7 +223,7 @@ def _in_child(folder: Path, form: Form, play: object) -> bytes:
 
 
 def _become(folder: Path, form: Form, writing: int) -> None:
-    """Be a process that somebody started in a folder, with nothing of ours around it."""
+    """Behave like a process started in a folder, with a clean environment."""
     for name in [n for n in os.environ if n.startswith(("GIT_", "SPRINTLOG_", "LC_"))]:
         del os.environ[name]
     for name in ("NO_COLOR", "COLUMNS", "LESS"):

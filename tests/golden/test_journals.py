@@ -37,7 +37,7 @@ def test_every_journal_gives_its_state_file(journal: Path) -> None:
 
 
 def test_a_strict_reader_takes_what_is_of_its_version() -> None:
-    """The stored files of version 1.0 are what the specification's schema accepts."""
+    """The specification's schema accepts the stored files of version 1.0."""
     kept = {path.stem: (FIXTURES / "expected" / f"{path.stem}.progress.json").read_bytes()
             for path in JOURNALS}  # fmt: skip
     assert read(kept["a-journal-v1"])["version"] == "1.0"
@@ -45,14 +45,14 @@ def test_a_strict_reader_takes_what_is_of_its_version() -> None:
 
 
 def read_any(content: bytes) -> object:
-    """Return what is in a file of any version."""
+    """Return the contents of a file of any version."""
     import json
 
     return json.loads(content)
 
 
 def test_every_shape_is_stored_somewhere() -> None:
-    """Each shape that a wire tag ever had stands in at least one stored journal."""
+    """Each shape that a wire tag ever had is in at least one stored journal."""
     stored = {
         (line["type"], line["schema_version"])
         for journal in JOURNALS

@@ -1,6 +1,6 @@
-"""What each loop of others in `fixtures/loops` comes to, event by event.
+"""The events of each third-party loop in `fixtures/loops`.
 
-`python -m tests.golden.test_loops` writes the expected events anew; look at them.
+`python -m tests.golden.test_loops` writes the expected events again; inspect them.
 """
 
 import json
@@ -21,11 +21,11 @@ LOOPS = {
     "prd": "ralph/prd.json",
     "ralph-loop": "ralph-loop/ralph-loop.local.md",
 }
-"""What is given to each import."""
+"""The arguments of each import."""
 WRITTEN = 1_780_388_400
-"""When a file was written last that has no times of its own."""
+"""The modification time of a file without stated times."""
 UNDATED = ("prd",)
-"""Sources that say nothing of when: their events have the time of the import."""
+"""Sources without times: their events have the time of the import."""
 
 
 def imported(kind: str, folder: Path) -> str:
@@ -72,7 +72,7 @@ def _sprintlog(folder: Path, *words: str) -> str:
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("kind", LOOPS)
 def test_a_loop_comes_to_the_expected_events(kind: str, tmp_path: Path) -> None:
-    """What is recorded of a source never changes by accident."""
+    """The record of a source never changes by accident."""
     expected = (EXPECTED / f"{kind}.jsonl").read_text()
     assert imported(kind, tmp_path) == expected
 

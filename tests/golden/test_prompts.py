@@ -1,6 +1,6 @@
 """The prompts of a phase, a gate and a goal are the stored ones, byte for byte.
 
-`python -m tests.golden.test_prompts` writes them anew; read what has changed.
+`python -m tests.golden.test_prompts` writes them again; read the changes.
 """
 
 import pytest
@@ -62,7 +62,7 @@ STORED = {"phase": phase, "gate": gate, "goal": goal}
 
 
 def prompt_of(name: str) -> str:
-    """Return what an agent is handed."""
+    """Return the input of an agent."""
     sprint = STORED[name]().sprint
     found = handed(sprint, next_action(sprint, now=NOW), TELLING).prompt
     assert found is not None

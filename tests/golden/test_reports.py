@@ -23,7 +23,7 @@ EXPECTED = FIXTURES / "expected" / "measured-loop-v1.loop"
 
 
 def judged_at(recorded_events: Sequence[RecordedEvent], version: int) -> Judged:
-    """Return the stored loop as it was at a version."""
+    """Return the stored loop at a version."""
     events = [(e.version, e.at, CODEC.decode(e)) for e in recorded_events[:version]]
     log = MemoryLog(clock=lambda: 0, entropy=lambda count: bytes(count))
     new_events = [new_event(event, at=at, actor="runtime") for _, at, event in events]
@@ -41,7 +41,7 @@ def events() -> list[RecordedEvent]:
 
 
 def test_the_layout_is_the_stored_one(events: list[RecordedEvent]) -> None:
-    """Baseline, metrics, both reports and the tracker stand where the document has them."""
+    """Baseline, metrics, both reports and the tracker are at the documented places."""
     now = judged_at(events, len(events))
 
     def then(number: int) -> Judged:
@@ -58,7 +58,7 @@ def test_the_layout_is_the_stored_one(events: list[RecordedEvent]) -> None:
 
 
 def test_the_summary_is_the_stored_one(events: list[RecordedEvent]) -> None:
-    """The page of what a stored loop came to never changes."""
+    """The page of a stored loop never changes."""
     told = SummaryTexts(time="the whole night", cost="$1.50", why="somebody stopped it")
     text = summary_markdown(judged_at(events, len(events)), told)
     assert text == (EXPECTED / "summary.md").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""What is saved of the stored streams: where it is another thing, so is its format."""
+"""The saved states of the stored streams: if one changes, so does its format."""
 
 import json
 from collections.abc import Callable, Iterable
@@ -24,20 +24,20 @@ WRITTEN = FIXTURES / "expected" / "saved-states.json"
 
 
 def of_sprint(events: list[Versioned]) -> bytes:
-    """Return what is saved of a sprint at the end of its events."""
+    """Return the saved state of a sprint at the end of its events."""
     back = [(version, f.to) for version, _, f in events if isinstance(f, RolledBack)]
     return sprints.pack(fold(Sprint("s"), events, effective_ranges(back, len(events))))
 
 
 def of_journal(events: list[Versioned]) -> bytes:
-    """Return what is saved of a journal at the end of its events."""
+    """Return the saved state of a journal at the end of its events."""
     return journals.pack(fold_journal(Journal(), events, None))
 
 
 def saved_of(
     streams: Iterable[Path], saved: Callable[[list[Versioned]], bytes]
 ) -> dict[str, str]:
-    """Return for each stream a digest of what is saved of it at each of its versions."""
+    """Return for each stream a digest of its saved states at each of its versions."""
     found = {}
     for stream in streams:
         stored = [recorded_of(line) for line in lines(stream)]
@@ -50,7 +50,7 @@ def saved_of(
 
 
 def today() -> dict[str, Any]:
-    """Return the formats of saved states, and what is saved of every stored stream."""
+    """Return the formats of saved states, and those of every stored stream."""
     return {
         "engine/sprint/state/sprint.py": {
             "format": sprints.STATE_FORMAT,

@@ -34,7 +34,7 @@ def test_every_stored_screen_is_one() -> None:
 
 
 FILES = ("report", "show-progress", "log-full")
-"""What is printed as it is: files, and what `-v` asks to be whole."""
+"""Output that is exact: files, and `-v`."""
 
 
 @pytest.mark.parametrize("name", sorted(SCREENS.keys() - {*FILES}))

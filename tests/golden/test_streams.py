@@ -29,7 +29,7 @@ def lines(stream: Path) -> list[dict[str, Any]]:
 
 
 def recorded_of(line: dict[str, Any]) -> RecordedEvent:
-    """Return a stored line as the log would give it back."""
+    """Return a stored line as the log would return it."""
     return RecordedEvent(
         position=line["version"],
         stream="sprint/fixture",
@@ -98,7 +98,7 @@ def test_every_stream_gives_its_state_file(stream: Path) -> None:
 
 
 def test_every_shape_is_stored_somewhere() -> None:
-    """Each shape that a wire tag ever had stands in at least one stored stream."""
+    """Each shape that a wire tag ever had is in at least one stored stream."""
     stored = {
         (line["type"], line["schema_version"])
         for stream in STREAMS

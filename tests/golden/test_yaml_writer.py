@@ -61,7 +61,7 @@ def test_times_are_quoted(time: str) -> None:
 
 
 def test_another_text_is_another_layout() -> None:
-    """Where the writer writes anything otherwise, kept blocks of before do not count.
+    """After a change of the writer's output, kept blocks of earlier versions do not count.
 
     Raise `LAYOUT` and put the new sum here.
     """
@@ -125,7 +125,7 @@ def test_path_of_a_part_starts_where_the_part_stands() -> None:
 
 
 def test_path_quotes_what_is_no_plain_word() -> None:
-    """A key that is no plain word stands quoted, and escaped, in a path."""
+    """A key that is not a plain word is quoted, and escaped, in a path."""
     with pytest.raises(InvalidInputError) as refusal:
         dump({"a b": {"line\nbreak": {"é": {"half \ud83d": 1}}}})
     field = refusal.value.fields["field"]
@@ -133,7 +133,7 @@ def test_path_quotes_what_is_no_plain_word() -> None:
 
 
 def test_depth_is_bounded() -> None:
-    """What is written can be read: both stop at the same depth."""
+    """Written files can be read: both stop at the same depth."""
     document = nested(DEPTH_MAX)
     assert load(dump(document).encode()) == document
     with pytest.raises(InvalidInputError, match="nested deeper than 64 levels"):

@@ -39,14 +39,14 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def log(folder: Path) -> Path:
-    """Make a log in the folder and return where it is."""
+    """Create a log in the folder and return its path."""
     Workspace.init(folder, here=True).close()
     return folder / ".sprintlog"
 
 
 @pytest.fixture
 def hook(folder: Path) -> Hook:
-    """Return what hands an agent's hook its input, in a process of its own."""
+    """Return a function that runs an agent's hook with input, in a separate process."""
 
     def run(
         agent: str, content: bytes, **environment: str
@@ -66,7 +66,7 @@ def hook(folder: Path) -> Hook:
 
 
 def after_tool(call: str = "toolu_1", **fields: Any) -> bytes:
-    """Return what a hook of Claude Code is handed after a command."""
+    """Return the input of a hook of Claude Code after a command."""
     given = {
         "session_id": "s-1",
         "hook_event_name": "PostToolUse",
@@ -89,7 +89,7 @@ def events_of(log: Path) -> list[RecordedEvent]:
 
 
 def sessions_of(log: Path) -> dict[str, set[tuple[str, str, bytes]]]:
-    """Return by stream what the sessions of a log say, whatever its order and times."""
+    """Return by stream the data of a log's sessions, in any order and at any time."""
     found: dict[str, set[tuple[str, str, bytes]]] = {}
     for event in events_of(log):
         said = (event.type, str(event.key), event.payload or b"")

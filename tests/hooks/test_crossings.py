@@ -1,4 +1,4 @@
-"""Sessions beside what else there is: worktrees, forks, copies of the log, odd clocks."""
+"""Sessions with worktrees, forks, copies of the log, and wrong clocks."""
 
 import json
 import os
@@ -20,7 +20,7 @@ Ask = Callable[..., str]
 
 @pytest.fixture
 def ask(folder: Path) -> Ask:
-    """Return what runs a command of sprintlog and returns what it prints."""
+    """Return a function that runs a sprintlog command and returns its output."""
 
     def run(*words: str) -> str:
         return subprocess.run(
@@ -62,7 +62,7 @@ def test_a_linked_worktree_has_the_same_log(
 def test_a_session_goes_on_while_its_sprint_is_forked(
     log: Path, folder: Path, hook: Hook, ask: Ask
 ) -> None:
-    """A fork takes nothing of a session, and what comes later is in the same stream."""
+    """A fork takes nothing of a session, and later events are in the same stream."""
     ask("sprint", "create", "demo", "--goal", "Win")
     ask("sprint", "start")
     hook("claude", after_tool("one"))
@@ -88,7 +88,7 @@ def test_a_copy_of_the_log_has_its_sessions(
 def test_a_clock_that_goes_back_loses_nothing(
     log: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is told at an earlier time than the event before is recorded behind it."""
+    """An event with an earlier time than the previous one is recorded after it."""
     for second in (1_800_000_000, 1_700_000_000):
         monkeypatch.setattr(time, "time_ns", lambda s=second: s * 10**9)
         hooking.take_hook(

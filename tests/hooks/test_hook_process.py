@@ -14,7 +14,7 @@ from .conftest import SPRINTLOG, Hook, after_tool, events_of
 
 
 def test_a_call_is_one_event_in_its_session(log: Path, hook: Hook) -> None:
-    """What a hook tells is recorded, by the agent, once however often it is told."""
+    """A hook's report is recorded, by the agent, once however often it is sent."""
     hook("claude", after_tool())
     hook("claude", after_tool())
     (event,) = events_of(log)
@@ -70,14 +70,14 @@ def test_what_nobody_understands_is_kept_aside(
 
 
 def test_a_secret_in_odd_input_is_masked(log: Path, hook: Hook) -> None:
-    """What is kept aside holds no known form of a secret."""
+    """Quarantined input contains no known form of a secret."""
     hook("claude", b'{"a": "ghp_' + b"a1B2c3D4e5F6g7H8i9J0" * 2 + b'"')
     (kept,) = (log / "not-understood").iterdir()
     assert b"ghp_a1" not in kept.read_bytes()
 
 
 def test_a_huge_input_is_read_away(log: Path, folder: Path) -> None:
-    """Of 100 MiB the end is dropped: whoever writes them does not fail."""
+    """Of 100 MiB the end is dropped: the writer does not fail."""
     process = subprocess.Popen(
         [*SPRINTLOG, "hook", "claude"], cwd=folder, stdin=subprocess.PIPE
     )
@@ -121,7 +121,7 @@ def test_a_hook_imports_nothing_of_sprints(log: Path) -> None:
 def test_a_hook_beats_for_the_sprint_once_a_minute(
     log: Path, hook: Hook, folder: Path
 ) -> None:
-    """The sprint under way gets one sign of life, caused by what the agent did."""
+    """The running sprint gets one heartbeat, caused by the agent's action."""
     plan = folder / "plan.yaml"
     plan.write_text("phases:\n  - id: build\n    prompt: Build it\n")
     for words in (["sprint", "create", "demo", "--plan", str(plan)], ["sprint", "start"]):
@@ -138,7 +138,7 @@ def test_a_hook_beats_for_the_sprint_once_a_minute(
 
 
 def test_work_is_named_by_whoever_started_it(log: Path, hook: Hook) -> None:
-    """What `run` and `wrap` say of the work they are about stands in the events."""
+    """The work of `run` and `wrap` is named in the events."""
     hook("claude", after_tool("one"), SPRINTLOG_CORRELATION="work-1")
     hook("claude", after_tool("two"), SPRINTLOG_CORRELATION="no\nname")
     assert [e.correlation_id for e in events_of(log)] == ["work-1", "session/claude-s-1"]

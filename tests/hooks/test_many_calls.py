@@ -1,4 +1,4 @@
-"""Sessions of very many calls: whoever asks for a sprint does not notice them."""
+"""Sessions of very many calls do not slow down commands of a sprint."""
 
 from collections.abc import Iterator
 from pathlib import Path

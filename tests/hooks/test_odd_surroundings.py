@@ -70,7 +70,7 @@ def test_where_settings_cannot_be_read_events_wait(
 
 
 def test_an_input_that_nobody_closes_ends_with_a_silence(log: Path) -> None:
-    """An agent that leaves it open waits no longer, and what it said is recorded."""
+    """An agent that leaves it open is not waited for, and its input is recorded."""
     code = (
         "from sprintlog.cli.hooking import start\n"
         "start._SILENT_SECONDS = 0.2\n"
@@ -124,7 +124,7 @@ def test_two_agents_on_one_session_are_two_streams(log: Path, hook: Hook) -> Non
 
 
 def test_a_version_that_says_more_is_understood(log: Path, hook: Hook) -> None:
-    """Fields that nobody knows do no harm; an event that nobody knows is counted."""
+    """Unknown fields do no harm; an unknown event is counted."""
     hook("claude", after_tool(tool_risk={"level": [1]}, schema=9))
     hook("claude", after_tool("two", hook_event_name="ToolDreamt"))
     (event,) = events_of(log)
@@ -135,12 +135,12 @@ def test_a_version_that_says_more_is_understood(log: Path, hook: Hook) -> None:
 
 
 def test_two_installations_at_once_are_one(log: Path, hook: Hook) -> None:
-    """Calls without an id are one event each, too, when two hooks tell them at once."""
+    """Calls without an id are one event each, even if two hooks report them at once."""
     lines = (FIXTURES / "hooks" / "gemini-0.61.0.jsonl").read_bytes().splitlines()
     calls = [line for line in lines if b'"AfterTool"' in line]
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda line: hook("gemini", line), [*calls, *calls]))
-    # What was busy waits still: whoever comes next takes it in.
+    # Spooled input still waits: the next command records it.
     hook("claude", after_tool())
     found = [e for e in events_of(log) if e.stream.startswith("session/gemini-")]
     assert len(found) == len(calls) == 3

@@ -70,7 +70,7 @@ def test_sessions_are_the_same_from_many_processes(
     hooks = [("claude", line) for line in name.read_bytes().splitlines()]
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda one: hook(*one), [*hooks, *hooks]))
-    # What was busy waits still: whoever comes next takes it in.
+    # Spooled input still waits: the next command records it.
     hook("claude", after_tool("last", session_id="other"))
     found = sessions_of(log)
     found.pop("session/claude-other")
@@ -114,7 +114,7 @@ def test_a_session_has_a_limit(
 
 
 def test_what_hooks_record_is_sound(folder: Path, log: Path, hook: Hook) -> None:
-    """A log with sessions verifies, is exported, and comes in again as it was."""
+    """A log with sessions verifies, is exported, and imported unchanged."""
     hook("claude", after_tool())
 
     def ask(*words: str, **environment: str) -> bytes:

@@ -234,7 +234,7 @@ def test_a_folder_of_somebody_else_is_not_used(log: Path, tmp_path: Path) -> Non
 
 
 def test_a_damaged_log_loses_nothing(log: Path, hook: Hook) -> None:
-    """What comes while the log cannot be read waits until it can."""
+    """Input waits while the log cannot be read."""
     database = log / "log.db"
     whole = database.read_bytes()
     database.write_bytes(b"x" * len(whole))

@@ -25,7 +25,7 @@ STREAMS = {
     "gemini-0.61.0": 2,
     "opencode-1.18.33": 3,
 }
-"""What was recorded of agents, and how many calls of it are in hooks and stream.
+"""The records of agents, and the number of calls in hooks and stream.
 
 Those of Codex, Copilot and opencode are of one run, line for line.
 """
@@ -50,7 +50,7 @@ def heard(agent: str) -> Heard:
 def hooks(agent: str) -> list[bytes]:
     """Return the recorded hooks of calls.
 
-    Where they are of another run they have the ids of the stream's session and calls.
+    If they are of another run they have the ids of the stream's session and calls.
     """
     folder, name = "hooks", agent
     if agent.startswith("opencode"):
@@ -116,7 +116,7 @@ def tell(folder: Path, log: Path) -> Callable[[str, list[bytes]], None]:
 
 
 def listen(folder: Path, agent: str) -> Taken:
-    """Record what the stream tells and the hooks did not."""
+    """Record the calls of the stream that the hooks did not report."""
     stream, kept = heard(agent)
     with Workspace.open(folder) as workspace:
         now = workspace.now()
@@ -169,7 +169,7 @@ def test_a_stream_brings_what_hooks_missed(
 
 
 def test_the_same_command_in_a_later_run_is_another_call(folder: Path, log: Path) -> None:
-    """Codex counts its calls anew in each run: what an earlier run did is none of it."""
+    """Codex restarts its counts in each run: those of an earlier run are excluded."""
     assert listen(folder, "codex-0.169.0").recorded == 2
     stream, kept = heard("codex-0.169.0")
     with Workspace.open(folder) as workspace:
@@ -194,7 +194,7 @@ def test_a_call_like_a_taken_one_is_recorded_when_it_is_made_later(
 
 
 def test_what_a_stream_tells_is_masked_and_has_no_contents(folder: Path, log: Path) -> None:
-    """Commands have no secrets, and nothing says what a file holds."""
+    """Commands have no secrets, and no event has the contents of a file."""
     token = "ghp_" + "a1" * 18
     line = {
         "type": "tool_use",

@@ -31,7 +31,7 @@ HOME = os.environ.get("HOME", "/")
 
 
 def said(*command: str, folder: Path, **environment: str) -> str:
-    """Return what a program prints; it must succeed."""
+    """Return the output of a program; it must succeed."""
     result = subprocess.run(
         command,
         cwd=folder,
@@ -81,7 +81,7 @@ def python() -> list[str]:
 def test_an_example_records_asks_and_follows(
     name: str, command: Callable[[], list[str]], sprint: Path, done: Run
 ) -> None:
-    """It is answered, refused and told of its own event, which is recorded once."""
+    """It gets answers, refusals and its event, which is recorded once."""
     words = [*command(), *PROGRAM, "rpc"]
     for _ in range(2):
         # Twice: the key makes the second note the first one.

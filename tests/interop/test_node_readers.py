@@ -1,7 +1,7 @@
-"""What the TypeScript world reads from our files: js-yaml 4 and 5, and yaml 2.
+"""Values that TypeScript readers load from our files: js-yaml 4 and 5, and yaml 2.
 
-Runs where Node is installed and the packages of `package.json` are, in `node_modules`
-beside it (`npm install` puts them there) or where `SPRINTLOG_NODE_MODULES` says.
+Runs if Node is installed and the packages of `package.json` are in `node_modules` next to
+it (`npm install` puts them there) or where `SPRINTLOG_NODE_MODULES` points.
 """
 
 import json
@@ -40,7 +40,7 @@ def node_modules(packages: Sequence[str] = PACKAGES) -> Path:
 
 
 def read_with_node(pairs: Sequence[tuple[str, str]], modules: Path) -> Readings:
-    """Read each YAML text with every reader and compare it to the JSON beside it."""
+    """Read each YAML text with every reader and compare it to the JSON next to it."""
     done = subprocess.run(
         ["node", str(HERE / "read.mjs"), str(modules)],
         input=json.dumps([{"yaml": text, "json": data} for text, data in pairs]),

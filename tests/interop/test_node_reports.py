@@ -55,7 +55,7 @@ def project(tmp_path: Path) -> Path:
 
 
 def run(project: Path, packages: Sequence[str], *command: str) -> str:
-    """Run a tool of the packages in the project; return what it prints, uncoloured."""
+    """Run a tool of the packages in the project; return its output, uncoloured."""
     modules = node_modules(packages)
     if not (project / "node_modules").exists():
         (project / "node_modules").symlink_to(modules.resolve())

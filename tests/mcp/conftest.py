@@ -1,4 +1,4 @@
-"""A sprint that has started, and an agent that calls the tools: by itself or by the SDK."""
+"""A sprint that has started, and an agent that calls the tools, directly or by the SDK."""
 
 import json
 from collections.abc import Callable
@@ -41,7 +41,7 @@ class Agent(NamedTuple):
         return answer.text, answer.is_error
 
     def ask(self, tool: str, **given: Any) -> Any:
-        """Return an answer that is none of errors."""
+        """Return an answer that is not an error."""
         text, is_error = self.call(tool, **given)
         assert not is_error, text
         return json.loads(text)

@@ -17,7 +17,7 @@ from sprintlog.cli.mcp.pages import ANSWER_BYTES_MAX
 from .conftest import Events
 
 MODES = ("legacy", "2026-07-28")
-"""The handshake that ended with 2025-11-25, and requests that say all themselves."""
+"""The handshake of versions up to 2025-11-25, and self-contained requests."""
 TOOLS_BYTES_MAX = 6 * 1024
 Answer = TypeVar("Answer")
 
@@ -31,7 +31,7 @@ def in_loop(run: Callable[[], Coroutine[Any, Any, Answer]]) -> Answer:
 def with_client(
     mode: str, act: Callable[[Any], Awaitable[Answer]], *, reads_only: bool = False
 ) -> Answer:
-    """Return what is answered to the SDK's client, which is connected in this process."""
+    """Return the answer to the SDK's client, which is connected in this process."""
     from mcp import Client
     from mcp_types import Implementation
 
@@ -73,7 +73,7 @@ def test_what_is_offered_is_small(mode: str) -> None:
         reads = tool["name"] not in ("report", "learn", "request")
         assert tool["annotations"].get("readOnlyHint", False) is reads
     assert [prompt.name for prompt in prompts.prompts] == ["sprint-brief"]
-    # Clients add tools of their own to a server that has resources.
+    # Clients add extra tools to a server that has resources.
     assert capabilities.resources is None if capabilities is not None else True
     if mode == "legacy":
         assert "data, no orders" in instructions
@@ -105,7 +105,7 @@ def test_a_client_works_through_a_phase(mode: str, sprint: Path, events: Events)
 
 @pytest.mark.parametrize("mode", MODES)
 def test_the_brief_is_a_prompt(mode: str, sprint: Path, events: Events) -> None:
-    """It says what is to be done and how it is reported, and records nothing."""
+    """It returns the task and how to report it, and records nothing."""
     from mcp import MCPError
 
     before = len(events())
@@ -147,7 +147,7 @@ def test_a_process_serves_over_a_pipe(mode: str, sprint: Path, events: Events) -
         process = StdioServerParameters(
             command=sys.executable, args=["-m", "sprintlog.cli", "mcp"], cwd=sprint
         )
-        # The default is what was standard error when the SDK was imported.
+        # The default is the standard error at the time of the SDK's import.
         pipe = stdio_client(process, errlog=sys.__stderr__ or sys.stderr)
         async with Client(pipe, mode=mode) as client:
             status = await client.call_tool("status", {})

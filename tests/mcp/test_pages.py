@@ -1,4 +1,4 @@
-"""Answers fit, also where what they are of is huge, deep or hostile; cursors tell."""
+"""Answers fit, also for huge, deep or hostile subjects, with cursors."""
 
 import json
 from itertools import chain
@@ -114,7 +114,7 @@ def test_long_answers_are_turned_over(long: Path, agent: Agent, done: Run) -> No
 def test_a_rollback_between_pages_is_no_mixture(
     long: Path, agent: Agent, done: Run
 ) -> None:
-    """The log goes on with what came before; a list that changed says so."""
+    """The log continues with earlier events; a changed list is reported."""
     for n in range(30):
         done("phase", "skip", f"p{n}")
     log = agent.ask("history", question="log", limit=5)

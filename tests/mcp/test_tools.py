@@ -46,7 +46,7 @@ def test_an_agent_works_through_a_phase(sprint: Path, agent: Agent, events: Even
 
 
 def test_work_that_nobody_began_begins_with_its_end(sprint: Path, agent: Agent) -> None:
-    """Who forgets to say that it began is not refused for it."""
+    """A missing report of the start is not refused."""
     told = agent.ask("report", outcome="done", summary="made")
     assert told["recorded"] == ["phase-started", "phase-completed"]
     told = agent.ask("report", outcome="failed", summary="it does not compile")
@@ -63,7 +63,7 @@ def test_work_that_nobody_began_begins_with_its_end(sprint: Path, agent: Agent) 
 def test_a_person_is_called(
     outcome: str, type_: str, status: str, sprint: Path, agent: Agent
 ) -> None:
-    """The sprint stands still, and what is next says so."""
+    """The sprint is stopped, and the next action states this."""
     agent.ask("report", outcome="started")
     told = agent.ask("report", outcome=outcome, summary="no access", details="ask Ann")
     assert (told["recorded"][-1], told["status"]) == (type_, status)
@@ -86,7 +86,7 @@ def test_it_does_not_pass_a_gate(
 def test_a_repeated_call_records_nothing_more(
     sprint: Path, agent: Agent, events: Events
 ) -> None:
-    """What is so already is said to be so; with a key it is the first answer again."""
+    """An unchanged state is reported; with a key the first answer is returned."""
     given = {"outcome": "done", "summary": "made", "phase": "setup", "key": "k1"}
     first = agent.ask("report", **given)
     before = len(events())
@@ -98,7 +98,7 @@ def test_a_repeated_call_records_nothing_more(
 
 
 def test_a_refusal_has_its_hint(sprint: Path, agent: Agent, done: Run, run: Run) -> None:
-    """It is what a terminal shows for the same wish, and nothing is recorded."""
+    """The error is that of a terminal for the same command, and nothing is recorded."""
     shown = run("phase", "complete", "build/login/nothing", "--summary", "x")
     text = agent.refused("report", outcome="done", phase="build/login/nothing", summary="x")
     assert text == shown.err.strip()
@@ -138,7 +138,7 @@ def test_what_is_wrong_is_named(
 def test_what_was_learned_is_kept_once(
     sprint: Path, agent: Agent, events: Events, done: Run
 ) -> None:
-    """In the journal where one is open, else as a note; patterns as well."""
+    """In the journal if one is open, else as a note; patterns as well."""
     given = {"text": "URLs need a slash", "kind": "api-convention", "files": ["a.py"]}
     assert agent.ask("learn", **given)["recorded"] == ["note-added"]
     assert agent.ask("learn", **given)["duplicate"]
@@ -162,7 +162,7 @@ def test_a_request_waits_for_a_person(sprint: Path, agent: Agent) -> None:
 
 
 def test_secrets_are_masked(sprint: Path, agent: Agent, events: Events) -> None:
-    """What an agent hands in is masked as what is typed."""
+    """An agent's input is masked like typed text."""
     secret = "ghp_" + "a1B2" * 9
     agent.ask("report", outcome="done", summary=f"with {secret}")
     agent.ask("request", title=secret, why=secret, priority="low", kind="bug")
@@ -226,7 +226,7 @@ def test_a_server_can_be_for_one_sprint(sprint: Path, done: Run) -> None:
 
 
 def test_a_goal_is_worked_on(folder: Path, done: Run, agent: Agent) -> None:
-    """Iterations begin, go on and reach the goal by what the agent says."""
+    """Iterations begin, continue and reach the goal by the agent's reports."""
     done("init")
     done("sprint", "create", "win", "--goal", "All tests pass")
     done("sprint", "start")

@@ -41,7 +41,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator["Browser"]:
 
 
 def found() -> str | None:
-    """Return the path of a browser of this machine; None where there is none."""
+    """Return the path of a browser of this machine, or None."""
     named = os.environ.get("SPRINTLOG_TEST_BROWSER")
     return named or next(filter(None, map(shutil.which, BROWSERS)), None)
 

@@ -75,7 +75,7 @@ PLAN: dict[str, Any] = {
 
 
 class Turn(NamedTuple):
-    """One iteration: what is worked on, and what came of it."""
+    """One iteration: the work, and its result."""
 
     phase: str
     begin: int
@@ -233,7 +233,7 @@ def _after(one: _Night, number: int, turn: Turn) -> None:
 
 
 def _remember(workspace: Workspace, one: _Night) -> None:
-    """Write what was learned, and what a session's hooks saw."""
+    """Write the learnings, and the records of a session's hooks."""
     for number, said in enumerate(
         ("Amounts are integers of cents everywhere; floats lose a cent in 3 of 1,000 carts",
          "make test-fast leaves the card tests out: run make test before a gate"),

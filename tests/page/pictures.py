@@ -1,7 +1,7 @@
-"""Makes the pictures of the documentation: `python -m tests.page.pictures`.
+"""Make the pictures of the documentation: `python -m tests.page.pictures`.
 
-They show what the program answers, in a real browser, so they are made again when the page
-changes. What is on them is the night of the tests of the page.
+They show the program's output in a real browser, so they are made again when the page
+changes. They show the night of the tests of the page.
 """
 
 import tempfile

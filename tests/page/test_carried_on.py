@@ -1,4 +1,4 @@
-"""A page that is made again reads what came since, and is the one made from nothing."""
+"""An updated page reads only new events, and equals the page made from nothing."""
 
 import gc
 import sys
@@ -33,7 +33,7 @@ GROWS_BYTES_MAX = 24
 
 
 def told(past: SprintPast, workspace: Workspace, version: int) -> tuple[object, ...]:
-    """Return all that a past tells at a version."""
+    """Return all facts of a past at a version."""
     sprint = workspace.sprint(SPRINT, at=f"version:{version}")
     past.follow(workspace, sprint)
     history = past.file(workspace, sprint)
@@ -45,7 +45,7 @@ def told(past: SprintPast, workspace: Workspace, version: int) -> tuple[object, 
 @pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", STREAMS)
 def test_a_past_carried_on_is_the_whole_past(name: str, tmp_path: Path) -> None:
-    """Followed in steps it tells the same as read at once, whatever was rolled back."""
+    """Followed in steps it has the same facts as read at once, after any rollback."""
     workspace, carried = workspace_of(name, tmp_path), SprintPast()
     last = workspace.sprint(SPRINT).version
     for version in sorted({max(last * n // STOPS, 1) for n in range(1, STOPS + 1)}):
@@ -63,7 +63,7 @@ def test_a_page_carried_on_is_the_page(tmp_path: Path) -> None:
 
 
 def test_another_past_is_read_anew(tmp_path: Path) -> None:
-    """Where a version is another event than it was, nothing of before is told."""
+    """If a version has another event than before, no earlier facts remain."""
     past = SprintPast()
     with workspace_with(tmp_path, loop(3)) as one:
         past.follow(one, one.sprint("odd"))

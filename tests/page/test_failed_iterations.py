@@ -41,7 +41,7 @@ def failed() -> Iterator[Event]:
 
 @pytest.fixture
 def facts(tmp_path: Path) -> Iterator[SprintFacts]:
-    """Return what is told of that plan."""
+    """Return the text about that plan."""
     with workspace_with(tmp_path, failed()) as workspace:
         yield sprint_facts(workspace, "odd")
 
@@ -53,7 +53,7 @@ def rows(facts: SprintFacts) -> dict[str, str]:
 
 
 def test_a_row_says_why_its_run_failed(facts: SprintFacts) -> None:
-    """The last words and the exit code, beside that it was not measured."""
+    """The last output and the exit code, and that it was not measured."""
     found = rows(facts)
     assert [*found] == ["1", "2"]
     assert "not measured; its run completed" in found["1"]

@@ -38,7 +38,7 @@ class _Seen:
 
 @pytest.fixture
 def seen() -> _Seen:
-    """Return what the pages of a test did."""
+    """Return the actions of the pages of a test."""
     return _Seen()
 
 
@@ -101,7 +101,7 @@ def test_keys_and_links_move_the_slider(look: Open, night_page: Path) -> None:
 
 
 def test_filter_and_densities(look: Open, night_page: Path) -> None:
-    """A filter leaves the rows that say its words, a density those that matter."""
+    """A filter keeps the rows with its words, a density the important ones."""
     page = look(night_page)
     rows = page.locator("#events tbody tr:visible")
     whole = rows.count()
@@ -117,7 +117,7 @@ def test_filter_and_densities(look: Open, night_page: Path) -> None:
 
 
 def test_sorting_keeps_the_unknown_last(look: Open, night_page: Path) -> None:
-    """Columns sort as numbers, both ways, and what nobody knows stays at the end."""
+    """Columns sort as numbers, both ways, and unknown values stay at the end."""
     page = look(night_page)
     button = page.locator("#iterations thead button", has_text="cost")
     index = page.evaluate(
@@ -171,7 +171,7 @@ def test_without_a_script_all_is_there(look: Open, night_page: Path) -> None:
 
 
 def test_a_section_is_replaced_as_it_was_used(look: Open, night_page: Path) -> None:
-    """A new section keeps filter and density, and the slider stays where it was."""
+    """A new section keeps filter and density, and the slider keeps its place."""
     page = look(night_page, link="#v=12")
     page.locator("#events input").fill("gate-checked")
     for name in ("events", "state"):
@@ -220,7 +220,7 @@ def test_no_request_leaves_the_page(look: Open, seen: _Seen, night_page: Path) -
     assert page.evaluate("window.ran") is None
 
 
-# What is in the rows of a long table is alike; axe takes its time for each of them.
+# The rows of a long table are similar; axe takes its time for each of them.
 SHORTER = """
 for (const more of ["tbody tr:nth-child(n+4)", "figure:nth-of-type(n+3)"])
   document.querySelectorAll(more).forEach((one) => one.remove());

@@ -44,7 +44,7 @@ def test_the_plot_fits_its_terminal() -> None:
 
 
 def test_a_job_summary_is_bounded() -> None:
-    """However long its parts are, it is no longer than a summary may be, and says so."""
+    """However long its parts are, it stays within the limit of a summary, marking cuts."""
     found = place_timeline(
         [Work("a:`;#", n, n + 1, "good", ("x" * 50,)) for n in range(9_000)]
     )
@@ -64,7 +64,7 @@ def test_nothing_ends_the_diagram(tmp_path: Path) -> None:
 
 
 def test_drawings_are_whole(tmp_path: Path) -> None:
-    """Each drawing is XML with a style of its own, also where texts are hostile."""
+    """Each drawing is XML with separate styles, also with hostile texts."""
     for made in (night, hostile_night):
         folder = tmp_path / made.__name__
         folder.mkdir()

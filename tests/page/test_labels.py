@@ -43,7 +43,7 @@ def boxes(draw: st.DrawFn) -> list[Box]:
 
 
 def extent(box: Box, label: Label, pixels: int) -> tuple[float, float]:
-    """Return from where to where a label is written, in pixels."""
+    """Return the start and the end of a label, in pixels."""
     x, width = box.x * pixels / WHOLE, box.width * pixels / WHOLE
     length = len(label.text) * CHAR
     begin = {
@@ -93,6 +93,6 @@ def test_each_iteration_of_a_night_has_its_number(timeline: Timeline, size: str)
 
 
 def test_a_wait_at_the_end_says_for_whom_before_it(timeline: Timeline) -> None:
-    """It is too short for its label, which is not cut but stands where there is room."""
+    """It is too short for its label, which is not cut but moved to a free place."""
     assert timeline.gaps[-1].wide == Label("a person", BEFORE)
     assert timeline.gaps[0].wide == Label("the usage limit", INSIDE)

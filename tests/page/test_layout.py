@@ -29,7 +29,7 @@ def test_bars_are_placed_by_the_clock() -> None:
 
 
 def test_rows_stand_in_the_order_of_work() -> None:
-    """A row is there once, where it was met first; signs may bring one, too."""
+    """A row exists once, at its first occurrence; signs may add one, too."""
     found = place_timeline([work("b", 0, 1), work("a", 1, 2), work("b", 2, 3)],
                      signs=[Instant("c", 0, "retry", "")])  # fmt: skip
     assert found.rows == ["b", "a", "c"]
@@ -52,13 +52,13 @@ def test_a_clock_that_went_backwards_makes_nothing_negative() -> None:
 
 
 def test_nothing_is_a_timeline_too() -> None:
-    """Without events there are no rows, and one moment is no division by zero."""
+    """Without events there are no rows, and one moment does not divide by zero."""
     assert place_timeline([]).rows == []
     assert place_timeline([work("a", 3, 3)]).bars[0].width == BAR_MIN
 
 
 def test_many_rows_are_counted() -> None:
-    """So many rows are drawn, and the others are said to be missing."""
+    """The maximum number of rows is drawn, and the others are reported as missing."""
     found = place_timeline([work(str(n), n, n + 1) for n in range(ROWS_MAX + 7)])
     assert (len(found.rows), found.left_out) == (ROWS_MAX, 7)
     assert {bar.row for bar in found.bars} == set(range(ROWS_MAX))
@@ -102,13 +102,13 @@ def test_ticks_are_few(length: int) -> None:
 
 
 def test_a_missing_value_is_no_zero() -> None:
-    """Of what is not known there is no point, and the others keep their places."""
+    """An unknown value has no point, and the others keep their places."""
     found = plot([0.5, None, 1.0], low=0, high=1)
     assert [(p.x, p.y) for p in found.points] == [(1666, 5000), (8333, 0)]
 
 
 def test_the_line_leaves_out_what_is_off_the_path() -> None:
-    """What a rollback left behind is a point beside the line."""
+    """A discarded iteration is a point next to the line."""
     found = plot([1, 2, 3], is_on=[True, False, True])
     assert [p.nth for p in found.line] == [0, 2]
     assert len(found.points) == 3

@@ -32,7 +32,7 @@ def test_lines_stay_lines() -> None:
 
 
 def test_unknown_is_a_dash() -> None:
-    """What nobody knows is never 0, and 0 is 0."""
+    """An unknown value is never 0, and 0 is 0."""
     assert (text(None), text(""), text(0)) == ("\N{EN DASH}", "\N{EN DASH}", "0")
 
 

@@ -100,7 +100,7 @@ def _iterations(count: int) -> Iterator[list[Event]]:
 
 @pytest.mark.long
 def test_two_hundred_busy_iterations_are_small_too(tmp_path: Path) -> None:
-    """However much happens in each, the page stays as small, and says what it leaves out.
+    """However many events each has, the page stays as small, and lists omissions.
 
     Every iteration has its row, its bar and its point; of the rest there is the newest.
     """
@@ -178,7 +178,7 @@ def test_one_event_is_a_page(tmp_path: Path) -> None:
 
 
 def test_no_log_has_no_page(tmp_path: Path) -> None:
-    """Of a sprint without events one line says that there is none."""
+    """For a sprint without events one line reports this."""
     with (
         Workspace.in_memory(tmp_path, clock=lambda: 0, entropy=bytes) as workspace,
         pytest.raises(NotFoundError),
@@ -187,7 +187,7 @@ def test_no_log_has_no_page(tmp_path: Path) -> None:
 
 
 def test_a_long_log_is_bounded(tmp_path: Path) -> None:
-    """Of many events the newest are there, and the page says how many are not."""
+    """Of many events the newest are shown, with the number of the others."""
 
     def events() -> Iterator[Event]:
         yield from loop(2)
@@ -213,7 +213,7 @@ def test_clocks_that_went_backwards(tmp_path: Path) -> None:
 
 
 def test_two_hundred_rollbacks(tmp_path: Path) -> None:
-    """Each is an arrow, and what they left behind is off the path."""
+    """Each is an arrow, and its discarded events are marked."""
 
     def events() -> Iterator[Event]:
         yield f.SprintCompiled(PLAN, f.Place("PROGRESS.yaml"))

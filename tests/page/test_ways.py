@@ -1,4 +1,4 @@
-"""What the page says to type: each way whole, from what the stop needs to the loop."""
+"""Commands on the page: complete ways from the stop to the loop."""
 
 import re
 from collections.abc import Iterator
@@ -73,7 +73,7 @@ def typed(said: str, name: str) -> list[str]:
 
 
 def test_the_advised_way_raises_a_budget_that_is_spent(workspace: Workspace) -> None:
-    """Going back gives nothing back: the limit is named between it and the loop."""
+    """Rolling back frees no iteration: the limit is named between it and the loop."""
     do(workspace, ChangeBudgets({"cost_usd": 1.0}))
     do(workspace, FinishRun("run-1", "budget", 25, "the budget is spent"))
     steps = typed(told(workspace), "type now, as advised")
@@ -97,7 +97,7 @@ def test_the_advised_way_begins_with_what_a_person_is_asked(workspace: Workspace
 
 
 def test_each_budget_is_said_to_be_fresh_or_not(workspace: Workspace) -> None:
-    """A run has its own again; of that of the sprint it is said what is left."""
+    """A run starts its budget again; of the sprint's budget the rest is printed."""
     do(workspace, ChangeBudgets({"cost_usd": 2.0}))
     do(workspace, FinishRun("run-1", "stopped", 0, "somebody stopped it"))
     said = told(workspace)
@@ -107,17 +107,17 @@ def test_each_budget_is_said_to_be_fresh_or_not(workspace: Workspace) -> None:
 
 
 def test_files_that_were_never_to_be_kept_are_not_missed(workspace: Workspace) -> None:
-    """It is said that the loop was not told to, not that something is gone."""
+    """The page states that the loop was not instructed to, not that data is missing."""
     said = told(workspace)
     assert "Its files were not kept, since the loop ran without --snapshot" in said
     assert "no snapshot was taken" not in said
 
 
 def test_a_night_says_which_time_is_which(tmp_path: Path) -> None:
-    """That of the clock and that of all runs have names that tell them apart."""
+    """The duration and the sum of all runs have distinct names."""
     with night(tmp_path) as workspace:
         said = told(workspace, NIGHT)
     assert "from begin to end\n5h 24m\nwaits included" in said
     assert "agents at work\n3h 46m\n9 runs added up" in said
-    # The baseline is none of them.
+    # The baseline is not one of them.
     assert "iterations\n9\n1 taken back" in said

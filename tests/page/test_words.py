@@ -34,7 +34,7 @@ def test_a_narrow_axis_has_few_labels() -> None:
 
 
 def test_an_iteration_has_one_state(tmp_path: Path) -> None:
-    """Measured but never ended it is what was measured, and ends there; so are phases."""
+    """Measured but never ended it has its measurement, and ends there; so do phases."""
     with night(tmp_path) as workspace:
         bars = laid_out(sprint_facts(workspace, SPRINT)).bars
     told = [
@@ -48,7 +48,7 @@ def test_an_iteration_has_one_state(tmp_path: Path) -> None:
 
 
 def test_decisions_are_sentences(tmp_path: Path) -> None:
-    """What was decided and because of what, without names of fields."""
+    """The decision and its evidence, without names of fields."""
     with night(tmp_path) as workspace:
         facts = sprint_facts(workspace, SPRINT)
         by_version = {n: facts.event(n) for n in range(1, facts.version + 1)}
@@ -61,7 +61,7 @@ def test_decisions_are_sentences(tmp_path: Path) -> None:
 
 
 def test_options_of_a_command_are_not_broken() -> None:
-    """A word with a hyphen is one piece, and what is copied is the line as it was."""
+    """A word with a hyphen is one piece, and copied text is the original line."""
     said = command("sprintlog rollback iter:6 --files")
     assert "<span>--files</span>" in said
     plain = said.replace("<span>", "").replace("</span>", "")

@@ -1,4 +1,4 @@
-"""Where a log is found: the table of cases of the search."""
+"""Discovery of a log: the table of cases of the search."""
 
 import subprocess
 from collections.abc import Callable
@@ -70,7 +70,7 @@ FOUND = {
     "HOME itself": (_nothing, "home/.sprintlog", "home", "home"),
     "above HOME": (_nothing, ".sprintlog", "home/proj", "."),
 }
-"""What is made, where a log is, where one stands, and which work tree that is."""
+"""A created log, an existing one, and its work tree."""
 UNUSED = {
     "submodule": (_submodule, GITS, "repo/sub", OUTSIDE),
     "vendored clone": (_repository_in("repo/x"), "repo/.sprintlog", "repo/x/a", OUTSIDE),

@@ -69,7 +69,7 @@ def test_moved_tree_is_the_same_tree(tree: Path) -> None:
 
 
 def test_tree_moved_as_a_copy_is_the_same_tree(tree: Path) -> None:
-    """A copy continues the tree if nothing is left of it where it was."""
+    """A copy continues the tree if the original is gone."""
     made = _made(tree)
     shutil.copytree(tree, tree.with_name("restored"), symlinks=True)
     shutil.rmtree(tree)

@@ -31,7 +31,7 @@ Result = dict[str, tuple[str, list[str]]]
 
 
 class Host:
-    """A machine: a name, a home and a work tree of its own."""
+    """A machine: a separate name, home and work tree."""
 
     def __init__(self, name: str, folder: Path, url: str) -> None:
         self.name = name
@@ -45,7 +45,7 @@ class Host:
         }  # fmt: skip
 
     def done(self, *words: str) -> str:
-        """Run a command to its end and return what it printed."""
+        """Run a command to its end and return its output."""
         ran = subprocess.run(
             [sys.executable, "-m", "sprintlog.cli", *words],
             cwd=self.tree, env=self._environment, capture_output=True, check=False,
@@ -89,7 +89,7 @@ class Night:
             )
 
     def pass_by(self, *, kills: int) -> Result:
-        """Let the machines work until all sprints are over, and return what came of it."""
+        """Let the machines work until all sprints are finished, and return the result."""
         if kills:
             self.hosts[0].held.touch()
         left, until = list(SPRINTS), time.monotonic() + SECONDS_MAX
@@ -141,7 +141,7 @@ class Night:
             raw.execute(over, (host.name,))
 
     def _result(self, sprint: str) -> tuple[str, list[str]]:
-        """Return the status of a sprint, and its phases as they were completed."""
+        """Return the status of a sprint, and its phases in order of completion."""
         said = self.hosts[0].done("status", "--sprint", sprint, "--json")
         status: dict[str, Any] = json.loads(said)
         lines = self.hosts[0].done("log", "--sprint", sprint, "--json")

@@ -1,4 +1,4 @@
-"""Writers that go on through outages, and what their log is to be afterwards."""
+"""Writers that continue through outages, and the expected state of their log."""
 
 import threading
 import time
@@ -26,7 +26,7 @@ APPEND_UNSETTLED = f"SELECT sprintlog.append({', '.join(['%b'] * 23)}, _settles 
 
 
 def event(number: int, **changes: Any) -> NewEvent:
-    """Return an event that says which one of its writer it is."""
+    """Return an event that identifies its number and its writer."""
     return NewEvent(
         "note-added", b'{"n":%d}' % number, "2026-01-30T12:00:00Z", "runtime", **changes
     )
@@ -38,7 +38,7 @@ def opened(url: str, wait: Wait = PATIENCE) -> PostgresLog:
 
 
 class Writers:
-    """Threads that append to one log, each to a stream of its own and to a common one.
+    """Threads that append to one log, each to a separate stream and to a common one.
 
     Each appends at least `appends` events, and more while `may_end` is not set.
     """
@@ -60,11 +60,11 @@ class Writers:
             thread.start()
 
     def is_going_on(self) -> bool:
-        """Tell whether one of them has not come to its end."""
+        """Return whether one of them is still running."""
         return any(thread.is_alive() for thread in self._threads)
 
     def wait(self) -> None:
-        """Wait until all have come to their ends; who does not is a problem."""
+        """Wait until all have ended; one that does not is a problem."""
         for thread in self._threads:
             thread.join(SECONDS_MAX)
             if thread.is_alive():
@@ -73,7 +73,7 @@ class Writers:
     def _guarded(self, name: str) -> None:
         try:
             self._write(name)
-        except Exception as error:  # noqa: BLE001 (told by the test)
+        except Exception as error:  # noqa: BLE001 (reported by the test)
             self.problems.append(f"{name}: {type(error).__name__}: {error}")
 
     def _write(self, name: str) -> None:
@@ -95,7 +95,7 @@ class Writers:
 
 
 def faults_of(url: str, writers: Writers) -> list[str]:
-    """Return what is wrong with a log after writers came to their ends: lost or doubled."""
+    """Return the problems of a log after its writers ended: lost or duplicate events."""
     found = list(writers.problems)
     with closing(opened(url)) as log:
         events = list(log.read())
@@ -121,7 +121,7 @@ def followed(
     pause: Callable[[], None] = lambda: time.sleep(0.002),
     tell: Callable[[int], None] = lambda seen: None,
 ) -> list[str]:
-    """Let a reader follow writers, and others that roll back; return what it saw wrong."""
+    """Let a reader follow writers, and others that roll back; return its problems."""
     at_work = Writers(url, writers=writers, appends=appends)
     stop = threading.Event()
     undone = [
@@ -162,7 +162,7 @@ def _roll_back(url: str, stop: threading.Event) -> None:
 def append_call(
     log: int, stream: str, new_events: list[NewEvent], *, at: int | None
 ) -> tuple[Any, ...]:
-    """Return what the server is told of an append that settles, at a version or any."""
+    """Return the statements of an append that settles, at a version or any."""
     expect = Expect.ANY if at is None else at
     prepared = Stamping(wall_clock, urandom).prepare(stream, new_events, expect=expect)
     values = first_values(prepared)

@@ -30,7 +30,7 @@ class Pair:
             raw.execute("SELECT pg_reload_conf()")
 
     def is_behind(self) -> bool:
-        """Tell whether the standby lacks something of the primary."""
+        """Return whether the standby lacks events of the primary."""
         asked = (
             "SELECT coalesce(bool_or(replay_lsn < pg_current_wal_flush_lsn()), true)"
             " FROM pg_stat_replication"

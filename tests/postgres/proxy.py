@@ -16,7 +16,7 @@ _DELAY_SECONDS = 0.02
 
 
 class Proxy:
-    """Passes on what is said to a server on this machine, and harms a part of it."""
+    """Pass messages on to a server on this machine, and damage a part of them."""
 
     def __init__(self, port: int, *, share: float, seed: int) -> None:
         self.share = share
@@ -62,7 +62,7 @@ class Proxy:
                     server.sendall(said[: len(said) // 2])
                     break
                 if fault == LOSE_ANSWER:
-                    # The server does what it was told, and nobody hears of it.
+                    # The server performs the request, and the answer is lost.
                     muted.set()
                     heard.clear()
                     server.sendall(said)

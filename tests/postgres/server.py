@@ -1,6 +1,6 @@
-"""PostgreSQL servers of our own for tests: no root, no service, gone with the process.
+"""PostgreSQL servers for tests: no root, no service, ended with the process.
 
-The newest comes with the development requirements; Debian's is used where it is installed.
+The newest is a development requirement; Debian's is used if it is installed.
 """
 
 import atexit
@@ -45,7 +45,7 @@ class NoServerError(Exception):
 
 
 class Server:
-    """One server with a folder of its own, reached by a socket and by TCP."""
+    """One server with a separate folder, reached by a socket and by TCP."""
 
     def __init__(
         self, programs: Path, *, settings: str = "", standby_of: "Server | None" = None
@@ -79,7 +79,7 @@ class Server:
         self._run("pg_ctl", "-D", str(self.data), "-l", log, "-w", "-t", "60", "start")
 
     def stop(self, mode: str = "immediate") -> None:
-        """Stop it; `immediate` is what a crash is: nothing is written any more."""
+        """Stop it; `immediate` is like a crash: nothing more is written."""
         self._run("pg_ctl", "-D", str(self.data), "-m", mode, "-w", "-t", "60", "stop")
 
     def promote(self) -> None:
@@ -114,7 +114,7 @@ class Server:
             given = {"user": self._user.pw_uid, "group": self._user.pw_gid}
             given["extra_groups"] = []
         environment = {"PATH": os.environ.get("PATH", ""), "LC_ALL": "C", "TZ": "UTC"}
-        # Into a file: who stays in the background would hold a pipe open.
+        # Into a file: a background process would keep a pipe open.
         with tempfile.TemporaryFile() as said:
             done = subprocess.run(
                 [self.programs / program, *arguments],
@@ -129,7 +129,7 @@ class Server:
 
 
 def programs_of(name: str) -> Path:
-    """Return where a version's programs are; raise `NoServerError` where it is missing."""
+    """Return the folder of a version's programs; raise `NoServerError` if missing."""
     if name == DEBIANS:
         if not (_DEBIAN / "initdb").exists():
             raise NoServerError("Debian's postgresql-15 is not installed")
@@ -154,13 +154,13 @@ def _forgetful(name: str) -> Server:
 def unsafe_url(name: str) -> str:
     """Return the address of a new log on a server that does not wait for the disk.
 
-    For tests of what happens in a log, which are many, and not about what is durable.
+    For the many tests of the contents of a log, which are not about durability.
     """
     return f"{_forgetful(name).new_url()}&unsafe=yes"
 
 
 def why_not(name: str = NEWEST) -> str | None:
-    """Return why there is no server of a version here; None where there is one."""
+    """Return the reason why there is no server of a version here, or None."""
     try:
         server(name)
     except NoServerError as error:

@@ -36,7 +36,7 @@ def pair() -> Iterator[Pair]:
 
 @pytest.mark.long
 def test_an_answer_lost_with_the_primary_is_found_at_the_standby(pair: Pair) -> None:
-    """What was committed and never answered is not recorded once more."""
+    """A committed event without an answer is not recorded again."""
     name = pair.new_log()
     pair.be_waited_for()
     with closing(opened(pair.primary.url(name))) as log:
@@ -71,7 +71,7 @@ def test_an_answer_lost_with_the_primary_is_found_at_the_standby(pair: Pair) -> 
 
 @pytest.mark.long
 def test_what_a_standby_was_behind_is_lost_and_noticed(pair: Pair, tmp_path: Path) -> None:
-    """Where nobody waits for it, each machine that was told more refuses to go on."""
+    """With an asynchronous standby, each machine that received more refuses to continue."""
     name = pair.new_log()
     url = pair.url(name)
     with closing(opened(url)) as writer:
@@ -100,15 +100,16 @@ def test_what_a_standby_was_behind_is_lost_and_noticed(pair: Pair, tmp_path: Pat
             writer.append("a", [note(4)], expect=Expect.ANY)
     with pytest.raises(UnreadableError, match="its end is lost"):
         _beside(url, tmp_path / "told")
-    # Who was told no more finds a sound log, and nothing of the refused append.
+    # A client that received no more finds an intact log, without the refused append.
     with closing(_beside(url, tmp_path / "new")) as new:
         assert [event.payload for event in new.read()] == [b'{"n":1}']
 
 
 def test_a_time_limit_is_no_answer_of_a_standby(pair: Pair) -> None:
-    """Beside others, too, an append is answered once the standby that is waited for has it.
+    """With others, too, an append is answered once the synchronous standby has it.
 
-    A commit within the call would give up at the limit and go on, with a warning alone.
+    A commit within the call would give up at the limit and continue, with a warning
+    alone.
     """
     name = pair.new_log()
     pair.be_waited_for()
@@ -133,7 +134,7 @@ def test_a_time_limit_is_no_answer_of_a_standby(pair: Pair) -> None:
 
 
 def _beside(url: str, beside: Path) -> PostgresLog:
-    """Open a log as a machine does that keeps which head it was told last."""
+    """Open a log like a machine that stores the last head it received."""
     beside.mkdir(exist_ok=True)
     return PostgresLog(
         url, clock=wall_clock, entropy=urandom, wait=Wait(20.0), beside=beside

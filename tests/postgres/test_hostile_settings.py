@@ -35,7 +35,7 @@ DROP OPERATOR IF EXISTS evil.<> (text, text);
 CREATE OPERATOR evil.<> (LEFTARG = text, RIGHTARG = text, FUNCTION = evil.differs);
 DROP OPERATOR IF EXISTS evil.= (text, text);
 CREATE OPERATOR evil.= (LEFTARG = text, RIGHTARG = text, FUNCTION = evil.differs)"""
-"""What stands in the way of a name that is not said whole."""
+"""Objects that shadow an unqualified name."""
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -86,7 +86,7 @@ def test_no_token_is_given_twice(
 
 
 def test_no_log_has_the_number_of_one_that_was_lost(pg: Server) -> None:
-    """Numbers come by chance: a writer of a log that a failover lost meets no other."""
+    """Numbers are random: a writer of a log that a failover lost meets no other."""
     numbers = []
     for _ in range(3):
         with closing(made(pg.new_url())) as log:
@@ -97,7 +97,7 @@ def test_no_log_has_the_number_of_one_that_was_lost(pg: Server) -> None:
 
 @pytest.mark.parametrize("is_shared", [False, True])
 def test_a_lost_answer_is_not_told_as_nothing(newest: Server, is_shared: bool) -> None:
-    """Where others are in the way of looking for it, it may be there, and is said so."""
+    """If others prevent the search, the event may exist, and this is reported."""
     with closing(made(newest.new_url())) as new:
         name = new.address.log
     proxy = Proxy(newest.port, share=0.0, seed=1)
@@ -184,7 +184,7 @@ def test_no_search_path_leads_past_the_disk(
 def test_what_no_field_can_be_is_recorded_by_nobody(
     log: PostgresLog, raw: psycopg.Connection[Any]
 ) -> None:
-    """A number below 0 has no header of ours, so it has no hash: nothing is inserted."""
+    """A number below 0 has no valid header, so it has no hash: nothing is inserted."""
     given = [*append_call(log._log, "a", [note()], at=None)]
     (shape,) = [n for n, value in enumerate(given) if n > 12 and type(value) is int]
     for wrong in (-1, -1000):
@@ -196,7 +196,7 @@ def test_what_no_field_can_be_is_recorded_by_nobody(
 
 
 def test_who_was_idle_for_too_long_comes_again(newest: Server) -> None:
-    """A server that closes what is idle is asked anew, and nothing is told of it."""
+    """After a server closed an idle connection, the client reconnects silently."""
     with closing(made(newest.new_url())) as log:
         log.append("a", [note(1)], expect=0)
         log.connection.raw.execute("SET idle_session_timeout = '50ms'")
@@ -214,7 +214,7 @@ def test_text_is_utf8_whatever_the_address_says(log: PostgresLog, reopen: Open) 
 
 
 def test_a_schema_of_somebody_else_is_not_written_to(newest: Server) -> None:
-    """What they put there would run with the rights of whoever makes the log."""
+    """Their objects would run with the rights of the creator of the log."""
     with psycopg.connect(newest.url(), autocommit=True) as raw:
         raw.execute("DROP DATABASE IF EXISTS squatted")
         raw.execute("CREATE DATABASE squatted")

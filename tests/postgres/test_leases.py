@@ -97,7 +97,7 @@ def test_clocks_of_machines_say_nothing_of_leases(
 ) -> None:
     """A machine whose clock is wrong holds, keeps and loses a lease like any other.
 
-    What it records says its own time, in the order of the log.
+    Its events have its time, in the order of the log.
     """
     wrong = reopen(clock=lambda: wall_clock() + days * 86_400_000)
     with hold(wrong, "wrong"):

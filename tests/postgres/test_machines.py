@@ -1,4 +1,4 @@
-"""Machines die in the middle of their work: sprints end as if nobody had disturbed them."""
+"""Machines die in the middle of their work: sprints end as if undisturbed."""
 
 import random
 from contextlib import closing

@@ -26,7 +26,7 @@ def new_log(newest: Server) -> str:
 
 @pytest.fixture(scope="module")
 def crashing() -> Iterator[Server]:
-    """Give a server of its own, which nobody else misses while it is down."""
+    """Start a separate server, which nothing else needs while it is down."""
     if reason := why_not():
         pytest.skip(reason)
     server = Server(programs_of(NEWEST))
@@ -36,7 +36,7 @@ def crashing() -> Iterator[Server]:
 
 @pytest.fixture
 def lazy() -> Iterator[Server]:
-    """Give a server that writes nothing by itself for ten seconds."""
+    """Start a server without background writes for ten seconds."""
     if reason := why_not():
         pytest.skip(reason)
     server = Server(programs_of(NEWEST), settings="wal_writer_delay = 10s\n")
@@ -82,7 +82,7 @@ def test_an_append_whose_answer_was_lost_is_found(
 
 
 def test_who_waits_in_vain_says_that_it_may_be_there(newest: Server, new_log: str) -> None:
-    """When the server stays away after a request, one sentence says how to go on."""
+    """When the server stays away after a request, one sentence gives the next step."""
     proxy = Proxy(newest.port, share=0.0, seed=1)
     url = newest.url_by_tcp(new_log, port=proxy.port)
     with closing(opened(url, Wait(0.5))) as log:
@@ -139,7 +139,7 @@ def test_what_was_read_is_there_after_a_crash(lazy: Server) -> None:
         lazy.stop("immediate")
         lazy.start()
         with closing(opened(url)) as log:
-            # Unread, it went with the crash: else this test would tell of nothing.
+            # Unread, it was lost in the crash: otherwise this test would prove nothing.
             assert log.last_position() == 1 + is_read
     with closing(opened(url)) as log:
         assert list(log.read()) == seen
@@ -171,7 +171,7 @@ def test_a_reader_that_follows_sees_each_event_once(newest: Server, new_log: str
 
 
 def test_a_prepared_statement_may_go_away(newest: Server, new_log: str) -> None:
-    """A pooler hands the next append to another server: it is recorded once, as ever."""
+    """A pooler passes the next append to another server: it is recorded once."""
     with closing(opened(newest.url(new_log))) as log:
         for version in range(CALLS_UNTIL_PREPARED + 1):
             log.append("a", [note()], expect=version)

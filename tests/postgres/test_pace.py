@@ -8,7 +8,7 @@ from .conftest import Open, note
 
 
 def test_a_writer_is_alone_until_it_meets_another() -> None:
-    """One append that does not come behind the writer's own last one tells of others."""
+    """One append that does not follow the writer's last one reveals other writers."""
     pace = Pace()
     pace.found(is_alone=True)
     assert not pace.is_shared
@@ -17,7 +17,7 @@ def test_a_writer_is_alone_until_it_meets_another() -> None:
 
 
 def test_a_writer_is_alone_again_after_many_appends() -> None:
-    """What counts is a row of them: another writer in between begins it anew."""
+    """A sequence of them counts: another writer in between restarts it."""
     pace = Pace()
     pace.found(is_alone=False)
     for met in (ALONE_UNTIL_SURE - 1, ALONE_UNTIL_SURE):

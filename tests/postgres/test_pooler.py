@@ -51,11 +51,11 @@ def test_a_reader_follows_through_it(url: str) -> None:
 
 
 def test_an_append_comes_back_to_another_connection(url: str) -> None:
-    """What is prepared on one is missing on the next: it is recorded all the same."""
+    """A statement prepared on one is missing on the next: the event is recorded."""
     with closing(opened(url)) as log, closing(opened(url)) as other:
         for version in range(0, 24, 2):
             log.append("a", [note()], expect=version)
-            # Whoever holds a transaction has a connection of its own meanwhile.
+            # The holder of a transaction has a separate connection meanwhile.
             with (
                 psycopg.connect(log.address.given, autocommit=True) as raw,
                 raw.transaction(),
@@ -79,7 +79,7 @@ def test_a_log_is_copied_and_erased_through_it(pooler: Pooler, url: str) -> None
 
 
 def test_a_lease_is_held_through_it(url: str) -> None:
-    """Heartbeats come by other connections, and somebody else is told who works."""
+    """Heartbeats use other connections, and another process learns the worker."""
     with closing(opened(url)) as log, closing(opened(url)) as other:
         log.leases.seconds = 0.4
         with log.leases.hold("s", holder="one", host="one"):

@@ -1,4 +1,4 @@
-"""What is PostgreSQL's own: its settings, its schema, its views, and who lost what."""
+"""PostgreSQL's specifics: its settings, its schema, its views, and lost events."""
 
 from os import urandom
 from pathlib import Path
@@ -50,7 +50,7 @@ def test_a_log_is_made_once(pg: Server) -> None:
 def test_a_database_without_a_log_is_not_found(
     pg: Server, raw: psycopg.Connection[Any]
 ) -> None:
-    """Where nobody made the schema, it says so and how it is made."""
+    """Without the schema, the error names the command that creates it."""
     raw.execute("DROP DATABASE IF EXISTS empty")
     raw.execute("CREATE DATABASE empty")
     url = pg.url("x", database="empty")
@@ -128,7 +128,7 @@ def test_a_server_that_lost_its_end_is_noticed(
 def test_an_end_that_was_copied_is_missed_as_one_that_was_appended(
     log: PostgresLog, raw: psycopg.Connection[Any]
 ) -> None:
-    """What counts is the last head that was told, not the last event of one's own."""
+    """The last received head counts, not the last event of this client."""
     log.append("a", [note(1)], expect=0)
     later = MemoryLog(clock=wall_clock, entropy=urandom)
     with later.taking_over() as take:
@@ -143,7 +143,7 @@ def test_an_end_that_was_copied_is_missed_as_one_that_was_appended(
 
 
 def _cut(raw: psycopg.Connection[Any], log: PostgresLog, head: Head) -> None:
-    """Let a log be as it was at a head, as no program of ours can."""
+    """Reset a log to a head, as no client can."""
     raw.execute("ALTER TABLE sprintlog.events DISABLE TRIGGER events_never_go")
     raw.execute(
         "DELETE FROM sprintlog.events USING sprintlog.logs l WHERE log = l.id"
@@ -171,7 +171,7 @@ def test_functions_of_somebody_else_are_noticed(
 def test_a_log_that_stays_locked_is_busy(
     log: PostgresLog, raw: psycopg.Connection[Any], reopen: Open
 ) -> None:
-    """Who holds a log for longer than is waited is told of, and nothing is recorded."""
+    """A holder of a log beyond the wait is reported, and nothing is recorded."""
     impatient = reopen(wait=Wait(0.1))
     with raw.transaction():
         raw.execute("SELECT FROM sprintlog.logs FOR UPDATE")

@@ -28,7 +28,7 @@ from .server import Server, server, why_not
 
 
 def next_call(own: RecordedEvent, log: int, number: int) -> tuple[Any, ...]:
-    """Return what the server is told of one event right behind an own last one."""
+    """Return the statements for one event directly after this writer's last one."""
     stamping = Stamping(wall_clock, os.urandom)
     prepared = stamping.prepare(own.stream, [note(number)], expect=own.version)
     return (
@@ -71,7 +71,7 @@ def test_who_was_overtaken_queues(log: PostgresLog, reopen: Open) -> None:
 
 
 def test_a_stream_that_another_moved_is_a_conflict(log: PostgresLog, reopen: Open) -> None:
-    """What a writer remembers of its own does not decide: the log does."""
+    """A writer's memory does not decide: the log does."""
     other = reopen()
     log.append("a", [note(1)], expect=0)
     other.append("a", [note(2)], expect=1)
@@ -82,7 +82,7 @@ def test_a_stream_that_another_moved_is_a_conflict(log: PostgresLog, reopen: Ope
 
 @pytest.mark.parametrize("is_shared", [False, True])
 def test_a_key_is_known_on_every_way(log: PostgresLog, is_shared: bool) -> None:
-    """What was recorded under it is answered, and another command of it is refused."""
+    """The first record under a key is returned, and another command is refused."""
     log.append("a", [note(0)], expect=0)
     given: dict[str, Any] = {"expect": Expect.ANY, "key": "k"}
     log._appends.pace.is_shared = is_shared
@@ -99,7 +99,7 @@ def test_a_key_is_known_on_every_way(log: PostgresLog, is_shared: bool) -> None:
 
 @pytest.mark.parametrize("is_shared", [False, True])
 def test_one_event_whose_answer_was_lost_is_found(newest: Server, is_shared: bool) -> None:
-    """Alone and beside others: it is there once, and answered as what it is."""
+    """Alone and with others: it exists once, and is answered correctly."""
     with closing(made(newest.new_url())) as new:
         name = new.address.log
     proxy = Proxy(newest.port, share=0.0, seed=1)
@@ -182,9 +182,9 @@ def test_behind_what_is_not_the_end_nothing_is_put(
 
 
 def test_a_plan_made_for_an_empty_table_serves_a_full_one(newest: Server) -> None:
-    """Whoever stays connected from the first event on reads few rows for the last one.
+    """A connection that stays open from the first event on reads few rows for the last.
 
-    The server plans a function once for a session, from what it knows of a new table.
+    The server plans a function once for a session, from its statistics of a new table.
     """
     with psycopg.connect(newest.url(), autocommit=True) as raw:
         raw.execute("CREATE DATABASE fresh")
@@ -211,7 +211,7 @@ def test_a_plan_made_for_an_empty_table_serves_a_full_one(newest: Server) -> Non
 
 
 class Turn(NamedTuple):
-    """What one of some writers appends."""
+    """The appends of one of several writers."""
 
     writer: int
     stream: str
@@ -240,7 +240,7 @@ turns = st.lists(
 )
 @given(turns=turns)
 def test_some_writers_are_answered_as_one_in_memory_is(turns: list[Turn]) -> None:
-    """Whoever appends, by whatever way: places, versions, duplicates and refusals agree."""
+    """Every way to append agrees: places, versions, duplicates and refusals."""
     if reason := why_not():
         pytest.skip(reason)
     model = MemoryLog(clock=wall_clock, entropy=os.urandom)
@@ -262,7 +262,7 @@ def test_some_writers_are_answered_as_one_in_memory_is(turns: list[Turn]) -> Non
 
 
 def _answer(log: Log, model: MemoryLog, turn: Turn, number: int) -> object:
-    """Return what a log answers to a turn, without what chance and clock decide."""
+    """Return the answers of a log to a turn, without random values and times."""
     version = model.version(turn.stream)
     expects: dict[str, Expected] = {
         "any": Expect.ANY, "right": version, "wrong": version + 1,

@@ -1,4 +1,4 @@
-"""A person who types what a hint says, and what comes of it."""
+"""A person who types the commands of a hint, and the consequences."""
 
 import re
 from collections.abc import Callable
@@ -22,7 +22,7 @@ STEPS_MAX = 12
 """No way out is longer than so many commands."""
 
 OTHERWISE = re.compile(r"\bor\b|;")
-"""What stands between two commands of which one is enough."""
+"""Separators between two commands of which one is enough."""
 
 READS = {
     *(("gate", "show"), ("log",), ("status",), ("audit",), ("next",)),
@@ -51,11 +51,11 @@ class Step(NamedTuple):
 def follow(
     life: Life, *, message: str, hint: str | None, must_help: bool = False
 ) -> list[Step]:
-    """Type what a hint names, one after another; of those joined by `or` one is enough.
+    """Type the commands of a hint, in order; of those joined by `or` one is enough.
 
-    What is refused comes again after what that refusal names. Raise `DeadEndError` where
-    the words of a refusal were read before; with `must_help` also where a command that
-    the hint itself names is not granted in the end.
+    A refused command is repeated after the commands of its refusal. Raise `DeadEndError`
+    if a refusal repeats; with `must_help` also if a command of the hint is finally
+    refused.
     """
     steps: list[Step] = []
     granted = _follow(life, hint, [message], steps)
@@ -99,7 +99,7 @@ def groups_in(hint: str) -> list[list[list[str]]]:
 
 
 def changes_state(words: list[str]) -> bool:
-    """Tell whether a command that was granted has changed the sprint."""
+    """Return whether an accepted command has changed the sprint."""
     return typed(words).path in COMMANDS
 
 
@@ -136,7 +136,7 @@ def _rule(
 
 
 def _decide(life: Life, command: Typed) -> None:
-    """Decide on all that waits: whoever is sent to the queue does that."""
+    """Decide on all pending requests, as a person would."""
     for entry in life.sprint.queue:
         if takes_part(entry) and entry["status"] == PENDING:
             said = {"request": entry["id"], "reasoning": "no"}

@@ -19,7 +19,7 @@ SHAPES: tuple[list[Data], ...] = (
     [{"id": "n", "steps": []}],
     [{"id": "p0", "prompt": "x", "gate": {}}],
 )
-"""What may come in; the last one often has an id that is taken."""
+"""Random injections; the last one often has a used id."""
 
 
 class Injection(NamedTuple):

@@ -72,7 +72,7 @@ def happen(life: Life) -> None:
 
 
 def check_state(life: Life) -> None:
-    """Check what holds at any time, unless a document that came in says otherwise."""
+    """Check the invariants, unless an imported document contradicts them."""
     sprint = life.sprint
     if any(isinstance(event, SprintImported) for _, _, event in life.events):
         return
@@ -94,7 +94,7 @@ def check_state(life: Life) -> None:
 
 
 def is_urgent(entry: Data) -> bool:
-    """Tell whether a request is urgent and nobody has decided on it."""
+    """Return whether an urgent request is undecided."""
     return entry["status"] == PENDING and entry["priority"] in ("critical", "high")
 
 
@@ -130,7 +130,7 @@ def come_to_an_end(life: Life) -> Action:
 
 
 def check_end(action: Action, life: Life) -> None:
-    """Check that an end is one: everything is done, or it is said what is needed."""
+    """Check the end: everything is done, or the required action is named."""
     if action.do == STOP:
         assert action.why, action
         assert action.hint, action

@@ -74,7 +74,7 @@ class LoopHistory:
 
     @property
     def judged(self) -> Judged:
-        """Return its iterations as they are judged now."""
+        """Return its iterations as currently judged."""
         return evaluate(self.log, self.sprint)
 
     def take(self, step: Any) -> None:

@@ -1,4 +1,4 @@
-"""A loop of one's own: it asks what is next, does it, and records what came of it."""
+"""A custom loop: it asks for the next action, performs it, and records the result."""
 
 from collections.abc import Callable
 from random import Random
@@ -30,15 +30,15 @@ Meddle = Callable[[], None]
 
 
 def ask(life: "Life") -> actions.Action:
-    """Return what is to be done now."""
+    """Return the next action."""
     return next_action(life.sprint, now=life.time)
 
 
 def perform(life: "Life", *, between: Meddle | None = None) -> actions.Action:
-    """Do the one thing that is next; nothing where a person is asked for.
+    """Perform the next action; nothing if a person is needed.
 
-    `between` happens while the agent or the gate is at work. Raise `RefusedError` when
-    the rules refuse what was answered, unless somebody came in between.
+    `between` happens while the agent or the gate works. Raise `RefusedError` when the
+    rules refuse the result, unless another record came in between.
     """
     action = ask(life)
     if action.do in ENDS:
@@ -46,7 +46,7 @@ def perform(life: "Life", *, between: Meddle | None = None) -> actions.Action:
     try:
         _PERFORMS[action.do](life, action, between)
     except RefusedError:
-        # What was begun may have been taken away meanwhile, with all that it was for.
+        # Work in progress may be discarded meanwhile, with its purpose.
         if between is None:
             raise
     return action
@@ -138,13 +138,13 @@ def _gate(life: "Life", action: actions.Action, between: Meddle | None) -> None:
 
 
 def is_under_way(life: "Life", run: GateStarted) -> bool:
-    """Tell whether a run of a gate is still the one that its verdict is waited for of."""
+    """Return whether a run of a gate is still the one whose verdict is awaited."""
     node = life.sprint.plan.tree.find(run.phase)
     return node is not None and run_of(life.sprint.plan, node) == run
 
 
 def is_killed(chance: Random, between: Meddle | None) -> bool:
-    """Let others do something meanwhile; tell whether the loop lives to see the end."""
+    """Let others act meanwhile; return whether the loop survives."""
     if between is None:
         return False
     between()

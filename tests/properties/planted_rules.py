@@ -41,7 +41,7 @@ def loses_a_verdict(patch: pytest.MonkeyPatch) -> None:
 
 
 def waits_beside_the_work(patch: pytest.MonkeyPatch) -> None:
-    """Keep the pointer at a gate although work came in that the gate waits for."""
+    """Keep the pointer at a gate although work was added that the gate waits for."""
     patch.setattr(tree, "waits_for_gate", lambda node: gate_is_open(node.data))
 
 
@@ -56,7 +56,7 @@ def goes_on_past_the_limit(patch: pytest.MonkeyPatch) -> None:
 
 
 def finishes_over_requests(patch: pytest.MonkeyPatch) -> None:
-    """Finish a sprint although nobody has decided on what is urgent."""
+    """Finish a sprint with undecided urgent requests."""
     for module in (lifecycle, goal, stops):
         patch.setattr(module, "urgent", lambda sprint, **how: [])
 
@@ -94,7 +94,7 @@ def prefers_the_baseline(patch: pytest.MonkeyPatch) -> None:
 
 
 def compares_what_only_one_has(patch: pytest.MonkeyPatch) -> None:
-    """Compare whole scores, also where they are of different components."""
+    """Compare whole scores, even of different components."""
 
     def replaces(found: Score, best: Best | None) -> bool:
         return (found.value or 0) > (best.value if best else 0)
@@ -142,7 +142,7 @@ PLANTED: dict[str, Plant] = {
 
 
 def find_in_loops(name: str) -> bool:
-    """Tell whether the law of a planted defect finds it."""
+    """Return whether the law detects a planted defect."""
     plant, law, strategy = IN_LOOPS[name]
     again = settings(
         laws,

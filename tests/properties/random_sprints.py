@@ -1,7 +1,7 @@
-"""Random lives of sprints: what a loop does, what people do beside it, what gets lost.
+"""Random lives of sprints: work of a loop, concurrent work of people, and losses.
 
-Everything is drawn from one `random.Random`, so a seed tells a life again; a property
-hands in one that hypothesis draws from.
+Everything is drawn from one `random.Random`, so a seed repeats a life; a property passes
+one that hypothesis controls.
 """
 
 from random import Random
@@ -31,7 +31,7 @@ SECONDS_BETWEEN = 37
 
 
 class Refusal(NamedTuple):
-    """A command that was refused: in which words, and what the hint says."""
+    """A refused command: its message and hint."""
 
     command: str
     message: str
@@ -91,7 +91,7 @@ class Life(World):
             fold(self.sprint, [(v, at, copied(event)) for v, at, event in news])
 
     def handle_with(self, command: Given, **arguments: Any) -> bool:
-        """Give a command as far as the rules allow it; tell whether it was granted."""
+        """Issue a command if the rules allow it; return whether it was accepted."""
         try:
             self.command(command, **arguments)
         except (RefusedError, NotFoundError):
@@ -166,7 +166,7 @@ def seen_in(life: Life) -> set[str]:
 
 
 def positions(life: Life) -> set[str]:
-    """Return where things came in over the whole life."""
+    """Return the places of injections over the whole life."""
     return {
         f"position {event.position.type}"
         for _, _, event in life.events

@@ -74,14 +74,14 @@ Given = Command | Callable[..., list[Event]]
 
 
 def given(command: Given, sprint: Sprint, now: str, /, **arguments: Any) -> list[Event]:
-    """Return what is decided on a command at this time."""
+    """Return the decision on a command at this time."""
     if isinstance(command, Command):
         return decided(command, sprint, now)
     return command(sprint, **arguments)
 
 
 def copied(value: Any) -> Any:
-    """Return what a log would give back of an event or a document."""
+    """Return an event or a document as a log would return it."""
     kind = type(value) if isinstance(value, Event) else Any
     return msgspec.json.decode(msgspec.json.encode(value), type=kind)
 
@@ -197,7 +197,7 @@ class World:
                 assert kind == "phase"
 
     def take_in(self, theirs: Data) -> None:
-        """Import a document: it stands there as it came."""
+        """Import a document unchanged."""
         if self.handle_with(create.ImportDocument(document=theirs, source="x")):
             assert written(self.sprint) == msgspec.json.encode(theirs)
 

@@ -1,4 +1,4 @@
-"""Random plans of sprints, and what other tools may leave of their documents."""
+"""Random plans of sprints, and documents as other tools may leave them."""
 
 from copy import deepcopy
 from typing import Any

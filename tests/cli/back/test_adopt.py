@@ -114,7 +114,7 @@ def edit_status(file: Path) -> None:
 def test_adopts_by_itself_where_that_is_the_policy(
     sprint: Path, done: Any, state: Any
 ) -> None:
-    """With the policy `adopt` the next command makes events of an edit, and says so."""
+    """With the policy `adopt` the next command records events for an edit, and warns."""
     done("rules", "set", "--progress-edits", "adopt")
     assert done("rules", "show", "--json").json["policies"]["progress_edits"] == "adopt"
     done("phase", "start")

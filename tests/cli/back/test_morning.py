@@ -130,7 +130,7 @@ def test_what_nobody_measured_has_a_report(night: Path, done: Run, run: Run) -> 
 
 
 def test_an_iteration_under_way_has_a_report(night: Path, done: Run) -> None:
-    """Unmeasured iterations are shown as far as they are known."""
+    """Unmeasured iterations are shown with the known data."""
     done("iteration", "start")
     assert "**Not measured**: `nobody measured it`" in done("report", "7").out
     assert done("report", "7", "--json").json["judgement"]["score"] is None

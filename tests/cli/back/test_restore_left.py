@@ -11,7 +11,7 @@ from ..restores import STATE
 
 
 def test_branch_keeps_what_no_snapshot_holds(tree: Path, done: Run) -> None:
-    """What was left out, or git has in another form, is as checked out; all is said."""
+    """Omitted files and those in another form are as checked out; each is reported."""
     content = b"large file\n" * 9
     pointer = b"version https://git-lfs.github.com/spec/v1\noid sha256:%s\nsize %d\n" % (
         sha256(content).hexdigest().encode(),

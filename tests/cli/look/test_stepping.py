@@ -51,6 +51,6 @@ def stepped(folder: Path, keys: str) -> list[str]:
     ],
 )
 def test_goes_by_words(sprint: Path, done: Run, keys: str, types: list[str]) -> None:
-    """N is next, b back, q quits; after the last event it ends by itself."""
+    """N is next, b back, q quits; it ends after the last event."""
     done("phase", "start")
     assert stepped(sprint, keys) == types

@@ -95,7 +95,7 @@ def test_takes_a_prompt_from_a_file(sprint: Path, done: Any) -> None:
 
 @pytest.mark.parametrize("name", ["fixes.yaml", "fixes.json"])
 def test_takes_several_from_a_file(sprint: Path, done: Any, name: str) -> None:
-    """A file of phases comes in whole, numbered from a prefix, and is named in the log."""
+    """A file of phases is injected completely, numbered from a prefix, and in the log."""
     steps = [{"id": "s", "prompt": "y"}]
     content = {"phases": [{"id": "a", "prompt": "x"}, {"id": "b", "steps": steps}]}
     (sprint / name).write_text(json.dumps(content))

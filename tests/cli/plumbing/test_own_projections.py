@@ -1,4 +1,4 @@
-"""Projections of others learn what a rollback voided, and what its undoing brought back."""
+"""Third-party projections see discarded events, and those restored by an undo."""
 
 from pathlib import Path
 

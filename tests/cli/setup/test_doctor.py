@@ -68,7 +68,7 @@ def test_the_table_has_a_line_for_each_check(log: Path, done: Any) -> None:
 
 
 def test_without_a_log_there_is_nothing_to_look_at(folder: Path, run: Any) -> None:
-    """Where there is no log doctor says so, like every command."""
+    """Without a log doctor reports this, like every command."""
     for arguments in (("doctor",), ("doctor", "--salvage", "new")):
         result = run(*arguments)
         assert (result.code, result.err.count("\n")) == (3, 2)
@@ -77,7 +77,7 @@ def test_without_a_log_there_is_nothing_to_look_at(folder: Path, run: Any) -> No
 
 @pytest.mark.parametrize("where", [b"SQLite format 3", b"sprint-started"])
 def test_a_damaged_log_is_a_problem(log: Path, checks: Checks, where: bytes) -> None:
-    """Damage ends with 4 and names the way out; the log stays as it is."""
+    """Damage ends with 4 and names the remedy; the log is unchanged."""
     scribble(log / "log.db", (log / "log.db").read_bytes().rindex(where) // 4096 * 4096)
     before = digest(log)
     found = checks()
@@ -106,7 +106,7 @@ def test_a_live_log_is_read_with_its_journal(
 
 
 def test_a_locked_log_is_looked_at_at_once(log: Path, checks: Checks) -> None:
-    """Who holds the log is named, and nobody waits for it."""
+    """The holder of the log is named, without waiting."""
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     words = [sys.executable, "-c", HOLD, str(log / "log.db")]
     with subprocess.Popen(words, **pipes) as holder:  # type: ignore[call-overload]
@@ -119,7 +119,7 @@ def test_a_locked_log_is_looked_at_at_once(log: Path, checks: Checks) -> None:
 
 
 def test_an_end_that_is_lost_is_counted(log: Path, run: Any, checks: Checks) -> None:
-    """The head file tells how many acknowledged events are missing."""
+    """The head file reveals the number of missing acknowledged events."""
     before = (log / "log.db").read_bytes()
     for number in range(3):
         run("note", f"note {number}")
@@ -130,7 +130,7 @@ def test_an_end_that_is_lost_is_counted(log: Path, run: Any, checks: Checks) -> 
 
 
 def test_permissions_and_second_names_are_told(log: Path, checks: Checks) -> None:
-    """What others could read, and a database with two names, come with a command."""
+    """Files that others can read, and a database with two names, have a command."""
     (log / "log.db-head").chmod(0o644)
     os.link(log / "log.db", log.parent / "second")
     found = checks()
@@ -141,7 +141,7 @@ def test_permissions_and_second_names_are_told(log: Path, checks: Checks) -> Non
 def test_drift_is_told_and_nothing_is_repaired(
     log: Path, sprint: Path, checks: Checks
 ) -> None:
-    """An edited state file is a problem, and stays as it is."""
+    """An edited state file is a problem, and is unchanged."""
     (sprint / "PROGRESS.yaml").write_text("status: completed\n")
     assert checks()["state-file"]["status"] == "problem"
     assert (sprint / "PROGRESS.yaml").read_text() == "status: completed\n"
@@ -172,7 +172,7 @@ def test_what_a_killed_process_left_is_told(
 def test_without_room_for_a_copy_the_rest_is_told(
     log: Path, checks: Checks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where no copy can be made doctor says so, and looks at everything else."""
+    """If no copy can be made doctor reports this, and checks everything else."""
 
     def full(*names: object) -> None:
         raise OSError(28, "No space left on device", "copy")
@@ -186,7 +186,7 @@ def test_without_room_for_a_copy_the_rest_is_told(
 def test_a_log_that_is_written_to_is_no_false_alarm(
     log: Path, checks: Checks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What others write while doctor looks is said, and no drift is made of it."""
+    """Concurrent writes are reported, and not mistaken for drift."""
     monkeypatch.setattr(examination, "_rested", lambda stamps: False)
     (log.parent / "PROGRESS.yaml").write_text("newer than the copy\n")
     found = checks()
@@ -234,7 +234,7 @@ def test_salvage_of_a_sound_log_is_whole(sprint: Path, done: Any) -> None:
 
 
 def test_kept_edits_are_taken_along(log: Path, sprint: Path, done: Any) -> None:
-    """What was kept of other people's edits is in the new folder too."""
+    """Kept edits of other people are in the new folder too."""
     (sprint / "PROGRESS.yaml").write_text("status: completed\n")
     done("rebuild")
     done("doctor", "--salvage", "new")

@@ -1,4 +1,4 @@
-"""`doctor` tells when an agent prints what is not understood, and where to look."""
+"""`doctor` reports output of an agent that is not understood, and its place."""
 
 import json
 import re
@@ -36,14 +36,14 @@ def session(version: str = "2.1.330", *, lines: int, odd: int, name: str = "x") 
 
 
 def end_with(folder: Path, done: Run, content: bytes) -> None:
-    """End an iteration with what an agent printed."""
+    """End an iteration with an agent's output."""
     (folder / "out").write_bytes(content)
     done("iteration", "start")
     done("iteration", "end", "--from", "out")
 
 
 def check(done: Run) -> dict[str, Any] | None:
-    """Return what doctor says of agents."""
+    """Return doctor's lines about agents."""
     found = done("doctor", "--json").json["checks"]
     return next((one for one in found if one["check"] == "agents"), None)
 
@@ -112,7 +112,7 @@ def test_imported_transcripts_count(goal: Path, done: Run) -> None:
 
 
 def test_what_run_started_counts(goal: Path, done: Run, run: Run) -> None:
-    """Whoever runs the agent, its lines are counted in the same way."""
+    """Lines are counted in the same way for every runner of the agent."""
     (goal / "out").write_bytes(session(lines=10, odd=1))
     done("sprint", "limit", "2")
     run("run", "--rest", "0", "--", "cat", "out")
@@ -123,7 +123,7 @@ def test_what_run_started_counts(goal: Path, done: Run, run: Run) -> None:
 
 
 def test_a_rollback_changes_nothing_of_it(goal: Path, done: Run) -> None:
-    """What was not understood stays so, whatever becomes of the iteration."""
+    """Unknown lines stay counted, whatever happens to the iteration."""
     end_with(goal, done, session(lines=10, odd=1))
     before = check(done)
     done("rollback", "version:2", "--plan", "--yes")

@@ -1,4 +1,4 @@
-"""`hooks`: installed, shown and taken out again, beside what an agent's file has."""
+"""`hooks`: installed, shown and removed, with other content of an agent's file."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from ..conftest import Run
 def home(
     folder: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> Path:
-    """Return a home of its own, in which no agent has a file."""
+    """Return a separate home, in which no agent has a file."""
     home = tmp_path_factory.mktemp("home")
     monkeypatch.setenv("HOME", str(home))
     for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME"):
@@ -22,7 +22,7 @@ def home(
 def test_they_are_installed_once_and_go_to_the_byte(
     sprint: Path, home: Path, done: Run
 ) -> None:
-    """The answers say what was done; twice is once; the bytes of before come back."""
+    """The answers report the changes; installing is idempotent; the old bytes return."""
     file = sprint / ".claude" / "settings.json"
     file.parent.mkdir()
     file.write_text('{"model": "opus"}\n')
@@ -36,7 +36,7 @@ def test_they_are_installed_once_and_go_to_the_byte(
 
 
 def test_a_dry_run_says_what_would_be_done(sprint: Path, home: Path, done: Run) -> None:
-    """Nothing is made; what would keep the agent from calling them is told already."""
+    """Nothing is created; obstacles to the agent's calls are already reported."""
     told = done("hooks", "install", "codex", "--dry-run")
     assert "would install" in told.out
     assert "codex exec --trust" in told.err
@@ -46,7 +46,7 @@ def test_a_dry_run_says_what_would_be_done(sprint: Path, home: Path, done: Run) 
 def test_status_lists_both_places_of_each_agent(
     sprint: Path, home: Path, done: Run
 ) -> None:
-    """Where they are and where not; of one agent alone if it is named."""
+    """The places with and without hooks; of one agent alone if it is named."""
     done("hooks", "install", "gemini", "--scope", "user")
     rows = done("hooks", "status", "--json").json["hooks"]
     there = [(row["agent"], row["scope"]) for row in rows if row["state"] == "installed"]
@@ -85,7 +85,7 @@ def test_no_log_is_needed(folder: Path, home: Path, run: Run) -> None:
 def test_uninstall_takes_those_of_every_project(
     sprint: Path, home: Path, done: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What was installed elsewhere is remembered, and goes with the rest."""
+    """An installation elsewhere is remembered, and removed with the rest."""
     done("hooks", "install", "claude")
     other = home / "other"
     (other / ".git").mkdir(parents=True)

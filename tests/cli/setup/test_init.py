@@ -1,4 +1,4 @@
-"""Where a log is made, and how commands find it."""
+"""The place of a new log, and its discovery by commands."""
 
 import os
 import subprocess
@@ -35,7 +35,7 @@ def test_lives_beside_the_work_without_git(folder: Path, done: Any) -> None:
 
 
 def test_never_runs_over_a_log(sprint: Path, run: Any) -> None:
-    """`init` refuses where a log is, and changes nothing."""
+    """`init` refuses an existing log, and changes nothing."""
     assert run("init").code == 1
     assert len(run("log", "--json").lines) == 2
 
@@ -52,7 +52,7 @@ def test_is_found_from_below(
 def test_two_logs_for_one_tree_are_an_error(
     folder: Path, done: Any, run: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """None wins in silence: both are named, and the variable says which is meant."""
+    """Both are named, and the variable selects one."""
     make_repository(folder)
     done("init")
     assert run("init", "--here").code == 1
@@ -69,7 +69,7 @@ def test_two_logs_for_one_tree_are_an_error(
 def test_log_that_git_tracks_is_not_used(
     folder: Path, done: Any, run: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A pull could bring it; who wants it all the same lists it as safe."""
+    """A pull could replace it; listing it as safe permits it."""
     make_repository(folder)
     (folder / "sub").mkdir()
     monkeypatch.chdir(folder / "sub")
@@ -90,7 +90,7 @@ def test_log_that_git_tracks_is_not_used(
 def test_log_of_another_user_is_not_used(
     sprint: Path, run: Any, done: Any, place: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It says what is written and run: only who lists it as safe uses it."""
+    """It controls written files and commands: it must be listed as safe."""
     config = sprint / "config" / "sprintlog"
     config.mkdir(parents=True)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(config.parent))
@@ -145,7 +145,7 @@ def test_git_file_of_another_tree_is_not_followed(
 def test_lives_in_the_git_directory_of_a_submodule(
     folder: Path, done: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A submodule's git directory says which tree it is of."""
+    """A submodule's git directory names its tree."""
     for name in ("part", "whole"):
         (folder / name).mkdir()
         make_repository(folder / name)
@@ -190,7 +190,7 @@ def test_is_shared_by_all_work_trees(
 
 
 def test_says_where_it_looked(folder: Path, run: Any) -> None:
-    """Without a log every command ends with 3 and says how to make one."""
+    """Without a log every command ends with 3 and prints the command to create one."""
     result = run("status")
     assert result.code == 3
     assert "sprintlog init" in result.err
@@ -199,7 +199,7 @@ def test_says_where_it_looked(folder: Path, run: Any) -> None:
 def test_shadows_no_log_by_accident(
     sprint: Path, run: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Below a log `init` is refused; --here makes one of its own and says so."""
+    """Below a log `init` is refused; --here creates a separate one and reports it."""
     (sprint / "below").mkdir()
     monkeypatch.chdir(sprint / "below")
     assert run("init").code == 1

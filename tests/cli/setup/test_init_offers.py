@@ -1,4 +1,4 @@
-"""What `init` finds around a new log, and what it offers for it."""
+"""The tools that `init` finds around a new log, and its suggestions."""
 
 import os
 import pty
@@ -138,7 +138,7 @@ def test_offers_nothing_for_what_is_something_else(
 
 
 def test_every_command_of_an_offer_can_be_typed() -> None:
-    """Each command that is offered for anything is one of ours."""
+    """Each suggested command exists."""
     everything = Surroundings(
         WANTED.names, WANTED.names, dict.fromkeys(WANTED.read, ""), (), WANTED.programs
     )
@@ -160,7 +160,7 @@ def test_every_command_of_an_offer_can_be_typed() -> None:
 def test_names_a_file_as_it_is_typed_from_here(
     folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In a folder of a repository the paths lead up to what is at its root."""
+    """In a folder of a repository the paths lead up to files at its root."""
     (folder / ".git" / "objects").mkdir(parents=True)
     put(folder / ".git/HEAD", b"ref: refs/heads/main\n")
     (folder / ".git" / "refs").mkdir()
@@ -214,7 +214,7 @@ def test_on_a_terminal_it_asks(folder: Path, run: Run, word: str, events: int) -
 def test_follows_no_link_and_waits_for_no_pipe(
     folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Links, pipes and folders with the names of files are none of them."""
+    """Links, pipes and folders with the names of files are ignored."""
     inside, outside = folder / "tree", folder / "outside"
     for path in ("PROGRESS.yaml", "SPRINT.yaml", "sprints/a/PROGRESS.yaml", "conftest.py"):
         put(outside / path, DOCUMENT)
@@ -230,13 +230,13 @@ def test_follows_no_link_and_waits_for_no_pipe(
 
 
 def test_reads_only_the_beginning_of_a_file(folder: Path, run: Run) -> None:
-    """What stands behind the beginning of a large file is not looked at."""
+    """The rest of a large file is not read."""
     put(folder / "Makefile", b"#" * TEXT_BYTES_MAX + b"\ntest:\n")
     assert found(run) == []
 
 
 def test_names_few_of_many_sprints(folder: Path, run: Run) -> None:
-    """A folder with many sprints is no page of offers."""
+    """A folder with many sprints does not fill a page of suggestions."""
     for number in range(SPRINTS_MAX + 3):
         put(folder / f"sprints/{number}/PROGRESS.yaml", DOCUMENT)
     assert len(found(run)) == SPRINTS_MAX

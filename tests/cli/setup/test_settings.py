@@ -1,4 +1,4 @@
-"""`sprintlog.toml`: who comes first, what is trusted, what a hostile one cannot do."""
+"""`sprintlog.toml`: precedence, trust, and limits of a hostile file."""
 
 import os
 import subprocess
@@ -40,7 +40,7 @@ def test_every_key_has_a_type_and_a_line_in_the_list() -> None:
 def test_an_option_comes_before_the_variable_before_the_file(
     sprint: Path, done: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Flag, environment, file, default: the first that says something counts."""
+    """Flag, environment, file, default: the first value applies."""
     say(sprint, '[record]\nactor = "agent:file"\n')
     done("config", "--trust")
     seen = []
@@ -67,7 +67,7 @@ def test_config_names_the_origin_of_a_value(
 
 
 def test_a_table_of_pyproject_is_read_too(folder: Path, done: Run) -> None:
-    """`[tool.sprintlog]` counts where there is no file of our own."""
+    """`[tool.sprintlog]` applies without a sprintlog.toml."""
     say(folder, "[tool.sprintlog.snapshot]\nkeep = 7\n", "pyproject.toml")
     assert done("config", "snapshot.keep", "--json").json["values"][0]["value"] == 7
     say(folder, "[snapshot]\nkeep = 8\n")
@@ -95,7 +95,7 @@ def test_a_table_of_pyproject_is_read_too(folder: Path, done: Run) -> None:
 def test_what_is_wrong_is_named_in_one_line(
     sprint: Path, run: Run, text: str, said: str
 ) -> None:
-    """File, line and key stand in the error; nothing is recorded before it is mended."""
+    """File, line and key are in the error; nothing is recorded before the repair."""
     say(sprint, text)
     told = run("note", "x").err.splitlines()
     assert told[0].startswith(f"error: {sprint / 'sprintlog.toml'}: ")
@@ -103,7 +103,7 @@ def test_what_is_wrong_is_named_in_one_line(
 
 
 def test_a_value_of_the_wrong_form_is_named(sprint: Path, run: Run) -> None:
-    """What pydantic finds is told with key and line, too."""
+    """Findings of pydantic are reported with key and line, too."""
     say(sprint, '[snapshot]\nkeep = "many"\n')
     assert "line 2: snapshot.keep: must be a valid integer" in run("config").err
 
@@ -116,7 +116,7 @@ def test_a_link_is_not_followed(sprint: Path, run: Run) -> None:
 
 
 def test_a_pipe_holds_nobody_up(sprint: Path, run: Run) -> None:
-    """What is no file is refused at once."""
+    """Anything but a regular file is refused at once."""
     os.mkfifo(sprint / "sprintlog.toml")
     assert "is not a file" in run("status").err
 
@@ -152,7 +152,7 @@ def test_a_file_that_nobody_trusts_runs_nothing(sprint: Path, run: Run, done: Ru
 
 
 def test_a_changed_command_is_trusted_anew(sprint: Path, run: Run, done: Run) -> None:
-    """Trust is for what was said then; what needs none may change."""
+    """Trust applies to the content at that time; keys without trust may change."""
     say(sprint, '[agent]\ncommand = ["false"]\n')
     done("config", "--trust")
     say(sprint, '[agent]\ncommand = ["false"]\n[snapshot]\nkeep = 7\n')
@@ -230,7 +230,7 @@ RECORDING = [
 
 
 def test_every_recording_command_is_one_that_can_be_off() -> None:
-    """Whatever records has `--actor`, and with it the switch; two have one of their own."""
+    """Every recording command has `--actor`, and the off switch; two have a special one."""
     assert {"sprintlog note", "sprintlog append", "sprintlog rollback"} <= set(RECORDING)
     behind = {path for path, command in commands() if hasattr(command.callback, "when_off")}
     assert set(RECORDING) - behind == {"sprintlog run", "sprintlog serve"}
@@ -261,7 +261,7 @@ def test_nothing_is_recorded_where_recording_is_off(
 def test_lines_for_append_are_not_recorded_either(
     sprint: Path, done: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A stream of events is left alone, and whoever writes it sees success."""
+    """A stream of events is ignored, and its writer sees success."""
     before = len(done("log", "--json").lines)
     program = [sys.executable, "-m", "sprintlog.cli", "append"]
     ended = subprocess.run(

@@ -1,4 +1,4 @@
-"""`uninstall`: it shows first, asks, and removes a log on two words alone."""
+"""`uninstall` shows its plan, asks, and needs two confirmations to remove a log."""
 
 import subprocess
 import sys
@@ -47,7 +47,7 @@ def test_where_nobody_can_be_asked_nothing_goes(home: Path, run: Run) -> None:
 
 
 def test_it_removes_what_is_ours_and_leaves_the_log(home: Path, done: Run) -> None:
-    """Scripts of others, start files and the log stay."""
+    """Third-party scripts, start files and the log stay."""
     (home.parent / "sprintlog.toml").write_text('[agent]\ncommand = ["true"]\n')
     done("config", "--trust")
     done("uninstall", "--yes")

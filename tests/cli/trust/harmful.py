@@ -29,13 +29,13 @@ EVIL = (
     f"\n{SPOOF}\n\x80\x85\x9b31m\x9d0;t\x9c\xa0\xad"
     "\u061c\u200b\u200d\u200e\u2028\u2029\u202e\u2066\u2069\ufeff\ufff9\U000e0041"
 )
-"""Controls of seven and eight bits, line breaks, directions, and what is not seen."""
+"""Controls of seven and eight bits, line breaks, bidirectional and invisible characters."""
 NOT_UNICODE = "\udc9b\udcff" if sys.platform == "linux" else ""
 NAME = EVIL.replace("/", "_") + NOT_UNICODE
 
 
 def harm(text: str) -> list[str]:
-    """Return what in a text a terminal could obey, or take for a line of ours."""
+    """Return the parts of a text that a terminal could obey, or take for a line of ours."""
     found = [char for char in text if not (char.isprintable() or char in "\n\t")]
     return found + [line for line in text.split("\n") if line.startswith(SPOOF)]
 

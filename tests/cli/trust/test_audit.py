@@ -25,7 +25,7 @@ def decided(sprint: Path, done: Any) -> Path:
 
 
 def test_tells_who_when_on_what_and_what_followed(decided: Path, done: Any) -> None:
-    """Each decision has its actor, its evidence and what came of it."""
+    """Each decision has its actor, its evidence and its consequence."""
     answer = done("audit", "--json").json
     assert (answer["sprint"], answer["version"]) == ("auth", 8)
     skip = next(d for d in answer["decisions"] if d["kind"] == "skip")

@@ -1,4 +1,4 @@
-"""Columns that hold what they cannot: each is told as damage, by whatever reads it."""
+"""Columns with impossible values: each is reported as damage, by every reader."""
 
 import sqlite3
 from pathlib import Path
@@ -51,7 +51,7 @@ def spoil(sprint: Path, done: Any) -> Any:
 @pytest.mark.sampled(6)
 @pytest.mark.parametrize("change", SPOILT.values(), ids=SPOILT)
 def test_a_damaged_column_is_told_as_damage(spoil: Any, run: Any, change: str) -> None:
-    """Verify names the event, no backup is made, and nobody meets a defect of ours."""
+    """Verify names the event, no backup is made, and no traceback is printed."""
     spoil(change)
     checked = run("verify", "--quick")
     assert checked.code == 4
@@ -77,7 +77,7 @@ def test_a_damaged_column_is_told_as_damage(spoil: Any, run: Any, change: str) -
 def test_what_was_salvaged_can_be_used(
     spoil: Any, run: Any, done: Any, monkeypatch: pytest.MonkeyPatch, change: str
 ) -> None:
-    """A new log of what is sound is not called whole, verifies, and goes on."""
+    """A new log of the intact part is not called complete, verifies, and is usable."""
     spoil(change)
     rescued = run("doctor", "--salvage", "saved")
     assert rescued.code == 4

@@ -43,13 +43,13 @@ CHECK = ("verify", "--head", "HEAD.txt", "--allowed-signers", "allowed")
 
 @needs_openssh
 def test_a_signed_head_is_checked(signed: Path, done: Run) -> None:
-    """What was signed is in the log, and who signed it is said."""
+    """The signed head is in the log, and the signer is printed."""
     assert "signed by ann" in done(*CHECK).err
 
 
 @needs_openssh
 def test_each_thing_that_can_be_wrong_is_said(signed: Path, done: Run, run: Run) -> None:
-    """A wrong key, other bytes, another purpose, no signature: each is said, code 4."""
+    """A wrong key, other bytes, another purpose, no signature: each is reported, code 4."""
     done("head", "--sign", "--key", "bob", "--out", "bob.txt")
     result = run("verify", "--head", "bob.txt", "--allowed-signers", "allowed")
     assert (result.code, "not among the allowed" in result.out) == (4, True)
@@ -68,7 +68,7 @@ def test_each_thing_that_can_be_wrong_is_said(signed: Path, done: Run, run: Run)
 
 
 def test_a_head_of_another_log_or_of_more_events(folder: Path, done: Run, run: Run) -> None:
-    """A head that does not fit says in what; what is no head is refused."""
+    """A head that does not fit is reported with the reason; an invalid head is refused."""
     put(folder / "plan.yaml", PLAN)
     done("init")
     done("sprint", "create", "auth", "--plan", "plan.yaml")

@@ -108,7 +108,7 @@ def test_pipe_in_the_place_of_a_file_holds_nobody(sprint: Path, run: Run) -> Non
 def test_file_without_end_is_not_read_whole(
     sprint: Path, run: Run, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One that is longer than any of ours is named, and stays as it is."""
+    """A file longer than any state file is named, and unchanged."""
     monkeypatch.setattr(replace, "FILE_BYTES_MAX", 2**20)
     put(sprint / name, b"x" * (2**20 + 1))
     result = run("note", "seen")
@@ -125,7 +125,7 @@ def test_file_without_end_is_not_read_whole(
     ],
 )  # fmt: skip
 def test_place_that_a_log_names_is_checked(sprint: Path, run: Run, path: str) -> None:
-    """A log may be anybody's: where it says the file is, only state files are written."""
+    """A log may be forged: whatever place it names, only state files are written."""
     _forge(SprintCompiled({"phases": []}, Place(path)), sprint_stream("auth"))
     before = picture(sprint, without=(".sprintlog",))
     result = run("note", "seen")
@@ -134,7 +134,7 @@ def test_place_that_a_log_names_is_checked(sprint: Path, run: Run, path: str) ->
 
 
 def test_what_is_recorded_of_an_edit_is_masked(sprint: Path, done: Run) -> None:
-    """Values, names of fields, and what a reader says of a file that it cannot read."""
+    """Values, names of fields, and a reader's message about an unreadable file."""
     token = "ghp_" + "a" * 36
     for text in (f"{token}: {{x: {token}, {token}: 1}}\n", f"a: [{token}, &{token}"):
         put(sprint / "PROGRESS.yaml", text.encode())
@@ -148,7 +148,7 @@ def test_what_is_recorded_of_an_edit_is_masked(sprint: Path, done: Run) -> None:
 def test_restore_that_a_log_began_is_checked(
     tree: Path, done: Run, run: Run, into: str
 ) -> None:
-    """Whoever records next finishes a restore, but in no folder of git's or a log's."""
+    """The next recording command finishes a restore, but not in folders of git or a log."""
     taken = done("log", "--type", "snapshot-taken", "--json").lines[-1]
     commit = taken["data"]["snapshot"]
     _forge(RestoreStarted(commit, commit, into=into), taken["stream"])
@@ -165,7 +165,7 @@ def _around(tree: Path) -> Picture:
 
 
 def _forge(event: Event, stream: str) -> None:
-    """Put an event into a log that no command of ours would, as a forged log has it."""
+    """Append an event that no command would, like a forged log."""
     with Workspace.open(Path.cwd()) as workspace:
         forged = new_event(event, at=workspace.now(), actor="x")
         version = max(recorded.version for recorded in workspace.log.read_stream(stream))

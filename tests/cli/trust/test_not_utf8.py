@@ -35,7 +35,7 @@ def odd_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def wrap(*arguments: str) -> subprocess.CompletedProcess[bytes]:
-    """Run `sprintlog wrap` in a process of its own."""
+    """Run `sprintlog wrap` in a separate process."""
     command = [sys.executable, "-m", "sprintlog.cli", "wrap", *arguments]
     return subprocess.run(command, check=False, capture_output=True)
 
@@ -92,7 +92,7 @@ DOORS: list[tuple[tuple[str, ...], int, str]] = [
     (("import", "progress", ODD), 1, SHOWN),
     (("compile", f"{ODD}.yaml"), 3, f"{SHOWN}.yaml: there is no such file"),
 ]
-"""A command line, its exit status, and what it prints."""
+"""A command line, its exit status, and its output."""
 
 
 def wrong_doors(run: Run) -> Iterator[tuple[Any, ...]]:

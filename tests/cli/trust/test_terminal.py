@@ -1,8 +1,8 @@
-"""Nothing that agents, files or a handed-in log say can act on a terminal.
+"""No text of agents, files or an untrusted log can act on a terminal.
 
-Every command is run on a log in which each text holds what terminals obey or what
-changes how a line is read, in a folder whose name does, and with arguments that do.
-What `--json` answers and the bytes of a state file are exact, and not asked here.
+Every command is run on a log in which each text contains terminal controls or characters
+that change how a line is read, in a folder with such a name, and with such arguments. The
+output of `--json` and the bytes of a state file are exact, and not tested here.
 """
 
 import json
@@ -29,7 +29,7 @@ from .harmful import AT, DOCUMENT, EVIL, NAME, document, event, harm, history, j
 
 EXACT = {f"sprintlog {name}" for name in ("show progress", "show best", "append", "export")}
 EXACT |= {"sprintlog show journal"}
-"""What they print is a state file, or JSON lines for a program."""
+"""They print a state file, or JSON lines for a program."""
 OWN_WORDS = {"sprintlog completion", "sprintlog help", "sprintlog schema"}
 ENDINGS = {*range(7), *EXIT_CODES.values()}
 NEEDED = {
@@ -87,13 +87,13 @@ NEEDED = {
 ONE_OF_SEVERAL = {"prompt", "plan", "priority", "type", "auto", "prd", "into"}
 """Options that a command can do without only if it gets another one."""
 FLAGS = {"-f": ["-f", "--limit=1"]}
-"""What is given for a flag that never comes to an end alone."""
+"""The values for flags that otherwise never end."""
 
 
 @pytest.fixture
 def log(folder: Path, made: Made, monkeypatch: pytest.MonkeyPatch) -> str:
     """Make a log full of harm in a folder with such a name; return the other sprint."""
-    # Our own append refuses some of it; a log that is handed in may hold it.
+    # Our append refuses some of it; an untrusted log may contain it.
     monkeypatch.setattr(append, "check_limits", lambda *given, **named: None)
     made("harm", lambda: _harmful(Path.cwd() / NAME))
     monkeypatch.chdir(folder / NAME)
@@ -121,7 +121,7 @@ def _harmful(inside: Path) -> None:
 def words(
     path: str, command: click.Command, *, but: click.Parameter | None = None
 ) -> list[str]:
-    """Return a command line with what the command needs, one parameter left out."""
+    """Return a command line with the required arguments, except one."""
     asked = (p for p in command.params if p is not but)
     needed = (p for p in asked if p.required or p.name in NEEDED)
     return path.split()[1:] + [
@@ -141,15 +141,17 @@ def given(parameter: click.Parameter, value: str) -> str:
 
 
 def check(result: Result, line: list[str]) -> None:
-    """Hold what was printed against what a terminal must not get."""
+    """Check output for terminal controls."""
     assert result.code in ENDINGS, (line, result)
     assert not harm(result.out), (line, result.out)
     assert not harm(result.err), (line, result.err)
 
 
 ELSEWHERE = {f"sprintlog {name}" for name in ("demo", "mcp", "rpc", "serve", "wrap")}
-"""One plays in a folder of its own, three stay (`tests/mcp`, `tests/rpc`, `tests/web`), one
-becomes the command."""
+"""One runs in a separate folder, three stay (`tests/mcp`, `tests/rpc`, `tests/web`).
+
+One becomes the command.
+"""
 PRINTING = [x for x in commands() if x[0] not in EXACT | OWN_WORDS | ELSEWHERE]
 
 
@@ -188,7 +190,7 @@ def test_every_command_prints_harmless_text(
 
 @pytest.mark.parametrize("path", sorted(EXACT))
 def test_errors_of_exact_commands_are_harmless(log: str, run: Run, path: str) -> None:
-    """Where the answer is exact, warnings and errors are for people all the same."""
+    """If the answer is exact, warnings and errors are escaped nevertheless."""
     command = dict(commands())[path]
     for parameter in command.params:
         if not (isinstance(parameter, click.Option) and parameter.is_flag):
@@ -210,7 +212,7 @@ def test_every_event_prints_harmless_text(log: str, run: Run) -> None:
     "line", [["\x1b[2J"], ["--\x1b[2J"], ["status", NAME], ["phase", NAME], ["help", NAME]]
 )
 def test_usage_errors_are_harmless(folder: Path, run: Run, line: list[str]) -> None:
-    """A word that is no command or option is told without acting on the terminal."""
+    """An unknown command or option is reported without acting on the terminal."""
     result = run(*line)
     assert result.code == 2
     check(result, line)
@@ -249,7 +251,7 @@ def test_hand_edit_in_a_harmful_folder_is_told_harmless(log: str, done: Run) -> 
 def test_diagnosis_is_harmless(
     folder: Path, done: Run, monkeypatch: pytest.MonkeyPatch, char: str
 ) -> None:
-    """What `--verbose` tells of a folder holds none of its name's harm either."""
+    """The output of `--verbose` about a folder escapes its name as well."""
     inside = folder / f"a{char}[31m"
     inside.mkdir()
     monkeypatch.chdir(inside)

@@ -78,7 +78,7 @@ def test_reports_a_lost_end(sprint: Path, run: Any) -> None:
 
 
 def test_holds_a_head_written_down_elsewhere(sprint: Path, run: Any) -> None:
-    """A head noted earlier must still be in the log; a log written anew is found out."""
+    """An earlier head must still be in the log; a rewritten log is detected."""
     noted = run("verify", "--json").json
     head = f"{noted['position']}:{noted['head']}"
     run("phase", "start")
@@ -89,7 +89,7 @@ def test_holds_a_head_written_down_elsewhere(sprint: Path, run: Any) -> None:
 
 
 def test_finds_a_wrong_checkpoint(sprint: Path, run: Any) -> None:
-    """A saved state that is not what its events say is drift, and `rebuild` mends it."""
+    """A saved state that differs from its events is drift, and `rebuild` repairs it."""
     run("rebuild")
     run("phase", "start")
     database = sqlite3.connect(sprint / ".sprintlog" / "log.db")
@@ -123,7 +123,7 @@ def change(sprint: Path, statement: str) -> None:
 def test_finds_a_cache_that_would_change_an_answer(
     sprint: Path, run: Any, statement: str
 ) -> None:
-    """A kept digest or status that is wrong is drift, and `rebuild` mends it."""
+    """A wrong stored digest or status is drift, and `rebuild` repairs it."""
     change(sprint, statement)
     result = run("verify", "--json")
     assert result.code == 4
@@ -134,13 +134,13 @@ def test_finds_a_cache_that_would_change_an_answer(
 
 
 def test_a_digest_of_an_older_file_changes_nothing(sprint: Path, run: Any) -> None:
-    """What is kept of older files matters only to one who puts such a file back."""
+    """Digests of older files matter only if such a file is put back."""
     change(sprint, "DELETE FROM written WHERE version = 1")
     assert run("verify").code == 0
 
 
 def test_a_file_that_is_right_is_no_edit(sprint: Path, run: Any) -> None:
-    """A file that is what the log says is taken as ours, whoever wrote it."""
+    """A file with the expected bytes is accepted as ours, whoever wrote it."""
     change(sprint, "DELETE FROM written")
     run("rebuild")
     run("phase", "start")

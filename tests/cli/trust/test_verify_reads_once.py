@@ -59,7 +59,7 @@ def decoded(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
             return decode(payload)
 
         monkeypatch.setitem(CODEC._readers, event.type, (count, kind))
-    # What folds rows keeps what it decodes them with.
+    # Folding rows stores their decoders.
     fold_rows: Any = SPRINTS.fold_rows
     monkeypatch.setattr(fold_rows, "_takers", type(fold_rows._takers)(CODEC))
     return counted
@@ -91,7 +91,7 @@ def test_a_state_made_on_the_way_is_whole(tmp_path: Path, is_saved: bool) -> Non
 
 
 def test_a_wrong_state_is_found_on_the_way(tmp_path: Path) -> None:
-    """A saved state that its events do not say is told, as in a short sprint."""
+    """A saved state that differs from its events is reported, as in a short sprint."""
     workspace, last = made(tmp_path)
     with workspace:
         state = workspace.repository.from_nothing("s")

@@ -65,14 +65,14 @@ def test_its_workers_have_names_and_one_log(compose: dict[str, Any]) -> None:
 def test_its_workers_bring_their_sprints_to_the_end(
     compose: dict[str, Any], tmp_path: Path
 ) -> None:
-    """What each is told to do is done, on a server of ours; started again, it is over."""
+    """Each instruction is performed on a test server; a repeated start ends at once."""
     if reason := why_not(NEWEST):
         pytest.skip(reason)
     url = server(NEWEST).new_url()
     (tmp_path / "password").write_text("secret")
     programs = tmp_path / "programs"
     programs.mkdir()
-    # What it would fetch is what is installed here.
+    # The package to download is installed here already.
     (programs / "pip").write_text("#!/bin/sh\nexit 0\n")
     (programs / "pip").chmod(0o755)
     for name in (*WORKERS, WORKERS[0]):

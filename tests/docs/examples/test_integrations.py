@@ -1,4 +1,4 @@
-"""The files to copy do what they say: what can be tried without the service is tried."""
+"""The files to copy work as documented: the parts without the service are tested."""
 
 import json
 import os
@@ -77,7 +77,7 @@ def test_they_are_of_the_same_version() -> None:
 
 @needs_node
 def test_the_shim_runs_what_is_installed(tmp_path: Path) -> None:
-    """Words go on as they are, and the exit code is the program's."""
+    """Output passes unchanged, and the exit code is the program's."""
     folder = program(tmp_path / "bin", "sprintlog")
     done = shim("note", "a  b", "$c", path=f"{folder}:/usr/bin:/bin", at=tmp_path)
     assert (done.stdout, done.returncode) == ("sprintlog note a  b $c\n", 7)
@@ -107,7 +107,7 @@ def test_the_shim_runs_nothing_of_the_project(tmp_path: Path) -> None:
 
 @needs_node
 def test_the_shim_passes_signals_on(tmp_path: Path) -> None:
-    """Who ends the shim ends the program, which says how it ended."""
+    """Ending the shim ends the program, which prints its end."""
     folder = program(tmp_path / "bin", "sprintlog", WAITS)
     assert NODE is not None
     with subprocess.Popen(
@@ -130,7 +130,7 @@ def test_the_formula_is_ruby() -> None:
 
 
 def test_the_image_is_of_a_python_that_we_support() -> None:
-    """The image has a Python that we name, and takes in what the build makes."""
+    """The image has a named Python, and contains the results of the build."""
     text = (FILES / "container" / "Containerfile").read_text()
     named = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["classifiers"]
     (base,) = (line for line in text.splitlines() if line.startswith("FROM "))
@@ -207,7 +207,7 @@ def log(tmp_path: Path) -> Path:
 
 
 def test_the_action_verifies_and_reports(log: Path) -> None:
-    """It says the head, adds each sprint to the summary, and writes the traces."""
+    """It prints the head, adds each sprint to the summary, and writes the traces."""
     verified = step("Verify", log)
     assert verified.returncode == 0, verified.stderr
     assert re.fullmatch(r"head=[0-9a-f]{64}\n", (log.parent / "OUTPUT").read_text())
@@ -221,7 +221,7 @@ def test_the_action_verifies_and_reports(log: Path) -> None:
 
 
 def test_the_action_fails_where_the_log_is_damaged(log: Path) -> None:
-    """A changed event ends the job, and no head is said."""
+    """A changed event ends the job, and no head is printed."""
     damage(log)
     assert step("Verify", log).returncode == 4
     assert not (log.parent / "OUTPUT").exists()
@@ -246,14 +246,14 @@ def test_the_action_installs_the_repository_it_is_part_of(tmp_path: Path) -> Non
 
 
 def test_nothing_given_is_run_by_the_action() -> None:
-    """Inputs reach a script as variables alone, so that no text of theirs is code."""
+    """Inputs reach a script only as variables, so that none of their text is code."""
     for name, one in steps().items():
         assert "${{" not in one["run"], name
 
 
 @pytest.mark.long
 def test_datasette_shows_the_tables(log: Path) -> None:
-    """The real program serves the tables with what the metadata says of them."""
+    """The real program serves the tables with the descriptions of the metadata."""
     needs.package("datasette", "datasette")
     with Workspace.open(log) as workspace:
         tables = refreshed(workspace)

@@ -16,9 +16,9 @@ EXPECTED = ROOT / "fixtures" / "expected" / "failed-night-v1.PROGRESS.yaml"
 
 
 def night(folder: Path) -> list[dict[str, Any]]:
-    """Return what the night's script records, in the form of the stored streams.
+    """Return the events of the night's script, in the form of the stored streams.
 
-    They are older than the id of the work tree, which is another one in each folder.
+    They are older than the id of the work tree, which differs in each folder.
     """
     whole = session_of(PAGE)
     first = Session(whole.files, whole.commands[:1])

@@ -40,7 +40,7 @@ class Night:
         self.folder = folder
 
     def says(self, *words: str) -> str:
-        """Return what a command prints, which must succeed."""
+        """Return the output of a command, which must succeed."""
         environment = {"PATH": os.environ["PATH"], "HOME": os.environ["HOME"]}
         line = [sys.executable, "-m", "sprintlog.cli", *words]
         result = subprocess.run(
@@ -55,7 +55,7 @@ class Night:
         return result.stdout
 
     def data(self, *words: str) -> Any:
-        """Return what a command answers as JSON; numbers as they are written."""
+        """Return the JSON answer of a command; numbers as written."""
         return json.loads(self.says(*words, "--json"), parse_float=Decimal)
 
     def events(self, *types: str) -> list[dict[str, Any]]:
@@ -64,7 +64,7 @@ class Night:
         return [event for event in found if event["type"] in types]
 
     def lines(self, *words: str) -> list[dict[str, Any]]:
-        """Return what a command answers as lines of JSON."""
+        """Return the JSON lines of a command."""
         lines = self.says(*words, "--json").splitlines()
         return [json.loads(line, parse_float=Decimal) for line in lines]
 

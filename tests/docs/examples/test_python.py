@@ -78,9 +78,7 @@ def test_an_orchestrator_goes_on_after_a_kill_anywhere(
             kinds = Counter(event.type for event in log.events("release"))
         ends.append([phase["status"] for phase in phases])
         assert kinds["iteration-started"] == kinds["iteration-ended"]
-        assert (
-            kinds["iteration-measured"] == 2
-        )  # nobody is asked again for what is measured
+        assert kinds["iteration-measured"] == 2  # no second agent run for a measurement
         if left:
             break
     assert len(ends) > 12
@@ -89,7 +87,7 @@ def test_an_orchestrator_goes_on_after_a_kill_anywhere(
 
 
 def test_no_page_reaches_past_the_door() -> None:
-    """What any page imports of ours is public, and the library's page uses all of it."""
+    """Pages import only public names, and the library's page uses all of its modules."""
     public = {"sprintlog", *(f"sprintlog.{name}" for name in sprintlog.__all__)}
     pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
     found = {page: {*_IMPORTS.findall(page.read_text(encoding="utf-8"))} for page in pages}

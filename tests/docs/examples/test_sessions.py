@@ -1,4 +1,4 @@
-"""What the pages show a reader typing is what a reader gets."""
+"""Commands shown on the pages print the shown output."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait

@@ -1,4 +1,4 @@
-"""What the page of events says of the journal's events, and what they are made of."""
+"""The journal's events for the page of events, and their structs."""
 
 import re
 
@@ -36,6 +36,6 @@ def without_rule(annotation: str) -> str:
 
 
 def default_of(field: msgspec.structs.FieldInfo) -> object:
-    """Return a field's default, made where it is made anew each time."""
+    """Return a field's default, created if it is created each time."""
     factory = field.default_factory
     return field.default if factory is msgspec.NODEFAULT else factory()

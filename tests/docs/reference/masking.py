@@ -94,7 +94,7 @@ def limits_page() -> str:
 
 
 def _between(path: Path, begin: str, end: str, block: str) -> str:
-    """Return a file's text with what is between two marks replaced."""
+    """Return a file's text with the part between two marks replaced."""
     before, _, rest = path.read_text(encoding="utf-8").partition(begin)
     _, _, after = rest.partition(end)
     return before + begin + block + end + after

@@ -11,7 +11,7 @@ CODES_END = "<!-- End of the codes. -->"
 
 
 def sprint_page(path: Path) -> str:
-    """Return the page of SPRINT.yaml, its table of codes written anew."""
+    """Return the page of SPRINT.yaml, with its table of codes."""
     page = path.read_text(encoding="utf-8")
     head, _, rest = page.partition(CODES_BEGIN)
     tail = rest.partition(CODES_END)[2]

@@ -118,7 +118,7 @@ def commands_page(note: str) -> str:
 
 
 def _arguments(command: type[Command]) -> str:
-    """Return the table of a command's arguments; nothing where it has none."""
+    """Return the table of a command's arguments, or nothing."""
     rows = []
     for name, one in inspect.signature(command).parameters.items():
         kind = _MODULES.sub("", inspect.formatannotation(one.annotation)).replace(

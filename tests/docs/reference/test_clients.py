@@ -1,4 +1,4 @@
-"""The types of the TypeScript client are those of today's schemas."""
+"""The types of the TypeScript client match the current schemas."""
 
 import pytest
 
@@ -52,6 +52,6 @@ def test_a_schema_is_a_type(schema: object, expected: str) -> None:
 
 
 def test_a_form_that_is_not_known_is_no_type() -> None:
-    """Nothing is guessed: whoever brings a new form into a schema hears of it here."""
+    """Nothing is guessed: a new form in a schema fails here."""
     with pytest.raises(ValueError, match="no type for"):
         typed({"not": {"type": "string"}})

@@ -15,15 +15,16 @@ COMMANDS_MAX = 140
 prove, mcp, rpc; four with extensions: list, check, project, notify. `wait`
 is what a loop of your own lacks of `run`."""
 OWN_OPTIONS_MAX = 427
-"""Who adds more than these merges something, or says here why not.
+"""To add more than these, merge some, or give the reason here.
 
-What a loop does by itself is typed to `run`, and to `rules set` for one's own loop. Four
-came with tools for agents: what a server of them leaves out and whose prompt it has, and
-`--mcp` where hooks are installed and taken out. Two came with exports to other tools,
-and two with a process that many programs share. `--measure-build` is an option of `wrap`,
-`run` and `rules set`, which measure a command each. `wrap --wait` waits as `run` does, and
-`sprint create --max-failures` is for a goal, which has no file for a retry policy.
-`run --idle-timeout` and `run --fallback` are about the agents of one run."""
+Automatic work of a loop is specified for `run`, and in `rules set` for custom loops. Four
+were added for tools for agents: an omitted part of a server and the owner of its prompt,
+and `--mcp` for installing and removing hooks. Two were added for exports to other tools,
+and two for a process that many programs share. `--measure-build` is an option of `wrap`,
+`run` and `rules set`, which measure a command each. `wrap --wait` waits like `run`, and
+`sprint create --max-failures` is for a goal, which has no file for a retry policy. `run
+--idle-timeout` and `run --fallback` are about the agents of one run.
+"""
 SAME_MAX = 12
 """An option that means the same in more commands belongs on the page of a topic."""
 
@@ -56,7 +57,7 @@ def test_a_topic_explains_each_shared_option(topic: str) -> None:
 
 @pytest.mark.parametrize("path", ["sprintlog phase complete", "sprintlog status"])
 def test_help_begins_with_its_own_options(path: str) -> None:
-    """What is special about a command comes first, the rest is one sentence."""
+    """The specific options of a command come first, the rest is one sentence."""
     command = dict(commands())[path]
     said = command.get_help(click.Context(command, info_name=path))
     own, shared = said.split("options, the same everywhere:")

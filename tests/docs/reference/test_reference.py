@@ -40,7 +40,7 @@ def test_generated_pages_are_up_to_date(name: str, generated: Callable[[], str])
 @pytest.mark.long
 @pytest.mark.parametrize(("name", "generated"), PUBLIC.items())
 def test_public_lists_are_up_to_date(name: str, generated: Callable[[], str]) -> None:
-    """What the front door names is what the engine defines, as this is written."""
+    """The public lists have the names that the engine defines."""
     text = (DOOR / name).read_text(encoding="utf-8")
     assert text == generated(), "run `python -m tests.docs.generate`"
 
@@ -116,7 +116,7 @@ def test_every_column_is_described_in_order() -> None:
 
 
 def test_every_answer_of_next_is_described() -> None:
-    """`next.md` has the words that `next` answers, and what a loop does with each."""
+    """`next.md` has the actions of `next`, and their meaning for a loop."""
     first = page("next.md").split("\n\n")[2]
     rows = re.findall(r"^\| `([a-z]+)` \| (.+) \|$", first, re.MULTILINE)
     assert {word: said for word, said in rows if word != "do"} == ACTIONS

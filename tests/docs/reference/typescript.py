@@ -44,7 +44,7 @@ def events_module() -> str:
 
 
 def answers_module() -> str:
-    """Return the types of what is answered: to questions, and by commands."""
+    """Return the types of the answers to questions and commands."""
     schema = answers.schemas()
     found: dict[str, Any] = schema["properties"]
     recorded = found.pop("every other command")
@@ -81,7 +81,7 @@ def answers_module() -> str:
 
 
 def methods_module() -> str:
-    """Return the types of the params of each method, and of what it answers."""
+    """Return the types of the params and the answer of each method."""
     structs = [
         one
         for one in vars(params).values()

@@ -1,9 +1,8 @@
-"""The bit flipper and the tail cutter: damage a copy, then ask `verify` about it.
+"""The bit flipper and the tail cutter: damage a copy, then run `verify` on it.
 
-A damage is effective when the events, or what an index says of them, are not what they
-were, or cannot be read any more, or when a cache would lead to a wrong answer. Then
-`verify` must end with 4; it must never crash, and never say a word that is meant for us
-and not for its user.
+A damage is effective when the events, or an index of them, differ or cannot be read any
+more, or when a cache would cause a wrong answer. Then `verify` must end with 4; it must
+never crash, and never print an internal message.
 """
 
 import json
@@ -57,7 +56,7 @@ class Damage(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """What a run came to: damages by effect, and those of them that were told."""
+    """The result of a run: damages by effect, and the reported ones."""
 
     tried: int
     by_effect: dict[str, int]
@@ -152,7 +151,7 @@ def damaged(specimen: Specimen, damage: Damage) -> Files:
 
 
 def examine(specimen: Specimen, damages: list[Damage], *, seconds: float) -> Counts:
-    """Do each damage to a copy of its own and compare what `verify` says with the truth."""
+    """Apply each damage to a separate copy and compare `verify` with the truth."""
     with tempfile.TemporaryDirectory(prefix="sprintlog-damage-") as name:
         root = Path(name)
         whole = _truth_of(root, specimen.files)
@@ -181,13 +180,13 @@ def examine(specimen: Specimen, damages: list[Damage], *, seconds: float) -> Cou
 
 
 def _is_told(effect: str, code: int, words: str) -> bool:
-    """Tell whether it was; that a state file differs does not say that events do."""
+    """Return whether it was reported; a different state file does not count."""
     says_so = "damage" in words or words.startswith("error: ")
     return code == INTEGRITY and (says_so or effect not in (EVENTS, INDEX, UNREADABLE))
 
 
 def _judged(effect: str, code: int, words: str) -> str | None:
-    """Return what is wrong with an answer."""
+    """Return the problem of an answer."""
     if any(blunder in words for blunder in _BLUNDERS):
         return f"a blunder: {words[-300:]}"
     if effect in EFFECTIVE and not _is_told(effect, code, words):
@@ -198,7 +197,7 @@ def _judged(effect: str, code: int, words: str) -> str | None:
 
 
 def _work(folder: Path, specimen: Specimen, whole: Truth, damages: list[Damage]) -> int:
-    """Do a share of the damages, one after another, in copies that are made anew."""
+    """Apply a share of the damages, one after another, to new copies."""
     copy_tree(specimen.root, folder)
     report = os.dup(1)
     said = os.open(folder / "said", os.O_RDWR | os.O_CREAT, 0o600)
@@ -227,7 +226,7 @@ def _verify() -> int:
 
 
 def _truth_of(folder: Path, files: Files) -> Truth | None:
-    """Read the truth from a copy of its own: SQLite changes what it opens."""
+    """Read the truth from a separate copy: SQLite changes the files it opens."""
     folder.mkdir(exist_ok=True)
     put(folder, files)
     return read_truth(folder / DATABASE)

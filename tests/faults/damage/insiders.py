@@ -40,7 +40,7 @@ POSITION, VERSION, ID = map(_at, ("position", "version", "id"))
 
 
 def rows_of(database: Path) -> list[Row]:
-    """Return every event of a log as it is stored."""
+    """Return every stored event of a log."""
     with closing(sqlite3.connect(database)) as raw:
         return [[*row] for row in raw.execute(f"SELECT {FIELDS} FROM events ORDER BY 1")]
 
@@ -113,13 +113,13 @@ def cut(rows: list[Row]) -> list[Row]:
 
 
 def replaced(rows: list[Row]) -> list[Row]:
-    """Put another log in the place of all: the same words, recorded anew."""
+    """Replace the log by another one: the same texts, recorded again."""
     rows[0][ID] = rows[0][ID][:-4] + "0000"
     return rows
 
 
 def silenced(rows: list[Row]) -> list[Row]:
-    """Take out what an event says, and no event says so."""
+    """Remove the payload of an event without recording an erasure."""
     rows[3][PAYLOAD] = rows[3][SALT] = None
     return rows
 
@@ -173,9 +173,9 @@ def make(tree: Path) -> Path:
 
 
 def found_by(tree: Path) -> tuple[bool, bool, bool, bool]:
-    """Return what finds that a log is not what it was: it alone, the head file, more.
+    """Return what detects a changed log: the log alone, the head file, and more.
 
-    That is a signed head, and a proof of one event; they add to what the log tells.
+    The others are a signed head, and a proof of one event; they add to the log's checks.
     """
     proof = proofs.read_proof(tree / "proof.json")
     # Whatever becomes of the log: what is proved stays proved.
@@ -195,7 +195,7 @@ def found_by(tree: Path) -> tuple[bool, bool, bool, bool]:
 
 
 def _is_damaged(tree: Path) -> bool:
-    """Tell whether the log says itself that it is not sound."""
+    """Return whether the log alone is reported as damaged."""
     try:
         with Workspace.open(tree) as workspace:
             return any(one.severity == "damage" for one in verify(workspace).findings)
@@ -204,7 +204,7 @@ def _is_damaged(tree: Path) -> bool:
 
 
 def signed_head(tree: Path) -> proofs.WrittenHead:
-    """Return the head that was kept elsewhere; its signature is checked where it can be."""
+    """Return the head stored elsewhere; its signature is checked if possible."""
     file, signature = tree / "HEAD.txt", tree / "HEAD.txt.sig"
     if signature.exists():
         content = file.read_bytes()

@@ -18,7 +18,7 @@ SCENE = Scene("salvage", ("doctor", "--salvage", "new", "--json"))
 def sweep_salvage(
     runner: Runner, folder: Path, *, size: int, seed: int
 ) -> tuple[int, list[str]]:
-    """Let some faults happen to salvages; return how many, and what was not right."""
+    """Apply some faults to salvages; return their number, and the problems."""
     template = prepare(runner, SCENE, folder)
     whole = read_rows(folder / "clean" / "new" / DATABASE)
     chosen = sample(template, size=size, chance=random.Random(seed))
@@ -39,9 +39,9 @@ def sweep_salvage(
 
 
 def _judged(place: Path, case: Case, done: Done, whole: Rows) -> Iterator[str]:
-    """Yield what is wrong with how a salvage ended and what it left."""
+    """Yield the problems of a salvage's exit status and results."""
     if done.code == 4 and done.out and not done.err:
-        # What the disk did not give is told as missing.
+        # Data that the disk did not return is reported as missing.
         if done.json["whole"] or not done.json["unread_pages"]:
             yield f"not whole, but {done.out}"
     else:

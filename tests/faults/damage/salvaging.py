@@ -1,7 +1,7 @@
-"""Damage a copy of a log, let `doctor --salvage` at it, and compare with what was recorded.
+"""Damage a copy of a log, run `doctor --salvage` on it, and compare with the records.
 
-What SQLite itself still reads from the first event on, a row at a time, must be in the
-new log at the least; nothing may be in it that was not recorded.
+The new log must contain at least the rows that SQLite reads from the first event on, one
+at a time; it may contain nothing that was not recorded.
 """
 
 import json
@@ -36,7 +36,7 @@ Rows = list[tuple[Any, ...]]
 
 
 class Attempt(NamedTuple):
-    """What came of one damage."""
+    """The result of one damage."""
 
     code: int
     saved: int
@@ -117,7 +117,7 @@ def single_damages(specimen: Specimen, damages: list[Damage]) -> list[Files]:
 
 
 def attempt(specimen: Specimen, damaged: list[Files], *, seconds: float) -> Tally:
-    """Salvage every damaged log in a copy of its own, and judge what came out."""
+    """Salvage every damaged log in a separate copy, and judge the results."""
     with fast_folder() as root:
         (root / "truth").mkdir()
         put(root / "truth", specimen.files)
@@ -179,7 +179,7 @@ def _work(folder: Path, specimen: Specimen, whole: Rows, damaged: list[Files]) -
 def _judged(
     folder: Path, answer: dict[str, Any], code: int, words: str, whole: Rows, least: int
 ) -> str | None:
-    """Return what is wrong with a rescue."""
+    """Return the problem of a rescue."""
     if any(blunder in words for blunder in _BLUNDERS):
         return f"a blunder: {words[-300:]}"
     if code not in (SOUND, INTEGRITY):
@@ -221,7 +221,7 @@ def _run(said: int, arguments: list[str]) -> tuple[int, str]:
 
 
 def digest(folder: Path) -> str:
-    """Return what stands for every byte, name and time in a folder."""
+    """Return a digest of every byte, name and time in a folder."""
     found = sha256()
     for path in sorted(folder.rglob("*")):
         status = path.lstat()

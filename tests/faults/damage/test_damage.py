@@ -12,7 +12,7 @@ SECONDS = 120.0
 
 @pytest.mark.long
 def test_every_effective_flip_is_found(closed: Specimen, live: Specimen) -> None:
-    """Of single flipped bits each that changes what can be read is told."""
+    """Of single flipped bits each that changes readable data is reported."""
     for specimen in (closed, live):
         counts = examine(specimen, damaging.flips(specimen, 100, 1), seconds=SECONDS)
         assert counts.problems == []
@@ -21,7 +21,7 @@ def test_every_effective_flip_is_found(closed: Specimen, live: Specimen) -> None
 
 @pytest.mark.long
 def test_every_flip_in_an_index_is_found(closed: Specimen) -> None:
-    """An index that does not say what the table says would hide or double events."""
+    """An index that differs from the table would hide or duplicate events."""
     flips = damaging.index_flips(closed, 40, 2)
     counts = examine(closed, flips, seconds=SECONDS)
     assert counts.problems == []
@@ -30,7 +30,7 @@ def test_every_flip_in_an_index_is_found(closed: Specimen) -> None:
 
 @pytest.mark.long
 def test_every_cache_that_misleads_is_told(closed: Specimen, live: Specimen) -> None:
-    """Of damaged saved states and digests each is told that would change an answer."""
+    """Damaged saved states and digests are reported if they would change an answer."""
     for specimen, flips in (
         (closed, damaging.cache_flips(closed, 60, 6)),
         (live, damaging.flips(live, 60, 6)),
@@ -56,7 +56,7 @@ def test_every_cut_is_found(closed: Specimen, live: Specimen) -> None:
 
 
 def test_log_of_yesterday_is_found(closed: Specimen, live: Specimen) -> None:
-    """An older copy put back is told from the log by the head file beside it."""
+    """A restored older copy is detected by the head file next to the log."""
     for specimen in (closed, live):
         counts = examine(specimen, damaging.yesterdays(specimen), seconds=SECONDS)
         assert counts.problems == []
@@ -64,7 +64,7 @@ def test_log_of_yesterday_is_found(closed: Specimen, live: Specimen) -> None:
 
 
 def test_damaged_head_file_is_no_false_alarm(closed: Specimen) -> None:
-    """A head file that is damaged itself says nothing: the log is read without it."""
+    """A damaged head file is ignored: the log is read without it."""
     flips = damaging.head_flips(closed)[::8]
     counts = examine(closed, flips, seconds=SECONDS)
     assert counts.problems == []

@@ -28,7 +28,7 @@ def found(
 
 
 def test_a_signed_head_finds_all(found: dict[str, tuple[str, ...]]) -> None:
-    """Whatever is done to a log, a head that was signed elsewhere tells it."""
+    """A head that was signed elsewhere reveals any change of a log."""
     assert {signed for _, _, signed, _ in found.values()} == {"found"}
     assert len(found) == len(ATTACKS)
 
@@ -38,7 +38,8 @@ def test_what_fits_is_found_by_nothing_beside_the_log(
 ) -> None:
     """A clumsy attack is found by the log and its head file; one made to fit never is.
 
-    Only the head file tells a cut end; what was taken out without a word is always found.
+    Only the head file reveals a cut end; a removed payload without an erasure is always
+    found.
     """
     for name, (alone, file, _, _) in found.items():
         is_found = "fit" not in name or "without a word" in name
@@ -47,11 +48,11 @@ def test_what_fits_is_found_by_nothing_beside_the_log(
 
 
 def test_the_page_has_this_table(whole: Path, tmp_path: Path) -> None:
-    """The page shows what was just measured, line by line."""
+    """The page has the measured table, line by line."""
     assert "\n".join(table(whole, tmp_path)) in PAGE.read_text()
 
 
 def test_an_untouched_log_is_sound(whole: Path, tmp_path: Path) -> None:
-    """Nothing is found where nothing was changed."""
+    """Nothing is found if nothing was changed."""
     copy_tree(whole, tmp_path / "tree")
     assert found_by(tmp_path / "tree") == (False, False, False, False)

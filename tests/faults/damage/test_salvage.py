@@ -1,4 +1,4 @@
-"""What is sound of a damaged log is saved, and the damaged one is left as it is."""
+"""The intact part of a damaged log is saved, and the damaged one is unchanged."""
 
 import pytest
 

@@ -1,7 +1,7 @@
-"""A restore in place whose file operations fail or are killed, and what must be left.
+"""A restore in place whose file operations fail or are killed, and its result.
 
-Whatever happens, the next command that records leaves the tree either as it was or as the
-snapshot says, and what stood there before is in the tree or in a snapshot.
+Whatever happens, the next recording command leaves the old tree or that of the snapshot,
+and the earlier files are in the tree or in a snapshot.
 """
 
 import os
@@ -191,7 +191,7 @@ def _judge_given_up(
 
 
 def _still_there(runner: Runner, ground: Ground, place: Path) -> Iterator[str]:
-    """Yield what is not to be had any more of what stood there."""
+    """Yield the earlier files that are lost."""
     seen = runner.inspect(place)
     types = [event["type"] for event in seen["events"]]
     if types.count("rolled-back") != 1:

@@ -1,4 +1,4 @@
-"""Power cuts: a run of appends is traced, cut anywhere, and what is left is judged."""
+"""Power cuts: a run of appends is traced, cut anywhere, and the result is judged."""
 
 import json
 import random
@@ -101,7 +101,7 @@ def cut(
 
 
 def _judge(runner: Runner, recording: Recording, moment: int, place: Path) -> Iterator[str]:
-    """Open an image with the next append, and look for what was acknowledged."""
+    """Open an image with the next append, and look for acknowledged events."""
     said = "".join(
         operation.content.decode()
         for operation in recording.operations[:moment]

@@ -1,4 +1,4 @@
-"""Answers that nobody can receive, signals, and limits on what a process may have."""
+"""Answers that cannot be received, signals, and resource limits."""
 
 import os
 import random

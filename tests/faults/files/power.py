@@ -43,7 +43,7 @@ def parse(trace: bytes) -> list[Operation]:
 
 
 class _File:
-    """A file: the bytes that are durable, and what was done to it since."""
+    """A file: the durable bytes, and its operations since."""
 
     def __init__(self) -> None:
         self.durable = b""

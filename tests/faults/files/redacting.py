@@ -1,7 +1,7 @@
-"""A redaction whose file operations fail or are killed, and the search for what it erased.
+"""A redaction whose file operations fail or are killed, and a search for its text.
 
 After each fault the next command, or the library's `open`, must find it not begun or
-finish it; repeated, it must come to what one comes to that nobody disturbed.
+finish it; repeated, it must have the result of an undisturbed one.
 """
 
 import gzip
@@ -25,7 +25,7 @@ SCENE = Scene("redact", ("redact", *SAID))
 AT = ("--at", "2026-01-15T09:00:00Z")
 _INTO = re.compile('"into":"[0-9a-f]+",')
 NEXT = ("status", "open")
-"""Who comes after a redaction that was cut short: a command, and the library."""
+"""The next user after an interrupted redaction: a command, and the library."""
 
 
 def told(runner: Runner, folder: Path, mode: str, text: str = SECRET) -> None:
@@ -94,7 +94,7 @@ def _play(
     first = runner.run(
         place, *SCENE.arguments, plants=modes, fault={"at": case.at, "how": case.how}
     )
-    # What it says of copies is no word about a fault.
+    # Its report about copies is not about a fault.
     heard = [line for line in first.err.splitlines(True) if COPIES not in line]
     yield from judge_ending(first._replace(err="".join(heard)))
     following = runner.run(place, after, plants=modes)

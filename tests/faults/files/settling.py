@@ -1,7 +1,7 @@
-"""State files after commands that ended in any way: the next recording command mends them.
+"""State files after commands that ended in any way: the next record repairs them.
 
-Commands are ended by signals at random moments, refused, or run while somebody else pauses
-the sprint, edits a state file or removes it.
+Commands are ended by signals at random moments, refused, or run while others pause the
+sprint, edit a state file or remove it.
 """
 
 import random
@@ -76,7 +76,7 @@ NEXT = (
     ),
     (("rebuild",),),
 )
-"""What comes next: a recording command of each stream, or `rebuild`."""
+"""The next step: a recording command of each stream, or `rebuild`."""
 
 
 def begin(runner: Runner, folder: Path) -> None:

@@ -1,7 +1,7 @@
-"""A disk of its own, of a megabyte or two, that fills up or may not be written.
+"""A separate disk of a megabyte or two that fills up or becomes read-only.
 
 Run inside a mount namespace, as `unshare -rm python -m tests.faults.files.small_disk KIND
-FOLDER SEED`; it mounts a tmpfs, lives through it and prints the problems as JSON.
+FOLDER SEED`; it mounts a tmpfs, runs the test and prints the problems as JSON.
 """
 
 import json
@@ -98,7 +98,7 @@ def _filling(
 
 
 def _readonly(runner: Runner, place: Path, chance: random.Random) -> Iterator[str]:
-    """Take the right to write away from the whole disk, and give it back."""
+    """Make the whole disk read-only, and writable again."""
     begin(runner, place)
     claims = []
     for number in range(3):
@@ -164,7 +164,7 @@ def _mount(*arguments: object) -> None:
 
 
 def main() -> None:
-    """Mount the disk, live through it, and print what was not right."""
+    """Mount the disk, run the test, and print the problems."""
     kind, folder, seed = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])
     _mount("-t", "tmpfs", "-o", f"size={DISK_BYTES}", "tmpfs", folder)
     place = folder / "work tree"

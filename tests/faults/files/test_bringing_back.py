@@ -25,7 +25,7 @@ def folder() -> Iterator[Path]:
 def test_killed_restore_is_finished_by_the_next_command(
     runner: Runner, folder: Path
 ) -> None:
-    """Killed anywhere, all is as it was or as it is wanted, and nothing is lost."""
+    """Killed anywhere, the tree is the old or the new one, and nothing is lost."""
     try:
         ground = prepare(runner, folder)
     except Unavailable as reason:
@@ -35,7 +35,7 @@ def test_killed_restore_is_finished_by_the_next_command(
 
 
 def test_killed_restore_is_given_up_from_anywhere(runner: Runner, folder: Path) -> None:
-    """Killed anywhere and given up, files and state are as they were before."""
+    """Killed anywhere and given up, files and state are the earlier ones."""
     try:
         ground = prepare(runner, folder)
     except Unavailable as reason:

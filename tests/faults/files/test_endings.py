@@ -1,4 +1,4 @@
-"""Answers that nobody can receive, signals at any moment, and limits."""
+"""Answers that cannot be received, signals at any moment, and limits."""
 
 import random
 from collections.abc import Iterator

@@ -50,7 +50,7 @@ def test_failed_operation_leaves_all_or_nothing(
 def test_edit_is_recorded_once_whenever_a_command_is_killed(
     runner: Runner, folder: Path
 ) -> None:
-    """An edit has one key from its first sight until our file stands in its place."""
+    """An edit has one key from its detection until our file is in its place."""
     template = prepare(runner, SCENES[5], folder)
     kills = [case for case in cases(template) if case.how == "kill-before"]
     found = sweep(runner, template, kills, folder, seconds_next=SECONDS_NEXT)
@@ -81,7 +81,7 @@ def test_digest_noted_too_late_is_found(runner: Runner, folder: Path) -> None:
 def test_descriptor_that_fails_to_close_denies_nothing(
     runner: Runner, folder: Path
 ) -> None:
-    """What was read or written is right however closing the file ends."""
+    """Read and written data is right whether or not closing the file fails."""
     for scene in (SCENES[2], SCENES[4]):
         template = prepare(runner, scene, folder / scene.name)
         for at in _operations(template, "close"):
@@ -121,7 +121,7 @@ def test_disk_without_locks_is_told_at_once(runner: Runner, folder: Path) -> Non
 
 
 def test_failure_beside_the_log_names_the_file(runner: Runner, folder: Path) -> None:
-    """A lock or a copy that fails after the import is told with the file it was for."""
+    """A lock or a copy that fails after the import is reported with its file."""
     template = prepare(runner, SCENES[4], folder)
     for at in (
         _operations(template, "lock", "files.lock")[0],

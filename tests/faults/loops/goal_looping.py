@@ -1,7 +1,7 @@
-"""A goal reached in 40 iterations by `run` with a scripted agent, and killed on the way.
+"""A goal reached in 40 iterations by `run` with a scripted agent, with kills.
 
-All that the agent says depends on the iteration and the attempt it is told, so whoever
-is killed between two events does the same again.
+The agent's answers depend on the stated iteration and attempt, so a kill between two
+events is followed by the same answers.
 """
 
 import json
@@ -30,7 +30,7 @@ IDLE = (*range(4, 9), *range(15, 19), 21, 25, 26, ITERATIONS)
 REFLECTIONS = [{"iteration": 7, "idle": 3}, {"iteration": 18, "idle": 3}]
 """They begin after three idle ones: 4 to 6, and 15 to 17."""
 CLAIMS = {4, 21}
-"""Iterations that say too early that the goal is reached."""
+"""Iterations that claim the goal too early."""
 LIMITED, REFUSED = {10, 30}, {6, 22}
 """Iterations whose first attempt meets a rate limit."""
 
@@ -64,7 +64,7 @@ SAYS: dict[int, dict[str, Any] | str] = {
     27: {"completed": ["auth-core"]},
     ITERATIONS: {"status": "goal-complete", "summary": 'All: "done"\n# really'},
 }
-"""What is said in an iteration; in all others a step is added and the one before done."""
+"""Answers of an iteration; in all others a step is added and the previous one done."""
 
 
 class Goal(NamedTuple):
@@ -75,7 +75,7 @@ class Goal(NamedTuple):
 
 
 def said(number: int) -> str:
-    """Return what the agent says in an iteration."""
+    """Return the agent's answer in an iteration."""
     text = SAYS.get(number)
     if isinstance(text, str):
         return text
@@ -106,7 +106,7 @@ print(json.dumps({{"type": "result", "result": text, "usage": usage,
 
 
 def prepare(folder: Path) -> None:
-    """Make a folder with an agent and a goal that nobody has worked on."""
+    """Create a folder with an agent and a new goal."""
     (folder / "agent.py").write_text(AGENT)
     says = {number: said(number) for number in range(1, ITERATIONS + 1)}
     (folder / "says.json").write_text(json.dumps(says))
@@ -125,11 +125,11 @@ def bring_to_end(folder: Path, rng: random.Random, *, kills: int) -> Goal:
     life = looping.bring_to_end(folder, rng, kills=kills, options=options)
     [status] = answers(folder, "status")
     status["spent"].pop("duration_ms")
-    # What an agent took that was killed with its loop, nobody knows.
+    # The usage of an agent that was killed with its loop is unknown.
     status["spent"].pop("runs_cut_short", None)
     events = answers(folder, "log")
     types = Counter(event["type"] for event in events)
-    # A hook that was cut short is run again, and whoever was killed began anew.
+    # An interrupted hook is run again, and a killed loop began again.
     again = ("hook-task-", "run-")
     counts = {name: types[name] for name in types if not name.startswith(again)}
     keys = ("steps", "idle", "reflection", "spent")
@@ -148,7 +148,7 @@ def idle_after(folder: Path) -> list[int]:
 
 
 def idle_counts() -> list[int]:
-    """Return what the idle counts must be."""
+    """Return the expected numbers of idle iterations."""
     found, idle = [], 0
     for number in range(1, ITERATIONS + 1):
         idle = idle + 1 if number in IDLE else 0

@@ -107,7 +107,7 @@ def live(tree: Path, iterations: int) -> Long:
 
 
 def _look(process: int, calls: Path) -> Sample | None:
-    """Return what a process holds now; None before its first iteration or at its end."""
+    """Return the memory of a process; None before its first iteration or at its end."""
     try:
         lines = Path(f"/proc/{process}/status").read_text().splitlines()
         told = dict(line.split(":", 1) for line in lines)

@@ -1,7 +1,7 @@
-"""A sprint of 30 phases driven by `run` with a scripted agent, and killed on the way.
+"""A sprint of 30 phases driven by `run` with a scripted agent, with kills.
 
-All that the agent and the gates do depends on the attempt they are told, so whoever is
-killed between two events does the same again.
+The actions of the agent and the gates depend on the stated attempt, so a kill between two
+events is followed by the same actions.
 """
 
 import random

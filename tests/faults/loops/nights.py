@@ -1,8 +1,8 @@
-"""Nights of a loop that judges itself, killed on the way: a goal's and a plan's.
+"""Nights of a loop that judges its iterations, with kills: of a goal and of a plan.
 
-All that the agent does follows from the number of the iteration and from the log, so
-whoever is killed between two events does the same again. The agent counts its calls
-outside the work tree, where no rollback takes them back.
+The agent's actions follow from the number of the iteration and from the log, so a kill
+between two events is followed by the same actions. The agent counts its calls outside the
+work tree, so that no rollback reverses them.
 """
 
 import json
@@ -32,11 +32,11 @@ LIMITED, TESTS = 5, {1: 4, 3: 6, 4: 1, 5: 8, 6: 9, 7: 10, 8: 11}
 BUDGET, RAISED = "0.75", "9"
 """The first is spent after three iterations."""
 UNKNOWN = ("duration_ms", "runs_cut_short")
-"""What an agent took that was killed with its loop, nobody knows."""
+"""The usage of an agent that was killed with its loop is unknown."""
 REPEATED = ("gate-started", "gate-interrupted", "heartbeat-recorded")
-"""Types of what is recorded once more by who was killed in it."""
+"""Types of events that are recorded again after a kill."""
 BEFORE = {"sprint-compiled", "budgets-set"}
-"""Types of what is recorded before the night."""
+"""Types of events that are recorded before the night."""
 TIME = re.compile(r"\d{4}-\d\d-\d\dT[0-9:.]+Z")
 RUN_SECONDS_MAX = 1_200
 LIFE_SECONDS = (0.15, 1.6)
@@ -74,7 +74,7 @@ class Killed(NamedTuple):
     """One kill."""
 
     step: str
-    """What had been said or recorded last when it came."""
+    """The last output or event before the kill."""
     cut: int
     """How many runs of the agent were lost by it."""
 
@@ -92,7 +92,7 @@ class Night(NamedTuple):
 
 
 def said_in(kind: str, number: int) -> dict[str, Any]:
-    """Return what the agent says in an iteration."""
+    """Return the agent's answer in an iteration."""
     text: dict[str, Any] = {"status": "completed", "summary": f"did {number}"}
     if kind == GOAL:
         text["status"] = "goal-complete" if number == 6 else "continue"
@@ -276,7 +276,7 @@ def _timeless(value: Any) -> Any:
 
 
 def unlike(calm: Night, night: Night) -> list[str]:
-    """Return in what a night that was disturbed differs from a calm one."""
+    """Return the differences of a disturbed night to a calm one."""
     found = [
         f"{key}: {night.outcome[key]} is not {calm.outcome[key]}"
         for key in calm.outcome

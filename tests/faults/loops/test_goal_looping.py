@@ -46,7 +46,7 @@ def test_every_number_is_right(calm: goals.Goal) -> None:
 
 @pytest.mark.long
 def test_every_text_is_kept(calm: goals.Goal) -> None:
-    """Ids, prompts and summaries come back as they were said, in the order they came."""
+    """Ids, prompts and summaries are recorded unchanged and in order."""
     document = calm.life.document
     steps = {step["id"]: step for step in document["dynamic-steps"]}
     ids = ["step-0", "auth-core", "b: c", "step-7", "step-8", "step-9", "étape"]

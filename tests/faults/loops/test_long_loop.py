@@ -23,7 +23,7 @@ def test_each_iteration_is_paid_and_measured_once(tmp_path: Path) -> None:
 
 
 def test_sees_what_grows() -> None:
-    """What the second tenth held is compared with what the last one holds at most."""
+    """The memory of the second tenth is compared with the maximum of the last one."""
     samples = [Sample(n, 20_000 + n, 12 + n // 50, 1) for n in range(1, 101)]
     early, late = long_loop.growth(samples, 100)
     assert (early.kib, late.kib) == (20_019, 20_100)

@@ -30,7 +30,7 @@ ATOMIC, APPENDED, REWRITTEN, SLOWLY = "atomic", "appended", "rewritten", "slowly
 PAUSE_SECONDS = 0.005
 EDITOR_SECONDS = 0.3
 EMPTY = sha256(b"").hexdigest()
-"""What a file that is written anew in place is for a moment."""
+"""The momentary contents of a file that is rewritten in place."""
 
 
 class Counts(NamedTuple):
@@ -53,7 +53,7 @@ class Edit(NamedTuple):
 
 
 def drift(root: Path, *, writers: int, seconds: float, seed: int, how: list[str]) -> Counts:
-    """Append and refresh with many for some seconds, editing by hand in the given ways."""
+    """Append and refresh with many processes for some seconds, with edits in given ways."""
     make_sprints(root, [SPRINT])
     errors = root / "errors"
     until = time.monotonic() + seconds
@@ -63,7 +63,7 @@ def drift(root: Path, *, writers: int, seconds: float, seed: int, how: list[str]
         edits = _edit(root / state_file(SPRINT), random.Random(seed), until, how)
         heard = herd.hear()
     with Workspace.open(root) as workspace:
-        # What was edited last is noticed by the next command at the latest.
+        # The last edit is detected by the next command at the latest.
         _record(workspace, random.Random(seed))
         workspace.refresh(SPRINT)
         events = [CODEC.decode(recorded) for recorded in workspace.log.read()]
@@ -95,7 +95,7 @@ def drift(root: Path, *, writers: int, seconds: float, seed: int, how: list[str]
 
 
 def edit_while_refreshed(root: Path) -> list[str]:
-    """Refresh while an editor has the file open, which then saves; return what is wrong."""
+    """Refresh while an editor has the file open, which then saves; return the problem."""
     make_sprints(root, [SPRINT])
     editor = fork(partial(_save_slowly, root), root=root, errors=root / "errors")
     try:
@@ -151,7 +151,7 @@ def _record(workspace: Workspace, chance: random.Random) -> int:
     phase = f"phase-{chance.randrange(4)}"
     event = NoteAdded(text) if chance.random() < 0.2 else PhaseCompleted(phase, text)
     outcome = workspace.handle_with(SPRINT, lambda sprint, at: [event], observed=True)
-    # A note leaves the file's bytes as they were, and so the version they are known by.
+    # A note does not change the file's bytes, and so their recorded version.
     return 0 if isinstance(event, NoteAdded) else outcome.events[-1].version
 
 

@@ -19,7 +19,7 @@ class Followed(NamedTuple):
     events: int
     problems: list[str]
     cpu_seconds: float
-    """Processor time of a follower that waited for a while, where nothing came."""
+    """Processor time of a follower that waited without new events."""
 
 
 def follow_while_appended(
@@ -79,7 +79,7 @@ def _writer(folder: Path, sprint: str, name: str, events: int) -> "subprocess.Po
 
 
 def _idle(folder: Path, seconds: float = 2.0) -> float:
-    """Return what a second of waiting costs a follower, in seconds of processor time."""
+    """Return the processor time of one second of waiting of a follower, in seconds."""
     script = (
         "import itertools, os, sys, time\n"
         "from pathlib import Path\n"

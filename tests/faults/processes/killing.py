@@ -29,7 +29,7 @@ FLIGHT_MAX = 3
 """How many lines a coprocess is given before it has answered the first."""
 ABANDONED = 0.2
 _WAITS = re.compile(r"waiting for .* at most$")
-"""What a command says that waits: no complaint where many write, some of them stopped."""
+"""The message of a waiting command: no complaint if many write, some of them stopped."""
 
 
 class Counts(NamedTuple):
@@ -46,7 +46,7 @@ class Counts(NamedTuple):
     slowest: float
     """The slowest command right after a kill of all, in seconds."""
     leftovers: int
-    """Temporary files that the dead left behind."""
+    """Temporary files of killed processes."""
     problems: list[str]
 
 
@@ -158,7 +158,7 @@ class Killer:
             while slot.left > 0 and len(slot.flight) < FLIGHT_MAX:
                 os.write(child.stdin, writers.written_for(slot.kind, self._next_line(slot)))
         except BrokenPipeError:
-            # It is dead already, as its other pipe will tell.
+            # It is dead already, as its other pipe will show.
             slot.left = 0
         if slot.left == 0:
             os.close(child.stdin)

@@ -1,7 +1,7 @@
 """The race: processes that append to the same streams, with every form of expectation.
 
-What each of them was answered is put together afterwards: every position belongs to one
-answer, every expectation was kept, and whoever was refused was told the truth.
+Their answers are combined afterwards: every position belongs to one answer, every
+expectation was met, and every conflict was true.
 """
 
 import json
@@ -95,7 +95,7 @@ def race_to_act(root: Path, *, writers: int, rounds: int, seconds: float) -> Cou
 def _together(
     root: Path, bodies: Sequence[Callable[[Callable[[], None]], int]], seconds: float
 ) -> tuple[list[dict[str, Any]], list[str]]:
-    """Run all of them at once; return what they report and who did not finish well."""
+    """Run all of them at once; return their reports and the failed ones."""
     errors = root / "errors"
     start = partial(_meet, root / "started", len(bodies))
     with Herd(root=root, errors=errors, seconds=seconds) as herd:
@@ -108,7 +108,7 @@ def _together(
 
 
 def _wrong(answer: dict[str, Any]) -> str | None:
-    """Return what is wrong with one answer in itself."""
+    """Return the problem of a single answer."""
     match answer:
         case {"answer": "conflict", "given": given, "expected": expected, "actual": actual}:
             if expected == "none":
@@ -150,7 +150,7 @@ def _append(root: Path, number: int, rounds: int, start: Callable[[], None]) -> 
                 new_events: list[NewEvent] = new_events,
                 **key: Any,
             ) -> bool:
-                """Append once and report it; tell whether there is nothing more to do."""
+                """Append once and report it; return whether there is nothing more to do."""
                 said = given.value if isinstance(given, Expect) else given
                 report: dict[str, Any] = {"form": form, "what": what, "given": said}
                 try:
@@ -212,7 +212,7 @@ def _command(opened: Workspace, decide: workspace.Decide) -> None:
     try:
         opened.handle_with(SPRINT, decide)
     except RefusedError:
-        # Another process went on already: the rule says so, and nothing is recorded.
+        # Another process continued already: the rule refuses, and nothing is recorded.
         return
 
 

@@ -34,7 +34,7 @@ class Slot:
         self.again: deque[Line] = deque()
         """Commands that died unanswered and are repeated first."""
         self.flight: deque[Line] = deque()
-        """Commands that the process at work was told of and did not answer."""
+        """Commands that the working process received and did not answer."""
         self.child: Child | None = None
         self.kind = ""
         self.life = 0

@@ -19,7 +19,7 @@ def kill(root: Path, kills: int, *, seed: int) -> Counts:
 
 
 def test_acknowledged_events_survive_kills(tmp_path: Path) -> None:
-    """What was answered is there once, and the next command needs no help."""
+    """Acknowledged events exist once, and the next command needs no help."""
     counts = kill(tmp_path / "log", 24, seed=1)
     assert counts.problems == []
     assert counts.kills >= 24

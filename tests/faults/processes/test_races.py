@@ -1,4 +1,4 @@
-"""Many who append to one stream get what they expected, or are told who was first."""
+"""Concurrent appends to one stream get the expected version, or a conflict."""
 
 from pathlib import Path
 

@@ -58,7 +58,7 @@ def append_arguments(line: Line) -> list[str]:
 
 
 def _call_library(root: Path, seed: int) -> int:
-    """Open the workspace anew for every line of stdin, with a clock that lies."""
+    """Open the workspace again for every line of stdin, with a wrong clock."""
     chance = random.Random(seed)
     for text in sys.stdin:
         line = msgspec.convert(json.loads(text)["line"], Line)

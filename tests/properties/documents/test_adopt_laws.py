@@ -21,7 +21,7 @@ number = st.integers(0, 59)
 
 
 def adopted(world: World, base: Any, changes: Any) -> list[Event]:
-    """Return what adopting decides; nothing where it is refused."""
+    """Return the decision of adopting; nothing if it is refused."""
     observed = f.EditObserved("PROGRESS.yaml", "ab", "kept", 1, changes)
     given: dict[str, Any] = {"edit": 1, "observed": observed, "base": base}
     try:

@@ -32,7 +32,7 @@ PIECES = (
 
 
 def taken(content: bytes, format_: str | None = None) -> Found | str:
-    """Return what is found, or what is said against it."""
+    """Return the findings, or the refusal."""
     report = Report("report", content, Path("/somewhere"))
     try:
         found = READERS[format_ or format_of(report)](report)
@@ -79,6 +79,6 @@ def test_a_cut_document_is_never_taken_for_a_whole_one() -> None:
 @given(content=st.binary(max_size=200), name=st.sampled_from(sorted(READERS)))
 @laws
 def test_noise_is_read_or_refused(content: bytes, name: str) -> None:
-    """Any bytes at all are answered, whatever they are said to be."""
+    """Any bytes get an answer, under any format."""
     assert taken(content)
     assert taken(content, name)

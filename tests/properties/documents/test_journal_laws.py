@@ -121,7 +121,7 @@ histories = st.lists(commands, max_size=25)
 
 
 def decided(journal: Journal, tag: str, data: Any) -> list[Event]:
-    """Return what a command comes to: nothing when it is refused, which names a field."""
+    """Return the result of a command: nothing when it is refused, which names a field."""
     refused = None
     events: list[Event] = []
     try:
@@ -134,7 +134,7 @@ def decided(journal: Journal, tag: str, data: Any) -> list[Event]:
 
 
 def happened(history: list[tuple[str, Any]]) -> list[tuple[int, str, Event]]:
-    """Return what a history of commands comes to; each refusal names a field."""
+    """Return the result of a history of commands; each refusal names a field."""
     journal = Journal()
     recorded_events: list[tuple[int, str, Event]] = []
     for tag, data in history:
@@ -154,7 +154,7 @@ def document(events: list[tuple[int, str, Event]]) -> JournalDocument:
 
 @given(histories)
 def test_any_history_gives_a_file_that_a_strict_reader_takes(history: Any) -> None:
-    """A command is refused by its field, or the file is what the schema accepts."""
+    """A command is refused by its field, or the schema accepts the file."""
     events = happened(history)
     if events:
         made = document(events)
@@ -175,7 +175,7 @@ def test_reading_goes_on_from_anywhere(history: Any, split: int) -> None:
 
 @given(histories)
 def test_stored_events_say_the_same(history: Any) -> None:
-    """What is read back from the log gives the same file."""
+    """A log read back gives the same file."""
     events = happened(history)
     decoders = {tag: msgspec.json.Decoder(event) for tag, event in CODEC.events.items()}
     again = [(v, at, decoders[event.type].decode(encode(event))) for v, at, event in events]

@@ -1,4 +1,4 @@
-"""What is looked for quickly is what all patterns find, applied one after the other."""
+"""The fast search finds the same as all patterns one after another."""
 
 import re
 from functools import cache
@@ -32,7 +32,7 @@ said = st.lists(pieces, max_size=12).map("".join)
 
 @cache
 def compiled(pattern: str) -> re.Pattern[str]:
-    """Return a pattern as it is meant."""
+    """Return a pattern without optimizations."""
     return re.compile(pattern, re.ASCII | re.DOTALL)
 
 
@@ -61,7 +61,7 @@ def test_what_is_looked_for_quickly_is_found(text: str) -> None:
 
 @given(said)
 def test_spans_are_those_of_the_patterns(text: str) -> None:
-    """Where secrets are is said of the text as it is."""
+    """Places of secrets refer to the original text."""
     found = [
         (m.end("before") if m.re.groups else m.start(), m.end())
         for _, _, pattern, _, _ in forms()

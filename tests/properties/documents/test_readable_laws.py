@@ -11,7 +11,7 @@ from sprintlog.engine.readable import as_json, originals, readable
 from sprintlog.engine.sprint.events import AgentRan
 
 TYPED = r"\xe9 \\xe9 \ud83d \u005cxe9"
-"""Text that was typed and looks like a spelling of ours."""
+"""Typed text that looks like our escapes."""
 texts = st.one_of(
     st.text(st.characters(categories=None), max_size=30),
     st.text(st.sampled_from([*"\\xude9c0058", "\udce9", "\udc5c", "\ud83d", "\ude00"])),

@@ -1,4 +1,4 @@
-"""A session that is read as it grows comes to what one reading at its end says."""
+"""A session that is read as it grows gives the same as one reading at its end."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ STEPS = st.lists(
 
 
 def reading(figures: dict[str, int], *, sha256: str, **more: Any) -> AgentRan:
-    """Return what a transcript says whose figures are these."""
+    """Return a transcript with these figures."""
     usage = convert({name: figures[name] for name in FIGURES}, Usage)
     return AgentRan(
         "",
@@ -80,7 +80,7 @@ def test_in_pieces_it_is_what_it_is_at_once(steps: list[dict[str, int]]) -> None
 @laws
 @given(STEPS)
 def test_the_same_reading_again_brings_nothing(steps: list[dict[str, int]]) -> None:
-    """Twice is once, at each of its lengths."""
+    """Reading it again changes nothing, at each of its lengths."""
     said = grown(steps)
     once = [reading(one, sha256=f"d{n}") for n, one in enumerate(said)]
     twice = [one for one in once for _ in range(2)]

@@ -54,7 +54,7 @@ def test_any_document_after_any_other(ones: list[dict[str, Any]], is_kept: bool)
 @pytest.mark.long
 @given(lists, st.data())
 def test_changed_items_are_made_anew(items: list[Any], data: st.DataObject) -> None:
-    """A list that changes a little has the text of what it says now."""
+    """A list that changes a little has the text of its current contents."""
     text = dump_after({"phases": items}, NOTHING)
     for _ in range(3):
         is_new = data.draw(st.integers(0, 1)) or not items
@@ -68,7 +68,7 @@ def test_changed_items_are_made_anew(items: list[Any], data: st.DataObject) -> N
 
 @given(st.integers(0, 2**32), st.booleans())
 def test_each_step_of_a_sprint(seed: int, is_kept: bool) -> None:
-    """In any life of a sprint the file is what the whole writer makes of it."""
+    """In any life of a sprint the file equals that of the complete writer."""
     life = Life(Random(seed))
     text = NOTHING
     for _ in range(12):
@@ -84,7 +84,7 @@ PLAIN = {"phases": [{"id": f"p{number}", "prompt": "x"} for number in range(12)]
 
 @given(st.integers(0, 2**32))
 def test_only_what_was_asked_for_has_changed(seed: int) -> None:
-    """In any life of plain phases the notes of what was asked for name all that changed."""
+    """In any life of plain phases the notes of requested nodes include all changes."""
     chance = Random(seed)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(node, "FLAT_FROM", 1)

@@ -1,4 +1,4 @@
-"""What is written is what is read, whatever the data."""
+"""Written data is read back unchanged."""
 
 import re
 from collections.abc import Sequence
@@ -71,7 +71,7 @@ def test_reading_undoes_writing(document: dict[str, Any]) -> None:
 
 @given(documents)
 def test_pyyaml_reads_the_same(document: dict[str, Any]) -> None:
-    """PyYAML with the core schema reads what we wrote as we do."""
+    """PyYAML with the core schema reads our text like we do."""
     read = yaml.load(dump(document), Loader=CoreLoader)
     assert repr(read) == repr(document)
 

@@ -72,7 +72,7 @@ def token(value: Any) -> Any:
 
 
 def expected(world: World, values: list[Any], until: int) -> Setting:
-    """Return what the definition says, from a field's value at every version."""
+    """Return the result by definition, from a field's value at every version."""
     changed = [n for n in range(1, until + 1) if values[n] != values[n - 1]]
     targets = {v: x.to for v, _, x in world.events if isinstance(x, f.RolledBack)}
     at = until
@@ -182,7 +182,7 @@ def above(address: str) -> set[str]:
 
 
 def is_below(address: str, own: str, reach: Reach) -> bool:
-    """Tell whether an address is below that of an event which reaches so far."""
+    """Return whether an address is below that of an event with such a reach."""
     return reach is Reach.BRANCH and address.startswith(f"{own}/")
 
 

@@ -1,4 +1,4 @@
-"""Saved states change nothing of what is read, and bound how much is folded for it."""
+"""Saved states do not change results, and bound the number of folded events."""
 
 import random
 
@@ -120,7 +120,7 @@ def test_a_rollback_saves_its_state_at_once() -> None:
 
 
 def test_only_what_is_in_force_counts_as_near() -> None:
-    """A state that a rollback took back is no reason to save none."""
+    """A state discarded by a rollback does not prevent saving one."""
     stream = Branching()
     stream.work(1000, random.Random(3))
     newest = max(stream.log.checkpoints.versions(STREAM, format_=_format(stream)))
@@ -147,7 +147,7 @@ def test_a_rebuild_saves_states_on_the_way() -> None:
 
 
 def test_a_long_read_leaves_states_for_the_next_one() -> None:
-    """Whoever has to fold far does so once; who trusts no saved state leaves none."""
+    """A long fold happens once; a reader that trusts no saved state leaves none."""
     stream = Branching()
     for _ in range(2):
         stream.add(*[ActivitySeen()] * 10_000)

@@ -67,7 +67,7 @@ def test_fork_is_the_fold_to_there(world: World, data: st.DataObject) -> None:
 @laws
 @given(worlds("import", "inject", "back", "back", "undo"))
 def test_redo_takes_back_an_undo(world: World) -> None:
-    """After undo and redo document and Plan are what they were, as often as one likes."""
+    """After undo and redo document and plan are restored, any number of times."""
     before, plan = written(world.sprint), saved_plan(world.sprint)
     for _ in range(2):
         try:

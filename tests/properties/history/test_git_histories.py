@@ -15,7 +15,7 @@ FIRST_DAY = 1_767_225_600
 
 
 class Repository:
-    """A repository in which a sprint's file lives, and what was committed of it."""
+    """A repository with a sprint's file, and its commits."""
 
     def __init__(self, root: Path, rng: random.Random) -> None:
         self.root = root
@@ -28,7 +28,7 @@ class Repository:
         self.edit()
 
     def git(self, *arguments: str) -> None:
-        """Run git; commits are written on days of their own, and committed on one."""
+        """Run git; commits have distinct author dates, and one commit date."""
         names = {f"GIT_{who}_NAME": "t" for who in ("AUTHOR", "COMMITTER")}
         mails = {f"GIT_{who}_EMAIL": "t@t" for who in ("AUTHOR", "COMMITTER")}
         days = {"GIT_AUTHOR_DATE": self.day, "GIT_COMMITTER_DATE": 999}
@@ -81,7 +81,7 @@ class Repository:
         self.commit()
 
     def take_away(self) -> None:
-        """Delete the file, and put it back as it was."""
+        """Delete the file, and restore it."""
         (self.root / self.path).unlink()
         self.commit()
         self.write(self.path, self.now)

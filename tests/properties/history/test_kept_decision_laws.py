@@ -1,4 +1,4 @@
-"""What is kept of a sprint's decisions, over random plans and random histories."""
+"""The stored decisions of a sprint, over random plans and random histories."""
 
 from itertools import pairwise
 from pathlib import Path

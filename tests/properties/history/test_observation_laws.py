@@ -1,4 +1,4 @@
-"""What is read off the versions of an imported document leads to these very versions."""
+"""Inferred events of an imported document lead to exactly its versions."""
 
 from typing import Any
 
@@ -37,7 +37,7 @@ def test_observed_events_replay_to_the_same_versions(
         command = ImportDocument(document, "x", with_facts=True)
         events = import_document(sprint, command, AT)
         news = [(sprint.version + n, AT, copied(e)) for n, e in enumerate(events, start=1)]
-        # A fold changes a document that came in, so what is kept is another copy.
+        # A fold changes an imported document, so another copy is stored.
         recorded += [(v, at, copied(e)) for v, at, e in news]
         fold(sprint, news)
         assert msgspec.json.encode(sprint.document) == msgspec.json.encode(document)
@@ -57,7 +57,7 @@ def test_what_is_equal_tells_nothing(world: World, picks: list[int]) -> None:
 @laws
 @given(worlds("inject", "iterate"), PICKS)
 def test_losses_were_done_and_are_not(world: World, picks: list[int]) -> None:
-    """What is called lost was completed or skipped before and is not in the later one."""
+    """Lost work was completed or skipped before and is not in the later version."""
     older, newer = versions(world, picks)[:2]
     done = {leaf.address for leaf in Tree(older).leaves if leaf.status in _DONE}
     still = {leaf.address for leaf in Tree(newer).leaves if leaf.status in _DONE}

@@ -21,7 +21,7 @@ from .test_exchange_laws import laws
 
 KINDS = ("import", "inject", "back", "back", "undo", "iterate", "sprint", "gate", "queue")
 CARRIED = ("follow_ups", "open_troubles")
-"""What is kept to carry the tables on."""
+"""The stored data for updating the tables."""
 
 
 def contents(path: Path) -> dict[str, list[Any]]:

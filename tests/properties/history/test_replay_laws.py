@@ -1,4 +1,4 @@
-"""What `replay` says of each event is what comparing whole documents says."""
+"""The changes of `replay` equal the comparison of whole documents."""
 
 import tempfile
 from collections.abc import Iterable, Iterator
@@ -68,7 +68,7 @@ def test_a_resumed_sprint_ends_the_wait_of_its_leaf() -> None:
 
 
 def test_a_gate_settles_what_is_below() -> None:
-    """A document that contradicts itself below a gate is put right by the gate's event."""
+    """A document that contradicts itself below a gate is corrected by the gate's event."""
     done = {"id": "i", "status": "completed"}
     step = {"id": "x", "status": "pending", "phases": [done]}
     phase = {"id": "p", "status": "pending", "gate": {"script": "make"}, "steps": [step]}

@@ -1,4 +1,4 @@
-"""The decision that `undo` takes back is the latest one in force."""
+"""`undo` reverses the latest effective decision."""
 
 import tempfile
 from itertools import pairwise
@@ -18,9 +18,9 @@ from .test_exchange_laws import laws
 
 
 def by_definition(workspace: Workspace, world: World) -> int:
-    """Return the latest decision in force that no other event of its append caused.
+    """Return the latest effective decision that no other event of its append caused.
 
-    What stopped the sprint counts too: from the first event of its append on.
+    The event that stopped the sprint counts too: from the first event of its append on.
     """
     live, found, caused, begin = world.live(len(world.events)), [0], False, 0
     for event in workspace.log.read_stream("sprint/s"):

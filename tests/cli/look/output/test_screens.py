@@ -157,7 +157,7 @@ def test_durations_have_units(milliseconds: int, shown: str) -> None:
 
 
 def test_what_agents_took_has_units() -> None:
-    """Turns, tokens and dollars are shown as far as they are known."""
+    """Known turns, tokens and dollars are shown."""
     used = Usage(input_tokens=1200, output_tokens=34, cost_usd=0.42, turns=1)
     told = ["3m 12s", "1 turn", "1,234 tokens", "$0.42"]
     assert usage(used, duration_ms=192_000) == told

@@ -116,7 +116,7 @@ def test_git_says_when_each_story_passed(loop: Path, done: Run) -> None:
 
 
 def test_git_follows_a_file_that_was_renamed(loop: Path, done: Run) -> None:
-    """Its versions under earlier names are the same stories; those of others are not."""
+    """Versions under earlier names are the same stories; other projects' files are not."""
     git(loop, "init", "-q", "-b", "main")
     (loop / "scripts" / "ralph").mkdir(parents=True)
     moves = ("prd.json", "stories.json", "scripts/ralph/prd.json")

@@ -82,7 +82,7 @@ def test_subagents_beside_a_session_are_taken_along(log: Path, done: Run) -> Non
 
 
 def test_all_that_is_known_of_a_session_is_recorded(log: Path, done: Run) -> None:
-    """Agent, version, model, calls, lines, and where the repository stood at its start."""
+    """Agent, version, model, calls, lines, and the initial commit of the repository."""
     imported(done, AGENTS / "codex-rollout.jsonl")
     (ran,) = runs(done)
     assert (ran["agent"], ran["agent_version"]) == ("codex", "0.169.0")

@@ -252,7 +252,7 @@ def test_a_session_around_it_goes_on(
 def test_a_hook_that_still_runs_tells_how_its_call_ended(
     agent: Agent, run: Run, done: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What a killed agent's last hook says comes before its call is said to have no end."""
+    """A killed agent's last hook input is read before its call is marked unfinished."""
     hooks = [json.loads(x) for x in Path("hooks").read_bytes().splitlines()]
     begun = next(x for x in hooks if x.get("tool_use_id", "").startswith("toolu_e40f"))
     ended = {**begun, "hook_event_name": "PostToolUse", "tool_response": {}}

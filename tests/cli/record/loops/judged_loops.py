@@ -39,7 +39,7 @@ grep -q 'Mend it' ../told/$n && touch mended
 echo "work of $n" > work
 echo "did $n"
 """
-"""`tests` says how many tests there are; `broken` that none can be run."""
+"""`tests` has the number of tests; `broken` means that none can be run."""
 
 MEASURE = """\
 test ! -e broken || exit 2
@@ -68,7 +68,7 @@ printf "$said\\n" $status $n $n
 
 
 def aim(done: Callable[..., Any], folder: Path, cases: str, *words: str) -> Path:
-    """Make a sprint with a goal in a folder of its own; return that."""
+    """Create a sprint with a goal in a separate folder; return that."""
     tree = _tree(folder, GOAL_AGENT % cases)
     done("init", "--here")
     done("sprint", "create", "one", "--goal", "Win", *words)
@@ -78,7 +78,7 @@ def aim(done: Callable[..., Any], folder: Path, cases: str, *words: str) -> Path
 def prepare(
     done: Callable[..., Any], folder: Path, cases: str = "", plan: str = ""
 ) -> Path:
-    """Make a sprint with three phases in a folder of its own; return that."""
+    """Create a sprint with three phases in a separate folder; return that."""
     tree = _tree(folder, AGENT % cases)
     (tree / "plan.yaml").write_text(plan or PLAN % "")
     done("init", "--here")
@@ -113,9 +113,9 @@ class KilledError(BaseException):
 
 
 def drive(tree: Path, *, appends: int | None = None) -> tuple[Action | None, int]:
-    """Go on with the loop, to its end or until so many appends are done.
+    """Continue the loop, to its end or until the given number of appends.
 
-    Return how it ended, None where it was killed, and how many appends there were.
+    Return its exit status, None if it was killed, and the number of appends.
     """
     count = 0
     means = RunSettings(["sh", "agent.sh"], os.environ, 60.0, sleep=lambda seconds: None)

@@ -47,7 +47,7 @@ class Steps(Clock):
         """Whether it also moves as other processes see it."""
 
     def __call__(self) -> int:
-        """Return what it shows."""
+        """Return its screen."""
         return max(self.ms, time.time_ns() // 1_000_000) if self.is_live else self.ms
 
     def sleep(self, seconds: float) -> None:
@@ -198,7 +198,7 @@ def test_status_shows_it_and_a_person_ends_the_limit(
 def test_its_failures_are_no_stop_but_count_in_budgets(
     play: Any, clock: Steps, done: Run
 ) -> None:
-    """What it costs is counted; without a stated cost a budget of money is refused."""
+    """Its cost is counted; without a stated cost a budget of money is refused."""
     costs = (
         """echo '{"type":"result","subtype":"success","result":"x","total_cost_usd":0.5,"""
         """"usage":{"input_tokens":7,"output_tokens":3}}'"""

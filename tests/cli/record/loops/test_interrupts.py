@@ -46,7 +46,7 @@ finally:
 
 
 def run(folder: Path, code: str, *words: str) -> "subprocess.CompletedProcess[str]":
-    """Return how a command ends in a process of its own."""
+    """Return the exit status of a command in a separate process."""
     return subprocess.run(
         [sys.executable, "-c", code, *words],
         cwd=folder,

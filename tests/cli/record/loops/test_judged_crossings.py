@@ -30,7 +30,7 @@ def goal_run(run: Run, *words: str) -> Any:
 def test_a_pause_during_a_measurement_loses_nothing(
     folder: Path, run: Run, done: Run
 ) -> None:
-    """What was measured is recorded although the sprint was paused; then it is judged."""
+    """A measurement is recorded although the sprint was paused; then it is judged."""
     tree = prepare(done, folder)
     script = (tree / "measure.sh").read_text()
     pauses = f'test "$(cat work 2>/dev/null)" != "work of 2" || {CLI} sprint pause\n'
@@ -45,7 +45,7 @@ def test_a_pause_during_a_measurement_loses_nothing(
 
 
 def test_what_was_injected_goes_with_the_work(folder: Path, run: Run, done: Run) -> None:
-    """A rollback takes back a phase that the agent injected; a request stays asked."""
+    """A rollback discards a phase that the agent injected; a request stays pending."""
     injects = f"{CLI} phase inject --id x --prompt X --position after:b"
     asks = f"{CLI} queue add T --type bug --priority low"
     prepare(done, folder, f"2) {injects}; {asks}; echo 1 > tests ;;")
@@ -59,7 +59,7 @@ def test_what_was_injected_goes_with_the_work(folder: Path, run: Run, done: Run)
 def test_a_breakpoint_is_reached_after_it_was_judged(
     folder: Path, run: Run, done: Run, tests: str, code: int
 ) -> None:
-    """The iteration before a breakpoint is measured; a regression is said first."""
+    """The iteration before a breakpoint is measured; a regression is reported first."""
     plan = "phases:\n  - {id: a, prompt: A, break: true}\n  - {id: b, prompt: B}\n"
     prepare(done, folder, f"1) echo {tests} > tests ;;", plan)
     assert run("run", *MEASURES, *RUN).code == code
@@ -78,7 +78,7 @@ def test_an_edit_by_hand_is_kept_beside_a_rollback(
 
 
 def test_hooks_come_before_the_measurement(folder: Path, run: Run, done: Run) -> None:
-    """What a hook does after an iteration is part of what is measured."""
+    """Changes by a hook after an iteration are part of the measurement."""
     aim(done, folder, "2) status=goal-complete ;;", "--hook", "id=more,command=date")
     assert goal_run(run, *MEASURES).code == 0
     found = [t for t in types(done) if t in ("hook-task-completed", "iteration-measured")]
@@ -107,7 +107,7 @@ def test_a_goal_loop_that_stalls_is_stopped(folder: Path, run: Run, done: Run) -
 def test_a_secret_in_a_command_is_used_and_not_recorded(
     folder: Path, run: Run, done: Run
 ) -> None:
-    """What was typed is run as it is; rules and measurements hold a mask."""
+    """The typed command is run unmasked; rules and measurements contain a mask."""
     tree = prepare(done, folder)
     words = ("--measure", f"test {TOKEN} = {TOKEN[:4]}{TOKEN[4:]} && sh measure.sh")
     assert run("run", *words, "--report", "junit.xml", *RUN).code == 0
@@ -138,7 +138,7 @@ def test_the_file_says_what_a_trusted_loop_measures(
 def test_by_rules_measures_what_is_due_and_nothing_else(
     folder: Path, run: Run, done: Run
 ) -> None:
-    """Without a rule it is refused, where nothing is due nothing happens."""
+    """Without a rule it is refused; if nothing is due nothing happens."""
     prepare(done, folder)
     assert "no rule of sprint one says" in run("iteration", "measure", "--by-rules").err
     done("rules", "set", *MEASURES)
@@ -154,7 +154,7 @@ def test_by_rules_measures_what_is_due_and_nothing_else(
 def test_a_baseline_that_cannot_be_measured_is_said_once(
     folder: Path, run: Run, done: Run
 ) -> None:
-    """Before there are tests the loop works all the same; the first measurement counts."""
+    """Before there are tests the loop works as well; the first measurement counts."""
     tree = prepare(done, folder, "1) rm broken; echo 4 > tests ;;")
     (tree / "broken").touch()
     assert run("run", *MEASURES, *RUN).code == 0

@@ -21,7 +21,7 @@ PLACES_APART = 5
 
 
 def plan(done: Run, folder: Path) -> Path:
-    """Make a plan in which an iteration regresses, and a gate is to be repaired."""
+    """Create a plan in which an iteration regresses, and a gate needs a repair."""
     return prepare(done, folder, NIGHT, PLAN % GATE)
 
 
@@ -35,7 +35,7 @@ def goal(done: Run, folder: Path) -> Path:
 def test_killed_after_any_append_it_ends_the_same(
     folder: Path, done: Run, make: Callable[[Run, Path], Path], last: int
 ) -> None:
-    """Whoever is killed between two events ends the same; nothing is paid twice."""
+    """A kill between two events leads to the same end; nothing is paid twice."""
 
     def night(name: str) -> Path:
         place = folder / name

@@ -29,7 +29,7 @@ def test_measures_each_run_of_an_agent(folder: Path, run: Run, done: Run) -> Non
 
 
 def test_a_regression_stops(folder: Path, run: Run, done: Run) -> None:
-    """By rule a regression ends the loop with 26, and says what leads on."""
+    """By rule a regression ends the loop with 26, and a command is printed."""
     prepare(done, folder, WORSE)
     result = run("run", *MEASURES, "--json", *RUN)
     assert (result.code, result.json["because"]) == (26, "judge")
@@ -76,7 +76,7 @@ def test_goes_back_so_often_and_no_more(folder: Path, run: Run, done: Run) -> No
 
 
 def test_goes_on_by_rule(folder: Path, run: Run, done: Run) -> None:
-    """With `continue` nothing stops the loop, and the next prompt says what is wrong."""
+    """With `continue` nothing stops the loop, and the next prompt states the problem."""
     prepare(done, folder, WORSE)
     assert run("run", *MEASURES, "--on-regression", "continue", *RUN).code == 0
     said = (folder / "told" / "3").read_text()
@@ -98,7 +98,7 @@ def test_broken_tests_are_never_forward(
     goes_back: int,
     numbers: list[int],
 ) -> None:
-    """What cannot be measured is said in the next prompt, and is a regression then."""
+    """A failed measurement is in the next prompt; the second one is a regression."""
     prepare(done, folder, BREAKS)
     result = run("run", *MEASURES, "--on-regression", rule, *RUN)
     assert result.code == code, result
@@ -128,12 +128,12 @@ def test_the_last_iteration_is_judged_before_the_end(
 
 @pytest.mark.long
 def test_what_was_put_right_is_measured_again(folder: Path, run: Run, done: Run) -> None:
-    """Once a person mended what kept it from being measured, the work counts as it is."""
+    """Once a person repairs the measurement, the work counts without changes."""
     tree = prepare(done, folder, BREAKS)
     result = run("run", *MEASURES, "--snapshot", "--select", *RUN)
     assert (result.code, types(done).count("agent-ran")) == (26, 3)
     assert "`sprintlog iteration measure --by-rules` measures it again" in result.out
-    # As long as nothing is put right, nothing is new.
+    # Without a repair nothing is new.
     done("iteration", "measure", "--by-rules")
     assert types(done).count("measurement-failed") == 2
     assert run("run", *RUN).code == 26
@@ -167,7 +167,7 @@ def test_a_person_lets_it_go_on(folder: Path, run: Run, done: Run) -> None:
 def test_a_rollback_that_is_undone_is_not_made_again(
     folder: Path, run: Run, done: Run
 ) -> None:
-    """Whoever takes a rollback back goes on with the work as it is."""
+    """After the undo of a rollback the loop continues with the work."""
     pauses = f"'{sys.executable}' -m sprintlog.cli sprint pause"
     tree = prepare(done, folder, f"{WORSE}\n3) {pauses} ;;")
     assert run("run", *MEASURES, "--on-regression", "rollback", *RUN).code == 22
@@ -181,7 +181,7 @@ def test_a_rollback_that_is_undone_is_not_made_again(
 
 
 def test_a_repair_is_an_iteration(folder: Path, run: Run, done: Run) -> None:
-    """What mends a gate's finding is measured and judged, and is paid once."""
+    """The repair of a gate's finding is measured and judged, and is paid once."""
     prepare(done, folder, plan=PLAN % GATE)
     assert run("run", *MEASURES, "--snapshot", *RUN).code == 0
     started = done("log", "--type", "iteration-started", "--json").lines
@@ -194,7 +194,7 @@ def test_a_repair_is_an_iteration(folder: Path, run: Run, done: Run) -> None:
 
 @pytest.mark.long
 def test_a_repair_that_breaks_is_taken_back(folder: Path, run: Run, done: Run) -> None:
-    """A regression of a repair goes back to before it; the gate fails again, is mended."""
+    """A regression of a repair goes back to before it; the gate fails and is repaired."""
     tree = prepare(done, folder, "3) echo 0 > tests ;;", plan=PLAN % GATE)
     assert run("run", *MEASURES, "--on-regression", "rollback", *RUN).code == 0
     assert types(done).count("rolled-back") == 1
@@ -213,7 +213,7 @@ def test_puts_the_best_in_place_at_the_end(folder: Path, run: Run, done: Run) ->
 
 
 def test_keeps_the_files_of_a_plan(folder: Path, run: Run, done: Run) -> None:
-    """--snapshot keeps the files of a plan's iterations where nothing is measured, too."""
+    """--snapshot saves the files of a plan's iterations without measurements, too."""
     prepare(done, folder)
     assert run("run", "--snapshot", *RUN).code == 0
     held = done("log", "--type", "snapshot-taken", "--json").lines

@@ -39,7 +39,7 @@ def hinted(result: Result, command: list[str]) -> list[str]:
 
 
 def test_a_run_stops_at_its_budget_of_money(run: Run, goal_agent: Make, done: Run) -> None:
-    """What is under way may pass it, the excess is shown, and what is hinted goes on."""
+    """Running work may exceed it, the excess is shown, and the hinted command continues."""
     command = goal_agent()
     result = run(*with_options(command, "--budget-cost", "0.15"))
     assert result.code == 25
@@ -64,7 +64,7 @@ def test_a_run_stops_at_its_budget_of_money(run: Run, goal_agent: Make, done: Ru
 def test_what_was_typed_is_hinted_whole(
     folder: Path, run: Run, goal_agent: Make, done: Run
 ) -> None:
-    """A loop that is started again as it was hinted has its own prompt, and its rest."""
+    """A loop that is started again as hinted has its prompt and its rest."""
     (folder / "my prompt.md").write_text("go on")
     typed = ("--prompt-file", "my prompt.md", "--no-wait", "--timeout", "1234567")
     command = goal_agent()
@@ -79,7 +79,7 @@ def test_what_was_typed_is_hinted_whole(
 
 
 def test_a_sprint_stops_at_its_budget(run: Run, goal_agent: Make, done: Run) -> None:
-    """`next` says so, too; raising it takes nothing, and then it goes on."""
+    """`next` reports it, too; raising it discards nothing, and then it continues."""
     command = goal_agent()
     done("rules", "set", "--budget-cost", "0.1", "--budget-tokens", "1,000")
     result = run(*command)
@@ -105,9 +105,9 @@ def test_a_sprint_stops_at_its_budget(run: Run, goal_agent: Make, done: Run) -> 
 def test_what_is_decided_meanwhile_is_no_later_stop(
     run: Run, goal_agent: Make, done: Run
 ) -> None:
-    """Since when it stands, and how long it worked, end with the run, whatever is decided.
+    """Its time and duration are fixed at the end of the run, whatever is decided later.
 
-    Once there is more to spend, that is said beside what was spent; alone it says the same.
+    Once the budget is raised, this is shown next to the usage; alone it is unchanged.
     """
     command = goal_agent()
     done("rules", "set", "--budget-cost", "0.1")
@@ -143,7 +143,7 @@ def since_and_elapsed(done: Run) -> list[str]:
 def test_a_budget_of_a_run_does_not_raise_the_sprints(
     run: Run, goal_agent: Make, done: Run
 ) -> None:
-    """A run that may spend more than the sprint has left is told so, also in a dry run."""
+    """A run with a larger budget than the sprint's rest is warned, also in a dry run."""
     command = goal_agent()
     done("rules", "set", "--budget-cost", "0.1")
     run(*command)
@@ -194,7 +194,7 @@ def test_a_warning_comes_once(run: Run, goal_agent: Make, done: Run) -> None:
 
 
 def test_what_would_be_done_is_only_shown(run: Run, goal_agent: Make, done: Run) -> None:
-    """--dry-run says what comes first, with what and under what; nothing is recorded."""
+    """--dry-run prints the first action, its agent and budgets; nothing is recorded."""
     command = goal_agent()
     done("rules", "set", "--budget-tokens", "500")
     before = done("log", "--json").out
@@ -233,7 +233,7 @@ def test_an_agent_without_a_cost_stops_at_once(
 
 
 def test_a_price_makes_costs_of_tokens(run: Run, goal_agent: Make, done: Run) -> None:
-    """Tokens cost what they are said to cost, and the sum says so exactly."""
+    """Tokens cost the stated price, and the sum is exact."""
     options = ("--budget-cost", "0.01", "--price", "3/15", "--rest", "0")
     command = goal_agent(TOKENS)
     result = run(*with_options(command, *options))
@@ -250,7 +250,7 @@ def test_a_price_makes_costs_of_tokens(run: Run, goal_agent: Make, done: Run) ->
 
 
 def test_a_price_of_unknown_tokens_is_none(run: Run, goal_agent: Make, done: Run) -> None:
-    """Where nobody says the tokens either, no price is hinted; what is typed goes on."""
+    """If tokens are unknown too, no price is hinted; the hinted command continues."""
     command = goal_agent(SILENT)
     options = ("--budget-cost", "5", "--price", "3/15", "--rest", "0")
     result = run(*with_options(command, *options))
@@ -264,7 +264,7 @@ def test_a_price_of_unknown_tokens_is_none(run: Run, goal_agent: Make, done: Run
 def test_a_known_agent_without_a_cost_is_refused(
     folder: Path, run: Run, goal_agent: Make, done: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of some agents it is known that they say no cost; nothing is begun with them."""
+    """Some agents are known not to state a cost; no run begins with them."""
     goal_agent()
     before = done("log", "--json").out
     (folder / "bin").mkdir()
@@ -285,7 +285,7 @@ def test_a_known_agent_without_a_cost_is_refused(
 def test_an_agent_at_its_time_limit_is_unknown(
     run: Run, goal_agent: Make, done: Run
 ) -> None:
-    """What an agent took that was ended at its limit is said to be unknown, never 0."""
+    """The usage of an agent that was ended at its limit is unknown, never 0."""
     trait = "import time; time.sleep(60)"
     options = ("--timeout", "0.5", "--budget-cost", "5", "--no-wait")
     assert run(*with_options(goal_agent(trait), *options)).code == 1
@@ -309,7 +309,7 @@ def test_an_agent_at_its_time_limit_is_unknown(
 def test_a_senseless_budget_is_told(
     run: Run, goal_agent: Make, done: Run, options: tuple[str, str]
 ) -> None:
-    """A limit that is none is refused by its option, before anything is done."""
+    """An invalid limit is refused by its option, before anything is done."""
     before = len(done("log", "--json").lines) if goal_agent() else 0
     command = with_options(["run", "--", sys.executable, "agent.py"], *options)
     result = run(*command)
@@ -321,7 +321,7 @@ def test_a_senseless_budget_is_told(
 def test_the_file_has_budgets_too(
     folder: Path, run: Run, goal_agent: Make, done: Run
 ) -> None:
-    """What is typed comes before the file; a price is used once the file is trusted."""
+    """Options override the file; a price is used once the file is trusted."""
     command = goal_agent()
     settings = folder / "sprintlog.toml"
     settings.write_text('[budget]\ncost = 0.15\ntime = "8h"\n')

@@ -52,7 +52,7 @@ def test_what_was_injected_before_a_gate_is_paid_by_the_same_budget(
     """A budget stops before a repair and before injected work; a gate's script is free."""
     prepare(done, folder / "tree", INJECTS, GATED)
     done("rules", "set", "--budget-cost", "0.2")
-    # The work spends it; the gate is run all the same, and its repair is not begun.
+    # The work spends it; the gate is run nevertheless, and its repair is not begun.
     assert (run("run", *RUN).code, calls(folder)) == (25, ["a"])
     assert len(done("log", "--type", "gate-checked", "--json").lines) == 1
     done("rules", "set", "--budget-cost", "0.4")
@@ -66,7 +66,7 @@ def test_what_was_injected_before_a_gate_is_paid_by_the_same_budget(
 def test_a_document_that_comes_in_refunds_nothing(
     folder: Path, run: Run, done: Run
 ) -> None:
-    """Budgets and what was spent are knowledge: an import leaves both as they are."""
+    """Budgets and usage are knowledge: an import does not change them."""
     prepare(done, folder / "tree", f"echo '{PAID}'\n")
     done("rules", "set", "--budget-cost", "0.5")
     assert run("run", "--rest", "0", *RUN).code == 25
@@ -144,7 +144,7 @@ def test_a_wait_in_one_work_tree_stops_no_other(folder: Path, run: Run, done: Ru
     os.chdir(main)
     assert waiting.poll() is None
     assert done("next", "--json", "--sprint", "main").json["waits_for"] == "usage-limit"
-    # What is done in the other tree wakes nobody; a pause of this sprint does.
+    # Events in the other tree wake nobody; a pause of this sprint does.
     (folder / "free").touch()
     done("sprint", "pause", "--sprint", "main")
     waiting.communicate()

@@ -1,4 +1,4 @@
-"""What is recorded of `run` itself: that it began, and on every way out how it ended."""
+"""The records of `run`: its begin, and its end in every case."""
 
 import os
 import shlex
@@ -25,7 +25,7 @@ PAUSES = f"os.system(\"'{sys.executable}' -m sprintlog.cli sprint pause >&2\")"
 
 
 def events(done: Run, kind: str) -> list[dict[str, Any]]:
-    """Return what is recorded of one type."""
+    """Return the records of one type."""
     return [line["data"] for line in done("log", "--type", kind, "--json").lines]
 
 
@@ -82,7 +82,7 @@ def test_each_stop_has_its_exit_code_and_its_word(
 
 
 def test_a_wait_that_is_not_waited_for_ends_it(run: Run, agent: Any, done: Run) -> None:
-    """With --no-wait a run ends over a wait, as an error does, and says what it was."""
+    """With --no-wait a run ends over a wait, like an error, and reports its reason."""
     command = agent("sys.exit('429 slow down')", PLAN.replace("[20]", "[60000]"))
     assert run("run", "--no-wait", *command[1:]).code == 1
     end = ended(done)
@@ -130,7 +130,7 @@ def test_a_signal_ends_it(
 def test_a_killed_run_is_told_by_the_next_command(
     folder: Path, goal_agent: Make, done: Run
 ) -> None:
-    """Who records next records that a run is gone, and says so; who only reads does not."""
+    """The next recording command records a lost run and reports it; a reader does not."""
     loop = killed(folder, goal_agent(HANGS_ONCE))
     before = done("log", "--json").lines
     for reader in (("status",), ("next",), ("log",), ("verify",), ("audit",)):
@@ -202,7 +202,7 @@ def test_a_run_whose_lock_is_held_is_alive(
 
 
 def test_a_library_is_not_kept_from_anything(folder: Path, goal_agent: Make) -> None:
-    """Where nobody is told of a run that is gone, it is recorded and work goes on."""
+    """If no `tell` is set, a lost run is recorded and work continues."""
     killed(folder, goal_agent(HANGS_ONCE))
     with Workspace.open(folder) as workspace:
         sprint_id = workspace.choose(None)
@@ -224,7 +224,7 @@ def test_two_runs_follow_each_other(run: Run, agent: Any, done: Run) -> None:
 
 
 def test_a_rollback_leaves_runs_as_they_are(run: Run, agent: Any, done: Run) -> None:
-    """What was run was run: behind its begin a rollback takes back the work alone."""
+    """Past runs are knowledge: a rollback discards the work alone."""
     command = agent(plan=ONE)
     assert run(*command).code == 0
     done("rollback", "version:1", "--yes")
@@ -292,7 +292,7 @@ def test_what_is_refused_before_it_began_is_no_run(run: Run, agent: Any, done: R
 def test_an_edit_within_a_run_keeps_nobody_from_saying_how_it_ended(
     run: Run, agent: Any, done: Run
 ) -> None:
-    """What refuses edits stops the work; the end of the run is recorded all the same."""
+    """A refused edit stops the work; the end of the run is recorded nevertheless."""
     trait = "open('PROGRESS.yaml', 'a').write('edited: true\\n')"
     command = agent(trait, ONE)
     done("rules", "set", "--progress-edits", "refuse")

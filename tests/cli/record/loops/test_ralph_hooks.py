@@ -68,7 +68,7 @@ def test_a_hook_gets_what_is_named(
 def test_a_hook_without_a_command_is_told_first(
     folder: Path, run: Run, goal_agent: Make, done: Run
 ) -> None:
-    """A hook that nobody can run is refused before anything is done."""
+    """A hook without a command is refused before anything is done."""
     command = goal_agent("", HOOK)
     result = run(*command)
     assert result.code == 1
@@ -83,7 +83,7 @@ def test_a_hook_without_a_command_is_told_first(
 def test_a_transcript_replaces_what_stands_there(
     folder: Path, run: Run, goal_agent: Make, state: Any
 ) -> None:
-    """A link or a pipe in a transcript's place is not written to; a folder is told."""
+    """A link or a pipe in place of a transcript is not written; a folder is reported."""
     command = goal_agent("", f"{HOOK},command=echo mine")
     place = folder / "transcripts"
     place.mkdir()
@@ -134,7 +134,7 @@ def test_a_signal_ends_agent_and_hooks(
 def test_a_loop_that_was_ended_goes_on_in_its_iteration(
     folder: Path, run: Run, goal_agent: Make, state: Any, done: Run, number: int
 ) -> None:
-    """Number, counters and cost are what they were; what was cut short is run again."""
+    """Number, counters and cost are unchanged; interrupted hooks are run again."""
     hook = "id=slow,parallel=true,command=test -e hung && echo again || sleep 30"
     loop = start(goal_agent(HANGS_ONCE, hook))
     wait_for(folder / "hung")

@@ -22,7 +22,7 @@ FIXTURES = Path(__file__).resolve().parents[4] / "fixtures" / "definitions"
 def test_reaches_a_goal(
     folder: Path, run: Run, goal_agent: Make, state: Any, done: Run
 ) -> None:
-    """Steps come in and are completed, the goal is reached, the sprint is done."""
+    """Steps are added and completed, the goal is reached, the sprint is completed."""
     result = run(*goal_agent())
     assert (result.code, result.out) == (0, "win: done\n")
     assert said(folder) == ["1 1 None", "2 1 None", "3 1 None"]
@@ -51,7 +51,7 @@ def test_keeps_the_files_of_each_iteration(
 
 
 def test_an_iteration_is_one_append(run: Run, goal_agent: Make, done: Run) -> None:
-    """All that came of an iteration has one time and one correlation."""
+    """All events of an iteration have one time and one correlation."""
     assert run(*goal_agent()).code == 0
     *events, end = done("log", "--json").lines
     assert end["type"] == "run-ended"
@@ -66,7 +66,7 @@ def test_an_iteration_is_one_append(run: Run, goal_agent: Make, done: Run) -> No
 
 
 def test_adds_up_what_agents_took(run: Run, goal_agent: Make, done: Run) -> None:
-    """`status` shows what is known of all iterations' cost, and as of any of them."""
+    """`status` shows the known cost of all iterations, at any of them."""
     assert run(*goal_agent()).code == 0
     spent = done("status", "--json").json["spent"]
     spent.pop("duration_ms")
@@ -129,7 +129,7 @@ def test_stops_where_a_person_is_needed(
     ],
 )
 def test_a_failure_stops(run: Run, goal_agent: Make, trait: str, why: str) -> None:
-    """What is no success never counts as one: the loop stops and says why."""
+    """A failure never counts as success: the loop stops with a reason."""
     result = run(*goal_agent(trait, creating=("--max-failures", "0")))
     assert (result.code, why in result.out) == (23, True)
 
@@ -189,7 +189,7 @@ def test_stops_at_the_last_iteration(run: Run, goal_agent: Make, done: Run) -> N
 
 
 def test_next_shows_an_iteration_and_hooks(goal_agent: Make, done: Run) -> None:
-    """For loops of its own `next` prints the iteration, its prompt, and its hooks."""
+    """For custom loops `next` prints the iteration, its prompt, and its hooks."""
     goal_agent("", HOOK)
     done("sprint", "start")
     assert done("next").out.splitlines()[0] == "iterate iteration 1"
@@ -222,7 +222,7 @@ def test_next_shows_an_iteration_and_hooks(goal_agent: Make, done: Run) -> None:
 def test_refuses_a_goal_that_is_not_said_right(
     folder: Path, run: Run, done: Run, words: list[str], problem: str
 ) -> None:
-    """What is missing or unknown is named, and nothing is recorded."""
+    """Missing and unknown items are named, and nothing is recorded."""
     done("init")
     result = run("sprint", "create", "win", *words)
     assert result.code in (1, 2)

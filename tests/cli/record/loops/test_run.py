@@ -24,7 +24,7 @@ from ...scripted import PLAN
 
 
 def said(folder: Path) -> list[str]:
-    """Return what the agent was handed, in order."""
+    """Return the prompts of the agent, in order."""
     return (folder / "said.txt").read_text().splitlines()
 
 
@@ -60,7 +60,7 @@ def test_goes_through_a_sprint(
 def test_takes_the_verdict_of_a_gate_in_a_pause(
     folder: Path, run: Run, agent: Any, done: Run, state: Any
 ) -> None:
-    """Who pauses a sprint while its gate runs pauses it; the verdict is not lost."""
+    """A pause during a gate pauses the sprint; the verdict is not lost."""
     pauses = f"'{sys.executable}' -m sprintlog.cli sprint pause"
     plan = "phases: [{id: a, prompt: x, gate: {script: %s}}]"
     command = agent(plan=plan % json.dumps(pauses))
@@ -77,7 +77,7 @@ def test_takes_the_verdict_of_a_gate_in_a_pause(
 def test_asks_anew_when_somebody_was_faster(
     folder: Path, run: Run, agent: Any, done: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is refused since somebody recorded meanwhile is no error: it is asked anew."""
+    """A refusal because of a concurrent record is not an error: `next` is asked again."""
     command = agent(plan="phases: [{id: a, prompt: x}]")
     done("sprint", "start")
 
@@ -196,7 +196,7 @@ def test_ends_an_agent_at_its_limit(run: Run, agent: Any, done: Run) -> None:
 
 
 def test_a_command_that_is_not_there(run: Run, agent: Any, done: Run) -> None:
-    """A mistyped command is told before anything is recorded."""
+    """A mistyped command is reported before anything is recorded."""
     agent()
     before = types(done)
     assert run("run", "--", "no-such-agent").code == 3
@@ -218,7 +218,7 @@ def test_work_that_ends_in_a_pause_counts(run: Run, agent: Any, done: Run) -> No
 
 
 def start(folder: Path, *options: str) -> "subprocess.Popen[str]":
-    """Start a loop in a process of its own."""
+    """Start a loop in a separate process."""
     line = [sys.executable, "-m", "sprintlog.cli", "run", *options]
     return subprocess.Popen(
         [*line, "--", sys.executable, "agent.py"],
@@ -300,7 +300,7 @@ def _dies(workspace: Workspace, stream: str) -> None:
 
 
 def test_one_loop_for_a_sprint(folder: Path, run: Run, agent: Any) -> None:
-    """A second loop on the same sprint is refused and told who runs it."""
+    """A second loop on the same sprint is refused, naming the first one."""
     command = agent(HANGS_ONCE)
     loop = start(folder)
     wait_for(folder / "hung")
@@ -312,7 +312,7 @@ def test_one_loop_for_a_sprint(folder: Path, run: Run, agent: Any) -> None:
 
 
 def test_next_answers_for_any_loop(folder: Path, done: Run, agent: Any) -> None:
-    """A loop of its own asks, does and records; `--prompt` prints what an agent is told."""
+    """A custom loop asks, acts and records; `--prompt` prints the agent's prompt."""
     agent()
     assert done("next", "--json").json == {"sprint": "auth", "do": "start"}
     done("sprint", "start")

@@ -34,7 +34,7 @@ SAID: dict[str, Any] = {
 
 @pytest.fixture
 def prepare(folder: Path, done: Run, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Return a function that makes a sprint in a folder of its own."""
+    """Return a function that creates a sprint in a separate folder."""
 
     def make(name: str) -> Path:
         tree = folder / name
@@ -54,7 +54,7 @@ def prepare(folder: Path, done: Run, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def outcome(tree: Path) -> dict[str, Any]:
-    """Return what was asked for, learned and done, without times."""
+    """Return the requests, learnings and work, without times."""
     written = json.loads((tree / ".ralph/progress.json").read_text())["learnings"]
     with Workspace.open(tree) as workspace:
         sprint = workspace.sprint("one")
@@ -81,7 +81,7 @@ def test_killed_after_any_append_nothing_is_said_twice(prepare: Any) -> None:
         "learned": ["use make"],
         "written": ["use make"],
         "phases": [("completed", 1), ("completed", None)],
-        # Each of the four runs says what is malformed.
+        # Each of the four runs reports the malformed items.
         "notes": 4,
         "runs": 4,
     }

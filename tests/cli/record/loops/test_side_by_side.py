@@ -1,4 +1,4 @@
-"""Two sprints in two work trees of one log, each with a loop of its own."""
+"""Two sprints in two work trees of one log, each with a separate loop."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""`run` and limits: it waits for what passes by itself, and is awake for all else."""
+"""`run` and limits: it waits for temporary ones, and wakes up for all other events."""
 
 import os
 import pty
@@ -53,7 +53,7 @@ def until_recorded(done: Run, what: str = "retry-scheduled") -> None:
 def test_a_plan_goes_on_when_the_limit_ends(
     folder: Path, run: Run, agent: Any, done: Run, state: Any
 ) -> None:
-    """The same iteration goes on after the time that was said, and nothing has failed."""
+    """The same iteration continues after the stated time, and nothing has failed."""
     result = run(*agent(RESETS.format(turn=2, seconds=2)))
     assert result.code == 0, result.err
     until = int((folder / "until").read_text())
@@ -167,7 +167,7 @@ def test_an_iteration_of_ones_own_waits_by_commands(goal_agent: Make, done: Run)
 def test_what_others_record_is_noticed_soon(
     agent: Any, done: Run, command: list[str], code: int | None, said: str | None
 ) -> None:
-    """A pause ends a long wait, a rollback or a skip makes it go on with what is next."""
+    """A pause ends a long wait; a rollback or a skip continues it with the next work."""
     line = agent(RESETS.format(turn=1, seconds=3600))
     loop = start(line)
     until_recorded(done)
@@ -194,7 +194,7 @@ def test_a_person_continues_a_waiting_run_at_once(agent: Any, done: Run) -> None
 
 
 def test_a_signal_ends_a_wait_at_once(agent: Any, done: Run, run: Run) -> None:
-    """The wait is in force still when the loop goes on, until the same time."""
+    """The wait still applies when the loop continues, until the same time."""
     line = agent(RESETS.format(turn=1, seconds=3600))
     loop = start(line)
     until_recorded(done)
@@ -247,7 +247,7 @@ class Clock:
         self.slept: list[float] = []
 
     def __call__(self) -> int:
-        """Return what it shows."""
+        """Return its screen."""
         return self.ms
 
     def sleep(self, seconds: float) -> None:
@@ -314,7 +314,7 @@ def test_a_line_counts_down_on_a_terminal(folder: Path, agent: Any, done: Run) -
             while piece := os.read(ours, 4096):
                 said += piece
         except OSError:
-            # The other end is closed: that is how a terminal says so.
+            # The other end is closed: a terminal reports it in this way.
             pass
     os.close(ours)
     text = said.decode()
@@ -325,7 +325,7 @@ def test_a_line_counts_down_on_a_terminal(folder: Path, agent: Any, done: Run) -
 
 
 def test_wrap_records_the_limit_as_such(folder: Path, done: Run) -> None:
-    """Somebody else's loop is told nothing, but the log says what ended its run."""
+    """Another loop gets no message, but the log records the end of its run."""
     done("init")
     agent = "import sys; sys.exit('You\\'ve hit your limit · resets 5am (UTC)')"
     wrapped = start(["wrap", "--", sys.executable, "-c", agent])

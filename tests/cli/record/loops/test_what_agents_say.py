@@ -128,7 +128,7 @@ def test_a_full_journal_stops_no_loop(planned: Path, run: Run, done: Run) -> Non
 def test_a_journal_that_cannot_be_written_stops_no_loop(
     planned: Path, run: Run, done: Run
 ) -> None:
-    """What was learned is in the log; that its file is in the way is a warning."""
+    """The learning is in the log; an obstacle in the place of its file is a warning."""
     done("journal", "open")
     (planned / ".ralph/progress.json").unlink()
     (planned / ".ralph").rmdir()
@@ -168,7 +168,7 @@ def test_an_iteration_ended_by_an_output_queues(planned: Path, run: Run, done: R
 
 
 def test_the_prompts_digest_is_recorded(planned: Path, run: Run, done: Run) -> None:
-    """Which prompt an agent had can be told from its event."""
+    """The event of a run identifies the prompt of the agent."""
     run("run", "--", "tee", "handed.txt")
     ran = [e["data"] for e in done("log", "--json").lines if e["type"] == "agent-ran"]
     handed = (planned / "handed.txt").read_bytes()
@@ -178,7 +178,7 @@ def test_the_prompts_digest_is_recorded(planned: Path, run: Run, done: Run) -> N
 def test_what_repeats_the_prompt_asks_for_nothing(
     folder: Path, run: Run, done: Run
 ) -> None:
-    """A request that stands in the phase's own text is none of the agent's."""
+    """A request in the phase's prompt is not the agent's."""
     line: Any = json.dumps({"operatorRequests": SAID["operatorRequests"]})
     plan = {"phases": [{"id": "a", "prompt": f"End with\n{line}"}]}
     (folder / "plan.json").write_text(json.dumps(plan))
@@ -204,7 +204,7 @@ def test_a_megabyte_of_requests_is_taken_in_bounds(
 
 
 def test_requests_outlive_undo_and_a_second_run(planned: Path, run: Run, done: Run) -> None:
-    """What was found out stays known when the work is taken back and done again."""
+    """Learnings stay known when the work is discarded and done again."""
     said = {**SAID, "operatorRequests": [{**REQUEST, "id": "V1S"}]}
     run("run", "--", *answering(planned, said))
     before = queue(done)

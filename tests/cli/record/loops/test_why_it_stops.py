@@ -1,4 +1,4 @@
-"""What makes `run` stop: its exit codes, and what `status` and `next` say of it."""
+"""Reasons for `run` to stop: exit codes, and the output of `status` and `next`."""
 
 import sys
 from pathlib import Path
@@ -14,12 +14,12 @@ from ...scripted import PLAN
 
 
 def said(folder: Path) -> list[str]:
-    """Return what the agent was handed, in order."""
+    """Return the prompts of the agent, in order."""
     return (folder / "said.txt").read_text().splitlines()
 
 
 def test_stops_at_the_last_iteration(run: Run, agent: Any, done: Run) -> None:
-    """The limit of iterations has an exit code of its own, and `status` says it."""
+    """The limit of iterations has a separate exit code, and `status` reports it."""
     result = run(
         *agent(plan=PLAN.replace("max-iterations: 40", "stats: {max-iterations: 1}"))
     )
@@ -97,7 +97,7 @@ def test_a_reason_is_told_wherever_one_asks(
 
 
 def test_what_goes_on_has_no_reason_to_tell(agent: Any, done: Run) -> None:
-    """A sprint with work to do says nothing of a stop."""
+    """A sprint with work to do shows no stop."""
     agent()
     done("sprint", "start")
     assert done("status", "--json").json["stopped"] is None
@@ -105,7 +105,7 @@ def test_what_goes_on_has_no_reason_to_tell(agent: Any, done: Run) -> None:
 
 
 def test_a_resume_says_what_else_is_needed(sprint: Path, done: Run) -> None:
-    """A leaf that is blocked needs a word of its own, which is named or given with it."""
+    """A blocked leaf needs a separate command, which is named or combined with it."""
     done("phase", "start")
     done("sprint", "needs-human", "--reason", "a key")
     resumed = done("sprint", "resume", "--by", "ana", "--why", "here")
@@ -120,7 +120,7 @@ def test_a_resume_says_what_else_is_needed(sprint: Path, done: Run) -> None:
 
 
 def test_work_that_ends_in_a_pause_is_told(sprint: Path, done: Run) -> None:
-    """Who completes a phase of a paused sprint learns that it is kept as done."""
+    """Completing a phase of a paused sprint reports that the work is recorded as done."""
     done("phase", "start")
     done("sprint", "pause")
     ended = done("phase", "complete", "--summary", "made")
@@ -141,7 +141,7 @@ def test_who_has_just_gone_back_is_not_stale(sprint: Path, done: Run) -> None:
 
 
 def test_a_run_for_the_goal_needs_no_phase(goal_agent: Make, done: Run) -> None:
-    """What is recorded of the sprint itself is not said to be without effect."""
+    """Records of the sprint itself are not reported as without effect."""
     goal_agent()
     done("sprint", "start")
     data = '{"phase": "", "status": "completed", "usage": {"cost_usd": 0.1}}'
@@ -149,7 +149,7 @@ def test_a_run_for_the_goal_needs_no_phase(goal_agent: Make, done: Run) -> None:
 
 
 def test_a_goal_that_is_only_claimed_says_so(goal_agent: Make, done: Run) -> None:
-    """Whoever says that the goal is reached learns what has to be decided first."""
+    """A claim of the goal reports the decisions that are required first."""
     goal_agent()
     done("sprint", "start")
     done("iteration", "start")
@@ -163,7 +163,7 @@ def test_a_goal_that_is_only_claimed_says_so(goal_agent: Make, done: Run) -> Non
 
 
 def test_a_goal_that_was_given_up_says_so(goal_agent: Make, done: Run) -> None:
-    """A completed sprint with a goal tells how it ended."""
+    """A completed sprint with a goal shows its result."""
     goal_agent()
     done("sprint", "start")
     assert "ended:" not in done("status").out
@@ -172,7 +172,7 @@ def test_a_goal_that_was_given_up_says_so(goal_agent: Make, done: Run) -> None:
 
 
 def test_an_error_is_told_where_it_happened(sprint: Path, done: Run) -> None:
-    """What a phase has from a leaf below it stands in the tree once; so does a wait."""
+    """Data that a phase has from a leaf is in the tree once; so is a wait."""
     done("phase", "skip", "setup")
     done("phase", "start")
     done("phase", "fail", "--error", "429", "--category", "rate-limit")

@@ -1,4 +1,4 @@
-"""What is offered when Tab is pressed, in the shells themselves where they are there."""
+"""The suggestions for Tab, in the shells themselves if installed."""
 
 import os
 import subprocess
@@ -78,14 +78,14 @@ def offered(sprint: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> Ask:
     ],
 )
 def test_offers_what_fits(done: Run, offered: Ask, line: str, words: list[str]) -> None:
-    """Each place of a line is offered what can stand there, with values from the log."""
+    """Each place of a line gets its possible values from the log."""
     done("iteration", "start")
     done("queue", "add", "Crash", "--type", "bug", "--priority", "high")
     assert offered(line) == words
 
 
 def test_an_option_is_offered_once(offered: Ask) -> None:
-    """What was given is not offered again, unless it can be given several times."""
+    """Given options are not offered again, unless they can be repeated."""
     found = offered("sprintlog log --sprint auth --type x --")
     assert "--sprint" not in found
     assert {"--type", "--utc", "--help"} <= {*found}
@@ -94,7 +94,7 @@ def test_an_option_is_offered_once(offered: Ask) -> None:
 def test_without_a_log_nothing_is_wrong(
     offered: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where there is no log, no values are offered."""
+    """Without a log, no values are offered."""
     monkeypatch.chdir("/")
     assert offered("sprintlog status --sprint ") == []
 

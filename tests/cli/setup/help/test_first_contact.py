@@ -1,4 +1,4 @@
-"""`sprintlog` alone and the first screen of the help: where one is, what to type next."""
+"""`sprintlog` alone and the first screen of the help: the state and the next command."""
 
 import os
 from pathlib import Path
@@ -72,7 +72,7 @@ def test_in_a_sprint_it_says_where_one_is(sprint: Path, run: Run) -> None:
 
 
 def test_it_leads_through_a_sprint(folder: Path, done: Run) -> None:
-    """Whoever types what it says comes from an empty log to a sprint that is done."""
+    """Typing the suggested commands leads from an empty log to a completed sprint."""
     (folder / "plan.yaml").write_text("phases: [{id: a, prompt: b}]\n")
     done("init")
     assert "sprint create ID --plan FILE" in last_line(done)
@@ -86,7 +86,7 @@ def test_it_leads_through_a_sprint(folder: Path, done: Run) -> None:
 
 
 def test_it_repeats_the_hint_of_a_stop(sprint: Path, done: Run) -> None:
-    """Where a person is needed it says why, and what can be typed about it."""
+    """If a person is needed it prints the reason and the commands."""
     done("sprint", "pause", "--reason", "lunch")
     hint = done("next", "--json").json["hint"]
     assert last_line(done) == f"next    {hint}"
@@ -94,7 +94,7 @@ def test_it_repeats_the_hint_of_a_stop(sprint: Path, done: Run) -> None:
 
 
 def test_of_several_sprints_it_names_some(folder: Path, done: Run) -> None:
-    """Where nothing chooses a sprint it names them, those that go on first."""
+    """If no sprint is selected it lists them, unfinished ones first."""
     (folder / "plan.yaml").write_text(PLAN)
     done("init")
     for name in "abcdef":

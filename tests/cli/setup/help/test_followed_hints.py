@@ -1,4 +1,4 @@
-"""A hint about what stands still works when it is typed, one command after another."""
+"""A hint about a stop works when it is typed, one command after another."""
 
 import re
 from pathlib import Path
@@ -17,7 +17,7 @@ phases:
 
 
 def follow(done: Run, hint: str) -> None:
-    """Type the commands of a hint in order; where it says or, the first one."""
+    """Type the commands of a hint in order; of alternatives the first one."""
     for words in commands_in(re.sub(r"\bor\b.*", "", hint)):
         done(*(FILLED_IN.get(word, word) for word in words))
 
@@ -50,7 +50,7 @@ def blocked_leaf(folder: Path, run: Run, done: Run) -> Path:
 
 
 def test_leads_on_from_a_blocked_leaf(done: Run, blocked_leaf: Path) -> None:
-    """The gate of a leaf is run again alone: its work is not done anew."""
+    """The gate of a leaf is run again alone: its work is not repeated."""
     told = done("next", "--json").json
     (blocked_leaf / "mended").touch()
     follow(done, told["hint"])
@@ -68,7 +68,7 @@ def test_leads_to_the_work_anew(done: Run, blocked_leaf: Path) -> None:
 def test_leads_on_from_a_gate_that_is_not_due(
     run: Run, done: Run, gated: Gated, folder: Path
 ) -> None:
-    """A refused gate names what it waits for, and that can be typed as well."""
+    """A refused gate names the awaited work, and that can be typed as well."""
     gated("true")
     done(
         "step", "inject", "--id", "two", "--prompt", "x", "--position", "end-of-phase:build"

@@ -25,7 +25,7 @@ ALL = dict(commands(cli))
 
 
 SERVING = ("mcp", "rpc", "extensions notify")
-"""Commands that answer in a form of their own."""
+"""Commands with a special form of answer."""
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -42,7 +42,7 @@ def test_every_command_explains_itself(name: str) -> None:
     "name", [n for n, c in ALL.items() if not isinstance(c, click.Group)]
 )
 def test_every_option_explains_itself(name: str) -> None:
-    """Every option says what it does; every command but a few answers with --json."""
+    """Every option has a help text; every command but a few answers with --json."""
     options = [p for p in ALL[name].params if isinstance(p, click.Option)]
     assert all(option.help for option in options), name
     if name not in ("demo", "schema", "completion", "help", "hook", "wrap", *SERVING):

@@ -1,4 +1,4 @@
-"""The topics of the help: each has a page whose examples do what they say."""
+"""The topics of the help: each has a page with working examples."""
 
 import os
 import shlex
@@ -113,7 +113,7 @@ def test_the_whole_names_every_command(done: Run) -> None:
 
 
 def test_a_topic_is_no_command_with_options(run: Run) -> None:
-    """More words than a topic, or another word, are refused with what is like it."""
+    """More words than a topic, or another word, are refused with similar ones."""
     result: Any = run("help", "going-bakc")
     assert (result.code, "did you mean `going-back`?" in result.err) == (2, True)
     assert run("help", "status", "more").code == 2

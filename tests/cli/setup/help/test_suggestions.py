@@ -69,7 +69,7 @@ def test_says_which_word_is_meant(
 def test_no_word_that_is_not_alike_is_said_to_be_meant(
     sprint: Path, run: Any, line: str, error: str, hint: str
 ) -> None:
-    """Where nothing is like it no other word is offered; what shows it is named."""
+    """Without a similar word none is suggested; the listing command is named."""
     assert run(*line.split()).err == f"error: {error}\nhint: {hint}\n"
 
 
@@ -100,7 +100,7 @@ def test_says_nothing_of_a_word_that_is_like_none(
     ],
 )
 def test_knows_what_is_like_a_word(word: str, known: list[str], meant: str | None) -> None:
-    """Case is no difference; an end of an address, or a beginning, stands for the whole."""
+    """Case is ignored; an end of an address, or a beginning, matches the whole."""
     assert closest(word, known) == meant
 
 

@@ -20,7 +20,7 @@ def test_a_copy_holds_every_event(sprint: Path, done: Any) -> None:
 
 
 def test_never_writes_over_anything(sprint: Path, run: Any) -> None:
-    """An existing file is refused and left as it is."""
+    """An existing file is refused and unchanged."""
     (sprint / "copy.db").write_text("mine")
     assert run("backup", "copy.db").code == 1
     assert (sprint / "copy.db").read_text() == "mine"

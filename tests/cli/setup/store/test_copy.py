@@ -108,7 +108,7 @@ def test_an_export_is_copied(sprint: Path, done: Run, place: Place, store: str) 
 def test_another_log_is_not_written_over(
     sprint: Path, done: Run, run: Run, place: Place, name: str
 ) -> None:
-    """A target that is not the beginning of the source is refused as it is."""
+    """A target that is not a prefix of the source is refused unchanged."""
     target = place("sqlite")
     with closing(
         create_log(f"{target}/log.db", clock=wall_clock, entropy=urandom)
@@ -184,7 +184,7 @@ def test_a_target_is_not_held_while_lines_come(folder: Path, done: Run) -> None:
 
 
 def test_a_target_that_is_ahead_is_refused() -> None:
-    """What the target has and the source has not is no beginning."""
+    """A target with events that the source lacks is not a prefix."""
     source, target = in_memory(3), in_memory()
     copy_log(source, target)
     target.append("a", [NOTE], expect=3)

@@ -28,7 +28,7 @@ Edit = Callable[[list[bytes]], list[bytes]]
 
 @pytest.fixture
 def exported(sprint: Path, done: Any) -> list[bytes]:
-    """Return the lines of a log of two sprints; the process stands in an empty one."""
+    """Return the lines of a log of two sprints; the current folder has an empty one."""
     done("phase", "start", "--key", "k")
     done("phase", "fail", "--error", 'é "x"\t', "--category", "network")
     done("sprint", "create", "other", "--plan", "plan.yaml", "--sprint-dir", "other")
@@ -39,7 +39,7 @@ def exported(sprint: Path, done: Any) -> list[bytes]:
 
 @pytest.fixture
 def empty(exported: list[bytes], folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a folder with an empty log of its own, in which commands run now."""
+    """Return a folder with a separate empty log, as the current folder."""
     inside = folder / "empty"
     inside.mkdir()
     monkeypatch.chdir(inside)
@@ -218,7 +218,7 @@ def test_only_into_an_empty_log(sprint: Path, exported: list[bytes], run: Any) -
 def test_a_state_file_that_stands_there_is_left(
     sprint: Path, empty: Path, done: Any
 ) -> None:
-    """What somebody has at a state file's place is left alone and told."""
+    """A foreign file at a state file's place is unchanged and reported."""
     (empty / "PROGRESS.yaml").write_text("mine: 1\n")
     (empty / "other").mkdir()
     same = (sprint / "other" / "PROGRESS.yaml").read_bytes()

@@ -1,4 +1,4 @@
-"""Two machines on one log: who works on a sprint, whose files are whose, who takes over."""
+"""Two machines on one log: work on a sprint, owners of files, takeover."""
 
 import subprocess
 import sys
@@ -88,7 +88,7 @@ def test_state_files_are_those_of_one_machine(log: PostgresLog, at: At, done: Ru
 def test_a_gate_checks_the_files_of_its_machine(
     url: str, at: At, done: Run, run: Run
 ) -> None:
-    """On another one it is refused, and the name says where it is to be run."""
+    """On another one it is refused, and the error names the right machine."""
     tree = at("one")
     done("init")
     (tree / "plan.yaml").write_text(GATED)
@@ -118,7 +118,7 @@ def test_a_restore_elsewhere_says_where_the_files_are(
 
 
 def test_a_sprint_has_one_worker(log: PostgresLog, at: At, run: Run, done: Run) -> None:
-    """While one machine works on it, `run` on another ends with 5 and says who does."""
+    """While one machine works on it, `run` on another ends with 5 and names the first."""
     stream = "sprint/auth"
     at("two")
     with log.leases.hold(stream, holder="one:x", host="one"):
@@ -168,7 +168,7 @@ def test_a_machine_that_comes_back_records_nothing_more(
 
 
 def begin(tree: Path) -> "subprocess.Popen[str]":
-    """Begin a loop in a process of its own, and wait until its agent is at work."""
+    """Start a loop in a separate process, and wait until its agent works."""
     loop = subprocess.Popen(
         [sys.executable, "-m", "sprintlog.cli", "run", "--", sys.executable, "-c", WAITS],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tree,

@@ -1,8 +1,8 @@
-"""A log of an older version is read and goes on; one of a newer version is refused.
+"""A log of an older version is read and continued; one of a newer version is refused.
 
-`fixtures/logs/schema-1.db` is a log as the code wrote it when every event had its first
-shape. It is never made anew. `saved-states.db` is a log as well; `saved-states.jsonl` has
-what earlier code saved of its sprint: a line for each way in which that was done.
+`fixtures/logs/schema-1.db` is a log written by the code when every event had its first
+shape. It is never written again. `saved-states.db` is a log as well; `saved-states.jsonl`
+has the states that earlier code saved of its sprint: a line for each format.
 """
 
 import base64
@@ -41,7 +41,7 @@ BARE = {"phases": [{"id": "only", "prompt": "Do it"}]}
 
 
 class Line(msgspec.Struct):
-    """What a line of `log --json` says of its data."""
+    """The data in a line of `log --json`."""
 
     type: str
     schema_version: int
@@ -61,7 +61,7 @@ def rows(database: Path) -> list[tuple[Any, ...]]:
 
 @pytest.fixture
 def old(folder: Path) -> Path:
-    """Return a log of the first shapes in a folder of its own, its state file beside it."""
+    """Return a log of the first shapes in a separate folder, with its state file."""
     database = folder / ".sprintlog" / "log.db"
     database.parent.mkdir(0o700)
     shutil.copyfile(LOG, database)
@@ -86,7 +86,7 @@ def newer(old: Path, request: pytest.FixtureRequest) -> Path:
 
 
 def test_older_log_is_sound_and_says_the_same(old: Path, done: Any) -> None:
-    """An older log verifies, and its state files come out as they were written then."""
+    """An older log verifies, and its state files are the same as then."""
     before = rows(old)
     assert done("verify", "--json").json["events"] == len(before) == EVENTS
     assert done("show", "progress", "--sprint", "auth").out == STATE.read_text()
@@ -114,7 +114,7 @@ def test_state_saved_by_other_code_is_not_read(
 
 
 def test_older_log_takes_further_events(old: Path, folder: Path, done: Any) -> None:
-    """What is recorded now follows in the chain; the older rows stay byte for byte."""
+    """New records follow in the chain; the older rows stay byte for byte."""
     before = rows(old)
     done("phase", "complete", "--sprint", "auth", "--summary", "done")
     (folder / "more.yaml").write_text(PLAN)
@@ -155,7 +155,7 @@ def test_plan_from_elsewhere_has_its_whole_path(folder: Path, done: Any) -> None
 
 
 def test_older_event_shows_today_and_what_is_stored(old: Path, done: Any) -> None:
-    """`log --json` has today's shape as data, and beside it the bytes the digest is of."""
+    """`log --json` has the current shape as data, and the bytes of the digest."""
     found = done("log", "--all", "--json").out.splitlines()
     lines = [msgspec.json.decode(line, type=Line) for line in found]
     assert [line.type for line in lines if bytes(line.stored)] == ["sprint-compiled"] * 3
@@ -170,7 +170,7 @@ def test_older_event_shows_today_and_what_is_stored(old: Path, done: Any) -> Non
 
 
 def test_older_event_reads_as_today(old: Path, done: Any) -> None:
-    """People see an older event in the words of today."""
+    """Printed older events use current words."""
     assert "sources plan.yaml" in done("log", "--sprint", "auth").out
     shown = done("show", "event", 8).out
     assert '"sources":[{"path":"plans/told.yaml"}]' in shown
@@ -221,7 +221,7 @@ def test_event_handed_in_has_todays_shape(old: Path, run: Any) -> None:
 def test_newer_event_is_refused_not_skipped(
     newer: Path, folder: Path, run: Any, command: tuple[str, ...]
 ) -> None:
-    """Whatever must read an event of a newer version says so and does nothing."""
+    """Commands that must read an event of a newer version report it and do nothing."""
     before = rows(newer)
     answer = run(*command, "--sprint", "auth")
     assert answer.code == 4
@@ -271,7 +271,7 @@ def test_tables_of_litestream_are_let_be(old: Path, run: Any, done: Any) -> None
     ],
 )
 def test_other_tables_are_named(old: Path, run: Any, statement: str, said: str) -> None:
-    """A schema that is not ours is refused, with what is different, and both reasons."""
+    """A foreign schema is refused with the difference, and both reasons."""
     change(old, statement)
     answer = run("status")
     assert answer.code == 4
@@ -291,7 +291,7 @@ def test_other_tables_are_named(old: Path, run: Any, statement: str, said: str) 
 def test_a_damaged_header_is_no_other_program(
     old: Path, run: Any, statements: list[str], said: str
 ) -> None:
-    """What is damaged is told from what was never a log."""
+    """Damage is distinguished from files that never were a log."""
     change(old, *statements)
     answer = run("status")
     assert answer.code == 4

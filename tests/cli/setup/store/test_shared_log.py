@@ -61,7 +61,7 @@ def test_a_whole_sprint_is_on_the_server(shared: Path, done: Run) -> None:
 def test_a_shell_that_completes_joins_nothing(
     shared: Path, url: str, done: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Who presses Tab in some folder gets values where the log is known, and no folder."""
+    """Completion offers values if the log is known, and creates no folder."""
     monkeypatch.setenv("SPRINTLOG_LOG", url)
     monkeypatch.setenv("COMP_LINE", "sprintlog status --sprint ")
     offered = []
@@ -118,7 +118,7 @@ def test_a_log_that_is_not_there_is_not_joined(
 def test_the_file_of_a_tree_names_a_log(
     shared: Path, url: str, done: Run, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`[log] url` is used once somebody said that it is to be trusted."""
+    """`[log] url` is used once the file is trusted."""
     other = elsewhere(monkeypatch, shared)
     (other / "sprintlog.toml").write_text(f'[log]\nurl = "{url}"\n')
     assert "config --trust" in run("status").err

@@ -1,4 +1,4 @@
-"""What one process erases, another one that read it before does not write down again."""
+"""Text erased by one process is not written again by another that read it before."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -67,7 +67,7 @@ def test_a_state_from_before_is_not_saved(early: Workspace, done: Run) -> None:
 
 
 def test_a_reading_from_before_is_not_kept(early: Workspace, done: Run) -> None:
-    """What was made of the events for a question is not kept either."""
+    """Answers made from the events are not stored either."""
     kept = KeptReading(early.log, DECISIONS, STREAM, Reading, meaning=0)
     erase(done)
     kept.keep(Reading(5))
@@ -78,7 +78,7 @@ def test_a_reading_from_before_is_not_kept(early: Workspace, done: Run) -> None:
 
 
 def test_what_is_known_is_read_anew(early: Workspace, done: Run) -> None:
-    """Whoever stays knows the words no more with its next look, nor writes them."""
+    """A resident process forgets the text with its next read, and does not write it."""
     early.refresh("auth")
     erase(done)
     assert SECRET not in repr(early.sprint("auth").document)
@@ -90,7 +90,7 @@ def test_what_is_known_is_read_anew(early: Workspace, done: Run) -> None:
 
 
 def test_it_is_noticed_after_an_append(early: Workspace, done: Run) -> None:
-    """What is erased between the look and the append is not known after it."""
+    """Text erased between the read and the append is unknown afterwards."""
     before = early.sprint("auth")
     erase(done)
     note = NoteAdded("later")
@@ -101,7 +101,7 @@ def test_it_is_noticed_after_an_append(early: Workspace, done: Run) -> None:
 
 
 def test_a_page_that_is_carried_on_forgets_it(early: Workspace, done: Run) -> None:
-    """What a live page knew of events is read anew, and the words are nowhere in it."""
+    """A live page reads the events again, and the text is nowhere in it."""
     past = SprintPast()
     # A page has other quotation marks around it.
     assert "opensesame" in document(SprintFacts(early, "auth", past=past))
@@ -112,7 +112,7 @@ def test_a_page_that_is_carried_on_forgets_it(early: Workspace, done: Run) -> No
 
 
 def test_files_of_a_loop_are_made_anew(early: Workspace, done: Run) -> None:
-    """What several files were to be made of is read again where it was erased."""
+    """Input for several files is read again after an erasure."""
     sprint = early.sprint("auth")
     (true, *_) = state_files_of(early, sprint)
     path, read_before = true.path(sprint), SECRET.encode()

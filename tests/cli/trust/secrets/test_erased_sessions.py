@@ -20,12 +20,12 @@ ERASE = ("prune", "--sessions", "--older-than", "0m")
 
 
 def of_session(**fields: object) -> bytes:
-    """Return what a hook of Claude Code is handed in one session."""
+    """Return the input of a hook of Claude Code in one session."""
     return json.dumps({"session_id": "s-1", **fields}).encode()
 
 
 def call(name: str) -> bytes:
-    """Return what it is handed after a command."""
+    """Return the input after a command."""
     return of_session(
         hook_event_name="PostToolUse",
         tool_name="Bash",
@@ -59,7 +59,7 @@ def holding(folder: Path) -> list[str]:
 
 
 def test_calls_of_old_sessions_are_erased(log: Path, done: Run) -> None:
-    """What calls said is in no file any more; that they were is still told."""
+    """The texts of calls are in no file any more; the calls are still listed."""
     answer = done(*ERASE, "--json").json
     assert (answer["sessions"], answer["tool_calls"]) == (["claude-s-1"], 3)
     assert [event["type"] for event in answer["events"]] == ["payload-erased"]
@@ -73,7 +73,7 @@ def test_calls_of_old_sessions_are_erased(log: Path, done: Run) -> None:
 
 
 def test_the_log_is_sound_and_says_what_went(log: Path, done: Run) -> None:
-    """`verify` and `doctor` find nothing wrong, and `log` tells who erased what and why."""
+    """`verify` and `doctor` find nothing wrong, and `log` shows the erasure and reason."""
     done(*ERASE, "--actor", "operator:me")
     assert done("verify", "--full", "--json").json["sound"]
     assert "sessions of agents: 1" in done("doctor").out
@@ -88,7 +88,7 @@ def test_the_log_is_sound_and_says_what_went(log: Path, done: Run) -> None:
 
 
 def test_sql_tells_of_calls_without_their_words(log: Path, done: Run) -> None:
-    """The copy for queries is made anew: the calls are there, and say nothing."""
+    """The copy for queries is made again: the calls are listed, without texts."""
     done(*ERASE)
     asked = "SELECT count(*) AS n, count(command) AS said FROM v_tool_calls"
     assert done("query", asked, "--json").lines == [{"n": 3, "said": 0}]
@@ -109,7 +109,7 @@ def test_a_copy_for_queries_that_is_left_is_made_anew(log: Path, done: Run) -> N
 
 
 def test_twice_is_once(log: Path, done: Run) -> None:
-    """Where nothing is left to be erased, nothing is recorded."""
+    """If nothing is left to be erased, nothing is recorded."""
     done(*ERASE)
     before = events_of(log / "log.db")
     assert "0 tool calls of 0 sessions erased" in done(*ERASE).out
@@ -119,7 +119,7 @@ def test_twice_is_once(log: Path, done: Run) -> None:
 def test_a_dry_run_and_younger_sessions_change_nothing(
     log: Path, run: Run, done: Run
 ) -> None:
-    """What would be erased is said; what is younger stays; without an age it is refused."""
+    """A preview is printed; younger events stay; without an age it is refused."""
     before = events_of(log / "log.db")
     assert "would erase 3 tool calls of claude-s-1" in done(*ERASE, "--dry-run").out
     assert "0 tool calls" in done("prune", "--sessions", "--older-than", "1d").out
@@ -128,7 +128,7 @@ def test_a_dry_run_and_younger_sessions_change_nothing(
 
 
 def test_a_session_that_goes_on_is_recorded_as_before(log: Path, done: Run) -> None:
-    """The same call again is still the same event; new ones say what they say."""
+    """A repeated call is still the same event; new ones have their text."""
     done(*ERASE)
     tell(log.parent, call("two"), call("four"))
     calls = [e for e in events_of(log / "log.db") if e.type == "tool-called"]
@@ -159,7 +159,7 @@ def test_the_gap_travels(
 
 
 def test_sprints_do_not_notice(log: Path, done: Run) -> None:
-    """State files, forks and rebuilds are what they would be without it."""
+    """State files, forks and rebuilds are the same as without it."""
     file = log.parent / "PROGRESS.yaml"
     before = file.read_bytes()
     done(*ERASE)
@@ -171,7 +171,7 @@ def test_sprints_do_not_notice(log: Path, done: Run) -> None:
 
 
 def test_a_payload_that_went_unsaid_is_damage(log: Path, run: Run, done: Run) -> None:
-    """Whoever empties an event by hand is found: no event says that it was erased."""
+    """Emptying an event by hand is detected: no event records the erasure."""
     done(*ERASE)
     with closing(sqlite3.connect(log / "log.db")) as held, held:
         (trigger,) = held.execute(

@@ -142,7 +142,7 @@ def pieces(longest: int) -> Iterator[str]:
 
 
 def by_web(told: Path, run: Run) -> None:
-    """Fill every field of every form of the live page, and agree to what it shows."""
+    """Fill every field of every form of the live page, and confirm the preview."""
     pytest.importorskip("starlette")
     from ....web import conftest as web
 

@@ -51,7 +51,7 @@ BY_HAND = (
 
 @pytest.fixture
 def told(folder: Path, done: Run) -> Path:
-    """Return a tree in which a secret was said in all the ways there are."""
+    """Return a tree in which a secret was recorded in every possible way."""
     git(folder, "init", "-q")
     put(folder / "plan.yaml", PLAN.encode())
     put(folder / "agent.py", AGENT.encode())
@@ -115,7 +115,7 @@ def take_notes(folder: Path) -> None:
 
 
 def holds(path: Path) -> bool:
-    """Tell whether a file holds the secret in some form, also compressed."""
+    """Return whether a file contains the secret in some form, also compressed."""
     content = path.read_bytes()
     texts = [content]
     for start in range(len(content)):
@@ -127,7 +127,7 @@ def holds(path: Path) -> bool:
 
 
 def missed(workspace: Workspace) -> list[str]:
-    """Return what is wrong with the registry: strangers, and secrets it does not find."""
+    """Return the problems of the registry: unlisted files, and secrets it does not find."""
     entries, needle = kept_text.KEPT_TEXT, Needle(SECRET)
     found = {entry.name: entry.scan(workspace, needle) for entry in entries}
     wrong = []
@@ -215,7 +215,7 @@ def test_what_waits_in_the_persons_folder_is_found(
 
 
 def test_caches_come_back(workspace: Workspace, done: Run) -> None:
-    """What was thrown away as a cache is made anew when somebody asks."""
+    """A deleted cache is made again on request."""
     names = ["saved states", "read model", "search index"]
     caches = [entry for entry in KEPT_TEXT if entry.name in names]
     needle = Needle(SECRET)

@@ -1,4 +1,4 @@
-"""`sprintlog redact`: what was said is nowhere afterwards, and all else goes on."""
+"""`sprintlog redact`: the text is nowhere afterwards, and everything else works."""
 
 import gzip
 import subprocess
@@ -44,7 +44,7 @@ def test_the_text_is_nowhere(told: Path, done: Run) -> None:
 
 
 def test_a_second_time_changes_nothing(told: Path, done: Run) -> None:
-    """What is erased is not erased again, and no event says that it was."""
+    """An erased event is not erased again, and no second erasure is recorded."""
     redact(done)
     head = done("verify", "--json").json["head"]
     assert redact(done) == {"events": [], "places": [], "unreached": []}
@@ -64,7 +64,7 @@ def test_only_shown_nothing_is_changed(told: Path, done: Run) -> None:
 
 
 def test_where_nobody_can_be_asked_nothing_is_erased(told: Path, run: Run) -> None:
-    """Without --yes a script is told what to type, and nothing is changed."""
+    """Without --yes a script gets the required command, and nothing is changed."""
     refused = run("redact", "--text", SECRET, "--reason", "leaked")
     assert (refused.code, "--yes" in refused.err) == (1, True)
     assert holding(told, SECRET)
@@ -169,7 +169,7 @@ def test_it_goes_out_and_comes_in_with_the_gap(
 
 
 def test_a_changed_remainder_is_damage(told: Path, done: Run, run: Run) -> None:
-    """Nobody can put other words in the place of what was erased."""
+    """The erased text cannot be replaced by another one."""
     import sqlite3
 
     redact(done)
@@ -192,7 +192,7 @@ def test_a_changed_remainder_is_damage(told: Path, done: Run, run: Run) -> None:
 
 @pytest.mark.long
 def test_a_process_that_stays_forgets_too(told: Path, done: Run) -> None:
-    """Whoever has the log open, with states in memory, writes nothing of it again."""
+    """A process with the log open and states in memory writes none of it again."""
     with sprintlog.open(told) as workspace:
         workspace.handle(AddNote("first"), sprint_id="auth")
         redact(done)
@@ -220,7 +220,7 @@ def test_a_position_takes_its_words_along(told: Path, done: Run) -> None:
 
 
 def test_a_whole_sprint(told: Path, done: Run) -> None:
-    """A plan goes with all that its sprint says; ids and statuses stay."""
+    """A plan is erased with all text of its sprint; ids and statuses stay."""
     answer = done(
         "redact", "1", "--whole-sprint", "--reason", "asked for", "--yes", "--json"
     ).json
@@ -238,7 +238,7 @@ def test_a_pattern(told: Path, done: Run) -> None:
 
 
 def test_names_stay_and_are_told(folder: Path, done: Run) -> None:
-    """A text that is an id, or in a header, is told as not reached."""
+    """A text that is an id, or in a header, is reported as not reached."""
     put(folder / "plan.yaml", b"phases:\n  - {id: hunter2, prompt: x}\n")
     done("init")
     done("sprint", "create", "auth", "--plan", "plan.yaml")

@@ -68,7 +68,7 @@ def test_two_work_trees(begun: Path, done: Run, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_an_imported_document(begun: Path, done: Run, run: Run) -> None:
-    """What was imported is a plan: refused alone, erased with its whole sprint."""
+    """An import is a plan: refused alone, erased with its whole sprint."""
     theirs = begun / "theirs" / "PROGRESS.yaml"
     put(
         theirs,
@@ -87,7 +87,7 @@ def test_an_imported_document(begun: Path, done: Run, run: Run) -> None:
 
 
 def call(number: int) -> bytes:
-    """Return what a hook is handed after a command that holds the word."""
+    """Return the input of a hook after a command that contains the word."""
     given = {
         "session_id": "s-1",
         "hook_event_name": "PostToolUse",
@@ -152,7 +152,7 @@ def test_a_fork_says_the_same(begun: Path, done: Run) -> None:
 
 
 def test_a_copy_from_before(begun: Path, done: Run, run: Run) -> None:
-    """One that holds what was erased is told, each time; a fresh one has the gap."""
+    """A backup with erased text is reported, each time; a new one has the gap."""
     done("note", f"it is {WORD}")
     there = begun.with_name(f"{begun.name}-copy")
     done("copy", ".", str(there))

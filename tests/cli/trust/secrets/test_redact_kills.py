@@ -78,7 +78,7 @@ def test_killed_anywhere_the_next_command_finishes(told: Path, done: Run) -> Non
 
 
 def test_a_note_that_is_not_ours_is_left(told: Path, done: Run) -> None:
-    """What nobody wrote whole begins nothing."""
+    """An incomplete file begins nothing."""
     put(told / LOG / "redaction", b"{}")
     done("status", "--sprint", "auth")
     assert holding(told, SECRET)
@@ -98,7 +98,7 @@ def begun(folder: Path) -> None:
 
 
 def test_the_library_finishes_too(told: Path) -> None:
-    """Whoever opens the log from Python finds nothing half erased."""
+    """Opening the log from Python finds nothing half erased."""
     begun(told)
     assert holding(told, SECRET)
     sprintlog.open(told).close()

@@ -61,6 +61,6 @@ def test_what_it_names_can_be_erased(leaky: Path, run: Run, done: Run) -> None:
 
 
 def test_only_since(leaky: Path, run: Run) -> None:
-    """With --since older events are not looked at; what is kept beside them is."""
+    """With --since older events are not searched; files next to them are."""
     result = run("scan", "--since", "2099-01-01T00:00:00Z", "--json")
     assert {one["position"] for one in result.json} == {None}

@@ -56,10 +56,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "sprint limit": ("5",),
     "step inject": ("--prompt", "more"),
 }
-"""What is typed besides; where nothing is, what is needed is made up."""
+"""Additional arguments; if there are none, required ones are invented."""
 USAGE = 2
 ELSEWHERE = {"serve", "wrap"}
-"""They run in processes of their own: `tests/web`, and a test below."""
+"""They run in separate processes: `tests/web`, and a test below."""
 ENVELOPE = ("actor", "key", "correlation_id", "causation_id", "sprint_id")
 
 
@@ -143,7 +143,7 @@ def test_nothing_that_is_typed_is_kept_or_shown(told: Path, run: Run, name: str)
 
 
 def test_every_command_can_be_typed(told: Path) -> None:
-    """The examples are of commands that are there, and each has what tells who acts."""
+    """The examples use existing commands, and each specifies the actor."""
     assert EXAMPLES.keys() <= COMMANDS.keys()
     for name, command in COMMANDS.items():
         names = {one.name for one in command.params}
@@ -269,13 +269,13 @@ WAYS: dict[str, list[tuple[str, ...]]] = {
         (*IMPORTED, json.dumps({"source": SECRET, "document": {"sprint-id": "c"}})),
     ],
 }
-"""The ways of what is not typed: files and what programs print."""
+"""The ways of input that is not typed: files and output of programs."""
 
 
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("way", WAYS)
 def test_nothing_that_is_read_is_kept_or_shown(told: Path, run: Run, way: str) -> None:
-    """A secret in a file or an output comes in masked; what is made of the log has none."""
+    """A secret in a file or an output is masked; files made from the log have none."""
     for name, content in FILES.items():
         (told / name).parent.mkdir(exist_ok=True)
         (told / name).write_text(content)
@@ -334,14 +334,14 @@ def test_the_same_key_is_found_again(told: Path, done: Run) -> None:
 
 
 def test_the_library_masks_as_well(told: Path) -> None:
-    """Whoever calls the library needs no command line for it."""
+    """The library needs no command line for it."""
     with sprintlog.open(told) as workspace:
         workspace.handle(AddNote(SECRET), sprint_id="auth", actor=f"agent:{SECRET}")
     assert kept(told) == []
 
 
 def test_an_edit_is_recorded_masked(told: Path, run: Run) -> None:
-    """Events of an edit have masks; only the copy of what somebody made is as it was."""
+    """Events of an edit are masked; only the copy of the foreign file is unchanged."""
     file = told / "PROGRESS.yaml"
     file.write_text(file.read_text().replace("Ship it", f"Ship {SECRET}"))
     run("rebuild")
@@ -353,7 +353,7 @@ def test_an_edit_is_recorded_masked(told: Path, run: Run) -> None:
 
 
 def test_a_history_of_commits_is_masked(told: Path, run: Run) -> None:
-    """All committed versions of stories and documents come in without secrets."""
+    """All committed versions of stories and documents are imported without secrets."""
     git(told, "init", "-q")
     for name in ("theirs.yaml", "prd.json"):
         (told / name).write_text(FILES[name])
@@ -368,7 +368,7 @@ def test_a_history_of_commits_is_masked(told: Path, run: Run) -> None:
 
 
 def test_masks_in_a_plan_are_told(told: Path, done: Run) -> None:
-    """Whoever gives a plan with a secret is told; `--no-mask` keeps it."""
+    """A plan with a secret causes a warning; `--no-mask` keeps it."""
     (told / "secret.yaml").write_text(FILES["secret.yaml"])
     words = ("sprint", "create", "b", "--plan", "secret.yaml", "--sprint-dir", "b")
     assert "secret.yaml are masked" in done(*words).err
@@ -379,7 +379,7 @@ def test_masks_in_a_plan_are_told(told: Path, done: Run) -> None:
 
 
 def test_an_imported_file_stands_until_our_own_first_event(told: Path, done: Run) -> None:
-    """A document whose texts are masked is no edit, and the same again brings nothing."""
+    """A document with masked texts is not an edit, and importing it again adds nothing."""
     (told / "d").mkdir()
     (told / "d/PROGRESS.yaml").write_text(DOCUMENT)
     done("import", "progress", "d/PROGRESS.yaml")
