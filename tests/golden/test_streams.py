@@ -116,7 +116,7 @@ def test_every_shape_is_stored_somewhere() -> None:
 
 @pytest.mark.parametrize("stream", STREAMS, ids=lambda path: path.stem)
 def test_every_plan_reads_with_its_sources(stream: Path) -> None:
-    """The one source of the first shape is the only one of today's, without a digest."""
+    """The one source of the first shape is the only one now, without a digest."""
     for line in lines(stream):
         if line["type"] != SprintCompiled.type:
             continue

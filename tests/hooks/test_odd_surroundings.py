@@ -54,7 +54,7 @@ def test_a_log_where_the_agent_is_comes_before_its_project(
 def test_where_settings_cannot_be_read_events_wait(
     log: Path, hook: Hook, folder: Path, text: str
 ) -> None:
-    """Nobody knows whether anything is to be recorded: once they can, it is, or not."""
+    """Whether to record is unknown at first: once known, the input is recorded or not."""
     settings = folder / "sprintlog.toml"
     settings.write_text(text)
     hook("claude", after_tool("one"))

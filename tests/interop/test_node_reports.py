@@ -137,7 +137,7 @@ def test_node_prints_what_we_read(tmp_path: Path) -> None:
 
 
 def test_vitest_covers_what_we_read(project: Path) -> None:
-    """Cobertura XML and LCOV have the lines of its own summary, Clover its statements."""
+    """Cobertura XML and LCOV have the lines of the tool's summary, Clover statements."""
     run(
         project, ["vitest", "@vitest/coverage-v8"], "vitest", "run",
         "--coverage.enabled", "--coverage.provider=v8", "--coverage.reportOnFailure",

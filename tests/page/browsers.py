@@ -20,8 +20,10 @@ QUIET = (
 PATIENCE_MS = 20_000
 
 LOOKS = (("light", 1280), ("dark", 320))
-"""What is light differs from what is dark by its colours alone, and a phone from a screen
-by where things are: so each is looked at once."""
+"""Light and dark differ in colours alone, and a phone from a screen in places.
+
+So each is tested once.
+"""
 
 NewContext = Callable[..., "BrowserContext"]
 

@@ -61,7 +61,7 @@ def extent(box: Box, label: Label, pixels: int) -> tuple[float, float]:
 def test_no_label_is_cut_or_meets_another(
     found: list[Box], pixels: int, *, beside: bool
 ) -> None:
-    """Whatever lies where, what is written has its room, and stays in the drawing."""
+    """In any layout, a text has its room, and stays in the drawing."""
     labels = labels_of(found, pixels, beside=beside)
     by_row: dict[int, list[tuple[float, float]]] = {}
     for box, label in zip(found, labels, strict=True):

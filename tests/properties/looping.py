@@ -38,7 +38,7 @@ def perform(life: "Life", *, between: Meddle | None = None) -> actions.Action:
     """Perform the next action; nothing if a person is needed.
 
     `between` happens while the agent or the gate works. Raise `RefusedError` when the
-    rules refuse the result, unless another record came in between.
+    rules refuse the result, unless another record intervened.
     """
     action = ask(life)
     if action.do in ENDS:

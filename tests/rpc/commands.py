@@ -97,7 +97,7 @@ SITUATIONS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("iteration", "start"),
     ),
 }
-"""How a log comes to be in a situation, by what is typed."""
+"""Commands that bring a log into a situation."""
 
 
 class Example(NamedTuple):
@@ -321,4 +321,4 @@ NOTHING = {
     *("measure-iteration", "repair-gate", "start-repair", "start-turn", "warn-of-budgets"),
     *("add-extracted-learnings", "apply-artifacts", "check-gate", "go-on", "update-step"),
 }
-"""Commands of a loop that is in the middle of something: here nothing comes of them."""
+"""Commands inside a running loop, which have no effect here."""

@@ -1,4 +1,4 @@
-"""A client of the server: in this process over a pipe, or beside it."""
+"""A client of the server: in this process over a pipe, or in another one."""
 
 import json
 import os
@@ -34,7 +34,7 @@ class RefusedAnswer(Exception):  # noqa: N818 - an answer
 
 
 class Client:
-    """Asks, and keeps what is told beside the answers."""
+    """Sends requests, and keeps the notifications next to the answers."""
 
     def __init__(self, write: Callable[[bytes], object], read: Callable[[], bytes]) -> None:
         self._write, self._read = write, read
@@ -55,7 +55,7 @@ class Client:
         self._write(json.dumps(request).encode())
 
     def line(self, content: bytes) -> dict[str, Any]:
-        """Send a line as it is; return the next message."""
+        """Send a line unchanged; return the next message."""
         self._write(content)
         return self.next()
 
@@ -98,7 +98,7 @@ class Client:
         return raised.value
 
     def events(self, count: int) -> list[dict[str, Any]]:
-        """Return so many events that are told, from now on and before."""
+        """Return the given number of notified events, from now on and before."""
         while len(found := [x for x in self.told if x["method"] == "event"]) < count:
             self.told.append(self.next())
         return [one["params"]["event"] for one in found]
@@ -139,7 +139,7 @@ class AnyServer(Protocol):
     """More open files than these were never closed."""
 
     def send_line(self, line: bytes) -> None:
-        """Send a line as it is."""
+        """Send a line unchanged."""
 
     def __enter__(self) -> Self: ...
 
@@ -147,7 +147,7 @@ class AnyServer(Protocol):
 
 
 class Beside:
-    """A server in a process of its own."""
+    """A server in a separate process."""
 
     has_processes = True
     # The log takes four, and pipes three.
@@ -162,7 +162,7 @@ class Beside:
         self.client = Client(self.send_line, self.process.stdout.readline)
 
     def send_line(self, line: bytes) -> None:
-        """Send a line as it is."""
+        """Send a line unchanged."""
         assert self.process.stdin is not None
         self.process.stdin.write(line + b"\n")
         self.process.stdin.flush()

@@ -1,4 +1,4 @@
-"""Servers on a socket in a process of their own, and who connects to them."""
+"""Servers on a socket in separate processes, and their clients."""
 
 import os
 import signal
@@ -41,7 +41,7 @@ class Connected(Client):
 
 
 class Server:
-    """A server in a process of its own."""
+    """A server in a separate process."""
 
     def __init__(self, folder: Path) -> None:
         command = [sys.executable, "-P", "-m", "sprintlog.cli", "rpc", "--listen"]
@@ -102,7 +102,7 @@ class Joined:
         self.client: Client = self._connected
 
     def send_line(self, line: bytes) -> None:
-        """Send a line as it is."""
+        """Send a line unchanged."""
         self._connected.socket.sendall(line + b"\n")
 
     def __enter__(self) -> Self:

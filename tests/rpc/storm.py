@@ -1,4 +1,4 @@
-"""Clients that ask without a pause, send what is no request, and lose their servers."""
+"""Clients that ask without a pause, send invalid lines, and lose their servers."""
 
 import json
 import os
@@ -36,7 +36,7 @@ Connect = Callable[[], AnyServer]
 
 
 class StormClient(threading.Thread):
-    """One client with a server of its own, which is killed now and then."""
+    """One client with a separate server, which is killed at times."""
 
     def __init__(
         self, name: str, *, requests: int, kills: int, seed: int, connect: Connect
@@ -47,7 +47,7 @@ class StormClient(threading.Thread):
         self._left = requests
         self._kills = {*self._chance.sample(range(requests), kills)}
         self._under_way: dict[int, dict[str, Any]] = {}
-        # Some hostile lines have an id of their own.
+        # Some hostile lines have an id.
         self._number = 1_000
         self.counts: Counter[str] = Counter()
         self.positions: dict[str, int] = {}
@@ -113,7 +113,7 @@ class StormClient(threading.Thread):
         server.send_line(json.dumps(request).encode())
 
     def _take(self, server: AnyServer) -> None:
-        """Take an answer, and compare it with what was asked."""
+        """Read an answer, and compare it with the request."""
         answer = server.client.next()
         if "method" in answer:
             return
@@ -147,7 +147,7 @@ def storm(
     clients_count: int = 2,
     connect: Connect = Beside,
 ) -> tuple[str, list[str]]:
-    """Let clients ask; return what they did, and what was lost, doubled or wrong."""
+    """Let clients ask; return their results, and lost, duplicate or wrong answers."""
     clients = [
         StormClient(
             f"client-{number}",

@@ -1,4 +1,4 @@
-"""What cannot be committed with the requests of others, and what waits for that commit."""
+"""Requests that cannot be committed with others, and those that wait for that commit."""
 
 from pathlib import Path
 

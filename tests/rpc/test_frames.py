@@ -1,4 +1,4 @@
-"""Frames of JSON-RPC: what is a request, and what is refused in its place."""
+"""Frames of JSON-RPC: valid requests, and refusals of all others."""
 
 import os
 from collections.abc import Iterator
@@ -45,7 +45,7 @@ HOSTILE = {
 
 @pytest.mark.parametrize(("line", "code"), HOSTILE.values(), ids=HOSTILE)
 def test_hostile_lines_are_refused(line: bytes, code: int) -> None:
-    """A line that is no request is one refusal with its code, never an exception."""
+    """An invalid line is one refusal with its code, never an exception."""
     found = read_frame(line)
     assert isinstance(found, RefusedFrame)
     assert found.code == code

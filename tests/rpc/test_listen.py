@@ -1,4 +1,4 @@
-"""A server on a socket: who is let in, what hostile clients do, and how it ends."""
+"""A server on a socket: access, hostile clients, and its end."""
 
 import json
 import os
@@ -85,7 +85,7 @@ def test_many_clients_share_one_log(connect: Any, log_folder: Path, done: Run) -
 
 
 def test_a_socket_starts_no_process(connect: Any, sprint: Path) -> None:
-    """Whoever reaches it, out of a sandbox perhaps, gets no more than the log."""
+    """A client, perhaps in a sandbox, gets access to the log alone."""
     client = connect()
     error = client.refused("call", words=["run", "--", "touch", "outside"])
     assert (error.code, error.message) == (-32001, session.NO_PROCESS)
@@ -96,7 +96,7 @@ def test_a_socket_starts_no_process(connect: Any, sprint: Path) -> None:
 def test_what_clients_record_at_once_is_committed_at_once(
     connect: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """There are fewer commits than requests, and each answer has a place of its own."""
+    """There are fewer commits than requests, and each answer has a distinct place."""
     commits: list[int] = []
     together = SqliteLog.together
 
@@ -120,7 +120,7 @@ def test_what_clients_record_at_once_is_committed_at_once(
 
 
 def test_each_is_done_in_its_order_and_refused_alone(connect: Any, sprint: Path) -> None:
-    """A refusal, a repeated key and what has effects of its own hold up nobody's answer."""
+    """Refusals, repeated keys and commands with side effects delay no other answer."""
     clients = [connect() for _ in range(4)]
     asked = []
     for client in clients:
@@ -176,9 +176,9 @@ def notes_at_once(clients: list[Connected], is_busy: threading.Event) -> list[An
 
 @pytest.fixture
 def slow_question(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
-    """Let `status` take so long that all that is sent behind it waits for one round.
+    """Let `status` take so long that all following requests wait for one round.
 
-    What is given tells when the server is busy with it.
+    The result waits until the server is busy with it.
     """
     answer = questions.QUESTIONS["status"].answer
     began = threading.Event()
@@ -196,7 +196,7 @@ def slow_question(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
 def test_a_fault_of_one_is_nobody_elses(
     connect: Any, slow_question: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All is taken back, and each is done by itself: one is told of the fault, once."""
+    """All is reverted, and each is done alone: one gets the fault, once."""
     tries: list[bytes] = []
     place = append.place
 
@@ -220,7 +220,7 @@ def test_a_fault_of_one_is_nobody_elses(
 def test_a_commit_that_fails_is_told_to_each(
     connect: Any, slow_question: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nobody is told that it was recorded; what comes next goes on from what is there."""
+    """No client gets an acknowledgement; the next request continues from the log."""
     commit = Connection.commit
     faults = [UnreadableError("the disk is gone")]
 
@@ -242,7 +242,7 @@ def test_a_commit_that_fails_is_told_to_each(
 
 
 def test_hostile_clients_hold_up_nobody(connect: Any) -> None:
-    """Half a line, floods, lines that are none, and answers that nobody reads."""
+    """Half a line, floods, invalid lines, and answers that are not read."""
     half, flood, silent, good = (connect() for _ in range(4))
     half.socket.sendall(b'{"jsonrpc": "2.0", "id": 1, "method": "ask", "par')
     ask = json.dumps(
@@ -262,7 +262,7 @@ def test_hostile_clients_hold_up_nobody(connect: Any) -> None:
 
 
 def test_there_are_not_too_many(connect: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One more client than is allowed is told so, and the others go on."""
+    """One client too many is refused, and the others continue."""
     monkeypatch.setattr(listener, "CLIENTS_MAX", 1)
     first = connect()
     first.ask("ask", question="status")
@@ -310,7 +310,7 @@ def test_nothing_else_may_stand_in_its_place(tmp_path: Path, wrong: str) -> None
 
 
 def test_one_listens_and_a_dead_one_is_followed(tmp_path: Path) -> None:
-    """The second is told who listens; what a killed one left is cleared away."""
+    """The second one names the listener; remains of a killed one are removed."""
     folder = tmp_path / ("long" * 30) / "log"
     folder.mkdir(parents=True, mode=0o700)
     with met(folder) as place:

@@ -58,7 +58,7 @@ ITS_TREE = partial(re.compile(rb',?"work_tree":"\w+"').sub, b"")
 
 
 def recorded(folder: Path, after: int) -> list[Any]:
-    """Return what was recorded after a position, without what differs by itself."""
+    """Return the records after a position, without values that always differ."""
     with sprintlog.open(folder) as workspace:
         return [
             (*(one.stream, one.version, one.type, one.at, one.actor), ITS_TREE(one.payload))
@@ -118,12 +118,12 @@ def by_library(folder: Path, name: str, fields: dict[str, Any]) -> str | None:
 
 
 def test_a_question_is_the_same_as_by_a_process(night: Path, done: Run) -> None:
-    """What `ask` answers is what the command prints with --json."""
+    """The answer of `ask` is that of the command with --json."""
     with Here() as client:
         for command, (given, typed) in ASKED.items():
             answer = client.ask("ask", question=command, given=given)
             if command == "gate show":
-                # No phase has one: the command says so, and here it is an empty list.
+                # No phase has one: the command reports it, and here it is an empty list.
                 assert answer == []
                 continue
             printed = done(*arguments_of([*command.split(), *typed]))
@@ -174,7 +174,7 @@ CALLED = (
 
 @pytest.mark.long
 def test_a_call_is_a_process(night: Path, done: Run) -> None:
-    """What is called answers as typed: one answer or a list of lines, and an exit code."""
+    """A call answers like the typed command: one answer or lines, and an exit code."""
     with Here() as client:
         asked = [client.send("call", words=words) for words in CALLED]
         for number, words in zip(asked, CALLED, strict=True):

@@ -46,7 +46,7 @@ def test_another_protocol_is_refused(client: Client) -> None:
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_no_line_ends_a_session(client: Client, name: str) -> None:
-    """What is no request is answered by its error, and the next request as ever."""
+    """An invalid request gets an error, and the next request is answered normally."""
     line, code = HOSTILE[name]
     if line:
         assert client.line(line)["error"]["code"] == code
@@ -116,7 +116,7 @@ def test_wrong_requests_get_one_answer(client: Client) -> None:
 
 
 def test_a_refusal_has_the_fields_of_json(client: Client, run: Run) -> None:
-    """What `data` says is what the command says with --json."""
+    """`data` has the fields of the command with --json."""
     error = client.refused("record", command={"type": "start-phase", "phase": "no"})
     typed = run("phase", "start", "no", "--json")
     assert error.data == json.loads(typed.err)
@@ -142,7 +142,10 @@ def test_an_id_is_of_one_request_at_a_time(client: Client) -> None:
 
 
 def test_requests_are_done_in_order_and_files_follow(client: Client, sprint: Path) -> None:
-    """What is asked behind a command sees it; PROGRESS.yaml does once it is answered."""
+    """A question after a command sees its result;
+
+    PROGRESS.yaml does once it is answered.
+    """
     numbers = [
         client.send("record", command={"type": "add-note", "text": f"note {n}"})
         for n in range(20)
@@ -231,7 +234,7 @@ def test_what_waits_can_be_cancelled(client: Client) -> None:
 
 
 def test_a_process_can_be_cancelled(client: Client, sprint: Path, done: Run) -> None:
-    """What it started ends, and the loop says why, as after Ctrl-C; its file is whole."""
+    """Its children end, and the loop records the reason, as after Ctrl-C."""
     number = client.send("call", words=["run", "--", "sh", "-c", LINGERS])
     agent = _pid(sprint)
     client.ask("cancel", id=number)
@@ -251,7 +254,7 @@ def test_a_process_can_be_cancelled(client: Client, sprint: Path, done: Run) -> 
 
 
 def test_a_killed_server_leaves_no_process(sprint: Path, done: Run) -> None:
-    """What it called for ends without it, as by `cancel`."""
+    """A called process ends without it, as by `cancel`."""
     with Beside() as server:
         server.client.send("call", words=["run", "--", "sh", "-c", LINGERS])
         agent = _pid(sprint)
@@ -275,7 +278,7 @@ def _pid(folder: Path) -> int:
 
 
 def test_what_a_process_says_is_progress(client: Client) -> None:
-    """Lines for people come as they are said, with the id of the request."""
+    """Messages for people arrive unchanged, with the id of the request."""
     client.record("start-phase", phase="setup")
     client.record("pause-sprint")
     number = client.send("call", words=["phase", "complete", "setup"])
@@ -289,7 +292,7 @@ def test_what_a_process_says_is_progress(client: Client) -> None:
 def test_another_log_in_its_place_is_opened(
     client: Client, sprint: Path, done: Run
 ) -> None:
-    """A log that was moved is missed as by a command, and one made anew is found."""
+    """A moved log is missing as for a command, and a new one is found."""
     client.record("add-note", text="hi")
     folder = sprint / ".sprintlog"
     folder.rename(sprint / "away")
@@ -313,7 +316,7 @@ def test_what_was_erased_is_not_answered(client: Client, done: Run) -> None:
 
 
 def test_a_rollback_beside_it_is_seen(client: Client, done: Run) -> None:
-    """Who goes back by a command changes what the session answers next."""
+    """A rollback by a command changes the session's next answers."""
     client.record("start-phase", phase="setup")
     done("rollback", "version:2", "--plan", "--reason", "no")
     assert client.ask("ask", question="status")["version"] == 4
@@ -337,7 +340,7 @@ def test_it_ends_with_its_input(sprint: Path) -> None:
 
 
 def test_who_reads_no_answers_ends_it(sprint: Path, done: Run) -> None:
-    """What a client that is gone had asked for ends, and says so; its file is whole."""
+    """The call of a disconnected client ends with a record; its file is complete."""
     with Beside() as server:
         client = server.client
         client.ask("ask", question="status")
@@ -361,7 +364,7 @@ def test_who_reads_no_answers_ends_it(sprint: Path, done: Run) -> None:
 def test_what_is_recorded_is_answered_though_its_file_fails(
     client: Client, monkeypatch: pytest.MonkeyPatch, fault: Exception
 ) -> None:
-    """A client that heard of a failure would record it again: it is told what is there."""
+    """A failure would make the client record again: the existing event is returned."""
     faults = [fault]
 
     def fail(service: Any, stream: str) -> Any:
@@ -380,7 +383,7 @@ def test_what_is_recorded_is_answered_though_its_file_fails(
 def test_a_defect_says_where_to_look(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nobody knows by it whether something was recorded, so it does not say that."""
+    """The answer does not reveal whether anything was recorded, so it is not claimed."""
 
     def fail(*_: object, **__: object) -> None:
         raise KeyError("x")

@@ -1,9 +1,9 @@
-"""Given, when, then: events that happened, a command, and the events it decides.
+"""Given, when, then: earlier events, a command, and the events it decides.
 
-No store and no clock: versions count up from 1 and times are text that the test gives.
-The scenarios of some modules are also played with a log on a server: what a command decides
-on, and what is asked afterwards, are states that came from there. With
-`SPRINTLOG_TEST_STORE=postgresql-18` that is so for every module.
+No store and no clock: versions count up from 1 and times are texts of the test. The
+scenarios of some modules are also played with a log on a server: then the states for
+decisions and questions come from there. With `SPRINTLOG_TEST_STORE=postgresql-18` this
+applies to every module.
 """
 
 import os
@@ -53,9 +53,9 @@ class Scenario:
         self.refused: RefusedError | None = None
 
     def given(self, *history: Event | Data | str | None) -> Self:
-        """Let events happen: a mapping is a new plan, a text the time from here on.
+        """Apply events: a mapping is a new plan, a text the time from here on.
 
-        None is what leaves a history as it is.
+        None keeps a history unchanged.
         """
         for item in history:
             match item:
@@ -118,7 +118,7 @@ class Scenario:
 
     @property
     def document(self) -> Data:
-        """Return PROGRESS.yaml as data, as it is now."""
+        """Return the current PROGRESS.yaml as data."""
         return deepcopy(self.sprint.document)
 
     @property
@@ -152,12 +152,12 @@ class Scenario:
 
 
 def stored(event: Event) -> Event:
-    """Return an event as a log gives it back: nothing is shared with who decided it."""
+    """Return an event as a log returns it: nothing is shared with the decision."""
     return msgspec.json.decode(msgspec.json.encode(event), type=type(event))
 
 
 def fold_all(events: list[Versioned], *, until: int | None = None) -> Sprint:
-    """Return the sprint folded from nothing, as it stands at a version."""
+    """Return the sprint folded from nothing, at a version."""
     last = len(events) if until is None else until
     rollbacks = [(v, event.to) for v, _, event in events if isinstance(event, RolledBack)]
     live = effective_ranges(
@@ -217,7 +217,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture
 def new_scenario(request: pytest.FixtureRequest) -> Iterator[Callable[[], Scenario]]:
-    """Give what begins a scenario, on a new log where it is to be from a server."""
+    """Return the beginning of a scenario, on a new log if it uses a server."""
     store: str = getattr(request, "param", FOLDED)
     if store == FOLDED:
         yield Scenario

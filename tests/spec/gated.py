@@ -55,5 +55,5 @@ def word(scenario: Scenario) -> str:
 
 
 def record(scenario: Scenario, code: int, **said: Any) -> Scenario:
-    """Hand in a result from elsewhere."""
+    """Record an external result."""
     return scenario.when(g.RecordGate(GateResult(code), **said))

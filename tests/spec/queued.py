@@ -1,4 +1,4 @@
-"""Requests, and commands as a workspace gives them: with what they bring back."""
+"""Requests, and commands as a workspace returns them, with returning requests."""
 
 from typing import Any
 
@@ -56,7 +56,7 @@ def derived(command: Command) -> Decision:
 
 
 def deferred(scenario: Scenario, until: str, asked: str | RequestQueued = "r") -> Scenario:
-    """Put a request off, by its id or as it is queued."""
+    """Defer a request, by its id or as queued."""
     event = found(asked) if isinstance(asked, str) else asked
     scenario.given(event)
     return scenario.do(DeferRequest(event.request, "Later", until))

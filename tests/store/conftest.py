@@ -1,4 +1,4 @@
-"""A log in a folder of its own, and raw connections beside it."""
+"""A log in a separate folder, and raw connections to it."""
 
 import sqlite3
 from collections.abc import Callable, Iterator

@@ -41,7 +41,7 @@ def traced(log: SqliteLog) -> list[str]:
     last = ""
 
     def trace(statement: str) -> None:
-        # A statement is told once more for each row that a trigger looks at.
+        # A statement is traced again for each row that a trigger reads.
         nonlocal last
         if statement != last:
             words.append(statement.split()[0])
@@ -123,7 +123,7 @@ def test_event_takes_two_hashes(
 
 
 def test_undisturbed_append_is_one_statement(log: SqliteLog, new_event: NewEvent) -> None:
-    """Where nobody else writes, one INSERT is the whole append."""
+    """Without other writers, one INSERT is the whole append."""
     log.append("a", [new_event], expect=0)
     said = traced(log)
     for version in range(1, 9):

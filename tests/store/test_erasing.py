@@ -1,4 +1,4 @@
-"""What was erased is in none of the files of a log in SQLite, whenever that was stopped."""
+"""Erased text is in none of the files of a SQLite log, whenever it was stopped."""
 
 import random
 import sqlite3
@@ -31,7 +31,7 @@ def letters(size: int) -> bytes:
 
 
 def note(text: bytes) -> NewEvent:
-    """Return an event that says it."""
+    """Return an event that contains it."""
     return NewEvent("note-added", b'{"text":"' + text + b'"}', AT, "runtime")
 
 
@@ -69,7 +69,7 @@ def log(path: Path) -> Iterator[SqliteLog]:
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("size", SIZES)
 def test_no_file_holds_what_was_erased(log: SqliteLog, path: Path, size: int) -> None:
-    """Small payloads, those on pages of their own and large ones: no byte of them stays."""
+    """Small payloads, those on separate pages and large ones: no byte of them stays."""
     texts = [letters(size) for _ in range(4)]
     for text in texts:
         log.append("a", [note(b"x" * 300), note(text)], expect=log.version("a"))
@@ -104,7 +104,7 @@ def test_a_log_for_reading_only_is_left_as_it_is(log: SqliteLog, path: Path) -> 
 
 
 def test_another_process_goes_on_behind_it(log: SqliteLog, path: Path) -> None:
-    """Who has the log open sees the gap, and appends behind the event that says it."""
+    """A process with the log open sees the gap, and appends after the erasing event."""
     log.append("a", [note(b"x")], expect=0)
     with closing(opened(path)) as other:
         other.append("a", [note(b"y")], expect=1)

@@ -1,4 +1,4 @@
-"""The second head: what it says, and when it is an alarm."""
+"""The second head: its contents, and when it is an alarm."""
 
 import os
 import sqlite3
@@ -19,7 +19,7 @@ Reopen = Callable[..., SqliteLog]
 
 
 def test_head_file_follows_every_append(log: SqliteLog, new_event: NewEvent) -> None:
-    """After an append the head file says what the log says."""
+    """After an append the head file has the log's head."""
     assert log.acknowledged() == log.head()
     log.append("a", [new_event], expect=0)
     assert log.acknowledged() == log.head()
@@ -72,7 +72,7 @@ def test_log_set_back_under_a_writer_is_an_alarm(
 def test_cut_tail_can_be_looked_into(
     log: SqliteLog, reopen: Reopen, new_event: NewEvent
 ) -> None:
-    """Whoever examines the damage can open the log without the check."""
+    """To examine the damage, the log can be opened without the check."""
     log.append("a", [new_event], expect=0)
     with closing(HeadFile(log.path.with_name("log.db-head"))) as file:
         file.write(Head(9, bytes(32)))
@@ -105,7 +105,7 @@ def test_lost_tail_of_the_journal_is_noticed(
 def test_torn_head_file_says_nothing(
     log: SqliteLog, reopen: Reopen, new_event: NewEvent, content: bytes
 ) -> None:
-    """A head file that a power cut tore is no evidence; the next append renews it."""
+    """A head file torn by a power cut is no evidence; the next append renews it."""
     log.append("a", [new_event], expect=0)
     log.close()
     path = log.path.with_name("log.db-head")

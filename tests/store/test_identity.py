@@ -68,7 +68,7 @@ def move_away(path: Path) -> None:
 def test_never_acknowledges_into_a_lost_file(
     path: Path, harm: Callable[[Path], None], rests: bool
 ) -> None:
-    """A writer whose file was taken away says so instead of acknowledging.
+    """A writer whose file was removed reports it instead of acknowledging.
 
     Also one that looks only at the folder, since nothing there has changed for a while.
     """
@@ -108,7 +108,7 @@ def test_harm_in_the_moment_of_an_append_is_noticed(
 
 @pytest.fixture
 def looked_at(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Return the list of what the log looks at, by name, from now on."""
+    """Return the list of the files that the log checks, by name, from now on."""
     names: list[str] = []
 
     def stat(name: str) -> Any:
@@ -142,7 +142,7 @@ def test_looks_at_the_folder_alone_once_the_clock_went_on(
 def test_believes_no_folder_that_may_change_within_the_same_moment(
     path: Path, looked_at: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """While the clock says what it said at the folder's change, every file is looked at."""
+    """While the clock equals that of the folder's change, every file is checked."""
     look = vars(database)["stat"]
 
     def standing(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""However the events of an append are bound, they are stored as they were placed."""
+"""However the events of an append are bound, they are stored in their places."""
 
 import sqlite3
 
@@ -27,7 +27,7 @@ _LENGTHS = " + ".join(
 
 
 def different(event: NewEvent, number: int) -> NewEvent:
-    """Return an event that has as much of its own as one can have."""
+    """Return an event with distinct values in all columns."""
     text = f"n{number}" + "é日" * (number % 4)
     return structs.replace(
         event,
@@ -54,7 +54,7 @@ def test_events_are_stored_as_they_were_placed(
     count: int,
     key: str | None,
 ) -> None:
-    """However values are bound, what is read is what the append answered."""
+    """However values are bound, the read rows equal the append's answer."""
     monkeypatch.setattr(rows, "_HAS_JSON", has_json)
     monkeypatch.setattr(rows, "BATCH_BYTES", 200)
     log.append("b", [new_event] * 2, expect=0)
@@ -85,7 +85,7 @@ def test_what_a_batch_shares_is_bound_once(log: SqliteLog, new_event: NewEvent) 
 def test_batch_of_large_events_is_bound_in_parts(
     log: SqliteLog, new_event: NewEvent
 ) -> None:
-    """What is joined to be bound never grows much larger than one event may be."""
+    """Joined values to be bound never grow much larger than one event may be."""
     if not rows._HAS_JSON:
         needs.skip("SQLite with json_each", "use a Python with a newer SQLite")
     large = structs.replace(new_event, payload=b'{"n":"%s"}' % (b"n" * (BATCH_BYTES // 2)))

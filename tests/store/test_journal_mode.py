@@ -1,4 +1,4 @@
-"""Which journal a log gets, by the file system it lies on."""
+"""The journal mode of a log, by its file system."""
 
 import sqlite3
 import sys
@@ -60,7 +60,7 @@ def test_without_mounts_nothing_is_known() -> None:
 def test_only_file_systems_known_as_local_get_wal(
     kind: str, wal: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A write-ahead log is used where it is known to be safe and nowhere else."""
+    """A write-ahead log is used if it is known to be safe, and nowhere else."""
     mounts = tmp_path / "mountinfo"
     mounts.write_text(f"22 1 0:1 / / rw - {kind} none rw\n")
     monkeypatch.setattr(journal_mode, "MOUNTS", mounts)
@@ -72,7 +72,7 @@ def test_only_file_systems_known_as_local_get_wal(
 def test_system_without_mountinfo_gets_the_rollback_journal(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where the file system cannot be told nothing is risked."""
+    """On an unknown file system nothing is risked."""
     monkeypatch.setattr(journal_mode, "MOUNTS", tmp_path / "absent")
     assert not choose_journal_mode(tmp_path).wal
 
@@ -117,7 +117,7 @@ def test_write_ahead_log_stays_bounded(log: SqliteLog, new_event: NewEvent) -> N
 def test_a_sync_reaches_the_disk_itself(
     platform: str, wanted: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where a sync ends in the memory of the disk, SQLite is told to go on from there."""
+    """If a sync ends in the disk's cache, SQLite is configured to flush that."""
     monkeypatch.setattr(sys, "platform", platform)
     with closing(sqlite3.connect(tmp_path / "log.db")) as connection:
         set_journal_mode(connection, JournalMode(True, "is local"))

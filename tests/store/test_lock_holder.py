@@ -26,7 +26,7 @@ DRAFT = NewEvent(type="noted", payload=b"{}", at="2026-01-15T09:00:00Z", actor="
 
 
 def test_names_who_holds_the_log(tmp_path: Path) -> None:
-    """A writer that waited in vain is told which process holds the log."""
+    """A writer that waited in vain gets the holder of the log's lock."""
     path = tmp_path / "log" / "log.db"
     SqliteLog.create(path, clock=lambda: 0, entropy=os.urandom).close()
     log = SqliteLog(path, clock=lambda: 0, entropy=os.urandom, wait=Wait(0.1))

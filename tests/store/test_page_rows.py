@@ -71,7 +71,7 @@ def test_pages_hold_what_sqlite_reads(
 def test_pages_of_other_sizes_are_read(
     log: SqliteLog, new_event: NewEvent, raw: sqlite3.Connection, page_bytes: int
 ) -> None:
-    """The database's header tells the size of its pages."""
+    """The database's header has the size of its pages."""
     events = fill(log, new_event, SIZES)
     log.close()
     raw.execute("PRAGMA journal_mode=DELETE")

@@ -44,7 +44,7 @@ def asked_for(log: SqliteLog) -> tuple[list[object], list[str]]:
 def test_pages_hold_the_rows_as_they_are_stored(
     log: SqliteLog, new_event: NewEvent, change: Callable[[NewEvent], NewEvent]
 ) -> None:
-    """Whatever one event among many has of its own, each row is that of the table."""
+    """Whatever distinct values one event of many has, each row is that of the table."""
     fill(log, new_event, change(new_event))
     stored = log.connection.raw.execute(f"SELECT {READ} FROM events ORDER BY position")
     assert asked_for(log)[0] == stored.fetchall()
@@ -53,7 +53,7 @@ def test_pages_hold_the_rows_as_they_are_stored(
 def test_pages_hold_keys_and_events_of_other_streams(
     log: SqliteLog, new_event: NewEvent
 ) -> None:
-    """An event with a key, and one of another stream, stand where they were recorded."""
+    """An event with a key, and one of another stream, are at their positions."""
     fill(log, new_event, new_event, key="k")
     log.append("b", [new_event] * 3, expect=0)
     log.append("a", [new_event] * 3, expect=Expect.ANY)

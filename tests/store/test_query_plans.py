@@ -21,7 +21,7 @@ WALKS = {
 }
 """What goes through a whole table, and why that may be."""
 SORTS = ("SELECT digest, version FROM written", "FROM names")
-"""What is put in order after it was found: the digests of one path, the names."""
+"""Sorting after the search: the digests of one path, the names."""
 
 
 def ask_all(log: SqliteLog, event: NewEvent) -> None:

@@ -1,4 +1,4 @@
-"""What it takes of the disk to find a saved state, which may have megabytes."""
+"""The reads from disk for a saved state, which may have megabytes."""
 
 import re
 from collections.abc import Callable
@@ -17,7 +17,7 @@ IO = Path("/proc/self/io")
 
 
 def bytes_read_by(work: Callable[[], object]) -> int:
-    """Return how many bytes this process has read meanwhile; skip where nobody counts."""
+    """Return the bytes read by this process meanwhile; skip if they are not counted."""
     if not IO.exists():
         needs.skip("/proc/self/io", "run the tests on Linux")
 
@@ -40,7 +40,7 @@ def saved(log: SqliteLog, reopen: Reopen) -> SqliteLog:
 
 
 def test_no_state_is_read_to_know_which_there_are(saved: SqliteLog) -> None:
-    """The versions are told by their keys, and so is a format."""
+    """The versions are recognized by their keys, and so is a format."""
     found: list[list[int]] = []
     took = bytes_read_by(
         lambda: found.extend(saved.checkpoints.versions("a", format_=n) for n in (1, 2))
@@ -56,7 +56,7 @@ def test_a_state_is_read_once(saved: SqliteLog) -> None:
 
 
 def test_a_large_state_leaves_little_in_memory(saved: SqliteLog) -> None:
-    """The connection is told to keep little for a large one, and told back after it."""
+    """The connection uses a small cache for a large one, and is reset after it."""
     saved.checkpoints.save("a", 4, b"small", format_=1)
     said: list[str] = []
     saved.connection.raw.set_trace_callback(said.append)
@@ -71,7 +71,7 @@ def test_a_large_state_leaves_little_in_memory(saved: SqliteLog) -> None:
 def test_states_of_an_older_log_go(
     log: SqliteLog, reopen: Reopen, new_event: NewEvent
 ) -> None:
-    """A log of the second version is read as it is, and written after one more step."""
+    """A log of the second version is read unchanged, and written after one more step."""
     log.append("a", [new_event], expect=0)
     raw = log.connection.raw
     raw.execute("DROP TABLE checkpoints")

@@ -1,4 +1,4 @@
-"""Salvage: the sound beginning as it was, an account of the rest, the old log untouched."""
+"""Salvage: the intact beginning, an account of the rest, the old log untouched."""
 
 import shutil
 import sqlite3
@@ -24,7 +24,7 @@ NOTES = [b'{"n": %d}' % number for number in range(1, 9)]
 
 
 class Rescue(NamedTuple):
-    """What came of a log."""
+    """The result for a log."""
 
     salvaged: Salvaged
     events: list[RecordedEvent]
@@ -94,7 +94,7 @@ def test_a_sound_log_is_saved_whole(events: list[RecordedEvent], save: Save) -> 
 def test_a_damaged_event_ends_the_beginning(
     path: Path, events: list[RecordedEvent], save: Save
 ) -> None:
-    """What comes after it is handed out, and does not get into the new log."""
+    """Later events are exported, and are not in the new log."""
     damage(path, NOTES[2], b'{"n": 0}')
     rescue = save()
     assert rescue.events == events[:2]
@@ -171,7 +171,7 @@ def test_another_log_in_the_place_of_the_old_one_is_told(
 def test_a_log_without_its_head_file_is_saved(
     path: Path, events: list[RecordedEvent], save: Save
 ) -> None:
-    """Nothing needs the head file but the count of what is missing."""
+    """Only the count of missing events needs the head file."""
     path.with_name("log.db-head").unlink()
     assert save().events == events
 
@@ -199,7 +199,7 @@ def test_an_event_in_doubt_counts_when_it_was_acknowledged(
 def test_an_event_in_doubt_does_not_count_by_itself(
     path: Path, events: list[RecordedEvent], save: Save
 ) -> None:
-    """What an interrupted commit left is handed out: nobody was told that it is there."""
+    """Events of an interrupted commit are exported: they were not acknowledged."""
     connection = sqlite3.connect(path, isolation_level=None)
     connection.execute("PRAGMA journal_mode=DELETE")
     connection.execute("PRAGMA cache_size=1")

@@ -50,7 +50,7 @@ def workspace(tmp_path: Path) -> Iterator[Workspace]:
     ],
 )
 def test_a_damaged_row_of_a_run_is_noticed(workspace: Workspace, change: str) -> None:
-    """Whatever column it is in; with its position, where the row itself tells."""
+    """Whatever column it is in; with its position, if the row itself has it."""
     assert isinstance(workspace.log, SqliteLog)
     raw = workspace.log.connection.raw
     raw.execute("DROP TRIGGER events_never_change")
@@ -58,7 +58,7 @@ def test_a_damaged_row_of_a_run_is_noticed(workspace: Workspace, change: str) ->
     raw.execute(f"UPDATE events SET {change} WHERE position = {DAMAGED}")
     with pytest.raises(UnreadableError) as error:
         workspace.repository.from_nothing("s")
-    # Another number or name is sound in itself: the chain tells which event it is of.
+    # Another number or name is valid alone: the chain reveals its event.
     if change not in ("version = 9999", "stream = 'sprint/other'"):
         assert error.value.fields["position"] == DAMAGED
 
@@ -79,7 +79,7 @@ def test_a_missing_row_of_a_run_is_noticed(workspace: Workspace) -> None:
 def test_events_in_one_stretch_are_read_without_their_numbers(
     log: SqliteLog, new_event: NewEvent
 ) -> None:
-    """What others recorded in between costs one page read anew, and not all that follow."""
+    """Records of others in between cost one page read again, and not all that follow."""
     for _ in range(2):
         log.append("a", [new_event] * 10 * ROWS_PER_READ, expect=Expect.ANY)
         log.append("b", [new_event] * 3, expect=Expect.ANY)

@@ -8,7 +8,7 @@ from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 
 
 def test_sound_log_was_only_not_read(log: SqliteLog, new_event: NewEvent) -> None:
-    """What is found sound when it is read again was not damaged."""
+    """Data that is intact on a second read was not damaged."""
     log.append("a", [new_event] * 100, expect=0)
     assert was_not_read(log.path)
 

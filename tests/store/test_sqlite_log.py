@@ -1,4 +1,4 @@
-"""What is true of the log in a SQLite database only."""
+"""Properties of the log in a SQLite database only."""
 
 import os
 import sqlite3
@@ -25,7 +25,7 @@ Reopen = Callable[..., SqliteLog]
 
 
 def test_reopened_log_goes_on(log: SqliteLog, reopen: Reopen, new_event: NewEvent) -> None:
-    """What was appended is there after closing, and the chain goes on from it."""
+    """Appended events exist after closing, and the chain continues from them."""
     before = log.append("a", [new_event, new_event], expect=0).events
     log.close()
     again = reopen()
@@ -134,7 +134,7 @@ def test_missing_log_is_not_found(path: Path, reopen: Reopen) -> None:
     "content", [b"", b"not a database, but long enough to be read" * 30]
 )
 def test_foreign_file_is_refused(path: Path, reopen: Reopen, content: bytes) -> None:
-    """A file that is no log of ours is refused and stays as it was."""
+    """A foreign file is refused and unchanged."""
     path.parent.mkdir()
     path.write_bytes(content)
     with pytest.raises(UnreadableError):
@@ -178,7 +178,7 @@ def test_statistics_are_no_foreign_schema(
 def test_pending_steps_are_applied_by_the_first_append(
     log: SqliteLog, raw: sqlite3.Connection, reopen: Reopen, new_event: NewEvent
 ) -> None:
-    """A log with an older schema is read as it is, and brought up to date by an append."""
+    """A log with an older schema is read unchanged, and updated by an append."""
     log.append("a", [new_event], expect=0)
     for table in ("checkpoints", "written", "statuses"):
         raw.execute(f"DROP TABLE {table}")
@@ -198,7 +198,7 @@ def test_pending_steps_are_applied_by_the_first_append(
 def test_log_opened_for_reading_refuses_appends(
     log: SqliteLog, reopen: Reopen, new_event: NewEvent
 ) -> None:
-    """A log opened for reading reads what others append, and appends nothing."""
+    """A log opened for reading reads new events of others, and appends nothing."""
     repository = reopen(readonly=True)
     log.append("a", [new_event], expect=0)
     assert repository.version("a") == 1
@@ -263,7 +263,7 @@ def test_unfinished_reading_blocks_nobody(
 def test_locked_log_is_busy_after_a_bounded_wait(
     raw: sqlite3.Connection, reopen: Reopen, new_event: NewEvent
 ) -> None:
-    """Whoever waits too long is told so; afterwards all goes on."""
+    """A writer that waits too long gets an error; afterwards all works."""
     log = reopen(wait=Wait(0.1))
     raw.execute("BEGIN IMMEDIATE")
     with pytest.raises(BusyError) as caught:

@@ -41,7 +41,7 @@ def append(log: SqliteLog, stream: str, *, key: str | None = None) -> list[int]:
 
 
 def test_all_are_there_with_its_end(tmp_path: Path, opened: Opened) -> None:
-    """Others see nothing before, and the head file says nothing; then all at once."""
+    """Others see nothing before, and the head file has nothing; then all at once."""
     log, other = opened(tmp_path / "log.db"), opened(tmp_path / "log.db")
     append(log, "sprint/a")
     before = log.acknowledged()
@@ -60,7 +60,7 @@ def test_all_are_there_with_its_end(tmp_path: Path, opened: Opened) -> None:
 
 
 def test_keys_and_expectations_hold_within(tmp_path: Path, opened: Opened) -> None:
-    """A repeated key answers with the first; who is refused leaves the others alone."""
+    """A repeated key returns the first answer; a refusal does not affect the others."""
     log = opened(tmp_path / "log.db")
     with log.together():
         first = append(log, "sprint/a", key="k")
@@ -72,7 +72,7 @@ def test_keys_and_expectations_hold_within(tmp_path: Path, opened: Opened) -> No
 
 
 def test_none_is_there_where_it_fails(tmp_path: Path, opened: Opened) -> None:
-    """What ends it otherwise takes all back; the next append is behind what was there."""
+    """Any other end reverts all; the next append follows the existing events."""
     log = opened(tmp_path / "log.db")
     append(log, "sprint/a")
 
@@ -103,7 +103,7 @@ with log.together():
 
 
 def test_killed_before_its_end_none_is_there(tmp_path: Path, opened: Opened) -> None:
-    """The log is sound, and goes on from what was acknowledged."""
+    """The log is intact, and continues from the acknowledged events."""
     path = tmp_path / "log.db"
     log = opened(path)
     append(log, "sprint/a")

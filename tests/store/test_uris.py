@@ -1,4 +1,4 @@
-"""The URI by which SQLite is told a file's name."""
+"""The URI that gives SQLite a file's name."""
 
 import os
 from pathlib import Path

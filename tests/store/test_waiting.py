@@ -66,7 +66,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("name", LOCKS)
 def test_a_lock_is_waited_for_and_said(folder: Path, name: str) -> None:
-    """A lock that others keep ends in an error after the wait, which was said once."""
+    """A lock held by others ends in an error after the wait, which was reported once."""
     said: list[str] = []
     path = folder / ".sprintlog" / name
     wait = Wait(0.3, said.append, quiet_seconds=0.0)
@@ -77,7 +77,7 @@ def test_a_lock_is_waited_for_and_said(folder: Path, name: str) -> None:
 
 
 def test_a_short_wait_is_not_told(folder: Path) -> None:
-    """Nobody hears of a wait that is over before it would be told."""
+    """A short wait is not reported."""
     said: list[str] = []
     wait = Wait(0.1, said.append, quiet_seconds=60.0)
     with pytest.raises(BusyError), holding(folder / "lock"), locked(folder / "lock", wait):
@@ -100,7 +100,7 @@ def test_opening_is_waited_for(folder: Path) -> None:
 
 
 def test_a_person_is_told_and_then_it_goes_on(folder: Path) -> None:
-    """A command says what it waits for, and does its work when that is free."""
+    """A command reports its wait, and works when the lock is free."""
     path = folder / ".sprintlog" / "files.lock"
     with holding(path):
         process = subprocess.Popen(

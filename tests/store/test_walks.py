@@ -1,4 +1,4 @@
-"""How often a stream is walked through when its state is made, and what that keeps."""
+"""The number of passes over a stream for its state, and the savings."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -63,7 +63,7 @@ def test_one_that_is_there_can_be_opened_instead(tmp_path: Path) -> None:
 
 
 def test_a_store_of_ones_own_is_used(tmp_path: Path) -> None:
-    """What is asked and appended goes to the store; no database is made."""
+    """Questions and appends go to the store; no database is created."""
     store = MemoryLog(clock=lambda: 1_700_000_000_000, entropy=urandom)
     with sprintlog.open(tmp_path, store=store) as workspace:
         assert workspace.log is store

@@ -17,7 +17,7 @@ LOADED = "raise RuntimeError('a module of the new version in a process of the ol
 
 
 class Installed(NamedTuple):
-    """A copy of the package in a folder of its own, and a work tree."""
+    """A copy of the package in a separate folder, and a work tree."""
 
     site: Path
     tree: Path
@@ -71,7 +71,7 @@ class Installed(NamedTuple):
 
 @pytest.fixture
 def installed(tmp_path: Path) -> Installed:
-    """Copy the package and begin a repository beside it."""
+    """Copy the package and create a repository next to it."""
     package = tmp_path / "site" / "sprintlog"
     shutil.copytree(
         PACKAGE_PATH / "sprintlog",

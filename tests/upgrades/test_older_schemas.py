@@ -1,4 +1,4 @@
-"""Reading never upgrades a log; the first command that records does, and says so."""
+"""Reading never upgrades a log; the first recording command does, with a message."""
 
 import sqlite3
 from contextlib import closing
@@ -71,7 +71,7 @@ def test_reading_changes_no_byte_of_an_older_log(older: Path, run: Any) -> None:
 
 
 def test_the_first_record_brings_an_older_log_to_today(older: Path, done: Any) -> None:
-    """The first append applies the pending steps and says so in one line, once."""
+    """The first append applies the pending steps and reports this in one line, once."""
     first = done("note", "hello", "--sprint", "auth")
     assert first.err.count("older versions of sprintlog refuse") == 1
     assert f"schema {len(MIGRATIONS)} now" in first.err

@@ -35,7 +35,7 @@ NAME = EVIL.replace("/", "_") + NOT_UNICODE
 
 
 def harm(text: str) -> list[str]:
-    """Return the parts of a text that a terminal could obey, or take for a line of ours."""
+    """Return the parts of a text that a terminal could obey, or take for our output."""
     found = [char for char in text if not (char.isprintable() or char in "\n\t")]
     return found + [line for line in text.split("\n") if line.startswith(SPOOF)]
 

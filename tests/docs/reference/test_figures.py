@@ -11,9 +11,7 @@ from sprintlog.cli.typed import READING, RECORDING
 from ..generate import commands, figures, how_many, own_options, shared_options
 
 COMMANDS_MAX = 140
-"""Eight came with a page, servers, trust and programs: serve, copy, redact, scan, head,
-prove, mcp, rpc; four with extensions: list, check, project, notify. `wait`
-is what a loop of your own lacks of `run`."""
+"""Eight were added for a page, servers, trust and programs; four for extensions."""
 OWN_OPTIONS_MAX = 427
 """To add more than these, merge some, or give the reason here.
 

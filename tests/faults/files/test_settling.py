@@ -16,7 +16,7 @@ ROUNDS = 12
 def test_the_next_command_leaves_the_files_as_the_log_has_them(
     seed: int, runner: Runner
 ) -> None:
-    """After a signal, a refusal or a pause from elsewhere the next command mends it all."""
+    """After a signal, a refusal or an external pause the next command repairs all files."""
     with Runner() as other, fast_folder() as folder:
         begin(runner, folder)
         chance = random.Random(seed)

@@ -118,7 +118,7 @@ def edit_while_refreshed(root: Path) -> list[str]:
 
 
 def _save_slowly(root: Path) -> int:
-    """Open the file, say what it will be, and save when others were at it or time is up."""
+    """Open the file, print its next contents, and save after others changed it."""
     line = b"# by hand\n"
     with (root / state_file(SPRINT)).open("r+b", buffering=0) as file:
         os.write(1, sha256(file.read() + line).hexdigest().encode())

@@ -187,11 +187,11 @@ def is_below(address: str, own: str, reach: Reach) -> bool:
 
 
 def own_part(data: Data) -> bytes:
-    """Return what is in a node without the nodes below, as bytes."""
+    """Return the contents of a node without the nodes below, as bytes."""
     own = {k: v if k not in ("phases", "steps") else len(v) for k, v in data.items()}
     return msgspec.json.encode(own)
 
 
 def shown(value: Any) -> Any:
-    """Return what the line of a field shows."""
+    """Return the displayed line of a field."""
     return type(value) if value and isinstance(value, dict | list) else token(value)

@@ -1,4 +1,4 @@
-"""Laws of corrections: what was taken back counts as if it had never been measured."""
+"""Laws of corrections: a retracted measurement counts as if it did not exist."""
 
 from typing import Any
 

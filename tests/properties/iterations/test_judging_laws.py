@@ -79,14 +79,14 @@ def test_reads_few_events(found: Measured, random: Any) -> None:
 @laws
 @given(loops())
 def test_best_is_the_fold_of_its_rule(found: Measured) -> None:
-    """What lacks nothing and is better on what the best one has takes its place."""
+    """A complete iteration that is better on the components of the best replaces it."""
     best, kept = naive_best(found.all()), found.tracker.best
     assert (kept and kept.number) == (best and best.number)
     assert kept is None or best is None or kept.value == best.score.value
 
 
 def naive_best(measured: list[Judgement]) -> Judgement | None:
-    """Return the best of all, one after the other as they were measured."""
+    """Return the best of all, in the order of measurement."""
     best: Judgement | None = None
     for one in sorted(measured, key=lambda one: one.version):
         if one.score.value is None or (best is None and not one.score.value):
@@ -156,7 +156,7 @@ def test_selects_the_best_of_those_that_may_be(found: Measured) -> None:
     for one in fit:
         pair = compared(one.score, chosen.score)
         has_all = chosen.score.components <= one.score.components
-        # A judgement from elsewhere has no parts: what stood before it may be above.
+        # An external score has no parts: an earlier one may be higher.
         if pair is None or any(other.score.is_given for other in fit) or not has_all:
             continue
         mine, its = rounded(pair[0], 2), rounded(pair[1], 2)

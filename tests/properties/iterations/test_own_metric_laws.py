@@ -1,4 +1,4 @@
-"""Laws of metrics of one's own: exact fractions, and no change where there are none."""
+"""Laws of custom metrics: exact fractions, and no change without any."""
 
 from fractions import Fraction
 
@@ -31,7 +31,7 @@ def test_is_the_exact_part(value: float, base: float, better: str) -> None:
 @laws
 @given(NUMBERS, NUMBERS, NUMBERS, st.sampled_from(DIRECTIONS))
 def test_better_never_gives_less(a: float, b: float, base: float, better: str) -> None:
-    """For any three numbers the points are 0 to 100, and grow with what is better."""
+    """For any three numbers the points are 0 to 100, and grow with better values."""
     metric, then = OwnMetric("m", better, 1.0), exact(base)
     worse, good = sorted(map(exact, (a, b)), reverse=better != HIGHER)
     less, more = points(metric, worse, then), points(metric, good, then)
@@ -56,7 +56,7 @@ def test_unweighted_ones_change_no_score(
 def test_kept_parts_give_the_same_scores(
     now: Metrics, base: Metrics, declared: tuple[OwnMetric, ...]
 ) -> None:
-    """What is kept of a score gives, on any of its components, what the score gives."""
+    """The stored part of a score gives the same as the score, on any of its components."""
     unique = {one.name: one for one in declared}.values()
     found = score(figures(now), figures(base), Weights(), own=[*unique])
     kept = score_parts(found.parts)

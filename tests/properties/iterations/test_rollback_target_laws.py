@@ -16,13 +16,13 @@ from ..sprint.test_sprint_laws import laws
 
 
 def is_verified(one: Judgement) -> bool:
-    """Tell whether no test failed, one passed, and no build failed."""
+    """Return whether no test failed, one passed, and no build failed."""
     now = one.figures
     return now.tests_failed == 0 and bool(now.tests_passed) and now.build_status != "failed"
 
 
 def prints_as_high(one: Judgement, best: Scored) -> bool:
-    """Tell whether a score is printed as high as the best, on what both have."""
+    """Return whether a score prints as high as the best, on common components."""
     common = one.score.components & best.score.components
     mine, its = one.score.on(common), best.score.on(common)
     return mine is not None and its is not None and rounded(mine, 2) >= rounded(its, 2)
@@ -85,7 +85,7 @@ def test_ends_with_the_best_where_none_is_as_good(history: LoopHistory) -> None:
 @laws
 @given(loop_histories())
 def test_short_ways_lead_to_the_same_place(history: LoopHistory) -> None:
-    """What is passed over in a long loop without being read would not be the target."""
+    """Iterations skipped without being read would not be the target."""
     judged, path = history.judged, history.on_path()
     best = judged.best_in_force()
     read = [judged.one(number) for number in reversed(path)]
@@ -96,7 +96,7 @@ def test_short_ways_lead_to_the_same_place(history: LoopHistory) -> None:
 @laws
 @given(st.lists(STEPS, min_size=1, max_size=14))
 def test_what_was_found_before_changes_no_advice(steps: list[Any]) -> None:
-    """Reports that share what they found say what each would say by itself."""
+    """Reports that share findings equal separate ones."""
     history, shared = LoopHistory(), KnownTargets()
     for step in steps:
         history.take(step)
@@ -109,7 +109,7 @@ def test_what_was_found_before_changes_no_advice(steps: list[Any]) -> None:
 @laws
 @given(loop_histories())
 def test_advice_and_target_agree(history: LoopHistory) -> None:
-    """Whoever is told to go back is told to go where `--to best` leads."""
+    """Advice to roll back has the target of `--to best`."""
     judged = history.judged
     if judged.last is None and unmeasured_iteration(history.sprint) is None:
         return

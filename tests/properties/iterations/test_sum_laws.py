@@ -30,7 +30,7 @@ def added(costs: list[float]) -> str | None:
 
 
 def exactly(costs: list[float]) -> Decimal:
-    """Return the sum of what is written in decimals."""
+    """Return the sum of decimal texts."""
     with localcontext(prec=400):
         return sum((Decimal(repr(cost)) for cost in costs), Decimal(0))
 

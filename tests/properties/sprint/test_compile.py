@@ -113,7 +113,7 @@ def test_the_text_of_an_item_survives(text: str, before: str) -> None:
 @given(hostile)
 @example("{{{sprint.name}} \\{{x}}")
 def test_braces_can_be_written(text: str) -> None:
-    """With a backslash before each variable a text stands there as it is."""
+    """With a backslash before each variable a text is inserted unchanged."""
     escaped = re.sub(r"(\{\{[ \t]*[A-Za-z_][\w-]*(\.[\w-]+)*[ \t]*\}\})", r"\\\1", text)
     main = {"phases": [{"id": "a", "prompt": f"-{escaped}"}]}
     found = compiled({"workflow": "w0"}, main)
@@ -150,7 +150,7 @@ def test_what_compiles_can_be_recorded(
 def test_no_definition_makes_the_compiler_fail(
     sprint: Data, main: Data, first: Data
 ) -> None:
-    """Whatever stands in the files, what is wrong with it is said, and not raised."""
+    """Any contents of the files give a message, and no exception."""
     wrong = [
         *shape_problems(SprintModel, Definition("SPRINT.yaml", sprint)),
         *shape_problems(Workflow, Definition("w0.yaml", main)),

@@ -116,7 +116,7 @@ def injected_anywhere(sprint: Sprint) -> Iterator[Sprint]:
 @laws
 @given(gated())
 def test_names_no_gate_of_unfinished_work(world: World) -> None:
-    """Whatever comes in, wherever: a gate that is next has all of its work behind it."""
+    """Whatever is injected, anywhere: a gate that is next has all of its work finished."""
     for sprint in injected_anywhere(world.sprint):
         check_named_gate(sprint)
 

@@ -21,9 +21,9 @@ PHASES = [{"id": f"p{number}", "prompt": "x"} for number in range(1000)]
 
 
 def lived(life: Life, *, long: int) -> Sprint:
-    """Return what a sprint's events lead to, saved and read after each of them.
+    """Return the state after a sprint's events, saved and read after each of them.
 
-    A rollback ends it: what came after it was decided on another state.
+    A rollback ends it: later events were decided on another state.
     """
     sprint = Sprint("s")
     with pytest.MonkeyPatch.context() as patch:
@@ -83,7 +83,7 @@ def test_a_phase_that_changes_again_is_noted() -> None:
 
 
 def test_saved_phases_are_not_looked_at_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """That they are plain, and their tally, is saved: no process counts them anew."""
+    """Their plainness and tally are saved: no process counts them again."""
     life = Life(Random(1), document={"phases": copied(PHASES)})
     life.command(StartSprint())
     life.command(StartPhase("p500"))
@@ -97,7 +97,7 @@ def test_saved_phases_are_not_looked_at_again(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_document_ends_what_was_saved_of_its_phases() -> None:
-    """What is known of plain phases is not believed of others that come in."""
+    """Facts about plain phases are not applied to other phases that are added."""
     life = Life(Random(1), document={"phases": copied(PHASES)})
     plan = unpack(pack(life.sprint)).plan
     plan.replace({"phases": [{"id": "a", "status": "pending", "steps": []}]})

@@ -1,4 +1,4 @@
-"""Laws of injection: any sprint that was started, any position, anything that comes in.
+"""Laws of injection: any started sprint, any position, any injected work.
 
 `make test-long` takes more examples, with `SPRINTLOG_EXAMPLES=10` ten times as many.
 """
@@ -30,7 +30,7 @@ number = st.integers(0, 209)
 
 
 def injected(world: World, i: int, j: int) -> Injection:
-    """Let something come in; what the rules refuse is no example."""
+    """Inject work; a refused injection is not an example."""
     assume(world.handle_with(inject, asked=injection(world.sprint, i, j)))
     event = world.events[-1][2]
     assert isinstance(event, Injection)
@@ -48,7 +48,7 @@ def at_pointer(document: Any) -> Data:
 @laws
 @given(worlds(*HISTORIES), number, number)
 def test_keeps_the_pointer_on_the_same_work(world: World, i: int, j: int) -> None:
-    """The work that the pointer stood on is the work it stands on, at whatever index."""
+    """The pointer stays on the same work, at any index."""
     working = world.sprint.plan.tree.open_leaf()
     before = deepcopy(working.data) if working is not None else None
     event = injected(world, i, j)
@@ -77,7 +77,7 @@ def test_keeps_the_pointer_on_the_same_work(world: World, i: int, j: int) -> Non
 @laws
 @given(worlds(*HISTORIES), number, number)
 def test_gives_every_node_an_id_of_its_own(world: World, i: int, j: int) -> None:
-    """Every address that came in is new and leads to it; no other id changes."""
+    """Every injected address is new and leads to its node; no other id changes."""
     known = {
         id(node.data): node.data["id"] for node in world.sprint.plan.tree.nodes.values()
     }
@@ -107,7 +107,7 @@ def test_has_unique_ids_among_siblings(world: World) -> None:
 @laws
 @given(worlds(*HISTORIES), number, number)
 def test_adds_and_takes_nothing_away(world: World, i: int, j: int) -> None:
-    """Without what came in, the plan is what it was, but what parents derive from it."""
+    """Without the injected work, the plan is the same, except for derived parents."""
     derived = ("status", "started-at", "completed-at", "elapsed", "gate-tracking", "error")
 
     def rest(document: Data, new: list[int]) -> Data:
@@ -205,7 +205,7 @@ def test_never_gives_an_id_twice(world: World) -> None:
 @laws
 @given(worlds("inject", "inject", "back"))
 def test_leaves_nothing_behind(world: World) -> None:
-    """Whoever follows the pointer gets to every leaf, also to what came in before it."""
+    """Following the pointer reaches every leaf, also injected ones before it."""
     if world.sprint.plan.status in ("blocked", "needs-human", "completed"):
         return
     world.move(("wake", 0, 0))

@@ -75,7 +75,7 @@ def test_every_request_stands_there_once(world: World) -> None:
 @laws
 @given(worlds(*MOVES, "import", "import"))
 def test_every_request_has_one_status_in_any_document(world: World) -> None:
-    """Also where documents came in and changed the queue, ids stay one request each."""
+    """Also with imported documents that change the queue, ids stay one request each."""
     ids = [entry["id"] for entry in world.sprint.queue]
     assert len(set(ids)) == len(ids)
     assert all(entry["status"] in REQUEST_STATUSES for entry in world.sprint.queue)
@@ -147,7 +147,7 @@ def about(event: Event) -> str | None:
 
 
 def is_reached(event: RequestDecided, before: Data, document: Data) -> bool:
-    """Tell as a naive reader would whether what a request was put off to is there now."""
+    """Decide with a naive reader whether the boundary of a deferral is reached."""
     words = [passed for _, passed in naive_leaves(document)]
     is_over = words and all(words) and document.get("mode") != "ralph"
     if document["status"] == "completed" or is_over:

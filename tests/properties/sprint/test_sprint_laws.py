@@ -55,7 +55,7 @@ def test_rebuilds_to_what_was_carried_along(world: World) -> None:
 def test_reads_any_version_through_checkpoints(
     world: World, kept: set[int], k: int
 ) -> None:
-    """From the newest checkpoint on the path a version is what it is from nothing."""
+    """From the newest checkpoint on the path a version is the same as from nothing."""
     version = k % (len(world.events) + 1)
     live = world.live(version)
     states = {n: pack(world.rebuilt(n)) for n in (x % (version + 1) for x in kept)}
@@ -98,7 +98,7 @@ def test_goes_back_to_what_was_seen(world: World, k: int) -> None:
 @laws
 @given(worlds("import", "inject", "queue", "back"), st.sets(place))
 def test_changes_nothing_by_reading(world: World, looks: set[int]) -> None:
-    """Whoever reads the document, and when, makes no difference to later bytes."""
+    """Readers of the document, at any time, do not change later bytes."""
     seen_at = {look % (len(world.events) + 1) for look in looks}
     watched, live = Sprint("s"), world.live(len(world.events))
     for event in world.tail(0, len(world.events)):
@@ -138,7 +138,7 @@ def test_never_gives_a_number_twice(world: World) -> None:
 @laws
 @given(worlds("back", "undo"))
 def test_derives_as_a_naive_reader_would(world: World) -> None:
-    """Words, parents, pointer and figures are what a second, naive derivation says."""
+    """Statuses, parents, pointer and figures equal a second, naive derivation."""
     for version in world.ends[1:]:
         document = world.rebuilt(version).document
         assert document["status"] in SPRINT_STATUSES
@@ -153,7 +153,7 @@ def test_derives_as_a_naive_reader_would(world: World) -> None:
 @laws
 @given(worlds(*EVERYTHING))
 def test_counts_as_a_naive_reader_would(world: World) -> None:
-    """Figures count what stands in the document, once events of our own came."""
+    """Figures count the nodes of the document, once events of sprintlog follow."""
     document = world.sprint.document
     if not world.sprint.plan.touched:
         return
@@ -235,7 +235,7 @@ def saved_plan(sprint: Sprint) -> list[Any]:
 
 
 def is_held(node: Data) -> bool:
-    """Tell whether a gate that has not passed holds a phase."""
+    """Return whether an open gate holds a phase."""
     return "gate" in node and naive_gate(node) != "passed"
 
 
@@ -302,6 +302,6 @@ def naive_phases(document: Data, began: bool) -> list[str]:
 
 
 def is_passed_over(phase: Data) -> bool:
-    """Tell whether a phase has no steps, and nothing that holds the pointer there."""
+    """Return whether a phase has no steps, and nothing that holds the pointer there."""
     holds = "gate" in phase or phase.get("break") is True
     return phase.get("steps") == [] and not holds

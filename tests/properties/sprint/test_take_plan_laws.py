@@ -27,7 +27,7 @@ def definition(world: World) -> Data:
 
 
 def enlarged(plan: Data, places: list[int]) -> Data:
-    """Return a plan with a new node at each place, of the kind that stands there."""
+    """Return a plan with a new node at each place, of the kind of its siblings."""
     for count, place in enumerate(places):
         holders = [plan, *(node for node, _ in walk(plan))]
         lists = [
@@ -61,7 +61,7 @@ def test_the_same_plan_is_never_a_difference(world: World) -> None:
 @laws
 @given(worlds(*HISTORIES), numbers)
 def test_additions_come_in_where_they_stand(world: World, places: list[int]) -> None:
-    """What is new comes in once, in the plan's order; everything else stays."""
+    """New nodes are added once, in the plan's order; all others stay."""
     plan = enlarged(definition(world), places)
     before = [node for node, _ in walk(deepcopy(world.sprint.plan.document))]
     assume(world.handle_with(TakePlan(plan=plan)))

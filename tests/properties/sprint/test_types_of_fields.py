@@ -72,7 +72,7 @@ def test_a_refusal_names_the_field(
 
 
 def test_fields_of_their_types_are_not_refused() -> None:
-    """Nothing is said against a command whose fields hold what they are for."""
+    """A command with valid fields is accepted."""
     check_types(commands.AddLearning(Learning(content="x", still_valid=True)))
     check_types(commands.CreateSprint(PLAN))
 
@@ -86,6 +86,6 @@ def test_what_nobody_can_read_is_not_recorded(workspace: Workspace) -> None:
 
 
 def test_a_command_without_its_sprint_is_refused(workspace: Workspace) -> None:
-    """Who forgets the sprint is told the name of the argument."""
+    """A missing sprint is reported with the name of the argument."""
     with pytest.raises(InvalidInputError, match="sprint_id: say which sprint"):
         workspace.handle(commands.AddNote("x"), sprint_id="")

@@ -1,8 +1,8 @@
-"""What sprintlog must know of some work trees, worked out from what was done in them.
+"""The expected knowledge about some work trees, derived from the actions in them.
 
 A tree has files, a file has lines, and no line's text is ever written twice. Snapshots
-decide who wrote a line: what is new in one was written since the one before, by whoever
-was at work between the two.
+decide the author of a line: a new line in one was written since the previous one, by one
+of those who worked between the two.
 """
 
 from collections.abc import Iterator
@@ -28,10 +28,10 @@ class Point(NamedTuple):
     files: Files
     authors: Authors
     left_out: Files
-    """What it does not hold, and how that is recognised."""
+    """Paths that it does not contain, and their recognition."""
 
     def differences(self, found: Files) -> set[str]:
-        """Return what is not as it was then, and what no restore can change."""
+        """Return the differences to that time, without those that no restore can change."""
         now = left_out(found)
         both = now | self.left_out
         return {path for path in both if now.get(path) != self.left_out.get(path)}
@@ -74,14 +74,14 @@ class Tree:
         return (self.known or {}).get(line)
 
     def at_work(self) -> Writers:
-        """Return who writes what is new since the latest snapshot."""
+        """Return the author of changes since the latest snapshot."""
         return frozenset(self.open | self.lost)
 
     def is_right(self, writers: Writers, told: Writers) -> bool:
-        """Return whether somebody may be told that a line was written by one of some.
+        """Return whether one of some may be reported as the author of a line.
 
-        The log does not know how long an iteration without an end went on: somebody outside
-        may have written, too.
+        The log does not know the end of an unfinished iteration: somebody outside may
+        have written, too.
         """
         is_watched = bool(writers) and writers <= self.ended
         return told == (writers if is_watched else writers | {OUTSIDE})
@@ -128,7 +128,7 @@ class Tree:
             self.forget()
 
     def forget(self) -> None:
-        """Let nothing be undone: more was recorded since."""
+        """Disable the undo: more was recorded since."""
         self.undoable.clear()
         self.redoable.clear()
 
@@ -139,7 +139,7 @@ def held(found: Files) -> Files:
 
 
 def left_out(found: Files) -> Files:
-    """Return what a snapshot does not hold."""
+    """Return the paths that a snapshot does not contain."""
     return {p: content for p, content in found.items() if content[:1] == LEFT_OUT}
 
 

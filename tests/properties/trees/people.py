@@ -15,7 +15,7 @@ PLACES = ("a.txt", "b.txt", "src/c.txt", "new")
 
 
 class People:
-    """A world, and what is done in it by hand; sprintlog is not told of it."""
+    """A world, and manual changes in it that sprintlog does not see."""
 
     def __init__(self, world: World) -> None:
         self.world = world

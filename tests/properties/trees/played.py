@@ -1,7 +1,7 @@
-"""A history of work trees as it is played: real commands, checked against the model.
+"""A history of work trees as played: real commands, checked against the model.
 
-A step is a tuple of its name, a tree and a number that decides all that is drawn in it. A
-step that is impossible changes nothing, so that any part of a history is a history.
+A step is a tuple of its name, a tree and a number that decides all random choices in it.
+A step that is impossible changes nothing, so that any part of a history is a history.
 """
 
 from collections.abc import Callable, Iterator

@@ -1,7 +1,7 @@
 """A repository with two worktrees and a submodule, and everybody who works in it.
 
-Commands run in this process. An agent is a fork of it that runs `wrap`; the test edits the
-files while its command waits. A command that is to be killed is a fork, too, which kills
+Commands run in this process. An agent is a fork of it that runs `wrap`; the test edits
+the files while its command waits. A command to be killed is a fork, too, which kills
 itself at one of its file operations, appends or starts of programs.
 """
 
@@ -75,7 +75,7 @@ class Agent:
         raise self._not_begun()
 
     def _not_begun(self) -> AssertionError:
-        """Let nothing of it run on; return what is wrong with it."""
+        """End all processes; return the problem."""
         os.kill(self.pid, signal.SIGKILL)
         status_of(self.pid)
         with suppress(OSError):
@@ -177,7 +177,7 @@ class World:
 
 
 def _be_wrap(tree: Path, place: Path, script: str, die_at: int) -> NoReturn:
-    """Be `wrap` in a process of its own, which notes when the iteration has begun."""
+    """Run `wrap` in a separate process, which notes when the iteration has begun."""
     try:
         os.chdir(tree)
         said = os.open(place / "said", os.O_WRONLY | os.O_CREAT)
@@ -304,11 +304,11 @@ def _captured(place: Path) -> Iterator[tuple[Path, Path]]:
             os.close(kept)
 
 
-# --- What is on the disk -----------------------------------------------------------------
+# --- Contents of the disk -----------------------------------------------------------------
 
 
 def files(tree: Path, *, nested: Sequence[str] = ()) -> Files:
-    """Return the files of a tree; of what no snapshot holds, how it is recognised."""
+    """Return the files of a tree; of those outside of snapshots, a digest."""
     found = {path: LEFT_OUT + _checked_out(tree / path) for path in nested}
     for folder, folders, names in os.walk(tree):
         here = Path(folder).relative_to(tree)

@@ -1,4 +1,4 @@
-"""What of an edit becomes which events, and what is left."""
+"""The events made from an edit, and the rest."""
 
 from collections.abc import Callable
 from copy import deepcopy
@@ -104,7 +104,7 @@ def test_going_on_comes_first(worked: Scenario) -> None:
 
 
 def test_other_fields_come_as_a_patch(worked: Scenario) -> None:
-    """Prompts and keys of others are changed, added and removed by one patch."""
+    """Third-party prompts and keys are changed, added and removed by one patch."""
 
     def edit(document: Any) -> None:
         put(2, prompt="Do c well", owner="ana")(document)
@@ -129,7 +129,7 @@ def test_other_fields_come_as_a_patch(worked: Scenario) -> None:
 
 
 def test_new_phases_are_injected(worked: Scenario) -> None:
-    """A node that is new comes in where it stands, and goes to the status it has."""
+    """A new node is injected at its place, and gets its status."""
 
     def edit(document: Any) -> None:
         new = {"id": "x", "prompt": "Do x", "status": "skipped", "started-at": AT}
@@ -178,13 +178,13 @@ def test_what_cannot_become_a_event_is_said(
 
 
 def test_what_changed_here_since_stays(worked: Scenario) -> None:
-    """A field that both changed is left; one that is so already is no difference."""
+    """A field changed on both sides is omitted; an equal one is not a difference."""
     later: Edit = lambda s: s.do(leaves.CompletePhase(phase="b"))  # noqa: E731
     assert edited(worked, put(1, status="completed"), later=later) == []
 
 
 def test_a_conflict_is_left(worked: Scenario) -> None:
-    """What was decided here meanwhile counts, whatever the edit says."""
+    """A later decision here prevails over the edit."""
     later: Edit = lambda s: s.do(leaves.SkipPhase(phase="c"))  # noqa: E731
     with pytest.raises(RefusedError, match="c/status: was changed here too"):
         edited(worked, put(2, status="in-progress"), later=later)
@@ -198,7 +198,7 @@ def test_an_edit_that_cannot_be_read(worked: Scenario) -> None:
 
 
 def test_nothing_is_changed_by_deciding(worked: Scenario) -> None:
-    """The sprint that is decided on stays as it is."""
+    """The sprint used for the decision is unchanged."""
     before = worked.bytes()
     edited(worked, put(1, status="completed"))
     assert worked.bytes() == before

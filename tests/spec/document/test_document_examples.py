@@ -52,7 +52,7 @@ def differences(expected: Any, actual: Any, path: str = "") -> list[str]:
 
 
 def phase(identity: str, status: str | None = None, **keys: Any) -> Data:
-    """Return a phase with a prompt of ours; without status as a plan has it."""
+    """Return a phase with a prompt; without status as in a plan."""
     words = {} if status is None else {"status": status}
     return {"id": identity, **words, "prompt": f"Do {identity}", **keys}
 

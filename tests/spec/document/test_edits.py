@@ -4,7 +4,7 @@ from sprintlog.projections.history.edits import edited
 
 
 def test_names_by_index_what_has_no_names() -> None:
-    """An edit that was recorded without names is told by its pointers, as paths."""
+    """An edit that was recorded without names is shown by its pointers, as paths."""
     patch = [{"op": "replace", "path": "/phases/3/a~1b", "value": 1}]
     said = edited({"path": "PROGRESS.yaml", "changes": patch})
     assert said.startswith(
@@ -15,6 +15,6 @@ def test_names_by_index_what_has_no_names() -> None:
 
 
 def test_says_nothing_of_adopting_what_cannot_be() -> None:
-    """What the files of a loop say follows from figures; nobody can adopt an edit of it."""
+    """The files of a loop follow from figures; an edit of them cannot be adopted."""
     said = edited({"path": "best.yaml", "changes": []})
     assert said == "best.yaml was edited by hand: 0 changes"

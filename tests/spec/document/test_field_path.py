@@ -58,7 +58,7 @@ def test_leads_to_a_field(text: str, value: Any) -> None:
     "text", ["", ".", "a..b", "a.", "[0]", "[a]", "a[", "a[]", 'a["x]', "a]b", r'a["\x"]']
 )
 def test_refuses_what_names_nothing(text: str) -> None:
-    """Any other text is refused, with examples of what is allowed."""
+    """Any other text is refused, with examples of valid ones."""
     with pytest.raises(InvalidInputError, match="does not name a field"):
         parse_path(text)
 
@@ -75,7 +75,7 @@ documents = st.recursive(
 
 
 def fields(name: str, value: Any) -> list[tuple[str, Any]]:
-    """Return the name of every field below a value, and what stands there."""
+    """Return the name of every field below a value, and its value."""
     found: list[tuple[str, Any]] = [(name, value)] if name else []
     if isinstance(value, dict):
         for key, inside in value.items():

@@ -29,7 +29,7 @@ QUEUE: Data = {
 
 
 def test_reads_every_task_as_a_phase() -> None:
-    """What is completed comes first, then what is blocked, then the queue in its order."""
+    """Completed tasks come first, then blocked ones, then the queue in its order."""
     phases = with_phases(deepcopy(QUEUE))["phases"]
     assert [(phase["id"], phase["status"]) for phase in phases] == [
         ("paths", "completed"),
@@ -51,7 +51,7 @@ def test_tasks_beside_empty_phases_are_read() -> None:
 
 
 def test_says_what_is_to_be_done() -> None:
-    """A prompt is what the task said of itself, and when it is done; else its id."""
+    """A prompt is the task's description and its criterion; otherwise its id."""
     prompts = {p["id"]: p["prompt"] for p in with_phases(deepcopy(QUEUE))["phases"]}
     assert prompts["dry-run"] == "Add a dry run\n\nDone when: it lists tasks"
     assert (prompts["docs"], prompts["bare"]) == ("Write the docs", "bare")

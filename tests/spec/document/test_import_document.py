@@ -1,4 +1,4 @@
-"""Documents that other tools wrote: taken as they are, contradictions included."""
+"""Documents of other tools: accepted unchanged, contradictions included."""
 
 from copy import deepcopy
 from typing import Any
@@ -74,7 +74,7 @@ def test_gives_each_version_back_exactly(given: Any, touch: Any) -> None:
 
 
 def test_leaves_alone_what_did_not_change(given: Any) -> None:
-    """Our own derived fields stay as they were shown when they came back unchanged."""
+    """Derived fields stay as shown if they were returned unchanged."""
     begun = {**ODD, "stats": {"started-at": "2026-01-15T08:00:00Z"}}
     scenario = take(given(), begun).do(leaves.StartPhase(phase="a"))
     edited = {**deepcopy(scenario.document), "title": "Edited"}
@@ -84,7 +84,7 @@ def test_leaves_alone_what_did_not_change(given: Any) -> None:
 
 
 def test_derives_nothing_before_our_own_event(given: Any) -> None:
-    """Notes and edits of others are no events of ours: nothing is derived anew."""
+    """Notes and third-party edits are not regular events: nothing is derived again."""
     scenario = take(given(), ODD).given(f.NoteAdded("x"))
     scenario.given(f.EditObserved("PROGRESS.yaml", "00", "kept", 1))
     assert scenario.bytes() == msgspec.json.encode(ODD)
@@ -106,7 +106,7 @@ def test_derives_figures_from_the_first_event(given: Any) -> None:
 
 
 def test_derives_the_parents_an_event_touches(given: Any) -> None:
-    """Only the way from the leaf to the top is derived; its cousins stay as they were."""
+    """Only the path from the leaf to the top is derived; siblings are unchanged."""
     wrong = {"status": "completed", "prompt": "x"}
     phase = for_each("p", x=("i", "j"), y=("i",))
     for step in phase["steps"]:
@@ -151,7 +151,7 @@ def test_lets_inert_nodes_be(given: Any, address: str) -> None:
 
 
 def test_counts_no_steps_of_inert_phases(given: Any) -> None:
-    """A step below an inert phase takes part, but is no top phase."""
+    """A step below an inert phase is active, but is not a top phase."""
     step = {"id": "s", "status": "completed", "prompt": "x"}
     document = {"status": "in-progress", "phases": [{"steps": [step]}]}
     scenario = take(given(), document).given(f.ActivitySeen())
@@ -176,7 +176,7 @@ def test_addresses_a_second_twin_by_index(given: Any) -> None:
 
 
 def test_forgets_commands_from_before(given: Any) -> None:
-    """What was said before another document came in is no repetition after it."""
+    """After another document was imported, an earlier command is not a repetition."""
     document = {"status": "in-progress", **simple("a", status="pending")}
     scenario = take(given(), document).do(lifecycle.PauseSprint())
     take(scenario, {**document, "status": "paused"})
@@ -184,14 +184,14 @@ def test_forgets_commands_from_before(given: Any) -> None:
 
 
 def test_reads_an_unknown_status_as_not_started(given: Any) -> None:
-    """A sprint whose status word nobody knows can be started, and keeps its word."""
+    """A sprint with an unknown status can be started, and keeps the status."""
     scenario = take(given(), {**simple("a", status="pending"), "status": "odd"})
     assert scenario.status == "odd"
     assert scenario.do(lifecycle.StartSprint()).status == "in-progress"
 
 
 def test_reports_what_contradicts_the_rules() -> None:
-    """`import` and `verify` can say what in a document is not as we derive it."""
+    """`import` and `verify` can list differences between a document and its derivation."""
     assert contradictions(ODD) == [
         "#1 has no id or no status and takes no part",
         "#2 has no id or no status and takes no part",
@@ -234,7 +234,7 @@ def test_reports_without_changing_anything() -> None:
 
 
 def test_reports_values_that_no_rule_allows() -> None:
-    """Times that are none, ids that lead elsewhere and NULs are told, and kept."""
+    """Invalid times, ids that are paths and NULs are reported and kept."""
     document: Data = {
         "status": "in-progress",
         "phases": [

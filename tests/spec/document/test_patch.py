@@ -65,7 +65,7 @@ def test_tells_equal_values_of_types_apart(old: Any, new: Any) -> None:
 
 
 def test_follows_items_by_their_id() -> None:
-    """An insertion into a list says only what came in, not all that moved."""
+    """An insertion into a list has only the new item, not all moved ones."""
     old = [{"id": "a", "n": 1}, {"id": "b", "n": 1}]
     new = [{"id": "x"}, {"id": "a", "n": 1}, {"id": "b", "n": 2}]
     assert diff(old, new) == [

@@ -44,5 +44,5 @@ def test_each_state_file_has_its_name(path: str) -> None:
     ],
 )
 def test_nothing_else_is_written(path: str) -> None:
-    """Whatever a log says, only files of these names are written, and only there."""
+    """For any contents of a log, only files of these names are written, at these places."""
     assert wrong_place(path) is not None

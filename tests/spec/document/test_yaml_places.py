@@ -1,4 +1,4 @@
-"""Where values stand in a YAML file."""
+"""Places of values in a YAML file."""
 
 import pytest
 import yaml
@@ -59,12 +59,12 @@ def test_every_value_has_a_line(path: Path, near: str | None, line: int) -> None
 
 
 def test_the_data_is_that_of_the_reader() -> None:
-    """Noting lines changes nothing about what is read."""
+    """Noting lines does not change the loaded values."""
     assert PlacedDocument(TEXT.encode(), file="f").data == load(TEXT.encode())
 
 
 def test_keys_that_are_there_twice_are_noted() -> None:
-    """All of them are told with line and path; the last one counts."""
+    """All of them are reported with line and path; the last one counts."""
     placed = PlacedDocument(b"a: 1\nb:\n  - c: 1\n    c: 2\na: 3\n", file="f")
     assert placed.data == {"a": 3, "b": [{"c": 2}]}
     assert [(line, path) for line, path, _ in placed.repeated] == [
@@ -80,7 +80,7 @@ def test_a_file_may_begin_with_a_mark() -> None:
 
 
 def test_what_a_second_key_replaces_leaves_no_line_behind() -> None:
-    """What is missing has the line of what should hold it, whatever stood there before."""
+    """A missing value has the line of its container, whatever was there before."""
     text = "".join(f"a{n}: {{x: 1}}\na{n}: 1\nb{n}: {{}}\n" for n in range(50))
     placed = PlacedDocument(text.encode(), file="f")
     assert [placed.line((f"b{n}", "x")) for n in range(50)] == list(range(3, 153, 3))

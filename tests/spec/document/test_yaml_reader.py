@@ -1,4 +1,4 @@
-"""What the reader takes, what it refuses, and what it says then."""
+"""Accepted input of the reader, refused input, and the messages."""
 
 import time
 from contextlib import nullcontext, suppress
@@ -92,7 +92,7 @@ def test_other_words_are_text(text: str) -> None:
 
 
 def test_keys_are_their_source_text() -> None:
-    """A key is what stands there, whatever type the word would have as a value."""
+    """A key is its text, whatever type the word would have as a value."""
     data = b"1: a\n01: b\ntrue: c\n~: d\n<<: e\n2026-01-15: f\n.inf: g\n'': h\n"
     assert list(load(data)) == ["1", "01", "true", "~", "<<", "2026-01-15", ".inf", ""]
 
@@ -181,7 +181,7 @@ def test_byte_order_mark_and_markers_are_skipped() -> None:
 def test_refusal_says_where_and_what(
     text: str, line: int, field: str | None, problem: str
 ) -> None:
-    """A refusal names the line, the field if there is one, and what is allowed."""
+    """A refusal names the line, the field if any, and the allowed values."""
     error = refusal(text.encode())
     assert (error.fields["line"], error.fields["field"]) == (line, field)
     assert problem in error.fields["problem"]
@@ -215,7 +215,7 @@ def test_bytes_are_refused_before_parsing(data: bytes, line: int, problem: str) 
 
 @pytest.mark.parametrize("escape", ["\\ud83d", "\\udc00", "\\U00110000"])
 def test_escapes_that_are_no_characters_are_refused(escape: str) -> None:
-    """An escape cannot bring in what is not a character."""
+    """An escape cannot produce an invalid character."""
     assert refusal(f'a: "{escape}"\n'.encode()).kind == "invalid"
 
 

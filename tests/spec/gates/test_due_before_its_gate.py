@@ -1,4 +1,4 @@
-"""What is unfinished comes first: a gate is due when nothing it checks is left to do."""
+"""Unfinished work comes first: a gate is due when all checked work is finished."""
 
 from typing import Any
 
@@ -31,7 +31,7 @@ def gated(*levels: int) -> Data:
 
 
 def do_all(scenario: Scenario) -> list[str]:
-    """Do what is next until the phase is done; return what was done, in order."""
+    """Perform the next actions until the phase is done; return them, in order."""
     done: list[str] = []
     for _ in range(20):
         action = next_action(scenario.sprint, now=NOW)
@@ -111,14 +111,14 @@ def test_does_a_new_item_first(running: Any) -> None:
 
 
 def test_stays_at_the_gate_for_work_elsewhere(running: Any) -> None:
-    """A gate that is due stays due when something comes in before its phase."""
+    """A due gate stays due when work is injected before its phase."""
     scenario = until_the_gate(running, 1)
     scenario.do(InjectPhases(nodes=[node()], position=at("before", "p")))
     assert do_all(scenario) == ["gate p", "work n"]
 
 
 def test_does_more_work_before_what_came_in_elsewhere(running: Any) -> None:
-    """More work for the gate under way comes before what came in ahead of its phase."""
+    """More work for the current gate precedes work injected before its phase."""
     scenario = until_the_gate(running, 1)
     scenario.do(InjectPhases(nodes=[node()], position=at("before", "p")))
     scenario.do(InjectSteps(nodes=[node("m")], position=at("before", "p/x")))

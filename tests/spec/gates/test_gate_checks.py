@@ -99,7 +99,7 @@ def test_tells_a_timeout_from_exit_124(running: Any) -> None:
 
 
 def test_fails_when_told_to_end_and_exits_with_0(running: Any) -> None:
-    """What a script says of itself after its time limit is no success."""
+    """Output of a script about itself after its time limit is not a success."""
     assert word(check(at_its_gate(running), 0, timed_out=True).go()) == "retrying"
 
 
@@ -174,7 +174,7 @@ def test_says_nothing_of_a_leaf_that_is_over(running: Any) -> None:
 
 
 def test_begins_anew_with_work_that_failed_first(running: Any) -> None:
-    """What fails last on a leaf that failed meanwhile blocks nothing; both begin anew."""
+    """A last failure on a leaf that failed meanwhile blocks nothing; both begin again."""
     leaf = {"id": "p", "prompt": "x", "gate": {"script": "make", "max-retries": 0}}
     scenario = start(running({"phases": [leaf]}, f.PhaseStarted("p"))).go()
     scenario.do(leaves.FailPhase("429", "network"))
@@ -196,7 +196,7 @@ def test_takes_a_result_of_elsewhere_while_stopped(
 
 
 def test_takes_no_result_of_what_has_blocked(running: Any) -> None:
-    """Once it has blocked a person first says what becomes of a gate."""
+    """Once it has blocked, a person must decide before a gate runs."""
     scenario = check(at_its_gate(running, {"max-retries": 0}), 1).go()
     scenario.when(g.RecordGate(result=GateResult(0))).then_refused(state="blocked")
 
@@ -232,7 +232,7 @@ def test_notices_a_lost_run(running: Any) -> None:
     ("before", "then"), [(0, "pending"), (1, "retrying"), (2, "failed")]
 )
 def test_goes_back_to_its_word(running: Any, before: int, then: str) -> None:
-    """An interrupted run leaves the gate as it was before."""
+    """An interrupted run leaves the gate in its earlier state."""
     scenario = at_its_gate(running)
     for _ in range(before):
         check(scenario, 1).go()
@@ -243,7 +243,7 @@ def test_goes_back_to_its_word(running: Any, before: int, then: str) -> None:
 
 
 def test_takes_up_what_another_tool_left_running(running: Any) -> None:
-    """A gate that came in as `running` has no process of ours: that run is lost."""
+    """An imported gate with the status `running` has no process: that run is lost."""
     scenario = at_its_gate(running, **{"gate-tracking": {"status": "running"}})
     start(scenario, alive=True).then(
         f.GateInterrupted("p", "whoever ran it is gone and left no result"),

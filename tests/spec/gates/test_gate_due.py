@@ -1,4 +1,4 @@
-"""When a gate is due, what it holds back, and what it lets go on."""
+"""When a gate is due, the work that it blocks, and the rest."""
 
 from typing import Any
 
@@ -101,7 +101,7 @@ def test_runs_a_blocked_leaf_gate_again_alone(running: Any, elsewhere: bool) -> 
 def test_says_what_comes_first(
     running: Any, phase: Data, containing: str, hint: str
 ) -> None:
-    """A gate that is not due yet names what it waits for, and what leads on there."""
+    """A gate that is not due yet names the awaited work, and the next command."""
     plan = {"phases": [{**phase, "gate": {"script": "make"}}]}
     scenario: Scenario = running(plan)
     if "x" in hint and "start" not in hint:

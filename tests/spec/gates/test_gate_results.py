@@ -1,4 +1,4 @@
-"""Results of gates that sprintlog did not run itself: handed in, or observed."""
+"""External results of gates: recorded, or observed."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from ..gated import NEXT, at_its_gate, check, record, start
 
 
 def test_takes_a_result_from_elsewhere(running: Any) -> None:
-    """A result that is handed in counts like one of ours, and is marked."""
+    """An external result counts like a regular one, and is marked."""
     scenario = record(at_its_gate(running), 1)
     scenario.then(f.GateChecked("p", 1, 1, elsewhere=True))
     record(scenario, 0, phase="p").then(f.GateChecked("p", 2, 0, elsewhere=True))
@@ -56,7 +56,7 @@ def test_takes_no_result_beside_a_run(running: Any) -> None:
     ],
 )
 def test_takes_whatever_was_observed(running: Any, event: Any) -> None:
-    """What another tool says of gates breaks nothing, and counts are never below 0."""
+    """Another tool's values of gates break nothing, and counts are never below 0."""
     scenario: Scenario = at_its_gate(running).given(event)
     assert scenario.node("p").get("gate-tracking", {}).get("attempts", 0) >= 0
     assert scenario.node("q") == NEXT | {"status": "pending"}

@@ -1,4 +1,4 @@
-"""What a plan says of a gate, and what an agent that repairs it is told."""
+"""The fields of a gate in a plan, and the prompt of the repair agent."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ from ..gated import at_its_gate, check, start
 
 @pytest.fixture
 def said(running: Any) -> Any:
-    """Return what a gate is read as, by what its plan says."""
+    """Return the gate read from a plan."""
 
     def read(gate: Data) -> Any:
         scenario: Scenario = running({"phases": [{"id": "p", "prompt": "x", "gate": gate}]})
@@ -85,7 +85,7 @@ def test_counts_from_nothing(running: Any, tracking: Any) -> None:
 
 
 def told(scenario: Scenario) -> str | None:
-    """Return what an agent that repairs the gate is told."""
+    """Return the prompt of the agent that repairs the gate."""
     node = scenario.sprint.plan.tree.find("p")
     assert node is not None
     return repair_prompt(scenario.sprint.plan, node)
@@ -108,7 +108,7 @@ def test_tells_of_its_time_limit(running: Any) -> None:
 
 
 def test_tells_what_it_can(running: Any) -> None:
-    """Without a prompt or output the rest is told all the same."""
+    """Without a prompt or output the rest is sent nevertheless."""
     assert told(check(at_its_gate(running), 2).go()) == (
         "The gate of p failed with exit code 2 (attempt 1 of 4)."
         "\n\nIts script:\n\n    make\n\nIt printed nothing."

@@ -1,4 +1,4 @@
-"""Steps towards a goal: their ids, their statuses, what an agent says of them."""
+"""Steps towards a goal: their ids, their statuses, and an agent's answers about them."""
 
 from typing import Any
 
@@ -49,7 +49,7 @@ def test_before_the_first_iteration_is_iteration_zero() -> None:
     "identity", ["auth", "step-x", "a: b", "#1", "step-٣", "é/..", "-"]
 )
 def test_ids_need_not_be_numbers(identity: str) -> None:
-    """Any id of printable characters is one, and numbers go on beside it."""
+    """Any id of printable characters is valid, and numbers continue independently."""
     scenario = begun().do(AddStep(prompt="x", step=identity))
     scenario.do(AddStep(prompt="y"))
     assert list(statuses(scenario)) == [identity, "step-0"]
@@ -69,7 +69,7 @@ def test_gives_no_number_again_after_rollback() -> None:
 
 
 def test_allots_above_what_was_imported(given: Any) -> None:
-    """Another tool's steps keep their ids to themselves, whatever else stands there."""
+    """Another tool's steps keep their ids, whatever the other fields are."""
     odd = [{"id": "step-4", "prompt": "x", "status": "pending"}, "no step", {"id": 7}]
     document = {**goal(), "status": "in-progress", "dynamic-steps": odd}
     scenario = given().do(ImportDocument(document=document, source="x"))
@@ -96,7 +96,7 @@ def test_takes_every_word_once(status: str) -> None:
 
 
 def test_changes_a_prompt() -> None:
-    """A prompt may be said anew, with a status or without."""
+    """A prompt may be changed, with a status or without."""
     scenario = begun().do(AddStep(prompt="x"))
     scenario.when(UpdateStep(step="step-0", prompt="y")).then(
         r.DynamicStepUpdated("step-0", None, "y")
@@ -120,12 +120,12 @@ def test_refuses_what_means_nothing() -> None:
 
 
 def test_needs_a_goal(running: Any) -> None:
-    """In standard mode there are no steps of this kind; the hint says how to begin."""
+    """In standard mode there are no steps of this kind; the hint names the command."""
     running(simple("a")).when(AddStep(prompt="x")).then_refused(containing="has no goal")
 
 
 def test_a_completed_sprint_takes_no_steps() -> None:
-    """What is completed has no more to do before it is reopened."""
+    """A completed goal has no more work until it is reopened."""
     scenario = begun(None, r.GoalCompleted(1))
     scenario.when(AddStep(prompt="x")).then_refused(state="completed", allowed=["reopen"])
 
@@ -162,13 +162,13 @@ def taking(done: list[str], pending: list[OpenStep]) -> Decision:
 
 
 def test_opens_a_step_again() -> None:
-    """A step that was completed and is named as pending is to be done again."""
+    """A completed step that is named as pending is open again."""
     scenario = begun().do(AddStep(prompt="one")).do(AddStep(prompt="two"))
     scenario.do(taking(["step-0", "step-1"], []))
     scenario.when(taking(["step-0"], [OpenStep(None, "step-1")])).then(
         r.DynamicStepUpdated("step-1", "pending")
     )
-    # What is said to be both done and to be done is done.
+    # A step in both lists is completed.
     scenario.when(taking(["step-0"], [OpenStep("one", "step-0")])).then_nothing()
 
 

@@ -74,7 +74,7 @@ def test_are_not_due_in_a_document_that_came_in(given: Any) -> None:
 
 
 def test_says_only_what_is_said_of_it() -> None:
-    """A word is about one hook in one iteration; the other tasks stay as they are."""
+    """A status belongs to one hook in one iteration; the other tasks are unchanged."""
     scenario = hooked("spawned").do(SpawnHook(hook_id="docs")).do(EndIteration())
     scenario.do(StartIteration()).do(SpawnHook(hook_id="learning"))
     scenario.do(CompleteHook(hook_id="learning"))
@@ -158,7 +158,7 @@ def test_refuses_what_is_not_there() -> None:
 
 @pytest.mark.parametrize("path", ["/etc/x", "../x", "a/../../x", "a\\..\\x", "a\nb", "\\x"])
 def test_no_transcript_leads_out(path: str) -> None:
-    """A transcript stands in the sprint's directory, whoever names it."""
+    """A transcript is in the sprint's directory, whoever names it."""
     hooked().when(SpawnHook(hook_id="learning", transcript=path)).then_refused(
         field="transcript"
     )
@@ -192,7 +192,7 @@ def test_hooks_are_due_when_their_iteration_has_ended() -> None:
     "hook", [{**LEARNING, "enabled": False}, {"workflow": "w"}, {"id": 7}, "learning", None]
 )
 def test_only_hooks_that_are_switched_on_are_due(hook: Any) -> None:
-    """One that is switched off, or is no hook at all, is left alone."""
+    """One that is switched off or malformed is ignored."""
     plan = {**goal(), "per-iteration-hooks": [hook, DOCS]}
     assert due(idle(begun(plan), 1)) == ["docs"]
 

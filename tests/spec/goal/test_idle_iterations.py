@@ -31,7 +31,7 @@ def test_two_idle_iterations_do_not_reflect() -> None:
 
 
 def test_three_idle_iterations_reflect() -> None:
-    """At the threshold reflection starts with the next iteration, and is said once."""
+    """At the threshold reflection starts with the next iteration, and is recorded once."""
     scenario = idle(begun(), 3)
     assert reflection_is_due(scenario.sprint.plan)
     scenario.when(StartIteration()).then(f.IterationStarted(4), r.ReflectionStarted(4, 3))
@@ -89,7 +89,7 @@ def test_an_iteration_left_open_ends_with_the_next_one() -> None:
 
 
 def test_a_rollback_takes_idle_iterations_back() -> None:
-    """The count is that of the path; what was taken back counts again after an undo."""
+    """The count is that of the path; discarded iterations count again after an undo."""
     scenario = idle(begun().do(AddStep(prompt="x")), 3)
     scenario.do(RollBack(to=5, is_inside_append=False))
     assert count(scenario) == 1
@@ -106,7 +106,7 @@ def test_iterations_of_phases_are_not_idle() -> None:
 
 
 def test_an_imported_document_begins_anew() -> None:
-    """What another tool did since is not known, so nothing is counted of before."""
+    """Work of another tool since then is unknown, so earlier iterations do not count."""
     scenario = idle(begun(), 2)
     theirs = {**scenario.document, "goal": "Other"}
     assert count(scenario.do(ImportDocument(document=theirs, source="x"))) == 0

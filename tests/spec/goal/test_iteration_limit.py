@@ -98,7 +98,7 @@ def test_refuses_a_senseless_limit(running: Any, number: int) -> None:
 
 
 def test_a_goal_is_not_worked_on_for_ever() -> None:
-    """A loop towards a goal has a limit where none was said; 0 says that there is none."""
+    """A loop towards a goal has a default limit; 0 means no limit."""
     scenario = begun().given(f.IterationStarted(ITERATIONS_MAX), f.IterationEnded(100))
     assert because(scenario) == "limit"
     assert because(scenario.do(LimitIterations(max_iterations=0))) is None
@@ -106,7 +106,7 @@ def test_a_goal_is_not_worked_on_for_ever() -> None:
 
 
 def test_a_plan_ends_by_itself(running: Any) -> None:
-    """Phases have no limit where none was said."""
+    """Phases have no limit by default."""
     assert because(running(simple("a"), f.IterationStarted(5_000))) is None
 
 

@@ -20,7 +20,7 @@ Say RALPH_COMPLETE: [summary]"""
 
 
 def read(text: str, told: str = TOLD) -> Verdict:
-    """Return what an answer means after this prompt."""
+    """Return the meaning of an answer after this prompt."""
     return read_turn(text, told=told)
 
 
@@ -30,7 +30,7 @@ def said(**fields: object) -> str:
 
 
 def test_continue_names_steps() -> None:
-    """Ids that are done, texts and objects that are to be done, a summary."""
+    """Ids of completed steps, texts and objects of open ones, a summary."""
     answer = said(
         status="continue",
         completed=["step-0", "auth: core"],
@@ -52,12 +52,12 @@ def test_continue_names_steps() -> None:
 
 @pytest.mark.parametrize("fields", [{}, {"completed": None, "pending": [], "summary": 7}])
 def test_continue_alone_is_an_iteration_without_changes(fields: dict[str, object]) -> None:
-    """What is left out, null or empty changes nothing."""
+    """Missing, null and empty values change nothing."""
     assert read(said(status="continue", **fields)) == Turn("completed")
 
 
 def test_the_goal_is_reached() -> None:
-    """`goal-complete` says so, with what is done and a summary."""
+    """`goal-complete` reaches the goal, with completed steps and a summary."""
     found = read(said(status="goal-complete", completed=["a"], summary="all"))
     assert found == Turn("completed", summary="all", completed=("a",), is_goal=True)
 
@@ -75,7 +75,7 @@ def test_the_goal_is_reached() -> None:
 def test_nothing_else_counts_as_success(
     fields: dict[str, object], status: str, error: str
 ) -> None:
-    """An unknown word is no success: the outcome is unknown, and the word is named."""
+    """An unknown word is not a success: the outcome is unknown, and the word is named."""
     found = read(said(**fields))
     assert found.status == status
     assert error in (found.reason or found.error or "")
@@ -85,7 +85,7 @@ def test_nothing_else_counts_as_success(
     "bad", [7, "", " ", "a\nb", None, {}, {"prompt": ""}, {"id": 7}, ["x"], "x" * 100_001]
 )
 def test_a_malformed_step_costs_no_other(bad: object) -> None:
-    """What is wrong with one step keeps neither the others nor the goal from counting."""
+    """A malformed step does not prevent the others or the goal."""
     answer = said(
         status="goal-complete", completed=["a", ["x"], 7, "b"], pending=[bad, "more"]
     )
@@ -163,14 +163,14 @@ def test_the_marker_is_the_last_line(text: str, summary: str | None) -> None:
     ],
 )
 def test_the_marker_counts_nowhere_else(text: str) -> None:
-    """Not repeated, not earlier, not indented, quoted or beside an answer of its own."""
+    """Not repeated, not earlier, not indented, quoted or next to a JSON answer."""
     found = read(text)
     assert isinstance(found, Turn)
     assert not found.is_goal
 
 
 def test_the_whole_prompt_repeated_means_nothing() -> None:
-    """An agent that prints what it was told has neither reached nor changed anything."""
+    """An agent that prints its prompt has neither reached nor changed anything."""
     found = read(TOLD)
     assert found == Turn("completed", summary=TOLD)
 
@@ -184,7 +184,7 @@ def test_reads_the_result_of_an_agents_command_line() -> None:
 
 
 def test_a_repeated_result_is_none() -> None:
-    """A result line that stands in the prompt is no result of the agent."""
+    """A result line in the prompt is not a result of the agent."""
     line = json.dumps({"type": "result", "result": "RALPH_COMPLETE"})
     answer = read_answer(f"so:\n{line}".encode(), told=line)
     found = judge(answer, exit_code=0, read=lambda t: read(t, line))

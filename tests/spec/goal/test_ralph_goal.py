@@ -139,7 +139,7 @@ def test_a_goal_can_be_given_up() -> None:
 
 
 def test_only_a_goal_can_be_given_up(running: Any) -> None:
-    """A sprint without a goal is closed as it is."""
+    """A sprint without a goal is completed normally."""
     scenario: Scenario = running(simple("a"), f.PhaseSkipped("a"))
     scenario.when(CompleteSprint(abandons_goal=True, reason="x"))
     scenario.then_refused(containing="has no goal")
@@ -153,7 +153,7 @@ def test_a_breakpoint_does_not_end_the_goal() -> None:
 
 
 def test_a_goal_that_another_tool_reached_is_closed() -> None:
-    """A document that came in with `ralph-exit` filled has its goal behind it."""
+    """An imported document with a filled `ralph-exit` has reached its goal."""
     scenario = begun({**goal(), "ralph-exit": {"detected-at": AT, "iteration": 2}})
     scenario.do(CompleteSprint())
     assert scenario.status == "completed"

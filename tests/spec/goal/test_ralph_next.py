@@ -1,4 +1,4 @@
-"""What is to be done now for a goal, and what an agent is told."""
+"""The next action for a goal, and the prompt of the agent."""
 
 import pytest
 
@@ -21,7 +21,7 @@ from ..loop.test_next import NOW, answer, do
 
 
 def prompt(scenario: Scenario) -> str:
-    """Return what an agent is told now."""
+    """Return the current prompt of an agent."""
     return str(answer(scenario)["prompt"])
 
 
@@ -51,7 +51,7 @@ def test_numbers_go_on_after_a_rollback() -> None:
 
 
 def test_phases_come_first() -> None:
-    """As long as a phase is open it is what is worked on."""
+    """An open phase comes first."""
     scenario = begun({**goal(), **simple("a")})
     assert answer(scenario)["phase"] == "a"
     assert do(scenario.given(f.PhaseSkipped("a"))) == "iterate"
@@ -123,7 +123,7 @@ def test_waits_after_a_failure_and_tries_again() -> None:
 
 
 def test_a_failure_for_good_stops() -> None:
-    """The sprint is blocked; why and what to do is said, and then it goes on."""
+    """The sprint is blocked with reason and hint, and then it continues."""
     plan = {**goal(), "retry": {"maxFailures": 0}}
     scenario = iterate(begun(plan), Verdict("failed", error="no compiler"))
     told = answer(scenario)
@@ -135,7 +135,7 @@ def test_a_failure_for_good_stops() -> None:
 
 
 def test_a_person_is_asked_for() -> None:
-    """Why an agent needs a person is what the answer says."""
+    """The answer has the reason why an agent needs a person."""
     scenario = iterate(begun(), Verdict("needs-human", error="a key", details="which?"))
     assert (do(scenario), answer(scenario)["why"]) == ("stop", "a key")
 
@@ -184,7 +184,7 @@ def test_a_stopped_sprint_keeps_what_is_done() -> None:
 
 
 def test_work_that_came_in_keeps_the_goal_from_being_reached() -> None:
-    """A phase injected while the agent worked is to be done first."""
+    """A phase injected while the agent worked comes first."""
     scenario = begun().do(StartTurn())
     end = f.InjectionPosition("end-of-workflow")
     scenario.given(
@@ -197,7 +197,7 @@ def test_work_that_came_in_keeps_the_goal_from_being_reached() -> None:
 
 
 def test_an_iteration_that_others_ended_is_left() -> None:
-    """What somebody else said of the iteration, or the sprint, meanwhile stands."""
+    """A concurrent record about the iteration, or the sprint, prevails."""
     ran = f.AgentRan("", "completed", iteration=1)
     scenario = begun().do(StartTurn()).given(f.IterationEnded(1))
     scenario.when(EndTurn(ran=ran, verdict=Turn("completed")), at=NOW).then(ran)

@@ -57,12 +57,12 @@ def test_every_decision_has_a_kind_and_is_a_event() -> None:
             kinds.add(how.kind)
             named = {*how.said, *how.evidence, how.judges} - {"reason", "", IN_FORCE}
             assert named <= set(event.__struct_fields__), event.type
-    # A loss is told of what an import says, and no type of event is one.
+    # A loss is part of an import, and not a type of event.
     assert kinds == {*KINDS} - {LOSS}
 
 
 def test_what_went_wrong_is_the_evidence() -> None:
-    """A person's decision stands on what failed there, or above, before it."""
+    """A person's decision is based on earlier failures there, or above."""
     failed = f.PhaseFailed("a/b", "boom", "network")
     skipped = told(failed, f.PhaseSkipped("a/b", "no use"))[0]
     assert (skipped.said, skipped.evidence) == (
@@ -96,7 +96,7 @@ def test_a_gate_that_passed_ends_the_trouble() -> None:
     ],
 )
 def test_what_was_overcome_is_no_evidence(overcome: list[Event]) -> None:
-    """A failure that work or a person ended says nothing of a later decision."""
+    """A failure that work or a person ended does not affect a later decision."""
     failed = f.PhaseFailed("a/b", "boom", "network")
     back = told(f.SprintStarted(), failed, *overcome, f.RolledBack(1))[-1]
     assert (back.kind, back.evidence) == ("rollback", "")
@@ -113,7 +113,7 @@ def test_what_a_person_went_on_from_is_no_evidence() -> None:
 
 
 def test_a_rollback_takes_troubles_back_and_brings_them_again() -> None:
-    """What is wrong is what is wrong on the path."""
+    """Problems are those on the path."""
     failed = f.PhaseFailed("a", "boom", "logic")
     events: list[Event] = [
         f.SprintStarted(),
@@ -128,7 +128,7 @@ def test_a_rollback_takes_troubles_back_and_brings_them_again() -> None:
 
 
 def test_a_rollback_stands_on_the_judgement_in_force() -> None:
-    """Measured iterations, their alerts and the advice are what it was decided on."""
+    """Measured iterations, their alerts and the advice are the evidence."""
     good, bad = Metrics(10, 10), Metrics(9, 9)
     events: list[Event] = [
         f.IterationStarted(1),
@@ -160,7 +160,7 @@ def test_a_rollback_stands_on_the_judgement_in_force() -> None:
 
 
 def test_a_measurement_that_failed_is_evidence_until_there_is_one() -> None:
-    """An advice to ask stands on why nothing was measured."""
+    """Advice to ask is based on the reason of the missing measurement."""
     asked = RecommendationGiven(1, "escalate", "Escalate", 0.2)
     failed: list[Event] = [f.IterationStarted(1), MeasurementFailed(1, "no report"), asked]
     why = "version 2: measurement-failed by runtime: no report"
@@ -173,7 +173,7 @@ def test_a_measurement_that_failed_is_evidence_until_there_is_one() -> None:
 
 
 def test_what_follows_is_about_the_same() -> None:
-    """What followed is the next event there or below; signs of life and notes are none."""
+    """The consequence is the next event there or below, without heartbeats and notes."""
     skip = f.PhaseSkipped("a/b")
     quiet = [f.ActivitySeen(), f.NoteAdded("x", "a/b"), f.PhaseStarted("c")]
     assert told(skip, *quiet)[0].followed == ""
@@ -197,7 +197,7 @@ def test_a_review_is_told_from_a_pause() -> None:
 
 
 def test_rollbacks_say_what_they_took_and_brought_back() -> None:
-    """A decision off the path says since when, a rollback which versions it is about."""
+    """A discarded decision has the version of its rollback, and a rollback its versions."""
     events: list[Event] = [f.SprintStarted(), f.PhaseSkipped("a"), f.RolledBack(1, "no")]
     skip, back = told(*events)
     assert (skip.in_force, skip.followed) == (False, "no longer in force since version 3")
@@ -216,7 +216,7 @@ def test_knowledge_stays_in_force() -> None:
 
 
 def test_injections_name_what_came() -> None:
-    """Nodes and files are told by id and path, and the rest is left out."""
+    """Nodes and files are listed by id and path, and the rest is omitted."""
     came = f.PhaseInjected(
         [{"id": "x", "prompt": "p"}, {"id": "y"}],
         f.InjectionPosition("after", "a"),
@@ -251,12 +251,12 @@ def test_erased_decisions_are_there() -> None:
 def test_the_rollback_that_took_a_version(
     rollbacks: list[tuple[int, int]], version: int, by: int | None
 ) -> None:
-    """It is the last one that took it off the path, if it is off the path."""
+    """The last rollback that discarded it, if it is discarded."""
     assert discarded_by([version], rollbacks).get(version) == by
 
 
 def test_paths_are_compared() -> None:
-    """What lies on one path and not on another, in whole stretches."""
+    """Ranges of events on one path and not on another."""
     one, two = effective_ranges([(6, 3)], 8), effective_ranges([(6, 3), (9, 5)], 10)
     assert stretches_only_in(one, two) == [(6, 8)]
     assert stretches_only_in(two, one) == [(4, 5), (9, 10)]

@@ -1,4 +1,4 @@
-"""The decisions of a sprint are kept: who asks again reads what is new."""
+"""The decisions of a sprint are stored: a later question reads only new events."""
 
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from sprintlog.projections.workspace import Workspace
 from tests.cli.look.test_cost_of_the_past import record, worked_on
 
 ROWS_MAX = 8 * EVERY
-"""What came since, and what the state at the head and at the kept version is made of."""
+"""New events, and the basis of the states at the head and at the stored version."""
 
 
 @pytest.fixture

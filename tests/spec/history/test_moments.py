@@ -1,4 +1,4 @@
-"""What somebody says of when something happened must fit what is known."""
+"""A stated time of an event must fit the known ones."""
 
 from typing import Any
 
@@ -46,12 +46,12 @@ def test_refuses_what_was_before(running: Any, event: Event, at: str, what: str)
     ],
 )
 def test_takes_what_fits(running: Any, event: Event, at: str) -> None:
-    """The same moment fits; knowledge, and what begins anew, is bound by nothing more."""
+    """The same moment fits; knowledge and restarts have no further bound."""
     check_moment(working(running).sprint, [event], at)
 
 
 def test_takes_what_nobody_can_compare(running: Any) -> None:
-    """A time that another tool wrote and nobody can read bounds nothing."""
+    """An unreadable time of another tool bounds nothing."""
     scenario = working(running)
     scenario.node("a")["started-at"] = "yesterday"
     check_moment(scenario.sprint, [f.PhaseCompleted("a")], BEGAN)

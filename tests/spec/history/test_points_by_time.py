@@ -1,4 +1,4 @@
-"""A point by its time is found by what is kept of blocks, also where clocks went back."""
+"""A point by its time is found in stored blocks, also with clocks that went back."""
 
 from collections.abc import Iterable
 from random import Random
@@ -56,7 +56,7 @@ def test_it_is_the_last_that_happened_no_later(back: int) -> None:
 
 
 def test_moments_are_compared_as_moments() -> None:
-    """A fraction of a second that is longer is no later moment by that alone."""
+    """A longer fraction of a second is not a later moment."""
     moments = ("09:00:00Z", "09:00:00.000Z", "09:00:00.5Z", "09:00:00.500000001Z")
     log = log_of(f"2026-01-15T{moment}" for moment in moments)
     for asked, version in (
@@ -69,7 +69,7 @@ def test_moments_are_compared_as_moments() -> None:
 
 
 def test_asked_again_a_long_log_costs_as_much_as_a_short_one() -> None:
-    """Two blocks are read at most, and beside them only what came since."""
+    """Two blocks are read at most, and apart from them only newer events."""
     for events in (BLOCK_EVENTS, 40 * BLOCK_EVENTS + 7):
         log = log_of(from_milliseconds(n * HOUR) for n in range(events))
         early, middle = (from_milliseconds(n * HOUR) for n in (0, events // 2))
@@ -79,7 +79,7 @@ def test_asked_again_a_long_log_costs_as_much_as_a_short_one() -> None:
 
 
 def test_a_damaged_reading_is_read_anew() -> None:
-    """What is kept of another history, or with another bit, is not believed."""
+    """Stored data of another history, or with a flipped bit, is rejected."""
     log = log_of(from_milliseconds(n * HOUR) for n in range(2 * BLOCK_EVENTS))
     middle = from_milliseconds(BLOCK_EVENTS * HOUR)
     found = ask(log, middle)

@@ -1,4 +1,4 @@
-"""Redo: an undo is taken back; and the undo of a decision."""
+"""Redo: the reversal of an undo; and the undo of a decision."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ def worked(running: Any) -> Scenario:
 
 
 def test_redo_is_before_the_undo(worked: Scenario) -> None:
-    """After undo and redo the state is what it was, and undo does the same again."""
+    """After undo and redo the state is the same, and undo does the same again."""
     rolled = worked.do(RollBack(to=2, is_inside_append=False)).bytes()
     undone = worked.do(Undo()).bytes()
     again = worked.when(Redo(reason="x")).then(f.RolledBack(5, "x", undoes=6))
@@ -30,7 +30,7 @@ def test_redo_is_before_the_undo(worked: Scenario) -> None:
 
 
 def test_redo_takes_back_one_undo_after_the_other(worked: Scenario) -> None:
-    """Each redo is for the latest undo that is still in force."""
+    """Each redo is for the latest undo that is effective."""
     worked.do(RollBack(to=3, is_inside_append=False))
     worked.do(RollBack(to=2, is_inside_append=False))
     states = [worked.bytes()]
@@ -48,7 +48,7 @@ def test_there_is_nothing_to_take_back(worked: Scenario, command: Make) -> None:
 
 
 def test_a_decision_is_taken_back_with_what_came_after(worked: Scenario) -> None:
-    """The state is as it was before the decision's append; redo brings it back."""
+    """The state is that before the decision's append; redo restores it."""
     before = worked.bytes()
     decided = worked.do(leaves.SkipPhase(phase="b")).bytes()
     assert worked.do(Undo(first=5)).bytes() == before

@@ -82,7 +82,7 @@ def test_goes_on_from_the_target(worked: Scenario) -> None:
 
 
 def test_forgets_commands_said_after_the_target(worked: Scenario) -> None:
-    """A command that was taken back is a new one when it comes again."""
+    """A discarded command is a new one when it is repeated."""
     back(worked, 5).when(leaves.CompletePhase(phase="b"))
     worked.then(f.PhaseCompleted("b"))
 
@@ -110,7 +110,7 @@ def test_undoes_work_done_since_the_rollback(worked: Scenario) -> None:
 
 
 def test_undoes_nested_rollbacks_one_by_one(worked: Scenario) -> None:
-    """Each undo takes back the latest rollback in force that was not taken back."""
+    """Each undo reverses the latest effective rollback that was not undone."""
     first = worked.bytes()
     second = back(worked, 5).bytes()
     back(worked, 3)
@@ -120,7 +120,7 @@ def test_undoes_nested_rollbacks_one_by_one(worked: Scenario) -> None:
 
 
 def test_undoes_only_what_is_in_force(worked: Scenario) -> None:
-    """A rollback that a later one went behind is not in force."""
+    """A rollback that a later one went behind is discarded."""
     back(worked, 5).do(leaves.CompletePhase())
     back(worked, 4).when(Undo()).then(f.RolledBack(8, undoes=9))
     worked.when(Undo()).then(f.RolledBack(6, undoes=7))

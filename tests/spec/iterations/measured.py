@@ -119,7 +119,7 @@ class Measured:
 
     @property
     def rules(self) -> RulesSet:
-        """Return the rules in force."""
+        """Return the current rules."""
         return self.tracker.rules_at(len(self.events))
 
     def _judge(self) -> Judge:

@@ -109,7 +109,7 @@ def test_tells_the_worst_first() -> None:
 
 
 def test_obeys_other_limits() -> None:
-    """The limits are those in force."""
+    """The limits are the current ones."""
     limits = Thresholds(coverage_drop=5.5, error_increase=0, complexity_growth=0.1)
     before = {"coverage_percentage": 80, "error_count": 1, "complexity_score": 10}
     after = {"coverage_percentage": 74, "error_count": 2, "complexity_score": 11.5}

@@ -133,7 +133,7 @@ def test_does_not_stall_without_scores() -> None:
 
 
 def test_keeps_the_class_when_rules_change_later() -> None:
-    """An iteration is judged by the rules in force when it was measured."""
+    """An iteration is judged by the rules at its measurement."""
     found = Measured(Metrics(coverage_percentage=80))
     assert found.measure(Metrics(coverage_percentage=79)).classification == "plateau"
     found.take(RulesSet(thresholds=Thresholds(coverage_drop=0.5)))

@@ -1,4 +1,4 @@
-"""Corrections: a measurement taken back, another baseline, a person's selection."""
+"""Corrections: a retracted measurement, another baseline, a person's selection."""
 
 from typing import Any
 
@@ -51,7 +51,7 @@ def test_retracts_what_was_measured(loop: Scenario) -> None:
 def test_log_that_was_handed_in_names_no_wrong_best(
     loop: Scenario, best: i.BestAnew
 ) -> None:
-    """What cannot be the best is none: not measured there, or with no score."""
+    """An iteration that cannot be the best is refused: unmeasured, or without a score."""
     loop.do(StartIteration()).do(MeasureIteration(metrics=M))
     loop.given(i.MeasurementRetracted(2, "x", best))
     assert loop.sprint.knowledge.tracker.best is None
@@ -66,13 +66,13 @@ def test_is_not_taken_back_by_a_rollback(loop: Scenario) -> None:
 
 @pytest.mark.parametrize("reason", ["", "  ", "x" * 1001])
 def test_asks_for_a_reason(loop: Scenario, reason: str) -> None:
-    """Whoever takes a measurement back, or the baseline, says why in a few words."""
+    """A retraction, or another baseline, requires a short reason."""
     loop.when(RetractMeasurement(1, reason)).then_refused(field="reason")
     loop.when(ReplaceBaseline(1, reason, STORED)).then_refused(field="reason")
 
 
 def test_retracts_no_baseline_that_others_were_compared_with(loop: Scenario) -> None:
-    """The first baseline is taken back only while nothing else was measured."""
+    """The first baseline is retracted only while nothing else was measured."""
     loop.when(RetractMeasurement(0, "x")).then_refused(containing="compared with it")
     loop.do(RetractMeasurement(1, "x")).do(RetractMeasurement(0, "x"))
     loop.when(CaptureBaseline(metrics=M)).then(i.BaselineCaptured(STORED))
@@ -131,5 +131,5 @@ def test_says_with_what_it_begins_and_ends(loop: Scenario) -> None:
     ],
 )
 def test_refuses_what_says_nothing(loop: Scenario, said: Any, why: str) -> None:
-    """Names are names, texts are bounded, and it is said of what there is."""
+    """Names are validated, texts are bounded, and the iteration must exist."""
     loop.when(DescribeIteration(**said)).then_refused(containing=why)

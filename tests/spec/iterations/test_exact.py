@@ -39,7 +39,7 @@ def test_a_number_is_the_decimal_it_says(number: float, says: Fraction) -> None:
 def test_prints_halves_away_from_zero(
     number: str, places: int, text: str, signed: str
 ) -> None:
-    """Halves go away from zero, and what is zero then has no sign."""
+    """Halves are rounded away from zero, and zero has no sign."""
     value = Fraction(number)
     assert shown(value, places) == text
     assert shown(value, places, signed=True) == signed

@@ -1,4 +1,4 @@
-"""What is due once an iteration is over, by the rules in force and what was answered."""
+"""The action due after an iteration, by the current rules and answers."""
 
 from collections.abc import Callable
 
@@ -63,7 +63,7 @@ def loop(given: Given) -> Scenario:
 
 
 def unmeasured(number: int) -> list[Event]:
-    """Return that an iteration could not be measured, and what was answered."""
+    """Return the failed measurement of an iteration, and its answer."""
     return [
         MeasurementFailed(number, "no report"),
         RecommendationGiven(number, "escalate", "no", 0.2, 0, cause="unmeasured"),
@@ -71,7 +71,7 @@ def unmeasured(number: int) -> list[Event]:
 
 
 def found(loop: Scenario) -> tuple[Do, int] | None:
-    """Return what is due, and about which iteration."""
+    """Return the due action, and its iteration."""
     one = due(loop.sprint)
     return None if one is None else (one.do, one.number)
 
@@ -102,7 +102,7 @@ def test_what_began_before_the_rules_is_not_due(given: Given) -> None:
 
 
 def test_nothing_is_due_without_a_rule(given: Given) -> None:
-    """Who measures by hand is asked for nothing."""
+    """With manual measurements nothing is requested."""
     sprint = given(simple("a", "b"), SprintStarted(), BASE, *worked(1, "a"))
     assert found(sprint.given(IterationMeasured(1, Metrics(test_count=1)), BACK)) is None
 
@@ -122,7 +122,7 @@ def test_nothing_is_due_without_a_rule(given: Given) -> None:
 def test_a_regression_is_followed_by_rule(
     given: Given, loop_rules: dict[str, object], then: tuple[Do, int] | None
 ) -> None:
-    """The rules say whether the loop ends, goes back, or goes on."""
+    """The rules decide whether the loop ends, rolls back, or continues."""
     sprint = given(simple("a", "b"), SprintStarted(), rules(**loop_rules), BASE, kept(0))
     sprint.given(*worked(1, "a"), IterationMeasured(1, Metrics(test_count=1)), BACK)
     assert found(sprint) == then
@@ -130,7 +130,7 @@ def test_a_regression_is_followed_by_rule(
 
 
 def test_it_goes_back_only_to_files_that_were_kept(given: Given) -> None:
-    """Where they were not the loop stops, and says so."""
+    """Without saved files the loop stops, with this reason."""
     by_rule = rules(on_regression="rollback", keeps_files=True)
     sprint = given(simple("a", "b"), SprintStarted(), by_rule, BASE, *worked(1, "a"))
     sprint.given(IterationMeasured(1, Metrics(test_count=1)), BACK)
@@ -140,7 +140,7 @@ def test_it_goes_back_only_to_files_that_were_kept(given: Given) -> None:
 
 
 def test_an_advice_is_followed_once(given: Given) -> None:
-    """After a rollback nothing is due, nor after that was taken back."""
+    """After a rollback nothing is due, nor after its undo."""
     by_rule = rules(on_regression="rollback", keeps_files=True)
     sprint = given(simple("a", "b"), SprintStarted(), by_rule, BASE, kept(0))
     sprint.given(*worked(1, "a"), IterationMeasured(1, Metrics(test_count=1)), BACK)
@@ -154,13 +154,13 @@ def test_an_advice_is_followed_once(given: Given) -> None:
 
 
 def test_the_second_unmeasured_in_a_row_is_a_regression(loop: Scenario) -> None:
-    """The first is only said; one that was measured in between begins anew."""
+    """The first is only reported; a measured one in between restarts the count."""
     assert found(loop.given(*worked(1, "a"), *unmeasured(1))) is None
     assert found(loop.given(*worked(2, "b"), *unmeasured(2))) == (Do.STOP, 2)
 
 
 def test_the_last_unmeasured_one_is_a_regression(loop: Scenario) -> None:
-    """Where nothing is left to be done nobody comes to mend it."""
+    """If no work is left nobody will repair it."""
     for number, phase in enumerate("abc", start=1):
         measured = IterationMeasured(number, Metrics(test_count=3 + number))
         decided = RecommendationGiven(number, "continue", "x", 1.0)
@@ -171,7 +171,7 @@ def test_the_last_unmeasured_one_is_a_regression(loop: Scenario) -> None:
 
 @pytest.mark.parametrize("cause", ["stalled", "cycling", "infinite-loop", "maximum"])
 def test_in_a_plan_a_phase_is_progress(loop: Scenario, cause: str) -> None:
-    """What says of a loop that it gets nowhere does not stop a plan."""
+    """A report that a loop makes no progress does not stop a plan."""
     action = "escalate" if cause == "cycling" else "stop"
     advice = RecommendationGiven(1, action, "x", 0.5, cause=cause)
     measured = IterationMeasured(1, Metrics(test_count=3))

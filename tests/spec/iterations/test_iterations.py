@@ -72,7 +72,7 @@ def test_ends_the_iteration_under_way(running: Any) -> None:
 
 
 def test_ends_what_was_left_open(running: Any) -> None:
-    """The start of the next iteration ends the one before without an event of its own."""
+    """The start of the next iteration ends the previous one without a separate event."""
     scenario: Scenario = running(simple("a"), f.IterationStarted(1), f.IterationStarted(2))
     scenario.when(EndIteration(number=1)).then_refused(
         containing="2 is under way", allowed=[2]
@@ -117,7 +117,7 @@ def test_starts_after_an_imported_number(given: Any) -> None:
 
 @pytest.mark.parametrize("number", [True, -3, 2.5, "9", None])
 def test_counts_nothing_from_odd_numbers(given: Any, number: object) -> None:
-    """An imported current-iteration that is no number is kept, not counted."""
+    """An imported current-iteration that is not a number is kept, not counted."""
     document = {"status": "in-progress", "stats": {"current-iteration": number}}
     scenario: Scenario = given().do(ImportDocument(document=document, source="x"))
     scenario.when(StartIteration()).then(f.IterationStarted(1))
@@ -139,7 +139,7 @@ def test_keeps_the_maximum_of_a_new_plan(given: Any) -> None:
 
 
 def test_ends_where_the_next_one_starts(running: Any) -> None:
-    """An iteration ends before the next one; iteration 0 is what came before the first."""
+    """An iteration ends before the next one; iteration 0 is the time before the first."""
     scenario: Scenario = running(simple("a"), f.IterationStarted(1), f.PhaseStarted("a"))
     scenario.given(f.IterationStarted(3), f.NoteAdded("x"))
     knowledge = scenario.sprint.knowledge
@@ -149,7 +149,7 @@ def test_ends_where_the_next_one_starts(running: Any) -> None:
 
 
 def test_ends_where_a_rollback_happens(running: Any) -> None:
-    """A rollback ends the iteration that it takes back, also after its undo."""
+    """A rollback ends the iteration that it discards, also after its undo."""
     scenario: Scenario = running(simple("a"), f.IterationStarted(1), f.PhaseStarted("a"))
     scenario.do(RollBack(to=2, is_inside_append=False)).do(Undo())
     assert iteration_end(scenario.sprint.knowledge, 1, version=6) == 4

@@ -28,7 +28,7 @@ def test_begins_with_the_documents_values() -> None:
 
 
 def test_replaces_what_is_named() -> None:
-    """What is not named stays; counts are whole numbers, the rest decimals."""
+    """Unnamed rules stay; counts are whole numbers, the rest decimals."""
     found = changed(
         weights={"validation": 0.4, "efficiency": 0},
         thresholds={"target": 1, "error_increase": 7.0},
@@ -62,7 +62,7 @@ def test_replaces_what_is_named() -> None:
     ],
 )
 def test_refuses_senseless_values(command: dict[str, Any], says: str) -> None:
-    """Weights are 1 together, exactly, and every limit lies in its range."""
+    """Weights sum to 1, exactly, and every limit is in its range."""
     with pytest.raises(RefusedError) as refused:
         changed(**command)
     assert says in refused.value.message
@@ -81,7 +81,7 @@ def test_weights_are_summed_as_decimals() -> None:
 
 
 def test_holds_from_where_it_was_set() -> None:
-    """What was measured before keeps its score; what comes after has the new one."""
+    """Earlier measurements keep their score; later ones have the new one."""
     found = Measured()
     before = found.measure(GREEN_ROW).score.value
     found.take(RulesSet(weights=Weights(0.0, 1.0, 0.0, 0.0, 0.0)))

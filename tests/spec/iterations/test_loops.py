@@ -83,7 +83,7 @@ def test_fewer_parts_need_the_same_files(number: int, seen: str, found: str | No
 
 
 def test_a_signature_has_four_parts() -> None:
-    """Tests, pass rate, coverage and errors, as far as they are known; none is none."""
+    """Tests, pass rate, coverage and errors, if known; otherwise there is no signature."""
     whole = {"test_count": 9, "tests_passed": 9, "coverage_percentage": 1, "error_count": 0}
     assert signature(now(**whole)) == ((9, Fraction(100), Fraction(1), 0), None, ())
     for name in whole:
@@ -105,7 +105,7 @@ def test_files_are_those_that_were_measured() -> None:
 
 
 def test_looks_at_the_chain_alone() -> None:
-    """What a rollback left behind does not count, and the baseline is no turn of it."""
+    """Discarded iterations do not count, and the baseline is not one of them."""
 
     def one(tests: int) -> Metrics:
         return Metrics(tests, tests, coverage_percentage=1, error_count=0)

@@ -40,7 +40,7 @@ def loop(running: Any) -> Scenario:
 
 
 def previous(scenario: Scenario) -> int | None:
-    """Return what the iteration measured last was built on."""
+    """Return the base of the iteration measured last."""
     last = scenario.sprint.knowledge.tracker.last
     assert last is not None
     return last.previous
@@ -67,7 +67,7 @@ def test_captures_no_baseline_afterwards(running: Any) -> None:
 
 @pytest.mark.parametrize("loop_id", ["", "..", "a/b", ".x", "a b", "é", "x" * 129, "a\n"])
 def test_refuses_a_loop_id_that_is_no_name_of_a_folder(running: Any, loop_id: str) -> None:
-    """A loop's files stand in a folder of its name, so it cannot lead elsewhere."""
+    """A loop's files are in a folder of its name, so it cannot escape."""
     scenario: Scenario = running(simple("a"))
     scenario.when(CaptureBaseline(metrics=M, loop_id=loop_id))
     scenario.then_refused(field="loop_id")
@@ -105,7 +105,7 @@ def test_measures_nothing_before_the_first(running: Any) -> None:
 
 @pytest.mark.parametrize("metrics", [{}, {"test_count": None}])
 def test_refuses_nothing(loop: Scenario, metrics: dict[str, Any]) -> None:
-    """A measurement without any metric or score says nothing."""
+    """A measurement without any metric or score is refused."""
     loop.do(StartIteration()).when(MeasureIteration(metrics=metrics))
     loop.then_refused(containing="nothing was measured")
     loop.when(MeasureIteration(metrics=metrics, score=0.0))
@@ -120,7 +120,7 @@ def test_refuses_a_score_out_of_range(loop: Scenario, score: float) -> None:
 
 
 def test_ends_and_measures_in_one_append(loop: Scenario) -> None:
-    """`end` with metrics ends the iteration and says what it led to; again is nothing."""
+    """`end` with metrics ends the iteration and prints its result; again is nothing."""
     loop.do(StartIteration()).when(EndMeasuredIteration(metrics=MORE, summary="x"))
     loop.then(f.IterationEnded(2, "x"), i.IterationMeasured(2, i.Metrics(9, 8), 1))
     loop.when(EndMeasuredIteration(metrics=MORE, summary="x")).then_nothing()
@@ -158,14 +158,14 @@ def test_was_built_on_what_was_measured_when_it_began(loop: Scenario) -> None:
 
 
 def test_goes_back_to_the_baseline(loop: Scenario) -> None:
-    """Where a rollback leaves no measured iteration the baseline is what was built on."""
+    """If a rollback leaves no measured iteration the baseline is the base."""
     loop.do(RollBack(to=3, is_inside_append=False)).do(StartIteration())
     loop.do(MeasureIteration(metrics=M))
     assert previous(loop) == 0
 
 
 def test_keeps_measurements_through_a_rollback(loop: Scenario) -> None:
-    """What was measured stays known, and stays the best."""
+    """Measurements stay known, and stay the best."""
     loop.do(StartIteration()).do(MeasureIteration(metrics=MORE))
     loop.do(RollBack(to=2, is_inside_append=False))
     tracker = loop.sprint.knowledge.tracker
@@ -223,7 +223,7 @@ def last_measured_of(scenario: Scenario) -> int | None:
     ],
 )
 def test_refuses_answers_as_commands(tag: str, data: dict[str, Any]) -> None:
-    """What is advised or selected follows from what was measured: nobody asks for it."""
+    """Advice and selection follow from the measurements: no command requests them."""
     event = to_event(tag, data)
     with pytest.raises(RefusedError, match=f"{tag} cannot be asked for") as refused:
         command_of(event)
@@ -231,7 +231,7 @@ def test_refuses_answers_as_commands(tag: str, data: dict[str, Any]) -> None:
 
 
 def test_observed_measurements_join_the_chain(loop: Scenario) -> None:
-    """What another tool measured was built on what was measured last."""
+    """The base of another tool's measurement is the one measured last."""
 
     def seen(number: int) -> Decision:
         event = i.IterationMeasured(number, STORED)

@@ -17,12 +17,12 @@ from sprintlog.engine.judging.metrics import (
 
 
 def test_knows_every_metric_of_the_document() -> None:
-    """The groups name every metric there is, once, but for those of one's own."""
+    """The groups name every built-in metric once."""
     assert sorted([*NAMES, "own"]) == sorted(Metrics.__struct_fields__)
 
 
 def test_missing_is_missing() -> None:
-    """Nothing is known of what was not measured; it is never zero."""
+    """An unmeasured metric is unknown; it is never zero."""
     assert figures(Metrics()) == Figures()
     assert check_metrics({"test_count": None}) == Metrics()
 
@@ -172,5 +172,5 @@ def test_adds_up_errors(known: dict[str, Any], errors: int | None) -> None:
 def test_takes_coverage_as_reported(
     known: dict[str, Any], coverage: Fraction | None
 ) -> None:
-    """The reported percentage goes before the lines, and is the decimal it says."""
+    """The reported percentage overrides the lines, and is that exact decimal."""
     assert figures(Metrics(**known)).coverage == coverage

@@ -1,4 +1,4 @@
-"""Metrics of one's own: declared by rules, part of the score, and what follows of it."""
+"""Custom metrics: declared by rules, part of the score, and consequences."""
 
 import math
 from fractions import Fraction
@@ -21,7 +21,7 @@ LOWER_RULES, NO_RULES = RulesSet(metrics=(LOWER,)), RulesSet()
 
 
 def green(**own: float) -> Metrics:
-    """Return the metrics of work that is in order, with some of one's own."""
+    """Return the metrics of good work, with some custom ones."""
     return Metrics(**named(GREEN_ROW), own=own)
 
 
@@ -82,7 +82,7 @@ def test_weighs_a_part_of_the_whole() -> None:
 
 
 def test_missing_one_is_left_out() -> None:
-    """Where it was not measured, or has nothing to be compared with, the rest counts."""
+    """If it was not measured, or has no reference, the rest counts."""
     now, base = figures(green()), figures(green(p95_ms=100))
     without = score(now, base, Weights()).value
     found = score(now, base, Weights(), own=(LOWER,))
@@ -125,7 +125,7 @@ def test_refuses_what_cannot_be_declared(name: str, said: Any, why: str) -> None
 
 
 def test_weighs_no_more_than_the_whole() -> None:
-    """Metrics of one's own may be the whole score together, and no more."""
+    """Custom metrics may be the whole score together, and no more."""
     half = {"better": "lower", "weight": 0.5}
     assert len(declared(a=half, b=half)) == 2
     with pytest.raises(RefusedError, match=r"weigh 1\.1 together"):
@@ -133,7 +133,7 @@ def test_weighs_no_more_than_the_whole() -> None:
 
 
 def test_changes_what_is_named() -> None:
-    """What is not named of a metric stays; None takes the metric out."""
+    """Unnamed parts of a metric stay; None removes the metric."""
     rules = RulesSet(metrics=(LOWER, HIGHER))
 
     def changed(**changes: Any) -> tuple[OwnMetric, ...]:

@@ -24,7 +24,7 @@ SAME = Metrics(10, 10, coverage_percentage=80.0, error_count=5)
 def advice(
     found: Measured, *, max_iterations: int | None = None, **limits: Any
 ) -> Recommendation:
-    """Return what is advised after the last iteration of a loop."""
+    """Return the advice after the last iteration of a loop."""
     rules = RulesSet(thresholds=Thresholds(**limits))
     path, best = found.all(), found.best()
     return recommend(

@@ -33,7 +33,7 @@ def test_keeps_all_work_that_is_as_good() -> None:
 
 
 def test_advice_goes_there_too() -> None:
-    """What `decide` answers is the same target, and it names the best one beside it."""
+    """`decide` answers the same target, and names the best one as well."""
     found = loop(None, [green(10), green(11), Metrics(11, 3)])
     given = recommend(
         found.judge(3),
@@ -59,7 +59,7 @@ def test_lies_before_all_setbacks_in_a_row() -> None:
 
 
 def test_a_setback_that_was_gone_on_from_is_work_like_other_work() -> None:
-    """What came after it without a further loss may be the target."""
+    """An iteration after it without a further loss may be the target."""
     found = loop(green(5), [green(10), green(9), green(9), Metrics(9, 2)])
     assert target(found) == 3
 

@@ -30,7 +30,7 @@ def selected(
     rules: RulesSet | None = None,
     off_path: tuple[int, ...] = (),
 ) -> Selection | None:
-    """Return what is selected at the end of a loop."""
+    """Return the selection at the end of a loop."""
     return select(
         found.all(),
         final=final or found.tracker.highest,
@@ -135,7 +135,7 @@ def test_mentions_an_unknown_build() -> None:
 
 
 def test_passes_over_a_higher_score_that_is_not_verified() -> None:
-    """Of verified ones the highest score counts, and the text says so."""
+    """Of verified ones the highest score counts, and the text states this."""
     selection = selected(scored((0.8, GREEN), (0.95, RED), (0.75, GREEN)))
     assert selection is not None
     assert selection.selected.number == 1
@@ -163,7 +163,7 @@ def test_needs_no_verification_where_rules_say_so() -> None:
 
 
 def test_takes_the_trackers_best_where_none_is_verified() -> None:
-    """Nothing verified: the best score is selected all the same, and marked."""
+    """Without a verified one the best score is selected, and marked."""
     selection = selected(loop(BASELINE_OF_REGRESSION, REGRESSION))
     assert selection is not None
     assert (selection.selected.number, selection.is_verified) == (2, False)
@@ -189,7 +189,7 @@ def test_takes_the_latest_of_equals() -> None:
 
 
 def test_equals_on_the_path_come_first() -> None:
-    """What a rollback left behind is the result only where none on the path is equal."""
+    """A discarded iteration is the result only if none on the path is equal."""
     found = scored((0.9, GREEN), (0.9, GREEN), (0.9, GREEN), (0.8, GREEN))
     assert number_of(found, off_path=(2, 3)) == 1
     assert number_of(found, off_path=(1, 2, 3)) == 3
@@ -214,7 +214,7 @@ def test_what_lost_something_serious_is_no_equal() -> None:
 
 
 def test_hands_over_the_work_of_a_healthy_loop() -> None:
-    """With tests and build alone a green baseline is no reason to give nothing back."""
+    """With tests and build alone a green baseline does not prevent a result."""
     tests = [
         Metrics(count, count, build_status="success") for count in (200, 210, 220, 230)
     ]
@@ -240,7 +240,7 @@ def test_selects_the_last_one_when_it_is_best() -> None:
 
 @pytest.mark.parametrize(("passed", "number"), [(9, 0), (10, 1)])
 def test_keeps_the_baseline_where_nothing_is_verified(passed: int, number: int) -> None:
-    """Where none may be selected a baseline that is not strictly beaten is the result."""
+    """If none may be selected a baseline that is not strictly beaten is the result."""
     found = Measured(RED)
     found.measure(Metrics(10, passed, coverage_percentage=80.0))
     selection = selected(found)
@@ -254,7 +254,7 @@ def test_keeps_the_baseline_where_nothing_is_verified(passed: int, number: int) 
 
 
 def test_more_measured_beats_an_unverified_baseline_of_less() -> None:
-    """Equal to the baseline on what it has, and with more, an iteration goes first."""
+    """An iteration equal to the baseline on its components, with more of them, wins."""
     found = Measured(Metrics(build_status="success"))
     found.measure(Metrics(10, 9, build_status="success"))
     assert number_of(found) == 1
@@ -297,7 +297,7 @@ def test_a_much_lower_score_is_a_regression(errors: int, number: int) -> None:
 
 
 def test_what_is_not_comparable_beats_nothing() -> None:
-    """A baseline without tests says nothing of iterations that have nothing but tests."""
+    """A baseline without tests is not comparable with iterations that have only tests."""
     found = Measured(Metrics(lint_warnings=0))
     found.measure(Metrics(10, 10, build_status="success"))
     assert number_of(found) == 1
@@ -307,7 +307,7 @@ def test_what_is_not_comparable_beats_nothing() -> None:
 
 
 def test_more_measured_takes_the_place_of_less() -> None:
-    """What has all the best one has, and is no lower there, replaces it with more."""
+    """An iteration with all components of the best one, not lower there, replaces it."""
     found = Measured()
     found.measure(Metrics(10, 10, build_status="success"))
     found.measure(Metrics(10, 10, build_status="success", lint_warnings=20))
@@ -323,7 +323,7 @@ def test_more_measured_takes_the_place_of_less() -> None:
 
 
 def test_less_measured_takes_nobodys_place() -> None:
-    """What lacks something that the best one has cannot be told to be better."""
+    """An iteration that lacks a component of the best one cannot be called better."""
     found = Measured(Metrics(10, 5, coverage_percentage=50.0))
     found.measure(Metrics(10, 10, coverage_percentage=60.0))
     found.measure(Metrics(10, 10))
@@ -344,7 +344,7 @@ def test_what_only_the_baseline_has_disqualifies_nobody() -> None:
 
 
 def test_selects_nothing_without_a_score() -> None:
-    """Where nothing can be scored nothing is selected."""
+    """Without any score nothing is selected."""
     found = Measured()
     found.measure(Metrics(file_count=3))
     assert selected(found) is None
@@ -360,14 +360,14 @@ def test_has_no_percentage_of_nothing() -> None:
 
 
 def test_may_select_what_a_rollback_left_behind() -> None:
-    """Iterations off the path may still be selected; the final one is on it."""
+    """Discarded iterations may still be selected; the final one is on the path."""
     found = scored((0.7, GREEN), (0.9, GREEN))
     found.measure(GREEN, number=3, previous=1, score=0.8)
     assert number_of(found, final=3) == 2
 
 
 def test_degradation_follows_the_chain() -> None:
-    """What a rollback left behind is no part of what degraded after the peak."""
+    """Discarded iterations are not part of the degradation after the peak."""
     found = scored((0.9, GREEN), (0.7, GREEN), (0.7, GREEN))
     found.measure(GREEN, number=4, previous=1, score=0.8)
     found.measure(GREEN, number=5, previous=4, score=0.8)

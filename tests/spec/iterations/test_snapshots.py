@@ -89,13 +89,13 @@ def test_newest_snapshot_of_an_iteration_counts(loop: Scenario) -> None:
 
 
 def test_snapshot_after_the_end_does_not_count(loop: Scenario) -> None:
-    """What is taken for an iteration after it ended does not become its snapshot."""
+    """A snapshot taken for an iteration after its end does not become its snapshot."""
     loop.given(IterationStarted(3), taken("cccc", 1))
     assert found(loop, 1) == "aaaa"
 
 
 def test_files_of_its_end_stay_an_iterations(loop: Scenario) -> None:
-    """What is taken after an iteration ended is of its own moment, if it has files."""
+    """A snapshot taken after an iteration ended has a separate moment, if it has files."""
     assert purpose_now(loop.sprint, tree=MAIN) == OF_ITERATION
     loop.given(IterationEnded(2))
     assert purpose_now(loop.sprint, tree=MAIN) == OF_MOMENT
@@ -128,7 +128,7 @@ def test_iteration_without_a_snapshot_is_not_found(loop: Scenario) -> None:
 
 
 def test_rollback_forgets_no_snapshot(loop: Scenario) -> None:
-    """Snapshots are knowledge: going back before them voids none."""
+    """Snapshots are knowledge: a rollback discards none."""
     loop.given(RolledBack(2))
     assert (found(loop, 1), found(loop, 2)) == ("aaaa", "bbbb")
 
@@ -142,7 +142,7 @@ def test_snapshot_is_named_by_its_first_letters(loop: Scenario) -> None:
 
 
 def test_restore_records_what_stood_there_first(loop: Scenario) -> None:
-    """A restore begins with the snapshot of what it is about to replace."""
+    """A restore begins with the snapshot of the files it will replace."""
     before, restore = taken("cccc", 2, purpose=BEFORE_RESTORE), restored("aaaa", "cccc")
     loop.when(StartRestore(before=before, restore=restore)).then(before, restore)
     assert [r.event for r in loop.sprint.knowledge.restoring] == [restore]
@@ -170,7 +170,7 @@ def _rolled_back_with_files(loop: Scenario) -> int:
 
 
 def test_end_of_a_restore_is_recorded_once(loop: Scenario) -> None:
-    """Two processes may finish the same restore; one of them says so."""
+    """Two processes may finish the same restore; one of them reports it."""
     _rolled_back_with_files(loop)
     ended = FilesRestored(loop.sprint.version - 1, 1, 0)
     loop.when(EndRestore(ended, (ArtifactsApplied("a/", "b/"),))).then_nothing()
@@ -178,7 +178,7 @@ def test_end_of_a_restore_is_recorded_once(loop: Scenario) -> None:
 
 
 def test_undo_knows_which_files_went_along(loop: Scenario) -> None:
-    """The rollback that an undo takes back names the files that stood there before."""
+    """The rollback reversed by an undo names the files from before."""
     version = _rolled_back_with_files(loop)
     events = undo(loop.sprint, Undo(), "2026-01-15T09:00:00Z")
     found = files_with(loop.sprint, events, tree=MAIN)
@@ -212,7 +212,7 @@ def test_newest_snapshots_stay(running: Any) -> None:
     """The newest stay, and with them the baseline, the best and the selected one."""
     gone = tuple(f"i00{n}".ljust(40, "0") for n in (1, 2, 5, 6))
     scenario = _many(running)
-    # Two that something else points to: the best one, and what was selected.
+    # Two with other references: the best one, and the selected one.
     scenario.sprint.knowledge.tracker.best = Best(3, "9/10", ())
     scenario.given(BestSelected(4, 4, True))
     scenario.when(PruneSnapshots(keep=2))
@@ -231,7 +231,7 @@ def test_target_of_a_rollback_stays(running: Any) -> None:
 
 
 def test_what_an_undo_needs_stays(loop: Scenario) -> None:
-    """What stood there before a restore, and what it brought back, is never let go."""
+    """The files before a restore, and the restored ones, are never removed."""
     _rolled_back_with_files(loop)
     assert {"aaaa", "cccc"} <= {name[:4] for name in protected(loop.sprint.knowledge)}
 
@@ -245,7 +245,7 @@ def test_fork_takes_over_no_restore(loop: Scenario) -> None:
 
 
 def test_saved_state_knows_snapshots_and_restores(loop: Scenario) -> None:
-    """A checkpoint keeps what is held, what is under way and what belongs to a rollback."""
+    """A checkpoint has stored, pending and rollback-related snapshots."""
     _rolled_back_with_files(loop)
     loop.given(restored("aaaa", "cccc", paths=("src",)))
     assert unpack(pack(loop.sprint)).knowledge == loop.sprint.knowledge

@@ -1,4 +1,4 @@
-"""Where iterations began is kept in few bytes, and read as it was given."""
+"""The begins of iterations are stored in few bytes, and read back unchanged."""
 
 from hypothesis import given
 from hypothesis import strategies as st

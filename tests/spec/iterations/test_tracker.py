@@ -106,7 +106,7 @@ def test_more_measured_replaces_what_is_no_better(second: Metrics, best: int) ->
 
 
 def test_rollback_is_not_advised_for_having_measured_more() -> None:
-    """A first iteration with less measured does not stand above all richer ones."""
+    """A first iteration with fewer metrics does not beat all later ones."""
     found = Measured()
     found.measure(Metrics(10, 10))
     found.measure(Metrics(10, 10, coverage_percentage=40.0, lint_warnings=30))

@@ -62,7 +62,7 @@ class Diary:
         return self
 
     def decide(self, command: Command, *, at: str = AT) -> list[Event]:
-        """Return what is decided on a command; deciding must not change the journal."""
+        """Return the decision on a command, which must not change the journal."""
         before = pack(self.journal)
         events = decided(command, self.journal, at)
         assert pack(self.journal) == before

@@ -1,4 +1,4 @@
-"""What is handed to the next iteration, what is learned from an entry, how to go on."""
+"""The input of the next iteration, learnings from an entry, and recovery."""
 
 from fractions import Fraction
 from typing import Any
@@ -262,7 +262,7 @@ def test_retries_with_what_resolved_a_blocker(resolved: Any, guidance: str) -> N
 
 
 def test_a_learning_of_the_blocker_goes_before() -> None:
-    """The learning that a blocker names is told before guidance and summary."""
+    """The learning that a blocker names comes before guidance and summary."""
     diary = diary_of(blocked(), entry("mail", summary="x"))
     from_it = learned("set it in .env", source_entry_id="mail-1")
     diary.do(AddLearning(learning=from_it, observation=1), at=AT)
@@ -296,7 +296,7 @@ def test_retries_with_a_workaround_that_fits() -> None:
 
 
 def test_knows_the_failure_by_the_last_entry() -> None:
-    """What went wrong is what the last entry says, unless that was a success."""
+    """The failure is that of the last entry, unless that was a success."""
     diary = diary_of(blocked("auth"))
     assert failure_of(diary.document, "auth") == "\nMissing provider key"
     diary.do(RecordEntry(entry=entry()), at=AT)

@@ -101,6 +101,6 @@ def test_refuses_data_naming_the_field(tag: str, data: Any, field: str) -> None:
 
 
 def test_no_event_is_ever_voided() -> None:
-    """What was learned stays learned, whatever sprint is rolled back."""
+    """Learnings stay, whatever sprint is rolled back."""
     kinds: list[type[Event]] = list(f.JOURNAL_EVENTS)
     assert {event.kind.value for event in kinds} == {"knowledge"}

@@ -1,4 +1,4 @@
-"""What is read of a progress.json: what its schema accepts, and nothing else."""
+"""Reading a progress.json: accepted exactly if its schema accepts it."""
 
 import json
 import re
@@ -34,7 +34,7 @@ def document() -> Any:
 
 
 def read(data: Any) -> ReadJournal:
-    """Return what is read of a document that can be taken in."""
+    """Return the result of reading an acceptable document."""
     found = read_journal(json.dumps(data).encode(), file="p.json")
     take_document(JournalDocument(), found.document)
     return found
@@ -70,7 +70,7 @@ def test_knows_no_other_schema() -> None:
     theirs = json.loads(SCHEMA.read_text())
 
     def shape(schema: Any, whole: Any) -> Any:
-        """Return what a schema demands, references resolved."""
+        """Return the requirements of a schema, with references resolved."""
         if "$ref" in schema:
             return shape(whole["$defs"][schema["$ref"].rpartition("/")[2]], whole)
         if "enum" in schema:
@@ -163,6 +163,6 @@ def test_says_it_in_the_words_of_the_specification(
 
 @pytest.mark.parametrize("text", [b"", b"{", b"[]", b"7", b'{"a": 1, "a": 2}', b"\xff"])
 def test_refuses_what_is_no_object(text: bytes) -> None:
-    """What is no JSON object is refused with the file's name."""
+    """Anything but a JSON object is refused with the file's name."""
     with pytest.raises(InvalidInputError, match=r"^p\.json: "):
         read_journal(text, file="p.json")

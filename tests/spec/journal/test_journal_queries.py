@@ -22,7 +22,7 @@ PRDS = ("auth", "Auth", "user profile", "search", "bill-ing")
 
 
 def observations(number: int) -> tuple[Observation, ...]:
-    """Return what was noticed in the entry of a number: none to three things."""
+    """Return the observations in the entry of a number: none to three."""
     return tuple(
         noticed(
             parts.OBSERVATION_TYPES[(number + index) % 3],

@@ -58,7 +58,7 @@ def test_counts_on_from_a_given_iteration() -> None:
 
 
 def test_passes_over_iterations_that_foreign_ids_name() -> None:
-    """What another tool's id says of an iteration is taken, too: no id is given twice."""
+    """The iteration in another tool's id counts, too: no id is given twice."""
     taken = entry(iteration=1, id="auth-4", timestamp=AT)
     diary = Diary().happen(f.JournalOpened(AT), f.EntryRecorded(taken))
     assert prepare(diary.document, "auth").iteration == 5

@@ -1,4 +1,4 @@
-"""Files that are called like a journal and are none."""
+"""Files with a journal's name that are none of its versions."""
 
 from typing import Any
 
@@ -18,11 +18,11 @@ from sprintlog.engine.journal.foreign import stranger
     ],
 )  # fmt: skip
 def test_says_what_a_file_is(data: Any, said: str) -> None:
-    """Whoever finds another tool's file in the journal's place is told what it is."""
+    """Another tool's file in the journal's place is reported with its kind."""
     assert said in str(stranger(data))
 
 
 @pytest.mark.parametrize("data", [{}, {"version": "9"}, {"entries": []}, {"learnings": 1}])
 def test_a_journal_is_no_stranger(data: Any) -> None:
-    """What has a journal's fields is judged by them, and what is empty may become one."""
+    """A file with a journal's fields is validated, and an empty one may become one."""
     assert stranger(data) is None

@@ -91,13 +91,13 @@ def test_takes_everything_as_it_came(diary: Diary) -> None:
 
 
 def test_takes_the_same_once(diary: Diary) -> None:
-    """The same file again brings nothing, and what we write of it neither."""
+    """The same file again adds nothing, and neither does our output of it."""
     assert take_document(diary.document, FILE) == ([], [])
     assert take_document(diary.document, diary.data) == ([], [])
 
 
 def test_takes_what_came_later(diary: Diary) -> None:
-    """Of a later version come new entries, references and what was retired."""
+    """A later version adds new entries, references and retirements."""
     later = changed("learnings.0.times_referenced", 5)
     later["learnings"][0]["still_valid"] = False
     later["entries"].insert(0, {**FILE["entries"][0], "id": "auth-2", "iteration": 2})
@@ -113,7 +113,7 @@ def test_takes_what_came_later(diary: Diary) -> None:
 
 
 def test_tells_what_differs_and_keeps_what_was_recorded(diary: Diary) -> None:
-    """An entry is never replaced, a count never taken back, a file never begun anew."""
+    """An entry is never replaced, a count never decreases, a file never restarts."""
     diary.do(ReferenceLearning(learning_id="learning-0001"))
     diary.do(RetireLearning(learning_id="learning-0001"))
     other = changed("entries.0.status", "completed")

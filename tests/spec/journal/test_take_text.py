@@ -1,4 +1,4 @@
-"""A progress.txt that is taken over: what of it is parsed, and what is kept whole."""
+"""Import of a progress.txt: its parsed parts, and the complete text."""
 
 from typing import Any
 
@@ -52,7 +52,7 @@ def taken(diary: Diary, text: str) -> list[Any]:
 
 
 def test_takes_entries_learnings_and_patterns() -> None:
-    """What stands in the known form becomes parts of the journal, each with its time."""
+    """Parts in the known form become parts of the journal, each with its time."""
     diary = Diary()
     taken(diary, TEXT)
     entries = [
@@ -102,7 +102,7 @@ def test_keeps_the_whole_beside_its_parts() -> None:
 
 
 def test_the_same_text_again_brings_nothing() -> None:
-    """A text is known by what it says; one that has grown brings what it has more."""
+    """A text is identified by its contents; a longer one adds its new parts."""
     diary = Diary()
     taken(diary, TEXT)
     assert taken(diary, TEXT) == []
@@ -115,7 +115,7 @@ def test_the_same_text_again_brings_nothing() -> None:
 
 
 def test_is_taken_into_a_journal_that_is_open() -> None:
-    """A journal that began without the text takes it all the same."""
+    """A journal that began without the text imports it nevertheless."""
     diary = Diary().happen(f.JournalOpened(AT))
     assert taken(diary, TEXT)[0] != f.JournalOpened(AT)
     assert len(diary.document.entries) == 2
@@ -138,7 +138,7 @@ def test_names_that_share_an_id_are_taken() -> None:
     ["", "words\n", "## 2026-02-30 - US-001\n- x\n", "## US-001\n- x\n", "- x\n---\n- y\n"],
 )
 def test_nothing_is_made_up(text: str) -> None:
-    """What is not of the known form becomes no entry: it is in the whole text."""
+    """Parts in another form become no entry: they are in the complete text."""
     assert parse_text(text)[:2] == ([], [])
 
 
@@ -153,7 +153,7 @@ def test_nothing_is_made_up(text: str) -> None:
     ],
 )
 def test_reads_the_times_that_loops_write(heading: str, said: str) -> None:
-    """Zones are read where they are known; else the time is taken as UTC."""
+    """Known zones are read; otherwise the time is taken as UTC."""
     (told,) = parse_text(f"## {heading}\n").entries
     assert (told.timestamp, told.prd_id) == (said, "X")
 

@@ -77,4 +77,4 @@ MEASURING: list[tuple[list[Event], str, Data, Make, Data]] = [
 ]
 
 ANSWERS = {"recommendation-given", "best-selected"}
-"""What nobody asks for: it follows from what was measured."""
+"""Events that follow from the measurements, and are not requested."""

@@ -74,7 +74,7 @@ def test_what_is_above_a_step_takes_more() -> None:
 
 
 def test_a_page_with_fewer_rows_than_versions_is_refused() -> None:
-    """A store that gives less than it says must not make a state of a version it lacks."""
+    """A store that returns too few events must not give a state of a missing version."""
     rows = [(AT, f.ActivitySeen.type, b"{}")]
     with pytest.raises(ValueError, match="argument 2 is longer"):
         SPRINTS.fold_rows(Sprint("s"), [Page(range(1, 3), range(1, 3), rows)], None)

@@ -109,7 +109,7 @@ def test_header_covers_every_field_but_payload_and_hash() -> None:
 
 
 def test_sound_chain_has_no_problem() -> None:
-    """Events as they were placed verify, from the start and from anywhere."""
+    """Placed events verify, from the start and from any position."""
     assert list(check_chain(EVENTS)) == []
     for cut in range(1, len(EVENTS)):
         before = EVENTS[cut - 1]
@@ -123,7 +123,7 @@ def test_erased_payload_still_verifies() -> None:
 
 
 def test_what_remains_is_not_of_the_chain() -> None:
-    """Without a salt a payload is what remains: the event that erased it says which."""
+    """Without a salt a payload must be erased: the event that erased it is named."""
     assert list(check_chain(changed(2, salt=None, payload=b"{}"))) == []
 
 
@@ -211,7 +211,7 @@ def test_one_damaged_event_is_reported_once() -> None:
 
 
 def test_versions_at_the_beginning_are_checked_when_known() -> None:
-    """A check that begins in the middle can be told where the streams stood."""
+    """A check that begins in the middle can start at given versions of streams."""
     head = Head(EVENTS[3].position, EVENTS[3].hash)
     rest = EVENTS[4:]
     assert list(check_chain(rest, after=head, versions={"a": 1, "b": 3})) == []

@@ -29,7 +29,7 @@ def busy(running: Any) -> Scenario:
 
 
 def test_gives_the_same_state_back(busy: Scenario) -> None:
-    """unpack(pack(s)) is s: its document, its Record and what was said."""
+    """unpack(pack(s)) is s: its document, its Record and its repetitions."""
     again = unpack(pack(busy.sprint))
     assert msgspec.json.encode(again.document) == busy.bytes()
     assert (again.id, again.version) == (busy.sprint.id, busy.sprint.version)
@@ -87,7 +87,7 @@ def test_keeps_where_the_file_lives(given: Any) -> None:
 
 
 def test_keeps_an_untouched_import(given: Any) -> None:
-    """A document as it came stays as it came, numbers and order included."""
+    """An imported document stays unchanged, numbers and order included."""
     document = {"z": -0.0, "b": [1, 1.0, None, {"y": "ü\u2028"}], "a": 2**63 - 1}
     scenario: Scenario = given().do(ImportDocument(document=document, source="x"))
     again = unpack(pack(scenario.sprint))
@@ -102,7 +102,7 @@ def test_reads_nothing_else(bytes_: bytes) -> None:
 
 
 def test_reads_nothing_with_another_bit() -> None:
-    """A state of which a single bit was flipped is no state."""
+    """A state with a single flipped bit is not a state."""
     saved = pack(Sprint("auth"))
     for bit in range(len(saved) * 8):
         flipped = bytearray(saved)

@@ -231,7 +231,7 @@ def test_covers_every_event_that_can_be_asked_for() -> None:
 
 
 def test_takes_in_plans_and_documents(given: Any) -> None:
-    """Whole plans and documents come in by their events' types as well."""
+    """Whole plans and documents can be appended by their events' types as well."""
     plan = given().when(CreateSprint(plan=simple("a"), sources=(f.Source("x"),))).decided
     data = {"document": simple("a"), "sources": [{"path": "x"}]}
     asked(given(), "sprint-compiled", data).then(*plan)
@@ -273,7 +273,7 @@ def test_obeys_the_same_rules(running: Any) -> None:
 
 @pytest.mark.parametrize("name", ["into", "after", "before"])
 def test_takes_no_resolved_place(name: str) -> None:
-    """Where exactly something comes in follows from the position that is asked for."""
+    """The exact place of injected work follows from the requested position."""
     data = {"nodes": [], "position": {"type": "after-current"}, name: "a"}
     with pytest.raises(RefusedError, match="follows from the position") as caught:
         to_event("phase-injected", data)
@@ -281,7 +281,7 @@ def test_takes_no_resolved_place(name: str) -> None:
 
 
 def test_observed_injections_obey_the_rules(running: Any) -> None:
-    """What comes into the plan is what everything else is read by, observed or not."""
+    """A plan is the basis of all later reading, observed or not."""
 
     def command(sprint: Any, at: str) -> list[Event]:
         nodes = [{"id": "a", "prompt": "x"}]

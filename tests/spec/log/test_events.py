@@ -22,7 +22,7 @@ DECLARED = [name for name in Event.__annotations__ if name != "type"]
 
 @pytest.mark.parametrize("event", EVENTS, ids=lambda event: str(event.type))
 def test_kind_says_what_a_rollback_does(event: type[Event]) -> None:
-    """Execution events, and no others, change the plan, which a rollback takes back."""
+    """Execution events, and no others, change the plan, which a rollback discards."""
     _, _, evolve = HANDLERS[event]
     assert (evolve is not None) == (event.kind is Kind.EXECUTION), (
         f"{event.__name__}: an execution event needs a line in the EVOLVE of its topic, "
@@ -31,7 +31,7 @@ def test_kind_says_what_a_rollback_does(event: type[Event]) -> None:
 
 
 def test_every_topic_is_asked_for_its_events() -> None:
-    """Nothing that a topic says of an event stays unheard, nor is said twice."""
+    """Every handler of an event is reached, and none twice."""
     package = "sprintlog.engine.sprint"
     for topic in pkgutil.walk_packages(import_module(package).__path__, f"{package}."):
         module = import_module(topic.name)
@@ -42,14 +42,14 @@ def test_every_topic_is_asked_for_its_events() -> None:
 
 
 def test_tags_are_never_used_twice() -> None:
-    """Each event has a wire tag of its own."""
+    """Each event has a distinct wire tag."""
     assert len({event.type for event in ALL}) == len(ALL)
 
 
 def test_every_event_is_listed() -> None:
-    """A class with a wire tag is in the list that the log's codec is made of.
+    """A class with a wire tag is in the list of the log's codec.
 
-    An extension's event is not: each has the tag of its own type.
+    An extension's event is not: each has the tag of its type.
     """
     listed: set[type[Event]] = {*ALL, ExtensionEvent}
     missing = {f"{event.__module__}.{event.__name__}" for event in defined(Event)} - {
@@ -79,14 +79,14 @@ def test_every_event_declares_what_is_known_of_it(event: type[Event], name: str)
 
 @each
 def test_every_event_says_what_happened(event: type[Event]) -> None:
-    """An event has a sentence of its own, which the reference prints."""
+    """An event has a distinct sentence, which the reference prints."""
     said = vars(event).get("__doc__") or ""
     assert said.strip().endswith("."), f"{event.__name__} has no docstring of its own"
 
 
 @each
 def test_every_event_has_a_cause(event: type[Event]) -> None:
-    """Each event is recorded by a command, or says what else causes it."""
+    """Each event is recorded by a command, or names another cause."""
     has_command = event in caused() or event in CAUSED
     assert has_command or event.only_caused, (
         f"{event.__name__}: the CAUSED of its topic names the command that records it, or "
@@ -112,7 +112,7 @@ def test_what_reaches_a_node_says_which(event: type[Event]) -> None:
 
 @each
 def test_evidence_names_fields_of_its_event(event: type[Event]) -> None:
-    """What an event tells a later decision is in its fields."""
+    """Data of an event for a later decision is in its fields."""
     assert {*(event.as_evidence or ())} <= set(event.__struct_fields__)
 
 

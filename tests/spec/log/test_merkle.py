@@ -1,4 +1,4 @@
-"""The Merkle tree over events: the vectors of RFC 6962, and what a path proves."""
+"""The Merkle tree over events: the vectors of RFC 6962, and proofs by a path."""
 
 from hashlib import sha256
 

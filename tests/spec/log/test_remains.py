@@ -32,7 +32,7 @@ FAR = ("id", "status", "started-at", "completed-at", "retry-count", "current", "
 
 
 def told(part: Any, key: str = "") -> Iterator[str]:
-    """Yield the texts that stand under a word for what people say."""
+    """Yield the texts under the names of text fields."""
     if isinstance(part, dict):
         for name, value in part.items():
             yield from told(value, name)
@@ -44,7 +44,7 @@ def told(part: Any, key: str = "") -> Iterator[str]:
 
 
 def far(part: Any) -> Any:
-    """Return how far a document is, without what it says."""
+    """Return the progress of a document, without its texts."""
     if isinstance(part, list):
         return [far(one) for one in part]
     if not isinstance(part, dict):
@@ -73,7 +73,7 @@ def folded(stream: Path, *, erased: bool) -> Sprint:
 
 @each
 def test_no_words_remain(stream: Path) -> None:
-    """Of what people and programs said nothing is left, and what is left can be read."""
+    """No text of people and programs is left, and the rest can be read."""
     for line in lines(stream):
         if line["type"] == "snapshot-rewritten":
             # Its reason is not of whoever made the snapshot.

@@ -59,7 +59,7 @@ def test_another_layout_is_another_shape() -> None:
 
 
 def test_another_meaning_is_another_shape() -> None:
-    """What no field says is part of the number."""
+    """Properties outside of the fields are part of the number."""
     assert shape_of(BEFORE, meaning=1) != shape_of(BEFORE, meaning=2)
 
 
@@ -69,7 +69,7 @@ def test_struct_that_is_met_again_counts_once() -> None:
 
 
 def test_number_that_is_written_down_is_the_one_that_is_due() -> None:
-    """Whoever changes what is saved of a sprint writes down the new number."""
+    """A change of a sprint's saved state requires the new number here."""
     assert format_due() == STATE_FORMAT
 
 
@@ -107,7 +107,7 @@ def test_parts_are_decoded_to_the_whole(known: Knowledge) -> None:
 
 
 def test_defaults_of_two_structs_are_not_one() -> None:
-    """What is as it began belongs to the one who reads it."""
+    """An initial value belongs to its reader."""
     encoded, decoder = (
         msgspec.Raw(msgspec.msgpack.encode(Knowledge())),
         PartsDecoder(Knowledge),
@@ -125,7 +125,7 @@ def test_only_what_is_said_is_looked_at() -> None:
 
 
 def test_every_part_has_a_type_that_can_be_read() -> None:
-    """A field's type is written as it is, and each field has a default."""
+    """A field's type is written out, and each field has a default."""
     assert Knowledge() == Knowledge()
     for kind in Knowledge.__annotations__.values():
         msgspec.msgpack.Decoder(kind)
@@ -133,7 +133,7 @@ def test_every_part_has_a_type_that_can_be_read() -> None:
 
 @pytest.mark.parametrize("other", [[], {"begun": "many"}, {"snapshots": [[1]]}, None])
 def test_anything_else_is_refused(other: object) -> None:
-    """What is not such a struct is an error of decoding."""
+    """Anything but such a struct is a decoding error."""
     encoded = msgspec.Raw(msgspec.msgpack.encode(other))
     with pytest.raises(msgspec.DecodeError):
         PartsDecoder(Knowledge).decode(encoded)

@@ -5,7 +5,7 @@ from sprintlog.engine.service.streams.checkpoints import NEWEST, SLOTS_MAX, slot
 
 
 def grown(head: int, *, state_bytes: int = 0) -> list[int]:
-    """Return what is saved in a stream that grew to a version without a rollback."""
+    """Return the saved versions of a stream that grew without a rollback."""
     kept: list[int] = []
     for version in range(EVERY, head + 1, EVERY):
         kept.append(version)

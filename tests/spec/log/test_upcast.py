@@ -21,7 +21,7 @@ class LampLit(Event, frozen=True):
 
 
 def rename_place(shape: dict[str, Any]) -> dict[str, Any]:
-    """Version 1 called the room a place."""
+    """Version 1 has another name for the place."""
     return {"room": shape["place"], **{k: v for k, v in shape.items() if k != "place"}}
 
 
@@ -81,7 +81,7 @@ def test_field_added_with_a_default_needs_no_step() -> None:
 
 
 def test_encoding_leaves_defaults_out() -> None:
-    """What equals its default is not stored, and comes back all the same."""
+    """A default value is not stored, and restored on reading."""
     event = LampLit(room="hall")
     assert encode(event) == b'{"room":"hall"}'
     assert Codec([LampLit], STEPS).decode(stored(encode(event), schema_version=3)) == event
@@ -101,7 +101,7 @@ def test_encoding_leaves_defaults_out() -> None:
 def test_unknown_and_damaged_events_are_refused_with_their_place(
     event: RecordedEvent, words: str
 ) -> None:
-    """Nothing unknown is skipped silently: the error says what it is and where."""
+    """Nothing unknown is skipped silently: the error names its kind and place."""
     with pytest.raises(UnreadableError, match=words) as caught:
         Codec([LampLit], STEPS).decode(event)
     assert caught.value.fields["position"] == 7

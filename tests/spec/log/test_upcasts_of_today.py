@@ -1,4 +1,4 @@
-"""The upcasts in force: there is one for every shape that was ever stored."""
+"""The current upcasts: there is one for every shape that was ever stored."""
 
 from importlib.util import module_from_spec, spec_from_file_location
 
@@ -29,14 +29,14 @@ def test_one_source_becomes_the_only_one(shape: bytes, sources: tuple[Source, ..
 
 @pytest.mark.parametrize("payload", [b'{"document":{},"source":7}', b" 3", b"null"])
 def test_old_shape_is_damaged_like_any_other(payload: bytes) -> None:
-    """A step hands on what it does not understand, and reading refuses it."""
+    """A step passes on unknown data, and reading refuses it."""
     event = stored(payload, schema_version=1, tag="sprint-compiled")
     with pytest.raises(UnreadableError, match=r"position 7: .* is damaged"):
         catalogue.CODEC.decode(event)
 
 
 def test_payload_of_today_is_the_stored_one() -> None:
-    """Only an older shape is encoded anew; what was erased stays so."""
+    """Only an older shape is encoded again; erased events stay erased."""
     old = stored(b'{"source":"x","document":{}}', schema_version=1, tag="sprint-compiled")
     now = stored(b'{"sources":[],"document":{}}', schema_version=2, tag="sprint-compiled")
     gone = stored(None, schema_version=1, tag="sprint-compiled")

@@ -1,4 +1,4 @@
-"""What came in the way of the runs of agents, and of which nobody knows the cost."""
+"""Interruptions of agent runs, and runs of unknown cost."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ def ran(**more: object) -> f.AgentRan:
 
 
 def seen() -> dict[int, list[RunSeen]]:
-    """Return runs of which one met a limit, one was killed, and one said what it cost."""
+    """Return runs of which one met a limit, one was killed, and one stated its cost."""
     limited = ran(iteration=1, limit=f.Limit("usage-limit"))
     runs = [(3, "", limited), (4, "", ran(iteration=1, usage=PAID)),
             (9, "", ran(iteration=2, usage=PAID))]  # fmt: skip
@@ -30,7 +30,7 @@ def seen() -> dict[int, list[RunSeen]]:
 
 
 def test_each_run_is_in_its_iteration_in_order() -> None:
-    """A run that was killed is in the iteration begun last; who was idle then had none."""
+    """A killed run is in the iteration begun last; an idle one has none."""
     limited = RunSeen(says_cost=False, limit="usage-limit")
     lost = RunSeen(says_cost=False, cut_by="lost")
     assert seen() == {1: [limited, RunSeen(says_cost=True)],
@@ -38,7 +38,7 @@ def test_each_run_is_in_its_iteration_in_order() -> None:
 
 
 def test_what_came_in_the_way_is_said_in_few_words() -> None:
-    """A limit, waited for or not, and a run that was lost; of others nothing."""
+    """A limit, waited for or not, and a lost run; no others."""
     assert [notes_of(one) for one in seen().values()] == [
         ["a usage limit"],
         ["a run was lost"],
@@ -47,7 +47,7 @@ def test_what_came_in_the_way_is_said_in_few_words() -> None:
 
 
 def test_runs_of_unknown_cost_are_named_with_their_reason() -> None:
-    """Which run of which iteration it was, and why nobody knows."""
+    """The run and iteration, and the reason of the unknown cost."""
     assert unknown_costs(seen()) == (
         "iteration 1, run 1 of 2 (a usage limit), iteration 2, run 1 of 2 (lost)"
     )
@@ -58,7 +58,7 @@ def test_runs_of_unknown_cost_are_named_with_their_reason() -> None:
 
 
 def test_what_only_adds_figures_is_no_run() -> None:
-    """The rest of a run that a transcript told is not another one."""
+    """The rest of a run from a transcript is not another run."""
     assert runs_seen([(3, "", ran(is_rest=True))], [], BEGUN) == {}
 
 

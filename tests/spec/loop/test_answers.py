@@ -43,7 +43,7 @@ def answer(**fields: object) -> str:
     ],
 )
 def test_success(output: str, summary: str | None) -> None:
-    """Exit code 0 with words, or a status that says so, is a success with a summary."""
+    """Exit code 0 with text, or a status of success, is a success with a summary."""
     verdict = judge(read_answer(output.encode()), exit_code=0)
     assert (verdict.status, verdict.summary) == ("completed", summary)
 
@@ -100,7 +100,7 @@ def test_exit_codes(exit_code: int | None, errors: str, category: str, error: st
 def test_what_is_neither_success_nor_failure(
     answer: Answer, exit_code: int, status: str, error: str
 ) -> None:
-    """Without the agent's end of turn nobody knows, and a user's stop is not a failure."""
+    """Without the agent's end of turn it is unknown, and a user's stop is not a failure."""
     verdict = judge(answer, exit_code=exit_code)
     assert verdict.status == status
     assert error in (verdict.error or "")

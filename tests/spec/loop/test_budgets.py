@@ -27,14 +27,14 @@ def used_up(running: Any) -> Scenario:
 
 
 def test_is_used_up(running: Any) -> None:
-    """Without a person nothing gives retries back, whoever goes on."""
+    """Without a person the retries are not reset."""
     scenario = used_up(running)
     assert scenario.status == "blocked"
     assert scenario.node("a")["retry-count"] == 2
 
 
 def test_begins_anew_when_a_person_resumes(running: Any) -> None:
-    """Who resolves a block gives the retries back; the document counts on."""
+    """Resolving a block resets the retries; the document continues to count."""
     command, said = RESUME
     scenario = used_up(running).do(command(**said)).do(leaves.RetryPhase())
     for count in (3, 4, 5):
@@ -48,7 +48,7 @@ def test_begins_anew_when_a_person_resumes(running: Any) -> None:
 
 
 def test_goes_on_after_an_interruption(running: Any) -> None:
-    """A loop that goes on where it was stopped resolves nothing."""
+    """A loop that continues at its stop resolves nothing."""
     scenario: Scenario = running({**simple("a"), "retry": {"maxAttempts": 1}})
     fail(scenario).go().do(leaves.RetryPhase())
     scenario.do(lifecycle.InterruptSprint()).do(lifecycle.ResumeSprint())

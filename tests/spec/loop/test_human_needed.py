@@ -21,7 +21,7 @@ def test_blocks_the_leaf_and_says_why(running: Any) -> None:
 
 
 def test_takes_the_reason_for_want_of_error(running: Any) -> None:
-    """A blocked leaf has an error; without one of its own it is the reason."""
+    """A blocked leaf has an error; by default it is the reason."""
     scenario: Scenario = running(simple("a")).do(lifecycle.NeedHuman(reason="Conflict"))
     assert scenario.node("a")["error"] == "Conflict"
     assert scenario.node("a")["human-needed"] == {"reason": "Conflict"}
@@ -57,7 +57,7 @@ def test_means_any_open_leaf_named(running: Any) -> None:
 
 
 def test_needs_nobody_for_finished_leaves(running: Any) -> None:
-    """What is completed or skipped does not wait for a person."""
+    """A completed or skipped leaf does not wait for a person."""
     scenario: Scenario = running(simple("a", "b"), f.PhaseSkipped("a"))
     scenario.when(lifecycle.NeedHuman(reason="r", phase="a")).then_refused(
         state="skipped", phase="a"
@@ -84,7 +84,7 @@ def test_goes_on_when_somebody_resolved_it(running: Any) -> None:
 
 
 def test_next_says_where_and_why(running: Any) -> None:
-    """Whoever asks what is to be done is told phase, reason and details."""
+    """The next action has phase, reason and details."""
     scenario: Scenario = running({"phases": [for_each("p", x=("i", "j"))]})
     scenario.do(lifecycle.NeedHuman(reason="r", details="d", phase="p/x/j"))
     action = next_action(scenario.sprint, now="2026-01-15T09:00:00Z")
@@ -103,7 +103,7 @@ def test_names_the_leaf_said_last(running: Any) -> None:
 
 
 def test_keeps_who_why_and_what(running: Any) -> None:
-    """Going on records who resolved it, why, and what was done about it."""
+    """Resuming records who resolved it, why, and how."""
     scenario: Scenario = running(simple("a")).do(lifecycle.NeedHuman(reason="r"))
     resolved: dict[str, Any] = {
         "by": "Ada",

@@ -48,7 +48,7 @@ def of(
 
 
 def waits(verdict: Verdict) -> tuple[str | None, str | None]:
-    """Return what is waited for, and until when."""
+    """Return the cause of the wait, and its end."""
     limit = verdict.limit
     return (None, None) if limit is None else (limit.waits_for, limit.until)
 
@@ -80,7 +80,7 @@ def waits(verdict: Verdict) -> tuple[str | None, str | None]:
     ],
 )
 def test_every_wording_of_a_limit(words: str, what: str, until: str | None) -> None:
-    """An agent's error that tells of a limit is a wait, until when it says that."""
+    """An agent's error about a limit is a wait, until its stated end."""
     wanted = (what, until and f"2026-10-{until}")
     assert waits(of(claude(words))) == wanted
     assert waits(of("", errors=f"some remark\n{words}\nbye")) == wanted
@@ -105,12 +105,12 @@ def test_every_wording_of_a_limit(words: str, what: str, until: str | None) -> N
 def test_the_status_decides_before_words(
     output: str, what: str | None, until: str | None
 ) -> None:
-    """Where the status of HTTP is known it says what the end is, not how it is worded."""
+    """A known HTTP status decides about the end, not the wording."""
     assert waits(of(output)) == (what, until)
 
 
 def test_headers_say_until_when() -> None:
-    """A header that comes with an error says how long the limit holds."""
+    """A header of an error states the length of the limit."""
     headers = {"Retry-After": "90", "date": "Mon, 05 Oct 2026 20:00:00 GMT"}
     found = of(opencode(message="no", statusCode=429, responseHeaders=headers))
     assert waits(found) == (USAGE, "2026-10-05T20:01:30Z")
@@ -154,7 +154,7 @@ def test_the_agents_own_word_decides() -> None:
 
 
 def test_the_error_of_gemini_is_on_standard_error() -> None:
-    """Its object is there, with the code, and the words that say until when."""
+    """The object is present, with the code, and the text with the end."""
     message = "You exceeded your current quota. Please retry in 34.07s."
     error = {"type": "ApiError", "message": message, "code": 429}
     errors = json.dumps({"session_id": "s", "error": error})
@@ -174,7 +174,7 @@ def test_the_error_of_gemini_is_on_standard_error() -> None:
     ],
 )
 def test_prose_is_never_a_wait(words: str) -> None:
-    """What a successful answer says of limits is its work, however it is worded."""
+    """A successful answer about limits is its work, however it is worded."""
     for output in (words, claude(words, is_error=False)):
         found = of(output, 0)
         assert (found.status, found.limit) == ("completed", None)
@@ -219,7 +219,7 @@ def test_prose_of_a_command_that_failed_is_no_wait() -> None:
 
 
 def test_the_time_limit_of_a_run_is_a_failure() -> None:
-    """What we ended ourselves is no wait, whatever it printed before."""
+    """A run that sprintlog ended is not a wait, whatever it printed before."""
     verdict = judge(
         read_answer(b"usage limit reached"), exit_code=-15, timed_out=True, moment=MOMENT
     )
@@ -236,19 +236,19 @@ def test_the_time_limit_of_a_run_is_a_failure() -> None:
     ],
 )
 def test_failures_are_not_waited_for(output: str, category: str) -> None:
-    """What time does not mend is a failure, and the policy decides about it."""
+    """Permanent errors are failures, and the policy decides."""
     found = of(output, 0)
     assert (found.status, found.category, found.limit) == ("failed", category, None)
 
 
 def test_without_a_time_of_its_own_a_wait_is_one_all_the_same() -> None:
-    """Who reads a run later cannot tell until when, but sees that a limit ended it."""
+    """A later reader does not see the end of the limit, but its kind."""
     found = of(claude("You've hit your limit · resets 5am"), moment=None)
     assert waits(found) == (USAGE, None)
 
 
 def test_the_table_names_what_it_waits_for() -> None:
-    """Every row has a known kind, and a wait names what it waits for."""
+    """Every row has a known kind, and a wait names its cause."""
     for sign in SIGNS:
         assert sign.kind in KINDS
         assert (sign.waits_for is None) == (sign.kind in (PERSON, FAILURE))

@@ -67,7 +67,7 @@ def test_cents_are_added_exactly(going: Scenario) -> None:
 
 
 def test_the_excess_is_shown(going: Scenario) -> None:
-    """What was under way may pass a budget; how far is said, and what is unknown, too."""
+    """Running work may exceed a budget; the excess is shown, and unknown usage, too."""
     going.given(f.BudgetsSet(f.Budgets(cost_usd=0.5)), ran(0.4), ran(None, "failed"))
     going.given(ran(0.75))
     why = next_action(going.sprint, now=START).why
@@ -77,7 +77,7 @@ def test_the_excess_is_shown(going: Scenario) -> None:
 
 
 def test_what_costs_nothing_goes_on(going: Scenario) -> None:
-    """A budget stops what would cost: work that is done is completed all the same."""
+    """A budget stops new costs: finished work is completed nevertheless."""
     going.given(f.BudgetsSet(f.Budgets(tokens=1)), f.PhaseStarted("a"), ran(0.1))
     assert next_action(going.sprint, now=START).do == actions.STOP
     going.given(f.WorkDone("a"))
@@ -106,7 +106,7 @@ def test_a_senseless_budget_is_refused(going: Scenario, given: Any) -> None:
 
 
 def test_a_run_counts_from_its_begin(going: Scenario) -> None:
-    """What was spent before a run began is no part of what it may spend."""
+    """Usage before a run began does not count for its budget."""
     going.given(ran(5.0), began(f.Budgets(cost_usd=1.0, tokens=100, iterations=2)))
     assert of(going, b.COST).spent == "0"
     going.given(f.IterationStarted(1), ran(0.25))
@@ -125,7 +125,7 @@ def test_a_run_counts_from_its_begin(going: Scenario) -> None:
 
 
 def test_a_rollback_refunds_nothing(going: Scenario) -> None:
-    """Iterations, money and tokens that a rollback took back were spent all the same."""
+    """Discarded iterations, money and tokens count as spent."""
     going.given(
         began(f.Budgets(iterations=1, cost_usd=9.0)), f.BudgetsSet(f.Budgets(cost_usd=9.0))
     )
@@ -158,7 +158,7 @@ def test_a_clock_that_goes_back_takes_nothing_away(going: Scenario) -> None:
 
 
 def test_failures_in_a_row(going: Scenario) -> None:
-    """A success begins anew; a wait for a limit is neither; a new run begins at 0."""
+    """A success resets the count; a wait for a limit does not count; a run begins at 0."""
     going.given(began(f.Budgets(failures=2)), ran(0.1, "failed"), ran(0.1))
     going.given(ran(0.1, "failed"))
     assert of(going, b.FAILURES).spent == "1"
@@ -179,7 +179,7 @@ def test_a_wait_is_no_failure(going: Scenario) -> None:
 
 
 def test_a_warning_is_given_once(going: Scenario) -> None:
-    """At 80 % of a budget one event says so; another limit is another budget."""
+    """At 80 % of a budget one event warns; another limit is another budget."""
     going.given(began(f.Budgets(cost_usd=1.0)), f.BudgetsSet(f.Budgets(tokens=25)))
     going.given(ran(0.79))
     going.when(b.WarnOfBudgets()).then()
@@ -201,7 +201,7 @@ def test_a_warning_is_given_once(going: Scenario) -> None:
 
 
 def test_an_agent_without_figures_keeps_no_budget(going: Scenario) -> None:
-    """Who went well and said no cost stops a budget of money; who was killed does not."""
+    """A success without a cost stops a budget of money; a killed run does not."""
     going.given(began(f.Budgets(cost_usd=1.0)), ran(None, "failed"))
     work = next_action(going.sprint, now=START)
     assert stop_by_budget(going.sprint, work, START, of=b.OF_RUN) is None
@@ -229,7 +229,7 @@ def test_an_agent_that_was_cut_short_is_unknown(going: Scenario) -> None:
 
 
 def test_a_price_stands_for_what_is_not_said() -> None:
-    """Tokens cost what a million of them costs, exactly; what is said is not computed."""
+    """Tokens have the exact price per million; a stated cost is not computed."""
     price = price_of("3/15")
     used = Usage(input_tokens=1_000, output_tokens=100, cache_read_tokens=10)
     told = priced(used, price)

@@ -1,4 +1,4 @@
-"""What is to be done now: the answer to every state a sprint can be in."""
+"""The next action: the answer to every state of a sprint."""
 
 from typing import Any
 
@@ -34,7 +34,7 @@ def do(scenario: Scenario, now: str = NOW) -> str:
 
 
 def test_without_a_plan() -> None:
-    """Nothing can be said of a sprint that is not there."""
+    """An unknown sprint has no next action."""
     with pytest.raises(NotFoundError):
         next_action(Sprint("s"), now=NOW)
 
@@ -135,7 +135,7 @@ def test_a_person_is_asked_for(
 
 
 def test_a_blocked_gate_of_steps_is_named(running: Any) -> None:
-    """Its own error is told, and what is hinted at is about the gate, not about a leaf."""
+    """Its error is shown, and the hint is about the gate, not about a leaf."""
     scenario: Scenario = running({"phases": [EACH]}, f.PhaseStarted("p/x/i"))
     scenario.given(f.PhaseCompleted("p/x/i"), f.PhaseSkipped("p/y/i"))
     while scenario.status != "blocked":
@@ -165,7 +165,7 @@ def test_a_pending_leaf_of_a_blocked_sprint_needs_no_retry(running: Any) -> None
 
 
 def test_a_leaf_left_failed_needs_a_word(running: Any) -> None:
-    """A sprint resumed over a leaf that failed for good does not run it by itself."""
+    """A sprint resumed over a finally failed leaf does not run it automatically."""
     scenario: Scenario = running(simple("a"), f.PhaseStarted("a"), f.PhaseFailed("a", "x"))
     told = answer(scenario)
     assert (told["do"], told["why"], told["phase"]) == ("stop", "x", "a")
@@ -173,7 +173,7 @@ def test_a_leaf_left_failed_needs_a_word(running: Any) -> None:
 
 
 def test_a_leaf_without_a_prompt_needs_a_person(running: Any) -> None:
-    """No agent can be told anything: the loop stops instead of telling it nothing."""
+    """Without a prompt for the agent the loop stops."""
     scenario: Scenario = running(simple("a"))
     scenario.node("a").pop("prompt")
     assert do(scenario) == "stop"
@@ -189,7 +189,7 @@ def test_iterations_are_bounded(running: Any) -> None:
 
 
 def test_a_gate_comes_after_the_work(running: Any) -> None:
-    """Work whose leaf has a gate says so; once it is done the gate is next."""
+    """Work whose leaf has a gate is marked; once it is done the gate is next."""
     scenario: Scenario = running({"phases": [LEAF, NEXT]})
     assert answer(scenario)["gated"] is True
     scenario.given(f.PhaseStarted("p"))
@@ -205,7 +205,7 @@ def test_work_done_before_is_not_done_again(running: Any) -> None:
 
 
 def test_a_leaf_begun_anew_forgets_its_work(running: Any) -> None:
-    """What was done counts for one attempt only."""
+    """Finished work counts for one attempt only."""
     scenario: Scenario = running(simple("a"), f.PhaseStarted("a"), f.WorkDone("a", "ok"))
     scenario.given(f.PhaseCompleted("a"), f.PhaseReopened("a"), f.PhaseStarted("a"))
     assert do(scenario) == "work"
@@ -237,7 +237,7 @@ def test_after_a_passed_gate_the_leaf_ends(running: Any) -> None:
 
 
 def test_a_gate_without_a_script_needs_a_person(running: Any) -> None:
-    """A gate that cannot be run is for somebody who hands in its result."""
+    """A gate that cannot be run waits for an external result."""
     phase = {**EACH, "gate": {}}
     scenario: Scenario = running({"phases": [phase]}, f.PhaseStarted("p/x/i"))
     told = answer(scenario.given(f.PhaseCompleted("p/x/i")))

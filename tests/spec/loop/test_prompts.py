@@ -1,4 +1,4 @@
-"""What an agent is told: where it is, what to do, what failed before, how to answer."""
+"""The prompt: place, task, earlier failures, how to answer."""
 
 from itertools import pairwise
 from typing import Any
@@ -31,7 +31,7 @@ NOTHING = Telling()
 
 
 def told(scenario: Scenario, telling: Telling = NOTHING, now: str = NOW) -> Action:
-    """Return what is next with its prompt; a saved state gives the same."""
+    """Return the next action with its prompt; a saved state gives the same."""
     again = unpack(pack(scenario.sprint))
     found, same = (
         handed(sprint, next_action(sprint, now=now), telling)
@@ -42,14 +42,14 @@ def told(scenario: Scenario, telling: Telling = NOTHING, now: str = NOW) -> Acti
 
 
 def prompt(scenario: Scenario, **telling: Any) -> str:
-    """Return what an agent is handed."""
+    """Return the agent's input."""
     found = told(scenario, Telling(**telling)).prompt
     assert found is not None
     return found
 
 
 def in_order(text: str, *pieces: str) -> bool:
-    """Tell whether a text holds all of them, one behind the other."""
+    """Return whether a text contains all of them, in order."""
     places = [text.find(piece) for piece in pieces]
     return places[0] >= 0 and all(a < b for a, b in pairwise(places))
 
@@ -91,7 +91,7 @@ def test_the_failure_before_is_told_on_a_retry(running: Any) -> None:
 
 
 def test_what_was_learned_is_told(running: Any) -> None:
-    """Each learning is a line below a heading that says what they are."""
+    """Each learning is a line below an explanatory heading."""
     text = prompt(running(simple("a")), learnings=("use make", "no tabs"))
     assert in_order(
         text, "# Task", "# What was learned", "no orders", "- use make\n- no tabs"
@@ -134,7 +134,7 @@ def test_an_iteration_for_a_goal_is_told_the_same(running: Any) -> None:
 
 
 def test_a_template_stands_alone(running: Any) -> None:
-    """Nothing of ours is added, and what is filled in is not expanded again."""
+    """Nothing is added, and inserted text is not expanded again."""
     scenario: Scenario = running(simple("a"))
     scenario.node("a")["prompt"] = "Do {{sprint}} and {{nonsense}}"
     template = read_template("{{ task }}|{{sprint}}|\\{{task}}|{{ x y }}", file="P.md")
@@ -164,7 +164,7 @@ def test_the_variable_prompt_is_the_whole_of_ours(running: Any, plan: Any) -> No
 
 
 def test_an_unknown_variable_is_refused() -> None:
-    """The error names file and line, and what was probably meant."""
+    """The error names file and line, with a suggestion."""
     with pytest.raises(InvalidInputError) as raised:
         read_template("one\n\\{{any}}\n{{tsak}}", file="P.md")
     assert raised.value.message.startswith("P.md:3: there is no variable {{tsak}}")
@@ -172,7 +172,7 @@ def test_an_unknown_variable_is_refused() -> None:
 
 
 def test_a_variable_that_means_nothing_is_empty() -> None:
-    """What is not known at the time leaves nothing behind."""
+    """An unknown value leaves nothing behind."""
     assert filled_prompt(read_template("a{{error}}b", file="P.md"), {}) == "ab"
 
 
@@ -183,7 +183,7 @@ def learning(number: int, content: str, **more: Any) -> Learning:
 
 
 def test_learnings_are_told_within_a_budget() -> None:
-    """The most used come first, then the newest; they stand in their own order."""
+    """The most used come first, then the newest; they are in their original order."""
     known = [
         learning(1, "old"),
         learning(2, "used", times_referenced=3),

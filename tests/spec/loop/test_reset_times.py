@@ -25,7 +25,7 @@ def zone(name: str) -> tzinfo | None:
 
 
 def moment(now: datetime = NOW, local: str = "Europe/Vienna") -> Moment:
-    """Return a moment as it is in a place."""
+    """Return a moment as local time of a place."""
     return Moment(now, ZoneInfo(local), zone)
 
 
@@ -73,7 +73,7 @@ def test_times_that_are_said_whole(text: str, expected: str) -> None:
     ],
 )
 def test_times_from_now(text: str, expected: str) -> None:
-    """Fields, headers and words say how long it takes, in any unit."""
+    """Fields, headers and words state a duration, in any unit."""
     assert until(text) == expected
 
 
@@ -103,7 +103,7 @@ def test_times_from_now(text: str, expected: str) -> None:
     ],
 )
 def test_times_of_clocks(text: str, expected: str) -> None:
-    """A clock's time is the next such time where it is said, else here."""
+    """A clock's time is the next such time in the stated zone, else here."""
     assert until(text) == expected
 
 
@@ -123,7 +123,7 @@ def test_times_of_clocks(text: str, expected: str) -> None:
     ],
 )
 def test_what_says_no_time(text: str) -> None:
-    """A number that may be anything, and a time that no clock shows, say nothing."""
+    """An ambiguous number, and an impossible time, are ignored."""
     assert until(text) is None
 
 
@@ -146,7 +146,7 @@ def test_days_and_clocks_that_change(now: datetime, text: str, expected: str) ->
 
 
 def test_a_zone_that_is_not_known() -> None:
-    """A time in an unknown zone is read as local time, and that is said."""
+    """A time in an unknown zone is read as local time, with a note."""
     found = reset_in("resets 5am (Mars/Olympus)", moment())
     assert found is not None
     assert f"{found.until:%H:%M}" == "03:00"
@@ -155,7 +155,7 @@ def test_a_zone_that_is_not_known() -> None:
 
 @pytest.mark.parametrize("local", ["UTC", "Asia/Kolkata", "America/New_York"])
 def test_the_zone_that_is_said_counts(local: str) -> None:
-    """Where a zone is said it makes no difference where the loop runs."""
+    """With a stated zone the place of the loop does not matter."""
     assert until("resets 5am (Europe/Vienna)", local=local) == "10-06 03:00:00"
 
 
@@ -164,7 +164,7 @@ def test_the_zone_that_is_said_counts(local: str) -> None:
     [("resets 9:55pm", None), ("resets 9:49pm", "10-06 19:49:00"), ("resets 10pm", None)],
 )
 def test_a_time_that_is_just_past(text: str, expected: str | None) -> None:
-    """What is past by minutes is not tomorrow's: the server's clock is behind ours."""
+    """A time minutes ago is not tomorrow's: the server's clock is behind ours."""
     assert until(text) == expected
 
 
@@ -181,7 +181,7 @@ def test_a_time_that_is_just_past(text: str, expected: str | None) -> None:
     ],
 )
 def test_times_of_a_wrong_clock(text: str) -> None:
-    """A time that is past, or years away, is none."""
+    """A past time, or one years away, is ignored."""
     assert until(text) is None
 
 
@@ -201,7 +201,7 @@ def test_a_later_reading_counts_where_the_first_is_absurd() -> None:
     now=st.datetimes(min_value=datetime(2000, 1, 1), max_value=datetime(2090, 1, 1)),  # noqa: DTZ001
 )
 def test_no_time_is_past_or_far_away(text: str, now: datetime) -> None:
-    """Whatever is said, and whenever: what is understood lies ahead, by weeks at most."""
+    """For any text and time: a recognized time is in the future, by weeks at most."""
     at = now.replace(tzinfo=UTC)
     found = reset_in(text, moment(at))
     assert found is None or is_sensible(found.until, at)

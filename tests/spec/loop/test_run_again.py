@@ -1,4 +1,4 @@
-"""What is typed to start a run of the loop again."""
+"""The command that starts a run of the loop again."""
 
 import pytest
 
@@ -14,7 +14,7 @@ def started(*command: str, options: tuple[str, ...] = ()) -> RunStarted:
 
 
 def test_it_is_the_same_command_with_its_budgets() -> None:
-    """Words are quoted as a shell needs it; budgets are said where they are wanted."""
+    """Words are quoted for a shell; budgets are included on request."""
     run = started("sh", "my agent.sh")
     line = "sprintlog run --budget-cost 0.5 -- sh 'my agent.sh'"
     assert run_again(run) == line
@@ -26,12 +26,12 @@ def test_it_is_the_same_command_with_its_budgets() -> None:
     "word", ["x" * WORD_CHARS_MAX, "[masked: github 12ab]", "`id`", "a\nb", "\x1b[2J"]
 )
 def test_what_is_not_known_whole_is_not_said(word: str) -> None:
-    """A word that was cut, masked or cannot stand on a line hides the whole command."""
+    """A word that was cut, masked or cannot be on a line hides the whole command."""
     assert run_again(started("agent", word)).endswith(f"-- {UNKNOWN}")
 
 
 def test_a_command_of_too_many_words_is_not_said() -> None:
-    """Of so many words as are recorded at most nobody knows whether they were all."""
+    """With the maximum number of recorded words it is unknown whether they are complete."""
     assert run_again(started(*["w"] * WORDS_MAX)).endswith(f"-- {UNKNOWN}")
 
 

@@ -1,4 +1,4 @@
-"""What an answer says beside how the run ended: each item for itself, and bounded."""
+"""Parts of an answer besides the outcome: each item separately, and bounded."""
 
 import json
 from typing import Any
@@ -21,12 +21,12 @@ REQUEST = {"title": "Crash", "priority": "high", "type": "bug"}
 
 
 def problems(**own: Any) -> tuple[str, ...]:
-    """Return what was not taken of an answer."""
+    """Return the omitted parts of an answer."""
     return read_said(own).problems
 
 
 def test_reads_all_forms_of_the_documents() -> None:
-    """Requests, proposed steps, learnings and ids of steps are taken as they are given."""
+    """Requests, proposed steps, learnings and ids of steps are read as given."""
     context = {"discoveredIn": "login", "relatedFiles": ["a.ts"]}
     found = read_said(
         {
@@ -113,7 +113,7 @@ def test_a_malformed_field_that_may_lack_costs_no_item(name: str, value: object)
 
 
 def test_what_is_no_list_is_named() -> None:
-    """A list that is none costs what is in it, and nothing else."""
+    """A value that is not a list loses its contents, and nothing else."""
     own = {"operatorRequests": {}, "proposedSteps": "x", "learnings": 7, "pending": True}
     assert problems(**own) == (
         "operatorRequests: is no list",
@@ -150,7 +150,7 @@ def test_an_answer_is_bounded() -> None:
 
 
 def test_texts_are_bounded() -> None:
-    """Titles are one line; long texts are cut, but never what is to be done."""
+    """Titles are one line; long texts are cut, but never a task."""
     asked = {**REQUEST, "title": "a\n b" * 100, "description": "x" * 20_000}
     found = read_said({"operatorRequests": [asked], "learnings": ["x" * 20_000]})
     assert len(found.requests[0].title) == s.TITLE_CHARS_MAX
@@ -168,7 +168,7 @@ def test_knows_the_journals_types() -> None:
 
 
 def test_only_an_object_at_the_end_says_anything() -> None:
-    """Words, an object in their middle and what repeats the prompt say nothing."""
+    """Plain text, an object in its middle and repetitions of the prompt have no effect."""
     line = json.dumps({"operatorRequests": [REQUEST]})
     assert said_beside(f"Done.\n{line}") == read_said({"operatorRequests": [REQUEST]})
     assert said_beside(f"```json\n{line}\n```") is not None

@@ -31,7 +31,7 @@ def test_is_stale_after_fifteen_minutes(running: Sprint, now: str, stale: bool) 
 
 
 def test_a_rollback_is_a_sign_of_life(running: Sprint) -> None:
-    """Who has just gone back was not silent, however old the state is that is in force."""
+    """A recent rollback is activity, however old the effective state is."""
     now = "2026-01-15T12:00:00Z"
     assert not is_stale(running, now=now, moved="2026-01-15T11:59:00Z")
     assert is_stale(running, now=now, moved="2026-01-15T08:00:00Z")

@@ -1,4 +1,4 @@
-"""What becomes of what an agent said: requests are queued once, and nobody decided them."""
+"""Use of an agent's answer: requests are queued once, without a decision."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ BUG = {"title": "Crash", "priority": "critical", "type": "bug", "description": "
 
 
 def said(**own: Any) -> SaidItems:
-    """Return what an answer says."""
+    """Return the parts of an answer."""
     return read_said(own)
 
 
@@ -35,7 +35,7 @@ def ids(scenario: Scenario) -> list[str]:
 
 
 def decided(scenario: Scenario) -> list[Event]:
-    """Return what was decided last."""
+    """Return the last decision."""
     assert scenario.decided is not None
     return scenario.decided
 
@@ -57,7 +57,7 @@ def test_requests_are_queued_whatever_the_run_meant(running: Any, status: str) -
 
 
 def test_the_same_request_is_one(running: Any) -> None:
-    """Title, text and type tell it, in one answer and in the next, decided or not."""
+    """Title, text and type identify it, in one answer and in the next, decided or not."""
     scenario = begun(running)
     again = {**BUG, "id": "other", "priority": "low"}
     scenario.do(taking(said(operatorRequests=[BUG, again])))
@@ -68,7 +68,7 @@ def test_the_same_request_is_one(running: Any) -> None:
 
 
 def test_the_same_request_of_an_imported_queue_is_one(running: Any) -> None:
-    """What a document says of its queue is known, too."""
+    """The queue of a document is known, too."""
     entry = {**BUG, "id": "r", "status": "pending", "discovered-in": "a"}
     scenario = begun(running, **{"operator-queue": [entry]})
     assert not decided(scenario.do(taking(said(operatorRequests=[BUG]))))
@@ -105,7 +105,7 @@ def test_a_malformed_item_is_a_note(running: Any) -> None:
 
 
 def test_an_approved_step_is_injected_from_its_request(running: Any) -> None:
-    """Its own prompt and model come in, where it wants to be if that place is there."""
+    """Its prompt and model are injected at the requested place if it exists."""
     step = {"prompt": "Test it\nwell", "title": "T", "model": "opus"}
     scenario = begun(running)
     told = [{**step, "insertAfter": "b"}, {**step, "prompt": "More", "insertAfter": "z"}]
@@ -161,7 +161,7 @@ def test_ids_of_steps_count_beside_a_goal(running: Any) -> None:
 
 
 def test_a_goals_steps_are_changed_once(running: Any) -> None:
-    """In an iteration for the goal the turn has them; requests come beside it."""
+    """In an iteration for the goal the answer has them; requests are added."""
     plan = {"mode": "ralph", "goal": "Win"}
     scenario: Scenario = running({**simple(), **plan}, f.IterationStarted(1))
     own = said(pending=["y"], proposedSteps=["z"])

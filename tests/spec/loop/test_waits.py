@@ -1,4 +1,4 @@
-"""Waits for limits: no failure, the same iteration, until when it was said, else longer."""
+"""Waits for limits: no failure, the same iteration, until the stated time, else longer."""
 
 from typing import Any
 
@@ -35,7 +35,7 @@ UNKNOWN = Limit("overload")
 
 
 def limited(limit: Limit = EXACT, category: str = "rate-limit") -> Verdict:
-    """Return what the run of an agent comes to that met a limit."""
+    """Return the result of an agent's run that met a limit."""
     return Verdict("failed", error="limit reached", category=category, limit=limit)
 
 
@@ -154,7 +154,7 @@ def test_a_run_in_between_begins_the_row_anew(running: Any) -> None:
 
 
 def test_who_says_a_second_each_time_is_not_asked_for_ever(running: Any) -> None:
-    """What is said counts at first; in a row the growing wait is the least."""
+    """The stated time counts at first; in a row the growing wait is the minimum."""
     scenario: Scenario = running(simple("a"))
     at, waited = NOW, []
     for _ in range(4):
@@ -188,7 +188,7 @@ def test_a_plan_that_retries_no_limits_waits_for_none(running: Any) -> None:
 
 
 def test_a_wait_counts_as_no_failure() -> None:
-    """Who counts failures in a row leaves out the runs that a limit ended."""
+    """The count of failures in a row omits runs that a limit ended."""
     assert not is_failure(AgentRan("a", "failed", limit=UNKNOWN))
     assert is_failure(AgentRan("a", "failed"))
     assert not is_failure(AgentRan("a", "completed"))
@@ -210,7 +210,7 @@ def test_a_wait_counts_as_no_failure() -> None:
 def test_what_happens_during_a_wait(
     running: Any, events: list[Event], expected: str
 ) -> None:
-    """A pause, a skip and a rollback hold at once; a wait outlasts what is none of them."""
+    """A pause, a skip and a rollback end a wait at once; other events do not."""
     scenario = meet(running(simple("a", "b")))
     assert do(scenario.given(*events), NOW) == expected
 
@@ -223,7 +223,7 @@ def test_a_leaf_that_waits_is_not_retried(running: Any) -> None:
 
 
 def test_an_injection_during_a_wait_leaves_it(running: Any) -> None:
-    """What comes in behind the leaf that waits is done after it."""
+    """Work injected after the waiting leaf is done after it."""
     scenario = meet(running(simple("a")))
     position = f.InjectionPosition("end-of-workflow")
     nodes = [{"id": "z", "status": "pending", "prompt": "x"}]
@@ -242,7 +242,7 @@ def test_an_injection_during_a_wait_leaves_it(running: Any) -> None:
     ],
 )
 def test_a_clock_that_is_set_back(running: Any, now: str, expected: str) -> None:
-    """Before its own beginning nobody knows how long a wait is: the agent says it again."""
+    """Before its begin the length of a wait is unknown: the agent states it again."""
     assert do(meet(running(simple("a"))), now) == expected
 
 
@@ -285,7 +285,7 @@ def test_refuses_a_wait_for_nothing(running: Any) -> None:
     ],
 )
 def test_waits_are_settable(given: Data, waits: tuple[int, ...], most: int) -> None:
-    """The plan says how long and how often; what is not sensible is as without it."""
+    """The plan sets the number and length; invalid values are ignored."""
     policy = policy_of({"retry": given})
     assert (policy.limit_wait_ms, policy.limit_waits_max) == (waits, most)
 
@@ -307,7 +307,7 @@ def test_nobody_waits_until_the_past(
 
 
 def test_a_turn_that_nobody_runs_any_more_waits_for_nothing() -> None:
-    """An iteration that somebody else ended is left as it is, limit or not."""
+    """An iteration that somebody else ended is unchanged, limit or not."""
     scenario = begun().given(f.IterationStarted(1), f.IterationEnded(1))
     ran = AgentRan("", "failed", iteration=1, limit=EXACT)
     scenario.when(EndTurn(ran=ran, verdict=limited()), at=NOW).then(ran)

@@ -169,7 +169,7 @@ def test_reaches_no_empty_phase_before_the_start(given: Any) -> None:
 
 
 def test_executes_nothing_of_an_empty_phase(running: Any) -> None:
-    """An empty phase is no leaf: it cannot be started, and nothing waits for it."""
+    """An empty phase is not a leaf: it cannot be started, and nothing waits for it."""
     scenario: Scenario = running({"phases": empty("e")})
     scenario.when(leaves.StartPhase(phase="e")).then_refused(phase="e")
     scenario.when(CompleteSprint()).then(f.SprintCompleted())

@@ -50,7 +50,7 @@ def test_refuses_other_content(running: Any, other: Data) -> None:
 
 
 def test_is_not_the_same_once_something_befell_it(running: Any) -> None:
-    """Only the last thing said of an address counts as the same command again."""
+    """Only the last command of an address counts as the same command again."""
     scenario: Scenario = running(simple("a"))
     command: Data = {"nodes": [node()], "position": at("end-of-workflow")}
     scenario.do(InjectPhases(**command)).do(SkipPhase(phase="n"))

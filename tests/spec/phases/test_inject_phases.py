@@ -1,4 +1,4 @@
-"""Phases come into the plan of a sprint: where, as what, and what is refused."""
+"""Phases injected into the plan: places, kinds, and refusals."""
 
 from typing import Any
 
@@ -129,7 +129,7 @@ def test_is_marked_as_injected(running: Any) -> None:
 
 
 def test_marks_everything_below(running: Any) -> None:
-    """Steps and sub-phases that came in are marked as well, children last."""
+    """Steps and sub-phases of injected work are marked as well, children last."""
     steps = [{"id": "s", "prompt": "x", "phases": [node("i")]}]
     scenario: Scenario = running(simple("a"), LATER)
     scenario.do(
@@ -159,7 +159,7 @@ def test_counts_what_came_in(running: Any) -> None:
 
 
 def test_keeps_several_in_their_order(running: Any) -> None:
-    """What comes in together stands side by side in the order given."""
+    """Phases injected together are adjacent, in the given order."""
     scenario: Scenario = running(simple("a", "b"))
     scenario.do(InjectPhases(nodes=[node("m"), node("n")], position=at("before", "b")))
     assert ids(scenario) == ["a", "m", "n", "b"]
@@ -187,7 +187,7 @@ def test_queues_over_a_checkpoint(running: Any) -> None:
 
 
 def test_queues_only_what_still_waits(running: Any) -> None:
-    """What has begun is no longer waiting, so the next one comes right behind it."""
+    """A started phase is not waiting any more, so the next one follows it."""
     scenario: Scenario = running(simple("a", "b"))
     for name in ("k", "l"):
         scenario.do(InjectPhases(nodes=[node(name)], position=at("after-current")))
@@ -198,7 +198,7 @@ def test_queues_only_what_still_waits(running: Any) -> None:
 
 
 def test_goes_behind_the_phase_when_it_has_steps(running: Any) -> None:
-    """A for-each phase stands at the top: after-current is behind the current top phase."""
+    """A for-each phase is at the top: after-current is after the current top phase."""
     scenario = worked(running(PLAN), StartPhase, CompletePhase)
     scenario.do(
         InjectPhases(

@@ -1,4 +1,4 @@
-"""What may not come into a plan, and where nothing may; the field is named."""
+"""Work that cannot be injected, and impossible places; the field is named."""
 
 from typing import Any
 

@@ -27,7 +27,7 @@ STEP: Data = {"id": "n", "prompt": "Let people out", "phases": [node("i"), node(
 def test_comes_in_where_it_is_asked_for(
     running: Any, kind: str, ref: str | None, expected: list[Any]
 ) -> None:
-    """A step comes in beside a step, the current one without an address."""
+    """A step is injected next to a step, the current one without an address."""
     scenario: Scenario = running(PLAN).do(StartPhase()).do(CompletePhase())
     scenario.do(InjectSteps(nodes=[STEP], position=at(kind, ref)))
     assert tree(scenario.node("p")["steps"]) == expected
@@ -68,7 +68,7 @@ def test_has_the_fields_of_a_step(running: Any) -> None:
 
 
 def test_is_a_step_wherever_steps_are(running: Any) -> None:
-    """A phase that comes to stand beside steps is a step, whoever asked for it."""
+    """A phase injected among steps is a step, whatever the source."""
     scenario: Scenario = running(PLAN)
     scenario.do(InjectPhases(nodes=[node()], position=at("after", "p/x")))
     assert isinstance(scenario.events[-1][2], f.StepInjected)
@@ -99,7 +99,7 @@ def test_needs_a_phase_with_steps(running: Any, kind: str, ref: str | None) -> N
 def test_has_no_place_in_a_sprint_without_steps(
     running: Any, plan: Data, kind: str
 ) -> None:
-    """Where no phase has steps, none can come in."""
+    """If no phase has steps, none can be injected."""
     scenario: Scenario = running(plan)
     scenario.when(InjectSteps(nodes=[STEP], position=at(kind)))
     scenario.then_refused(containing="is no place for a step")

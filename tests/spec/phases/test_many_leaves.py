@@ -35,7 +35,7 @@ def test_skips_what_is_unfinished(running: Any) -> None:
 
 
 def test_skips_a_step(running: Any) -> None:
-    """A step is one node of many: what is beside it stays."""
+    """A step is one node of many: its siblings stay."""
     scenario = begun(running).when(leaves.SkipPhase(phase="p/y"))
     scenario.then(f.PhaseSkipped("p/y/k"))
 
@@ -54,7 +54,7 @@ def test_records_nothing_the_second_time(running: Any, verb: str) -> None:
 
 
 def test_skips_what_came_in_since(running: Any) -> None:
-    """What came in after a phase was skipped is skipped by the same command again."""
+    """Work injected after a phase was skipped is skipped by the same command again."""
     scenario = begun(running).do(leaves.SkipPhase(phase="p"))
     scenario.do(InjectSteps(nodes=[node()], position=at("end-of-phase", "p")))
     scenario.when(leaves.SkipPhase(phase="p")).then(f.PhaseSkipped("p/n"))
@@ -89,7 +89,7 @@ def test_reaches_a_breakpoint(running: Any) -> None:
 
 
 def test_leaves_the_gate_to_come(running: Any) -> None:
-    """What is done of a phase is still checked, and then its breakpoint is reached."""
+    """Finished work of a phase is still checked, and then its breakpoint is reached."""
     scenario = begun(running, gate={"script": "make"}, **{"break": True})
     scenario.do(leaves.SkipPhase(phase="p"))
     assert (scenario.status, scenario.pointer) == ("in-progress", (0, 1, 0))
@@ -99,7 +99,7 @@ def test_leaves_the_gate_to_come(running: Any) -> None:
 
 
 def test_refuses_where_nothing_fits(running: Any) -> None:
-    """A phase with nothing to skip, retry or reopen says so, and what leads on."""
+    """A phase with nothing to skip, retry or reopen reports it, with a hint."""
     scenario: Scenario = running({"phases": [{**STEPS, "gate": {"script": "x"}}]})
     scenario.when(leaves.ReopenPhase(phase="p")).then_refused(containing="is pending")
     finish(scenario, "p/x/i").do(leaves.SkipPhase(phase="p"))

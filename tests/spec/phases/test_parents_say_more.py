@@ -1,4 +1,4 @@
-"""What a step or a for-each phase says of what is below it: error, retries, summary."""
+"""Derived data of steps and for-each phases: error, retries, summary."""
 
 from typing import Any
 
@@ -41,14 +41,14 @@ def test_say_the_first_error(running: Any) -> None:
 
 
 def test_say_what_a_person_is_needed_for(running: Any) -> None:
-    """An error that is said anew is said anew above, too."""
+    """A changed error changes the parent's, too."""
     scenario = fail(begun(running), "429")
     scenario.do(lifecycle.NeedHuman(reason="which key?", error="401"))
     assert scenario.node("p")["error"] == scenario.node("p/x/i")["error"]
 
 
 def test_say_why_a_gate_blocked(running: Any) -> None:
-    """A phase that its gate has blocked says so, until that is run again."""
+    """A phase blocked by its gate shows this, until the gate is run again."""
     scenario = check(at_its_gate(running, {"max-retries": 0}), 1).go()
     assert scenario.node("p")["error"] == tracking(scenario)["error"]
     scenario.do(lifecycle.ResumeSprint(by="ana", why="mended"))
@@ -68,7 +68,7 @@ def test_count_the_retries(running: Any) -> None:
 
 
 def test_take_a_summary(running: Any) -> None:
-    """A parent is finished by what is below it, and then says what it is told."""
+    """A parent is finished by its children, and then gets a given summary."""
     scenario = begun(running)
     scenario.when(leaves.CompletePhase(phase="p", summary="x"))
     scenario.then_refused(containing="gets its status from what is below it")
@@ -84,7 +84,7 @@ def test_take_a_summary(running: Any) -> None:
 
 
 def test_lose_the_summary_with_the_end(running: Any) -> None:
-    """What is open again has no summary any more, and takes a new one."""
+    """A reopened phase has no summary, and accepts a new one."""
     scenario = finish(begun(running), "p/x/i", "p/x/j")
     scenario.do(leaves.CompletePhase(phase="p/x", summary="Done"))
     scenario.do(leaves.ReopenPhase(phase="p/x/j"))

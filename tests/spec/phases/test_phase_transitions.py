@@ -77,7 +77,7 @@ def test_leads_to_the_status_after(running: Any, status: str, verb: str) -> None
 
 @pytest.mark.parametrize(("status", "verb"), REFUSED)
 def test_refuses_what_the_table_lacks(running: Any, status: str, verb: str) -> None:
-    """All else is refused with the state, the command and what is allowed."""
+    """Others are refused with the state, the command and the allowed ones."""
     command, arguments, _ = COMMANDS[verb]
     allowed = [name for name in COMMANDS if (status, name) in ALLOWED]
     reached(running, status).when(command(phase="a", **arguments)).then_refused(
@@ -144,7 +144,7 @@ def test_needs_the_sprint_in_progress(
 
 @pytest.mark.parametrize("verb", [name for name in COMMANDS if name != "reopen"])
 def test_means_the_pointed_leaf_without_address(running: Any, verb: str) -> None:
-    """Without an address a command means the leaf that the pointer stands on."""
+    """Without an address a command applies to the pointer's leaf."""
     before = next(status for status, name in ALLOWED if name == verb)
     command, arguments, _ = COMMANDS[verb]
     scenario = reached(running, before).do(command(**arguments))

@@ -1,4 +1,4 @@
-"""A for-each phase without any step: its gate and its breakpoint hold all the same."""
+"""A for-each phase without any step: its gate and its breakpoint apply nevertheless."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ def around(running: Any, **keys: Any) -> Scenario:
 
 
 def do(scenario: Scenario) -> tuple[str, str | None]:
-    """Return what is next, and where."""
+    """Return the next action, and its place."""
     action = next_action(scenario.sprint, now=NOW)
     return action.do, action.phase
 
@@ -75,7 +75,7 @@ def test_reaches_its_breakpoint(running: Any) -> None:
 
 
 def test_reaches_its_breakpoint_by_its_gate(running: Any) -> None:
-    """With both, its gate completes it and the breakpoint comes in the same append."""
+    """With both, its gate completes it and the breakpoint follows in the same append."""
     scenario = check(around(running, **GATE, **BREAK))
     scenario.then(f.GateChecked("p", 1, 0), f.BreakpointReached("p"))
     assert do(scenario.do(lifecycle.ResumeSprint())) == ("work", "b")
@@ -103,7 +103,7 @@ def test_takes_steps(running: Any, keys: Data) -> None:
 
 
 def test_stays_where_steps_come_in_again(running: Any) -> None:
-    """One that its gate completed is in progress again with a step, and checked anew."""
+    """One completed by its gate is in progress again with a step, and checked again."""
     scenario = check(around(running, **GATE)).go()
     scenario.do(InjectSteps(nodes=[node()], position=at("end-of-phase", "p")))
     assert "completed-at" not in scenario.node("p")

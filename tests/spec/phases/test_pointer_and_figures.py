@@ -1,4 +1,4 @@
-"""Where the pointer stands, and what the figures say: all derived, nothing stored."""
+"""The pointer and the figures: all derived, nothing stored."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ MIXED: Data = {
 
 
 def finish(scenario: Scenario, *addresses: str) -> Scenario:
-    """Let leaves be executed successfully."""
+    """Execute leaves successfully."""
     for address in addresses:
         scenario.given(f.PhaseStarted(address), f.PhaseCompleted(address))
     return scenario
@@ -94,7 +94,7 @@ def test_counts_steps_only_in_for_each_phases(running: Any) -> None:
 
 
 def test_has_no_elapsed_before_the_start(given: Any) -> None:
-    """What has not started has lasted no time and shows no activity."""
+    """An unstarted sprint has no duration and no activity."""
     document = given(simple("a")).document
     assert "elapsed" not in document["stats"]
     assert "last-activity" not in document
@@ -126,7 +126,7 @@ def test_lasts_never_less_than_nothing(running: Any) -> None:
 
 
 def test_takes_no_activity_from_notes(running: Any) -> None:
-    """Knowledge is no activity of the sprint: the plan reads execution events only."""
+    """Knowledge is not activity of the sprint: the plan reads execution events only."""
     scenario: Scenario = running(simple("a"), "2026-01-15T10:00:00Z", f.NoteAdded("x"))
     assert scenario.document["last-activity"] == "2026-01-15T09:00:00Z"
 

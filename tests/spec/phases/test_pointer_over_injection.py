@@ -19,7 +19,7 @@ from .test_pointer_and_figures import finish
 
 
 def pointed(scenario: Scenario) -> str:
-    """Return the address that the pointer stands on."""
+    """Return the address of the pointer."""
     leaf = scenario.sprint.plan.pointed()
     assert leaf is not None
     return leaf.address
@@ -27,7 +27,7 @@ def pointed(scenario: Scenario) -> str:
 
 @pytest.mark.parametrize("begun", [True, False], ids=["begun", "pending"])
 def test_moves_its_index_only(running: Any, begun: bool) -> None:
-    """An insertion before the pointer moves its index, not the work it stands on."""
+    """An insertion before the pointer changes its index, not its work."""
     scenario: Scenario = finish(running(PLAN), "a")
     if begun:
         scenario.do(leaves.StartPhase())
@@ -39,7 +39,7 @@ def test_moves_its_index_only(running: Any, begun: bool) -> None:
 
 
 def test_comes_back_for_what_came_in_before(running: Any) -> None:
-    """What came in before the pointer is next once the work there is finished."""
+    """Work injected before the pointer is next once the current work is finished."""
     scenario: Scenario = finish(running(simple("a", "b", "c")), "a")
     scenario.do(leaves.StartPhase())
     scenario.do(InjectPhases(nodes=[node("m"), node("n")], position=at("before", "a")))
@@ -51,7 +51,7 @@ def test_comes_back_for_what_came_in_before(running: Any) -> None:
 
 
 def test_goes_to_what_is_taken_up_before_it(running: Any) -> None:
-    """Whoever wants it done first starts it by name, and the pointer goes there."""
+    """To do it first, start it by name: the pointer moves there."""
     scenario: Scenario = running(simple("a", "b"))
     scenario.do(InjectPhases(nodes=[node("m"), node("n")], position=at("before", "a")))
     scenario.do(leaves.SkipPhase(phase="m"))
@@ -63,7 +63,7 @@ def test_goes_to_what_is_taken_up_before_it(running: Any) -> None:
 
 
 def test_is_drawn_back_by_a_reopened_leaf(running: Any) -> None:
-    """A leaf reopened before the pointer draws it back, also past what came in."""
+    """A leaf reopened before the pointer moves it back, also past injected work."""
     scenario: Scenario = finish(running(simple("a", "b")), "a")
     scenario.do(InjectPhases(nodes=[node()], position=at("before", "b")))
     scenario.do(leaves.ReopenPhase(phase="a"))
@@ -80,7 +80,7 @@ def test_forgets_what_it_was_held_at(running: Any) -> None:
 
 
 def test_stays_through_one_after_another(running: Any) -> None:
-    """Any number of insertions before it leave the pointer where it is."""
+    """Any number of insertions before it do not move the pointer."""
     scenario: Scenario = running(PLAN)
     for number in range(4):
         name = f"n{number}"
@@ -99,7 +99,7 @@ def test_is_the_first_leaf_before_the_start(given: Any) -> None:
 
 
 def test_goes_to_new_work_when_all_is_finished(running: Any) -> None:
-    """With nothing open the pointer goes to what came in, wherever that is."""
+    """With nothing open the pointer moves to injected work, wherever that is."""
     scenario: Scenario = finish(running(simple("a", "b")), "a", "b")
     scenario.do(InjectPhases(nodes=[node()], position=at("before", "b")))
     assert pointed(scenario) == "n"
@@ -120,7 +120,7 @@ def test_keeps_passed_empty_phases_completed(running: Any) -> None:
 
 
 def test_reaches_empty_phases_no_sooner(running: Any) -> None:
-    """An empty phase behind the pointer is not reached by what comes in before it."""
+    """An empty phase after the pointer is not reached by work injected before it."""
     empty = {"id": "e", "steps": []}
     ends = (simple(name)["phases"][0] for name in "ab")
     scenario: Scenario = running({"phases": [next(ends), empty, next(ends)]})
@@ -133,7 +133,7 @@ def test_reaches_empty_phases_no_sooner(running: Any) -> None:
 
 
 def test_comes_back_for_steps_as_well(running: Any) -> None:
-    """A step with sub-phases that came in before the pointer is not passed over."""
+    """A step with sub-phases injected before the pointer is not skipped."""
     scenario: Scenario = running({"phases": [for_each("p", x=("i",), y=("i", "j"))]})
     finish(scenario, "p/x/i", "p/y/i")
     steps = [{"id": "s", "prompt": "x", "phases": [node("k"), node("l")]}]
@@ -168,7 +168,7 @@ def test_is_kept_in_a_checkpoint(running: Any) -> None:
 
 
 def test_is_undone_with_the_injection(running: Any) -> None:
-    """A rollback takes back what came in; taking that back brings it again."""
+    """A rollback removes injected work; its undo restores it."""
     scenario: Scenario = running(PLAN)
     before = scenario.bytes()
     scenario.do(InjectPhases(nodes=[node()], position=at("before", "a")))
@@ -179,7 +179,7 @@ def test_is_undone_with_the_injection(running: Any) -> None:
 
 
 def test_is_the_first_open_leaf_after_an_import(running: Any) -> None:
-    """A document of another tool begins anew: nothing is held."""
+    """A document of another tool starts again: nothing is held."""
     scenario: Scenario = running(simple("a"))
     scenario.do(InjectPhases(nodes=[node()], position=at("before", "a")))
     theirs = scenario.document

@@ -92,7 +92,7 @@ def test_leads_to_the_status_after(given: Any, status: str, verb: str) -> None:
 
 @pytest.mark.parametrize(("status", "verb"), REFUSED)
 def test_refuses_what_the_table_lacks(given: Any, status: str, verb: str) -> None:
-    """All else is refused with the state, the command and what is allowed."""
+    """Others are refused with the state, the command and the allowed ones."""
     command, arguments, _ = COMMANDS[verb]
     allowed = [name for name in COMMANDS if (status, name) in ALLOWED]
     reached(given, status, verb).when(command(**arguments)).then_refused(

@@ -23,12 +23,12 @@ def write(folder: Path, sprint: str, **workflows: str) -> Path:
 
 
 def compiled(folder: Path, sprint: str, **workflows: str) -> CompiledFiles:
-    """Return what comes out of a definition that compiles."""
+    """Return the result of a definition that compiles."""
     return compile_files(write(folder, sprint, **workflows))
 
 
 def problems(folder: Path, sprint: str, **workflows: str) -> list[tuple[str, str, int]]:
-    """Return code, file and line of everything that is said about a definition."""
+    """Return code, file and line of every message about a definition."""
     try:
         found = compiled(folder, sprint, **workflows).warnings
     except DefinitionError as error:

@@ -194,14 +194,14 @@ phases:
 
 
 def test_a_for_each_phase_keeps_its_own(tmp_path: Path) -> None:
-    """A gate and a break of a for-each phase stand on it, before its steps."""
+    """A gate and a break of a for-each phase are on the phase, before its steps."""
     main = MAIN.replace("workflow: one", "break: true\n    gate: {script: make}")
     node = phases(tmp_path, STEPS, main=main)[1]
     assert list(node) == ["id", "break", "gate", "steps"]
 
 
 def test_dependencies_of_items_are_kept(tmp_path: Path) -> None:
-    """`depends-on` stands on the step, as it was written."""
+    """`depends-on` is on the step, as written."""
     sprint = f"{STEPS}    depends-on: [step-0]\n"
     steps = phases(tmp_path, sprint, main=MAIN, one=ONE)[1]["steps"]
     assert [step.get("depends-on") for step in steps] == [None, ["step-0"]]

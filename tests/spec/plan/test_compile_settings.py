@@ -92,7 +92,7 @@ def test_a_goal_can_stand_beside_phases(tmp_path: Path) -> None:
 
 
 def test_the_retry_policy_is_kept(tmp_path: Path) -> None:
-    """`retry` stands in the plan as it was written."""
+    """`retry` is in the plan as written."""
     retry = {"maxAttempts": 2, "backoffMs": [10], "retryOn": ["timeout"]}
     sprint = (
         "workflow: main\nretry: {maxAttempts: 2, backoffMs: [10], retryOn: [timeout]}\n"
@@ -128,7 +128,7 @@ def test_other_keys_are_left_out(tmp_path: Path) -> None:
 
 
 def test_what_other_tools_need_is_kept(tmp_path: Path) -> None:
-    """Settings of the tools around stand in the plan: the sprint's over the workflow's."""
+    """Settings for other tools are in the plan: the sprint's override the workflow's."""
     sprint = (
         "workflow: main\nworktree: {enabled: true, branch: b}\nprompts: {header: Hi}\n"
         "config: {max-tasks: 10, time-box: 4h}\noperator: {enabled: true}\nparallel: 2\n"
@@ -151,7 +151,7 @@ def test_what_other_tools_need_is_kept(tmp_path: Path) -> None:
 
 
 def test_items_may_be_called_otherwise(tmp_path: Path) -> None:
-    """`collection` says where the items of a `for-each` are, which names them."""
+    """`collection` names the items of a `for-each`, which names the template variable."""
     sprint = "workflow: main\ncollections: {bugs: [{prompt: Mend it}]}\n"
     main = "phases: [{id: fix, for-each: bug, collection: bugs, workflow: one}]\n"
     one = 'phases: [{id: do, prompt: "{{bug.id}}: {{bugs.prompt}}"}]\n'
@@ -172,7 +172,7 @@ SLIPS = {
 
 @pytest.mark.parametrize("slip", SLIPS)
 def test_an_unknown_key_is_told(tmp_path: Path, slip: str) -> None:
-    """A key that no field has is a warning that says what was meant, or an error."""
+    """An unknown key is a warning with a suggestion, or an error."""
     main = f"phases:\n  - id: a\n    prompt: x\n    {slip}\n"
     file = write(tmp_path, "workflow: main\nsteps: [{prompt: x}]\n", main=main)
     found = [w for w in compile_files(file).warnings if w.code == "unknown-field"]

@@ -1,4 +1,4 @@
-"""Templates: what each variable stands for, in one pass, and what stays as it is."""
+"""Templates: the values of variables, in one pass, and unchanged text."""
 
 import json
 from pathlib import Path
@@ -28,7 +28,7 @@ MAIN = "phases: [{id: build, for-each: feature, workflow: one}]\n"
 
 
 def filled(folder: Path, text: str, sprint: str = ITEM) -> str:
-    """Return what a sub-phase's prompt becomes."""
+    """Return the compiled prompt of a sub-phase."""
     one = f"phases:\n  - id: do\n    prompt: {json.dumps(text)}\n"
     plan = compiled(folder, sprint, main=MAIN, one=one).plan
     return str(plan["phases"][0]["steps"][0]["phases"][0]["prompt"])
@@ -66,7 +66,7 @@ def test_a_variable_stands_for_one_thing(
 
 
 def test_an_item_without_a_type_is_of_its_collection(tmp_path: Path) -> None:
-    """`type` is the collection's name where the item has none of its own."""
+    """`type` is the collection's name if the item has none."""
     sprint = ITEM.replace("      type: form\n", "")
     assert filled(tmp_path, "{{item.type}}", sprint) == "feature"
 
@@ -96,7 +96,7 @@ def test_what_does_not_exist_is_refused(tmp_path: Path, text: str) -> None:
 
 @pytest.mark.parametrize("text", ["{{item.id}}", "{{step.prompt}}", "{{feature.index}}"])
 def test_an_item_is_not_at_hand_outside(tmp_path: Path, text: str) -> None:
-    """What every item has stays as it is in a phase without one, and is told."""
+    """Variables that every item has are unchanged in a phase without one, and reported."""
     main = f"{MAIN.rstrip()[:-1]}, {{id: end, prompt: 'Read {text}'}}]\n"
     one = "phases: [{id: a, prompt: x}]"
     result = compiled(tmp_path, ITEM, main=main, one=one)
@@ -113,7 +113,7 @@ def test_other_fields_of_items_are_refused_outside(tmp_path: Path, text: str) ->
 
 
 def test_each_variable_is_told_once(tmp_path: Path) -> None:
-    """The same mistake is told once, however many items and places it concerns."""
+    """The same mistake is reported once, however many items and places it affects."""
     sprint = f"{ITEM}    - prompt: x\n    - prompt: y\n"
     one = "phases:\n  - id: do\n    prompt: '{{a}} {{a}} {{b}}'\n"
     assert problems(tmp_path, sprint, main=MAIN, one=one) == [

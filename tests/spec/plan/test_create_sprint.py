@@ -69,14 +69,14 @@ def test_keeps_unknown_keys_in_their_place() -> None:
 
 
 def test_leaves_the_given_plan_as_it_is() -> None:
-    """Deciding changes nothing that was handed in."""
+    """A decision does not change its arguments."""
     plan = simple("a")
     made(plan)
     assert plan == simple("a")
 
 
 def test_keeps_place_and_sources(given: Any) -> None:
-    """Where the file lives and what it was made from are part of the event."""
+    """The place of the file and its sources are part of the event."""
     place = Place("sprints/x/PROGRESS.yaml", "tree")
     sources = (Source("SPRINT.yaml", "0" * 64), Source("workflow.yaml"))
     scenario: Scenario = given().when(
@@ -99,7 +99,7 @@ def test_refuses_another_plan_under_the_id(given: Any) -> None:
 
 
 def test_refuses_once_something_has_happened(given: Any) -> None:
-    """The same plan is no repetition once other events followed."""
+    """The same plan is not a repetition once other events followed."""
     scenario: Scenario = given(simple("a"), NoteAdded("hello"))
     scenario.when(CreateSprint(plan=simple("a"))).then_refused(containing="already")
 
@@ -152,7 +152,7 @@ def test_refuses_naming_the_bad_field(phases: Any, field: str) -> None:
     ],
 )
 def test_refuses_a_plan_that_has_begun(plan: Data, field: str) -> None:
-    """What has begun is imported, not created, so that no number is given again."""
+    """A sprint with progress is imported, not created, so that no number is reused."""
     with pytest.raises(RefusedError, match="has begun") as caught:
         made({**simple("a"), **plan})
     assert caught.value.fields["field"] == field
@@ -166,7 +166,7 @@ def test_lets_cousins_share_an_id() -> None:
 
 @pytest.mark.parametrize("identity", ["a/b", "a\\b", ".", "..", "-x", "", None, "a\x00"])
 def test_refuses_sprint_ids_unsafe_in_paths(identity: object) -> None:
-    """A sprint's id names files, so it holds no slash and is no dot."""
+    """A sprint's id names files, so it has no slash and is not a dot."""
     with pytest.raises(RefusedError) as caught:
         check_sprint_id(identity)
     assert caught.value.fields["field"] == "sprint-id"
@@ -190,7 +190,7 @@ def test_fills_in_what_a_goal_needs(given: Any, settings: Data) -> None:
 
 
 def test_refuses_a_goal_that_says_nothing(given: Any) -> None:
-    """A plan in Ralph mode says what is to be reached."""
+    """A plan in Ralph mode requires a goal."""
     scenario: Scenario = given()
     scenario.when(CreateSprint(plan={"mode": "ralph", **simple("a")}))
     scenario.then_refused(field="goal")

@@ -148,7 +148,7 @@ CASES = [
     ),
 ]
 OTHERS = {"too-deep", "two-gates", "plan-too-large"}
-"""Codes that need more than a table; their tests stand below."""
+"""Codes that need more than a table; their tests are below."""
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.code}-{case.file}")

@@ -38,7 +38,7 @@ def test_the_first_plan_makes_the_sprint(given: Given) -> None:
 
 
 def test_the_same_plan_again_records_nothing(given: Given) -> None:
-    """A plan that is equal to the one in force is accepted and changes nothing."""
+    """A plan equal to the current one is accepted and changes nothing."""
     plan = {"phases": [for_each("build", login=("do", "check"))], "retry": {"on": []}}
     taken(given(), plan).when(TakePlan(plan=plan, place=PLACE)).then_nothing()
 
@@ -51,7 +51,7 @@ def test_the_same_plan_is_known_while_it_runs(given: Given) -> None:
 
 
 def test_a_plan_is_replaced_until_something_begins(given: Given) -> None:
-    """Anything may change before the start; the file stays where it was."""
+    """Anything may change before the start; the file stays at its place."""
     scenario = taken(given(), simple("a", "b"))
     scenario.do(TakePlan(plan=simple("c"), place=Place("elsewhere")))
     assert [phase["id"] for phase in scenario.document["phases"]] == ["c"]
@@ -60,7 +60,7 @@ def test_a_plan_is_replaced_until_something_begins(given: Given) -> None:
 
 
 def test_a_rollback_to_the_start_allows_a_new_plan(given: Given) -> None:
-    """What was rolled back does not count as begun."""
+    """Discarded work does not count as begun."""
     scenario = taken(given(), simple("a")).do(lifecycle.StartSprint())
     scenario.do(leaves.StartPhase()).given(RolledBack(1))
     taken(scenario, simple("b"))
@@ -112,7 +112,7 @@ def test_what_was_said_of_the_whole_sprint_is_not_thrown_away(given: Given) -> N
 
 
 def test_a_running_sprint_takes_a_new_item(given: Given) -> None:
-    """A step stands where its item does, marked as injected; the work goes on."""
+    """A step is at its item's place, marked as injected; the work continues."""
     scenario = begun(given, build(login=("do",)))
     scenario.do(TakePlan(plan=build(login=("do",), logout=("do", "check"))))
     assert ids(scenario) == [
@@ -125,7 +125,7 @@ def test_a_running_sprint_takes_a_new_item(given: Given) -> None:
 
 
 def test_additions_come_in_everywhere(given: Given) -> None:
-    """New phases, steps and sub-phases come in before, between and after the others."""
+    """New phases, steps and sub-phases are added before, between and after the others."""
     scenario = begun(given, build(b=("y",), d=("y",)))
     plan = build(a=("x",), b=("x", "y", "z"), c=("x",), d=("y",), e=("x",))
     new = simple("first", "middle", "last")["phases"]
@@ -161,7 +161,7 @@ def test_what_came_in_by_itself_is_no_difference(given: Given) -> None:
 
 
 def test_another_model_at_the_start_is_no_difference(given: Given) -> None:
-    """Who starts a phase may name another model than the definition."""
+    """The start of a phase may name another model than the definition."""
     plan = simple("a", "b", model="opus")
     scenario = taken(given(), plan).do(lifecycle.StartSprint())
     scenario.do(leaves.StartPhase(model="haiku"))
@@ -193,7 +193,7 @@ def test_another_model_at_the_start_is_no_difference(given: Given) -> None:
 def test_a_running_sprint_refuses_anything_else(
     given: Given, change: Data, difference: str
 ) -> None:
-    """What is otherwise is named, and nothing is recorded, additions beside it neither."""
+    """Differences are named, and nothing is recorded, not even additions."""
     scenario = begun(given, simple("a", "b"))
     plan: Data = {**simple("a", "b"), **change}
     plan["phases"] = [*plan["phases"], *simple("new")["phases"]]
@@ -203,7 +203,7 @@ def test_a_running_sprint_refuses_anything_else(
 
 
 def test_a_leaf_stays_a_leaf(given: Given) -> None:
-    """A step that was carried out by itself does not get sub-phases afterwards."""
+    """A step that was executed as a leaf does not get sub-phases afterwards."""
     plan = build(login=())
     scenario = begun(given, plan).when(TakePlan(plan=build(login=("do",))))
     scenario.then_refused(differences=["build/login: had nothing below it"])

@@ -52,7 +52,7 @@ CASES: list[tuple[str, Data, Make, Data]] = [
 
 
 def test_takes_a_decision_back_as_the_command_does(given: Any) -> None:
-    """A decision taken back by its type gives what `queue reopen` decides."""
+    """A reopening by its event type gives the decision of `queue reopen`."""
     again = {"request": "r", "reason": "so"}
     rejected = RequestDecided("r", "reject", "no")
     scenario: Scenario = given(simple("a"), FOUND, rejected)

@@ -103,7 +103,7 @@ def test_same_decision_again_records_nothing(
 def test_other_decisions_are_refused(
     running: Any, command: Make, more: Data, word: str
 ) -> None:
-    """What is decided is not decided anew: state and command are named."""
+    """A decided request is not decided again: state and command are named."""
     scenario: Scenario = running(simple("a"), found()).do(command(**WHY, **more))
     for other, said, _ in DECISIONS:
         if other is not command:
@@ -155,7 +155,7 @@ def test_every_approval_has_phases_of_its_own(running: Any) -> None:
 
 
 def test_takes_the_phases_of_a_workflow(running: Any) -> None:
-    """A workflow's phases come in place of a prompt; the document names it."""
+    """A workflow's phases replace a prompt; the document names it."""
     scenario: Scenario = running(simple("a"), found())
     nodes = simple("x", "y")["phases"]
     scenario.do(d.ApproveRequest(**WHY, workflow="bugfix", nodes=nodes))

@@ -41,13 +41,13 @@ def theirs(**keys: Any) -> Data:
 
 
 def test_document_stays_as_it_came() -> None:
-    """A queue that nobody touched is what was imported, unknown keys included."""
+    """An untouched queue is the imported one, unknown keys included."""
     requests = [theirs(), {"title": "no id"}, 7, theirs(title="twice")]
     assert imported(*requests).document["operator-queue"] == requests
 
 
 def test_imported_requests_are_decided() -> None:
-    """An imported request goes on under our rules; what it says besides stays."""
+    """An imported request continues under our rules; its other fields stay."""
     scenario = imported(theirs()).do(d.ApproveRequest(**WHY))
     shown = entry(scenario, "x")
     assert (shown["status"], shown["own"]) == ("approved", 1)
@@ -57,7 +57,7 @@ def test_imported_requests_are_decided() -> None:
 
 @pytest.mark.parametrize("word", ["approved", "rejected", "deferred", "backlog"])
 def test_imported_decisions_stand(word: str) -> None:
-    """What another tool decided is not decided anew."""
+    """Another tool's decision is not made again."""
     scenario = imported(theirs(status=word))
     scenario.when(d.BacklogRequest(**WHY)).then_refused(state=word)
 
@@ -70,7 +70,7 @@ def test_our_requests_follow_theirs() -> None:
 
 
 def test_imported_deferral_comes_back() -> None:
-    """Nobody knows its phase: the next top phase that ends brings it back, once."""
+    """Its phase is unknown: the next top phase that ends returns it, once."""
     scenario = imported(theirs(status="deferred", **{"deferred-until": "end-of-phase"}))
     scenario.when(skip).then(f.PhaseSkipped("a"), RequestReturned("x", "end-of-phase"))
     assert status(scenario, "x") == "pending"
@@ -86,7 +86,7 @@ def test_imported_deferral_to_the_end_comes_back() -> None:
 
 
 def test_import_of_our_own_document_records_nothing(running: Any) -> None:
-    """What we wrote is what we know: requests and decisions are no difference."""
+    """Our output equals our knowledge: requests and decisions are no difference."""
     scenario = queue(running(simple("a")), BUG)
     scenario.do(d.DeferRequest(request="r", reasoning="So", until="end-of-phase"))
     scenario.when(ImportDocument(document=scenario.document, source="x")).then_nothing()
@@ -121,7 +121,7 @@ def test_plan_compiled_again_keeps_requests(given: Any) -> None:
 
 
 def test_completed_document_is_left_alone() -> None:
-    """What a document says of a sprint that is over is not changed by a remark on it."""
+    """A note does not change the document of a finished sprint."""
     scenario = imported(theirs(status="deferred"))
     document = {**scenario.document, "status": "completed"}
     scenario.do(ImportDocument(document=document, source="x"))
@@ -164,7 +164,7 @@ def test_adopted_edit_keeps_the_queue(running: Any, is_of_the_queue: bool) -> No
 
 @pytest.mark.parametrize("queues", [[], [[]], [[theirs()]]])
 def test_document_that_drops_requests_drops_them(queues: Any) -> None:
-    """A queue that is as it was before ours came says that ours are gone."""
+    """A queue equal to the one before our requests means that ours are gone."""
     document = {"sprint-id": "s", "status": "in-progress", "phases": []}
     document |= {"operator-queue": queues[0]} if queues else {}
     scenario = Scenario().do(ImportDocument(document=document, source="x"))
@@ -175,7 +175,7 @@ def test_document_that_drops_requests_drops_them(queues: Any) -> None:
 
 
 def test_document_that_ends_a_phase_stands_as_it_came(running: Any) -> None:
-    """What it makes due comes back with the first event of our own, once."""
+    """Requests that are due return with the first regular event, once."""
     scenario = deferred(running(simple("a", "b", "c")), "end-of-phase")
     document = scenario.document
     document["phases"][0]["status"] = "completed"

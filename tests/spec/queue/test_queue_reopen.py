@@ -1,4 +1,4 @@
-"""A decision that is taken back: the request is open again, and nothing else moves."""
+"""A reversed decision: the request is open again, and nothing else changes."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ AGAIN: Data = {"request": "r", "reason": "People wait for it"}
 def test_every_decision_can_be_taken_back(
     running: Any, command: Make, said: Data, word: str
 ) -> None:
-    """A reopened request is pending and shows nothing of what was decided."""
+    """A reopened request is pending and shows no decision."""
     scenario: Scenario = running(simple("a", "b"), found())
     before = entry(scenario)
     scenario.do(command(**WHY, **said))
@@ -51,7 +51,7 @@ def test_approved_again_comes_in_again(running: Any) -> None:
 
 
 def test_the_same_command_again_changes_nothing(running: Any) -> None:
-    """Who repeats it is not refused; a request that nobody decided on is."""
+    """A repetition is accepted; an undecided request is refused."""
     scenario: Scenario = running(simple("a"), found(), found("q"))
     scenario.do(d.BacklogRequest(**WHY)).do(d.ReopenRequest(**AGAIN))
     scenario.when(d.ReopenRequest(**AGAIN)).then_nothing()
@@ -70,7 +70,7 @@ def test_the_same_command_again_changes_nothing(running: Any) -> None:
 
 
 def test_what_a_document_decided_can_be_taken_back(running: Any) -> None:
-    """A decision that came in with a document is taken back like one of ours."""
+    """A decision in an imported document is reversed like a regular one."""
     scenario: Scenario = running(simple("a"), found())
     scenario.do(d.RejectRequest(**WHY))
     document = {**scenario.document, "sprint-id": scenario.sprint.id}
@@ -82,7 +82,7 @@ def test_what_a_document_decided_can_be_taken_back(running: Any) -> None:
 
 
 def test_a_rollback_takes_it_back_like_a_decision(running: Any) -> None:
-    """Behind a rollback the decision counts again; undo opens the request anew."""
+    """After a rollback the decision applies again; undo reopens the request."""
     scenario: Scenario = running(simple("a"), found())
     scenario.do(d.BacklogRequest(**WHY))
     decided = scenario.sprint.version

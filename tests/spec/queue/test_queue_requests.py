@@ -46,7 +46,7 @@ def test_stands_in_the_document(running: Any) -> None:
 
 
 def test_is_one_append(running: Any) -> None:
-    """Several requests come in together, in the order in which they are given."""
+    """Several requests are added together, in the given order."""
     scenario: Scenario = running(simple("a"))
     many = [SubmittedRequest("x", "low", "docs"), BUG, SubmittedRequest("y", "low", "test")]
     assert ids(queue(scenario, *many)) == ["req-1", "r", "req-2"]
@@ -60,7 +60,7 @@ def test_stands_where_the_pointer_is(running: Any) -> None:
 
 
 def test_stands_in_the_sprint_without_phases(given: Any) -> None:
-    """Where there is no phase the place is the sprint."""
+    """Without a phase the place is the sprint."""
     scenario: Scenario = given({"mode": "ralph", "goal": "g"})
     assert entry(queue(scenario, BUG))["discovered-in"] == "s"
 
@@ -86,7 +86,7 @@ def test_takes_the_time_that_is_given(running: Any) -> None:
 
 
 def test_is_not_lost_by_a_rollback(running: Any) -> None:
-    """A request is knowledge: it stays whatever is taken back."""
+    """A request is knowledge: it survives every rollback."""
     scenario = queue(running(simple("a"), f.PhaseStarted("a")), BUG)
     scenario.do(RollBack(to=2, is_inside_append=False))
     assert ids(scenario) == ["r"]
@@ -175,7 +175,7 @@ def find_request_of(identity: str) -> Any:
 
 
 def test_goes_on_with_a_request_of_another_sprint(running: Any) -> None:
-    """It keeps what is known of it, names its origin, and its id where that is free."""
+    """It keeps its data, names its origin, and its id if that is free."""
     origin = RequestOrigin("before", "r")
     known = {"id": "r", "title": "Crash", "priority": "high", "type": "bug"}
     known |= {"created-at": AT, "discovered-in": "x > y", "description": "It crashes"}

@@ -32,7 +32,7 @@ def test_comes_back_when_its_phase_ends(running: Any) -> None:
 
 
 def test_is_pending_as_if_nobody_had_decided(running: Any) -> None:
-    """What came back has no decision, and can be decided as before."""
+    """A returned request has no decision, and can be decided as before."""
     scenario = deferred(running(simple("a", "b")), PHASE)
     before = {**entry(scenario)}
     shown = entry(scenario.do(skip))
@@ -106,7 +106,7 @@ def test_pending_requests_keep_no_sprint_open(running: Any, priority: str) -> No
 
 @pytest.mark.parametrize("priority", ["critical", "high"])
 def test_urgent_requests_keep_a_sprint_open(running: Any, priority: str) -> None:
-    """What is urgent is worked past and decided before the sprint is finished."""
+    """Urgent requests do not stop work but must be decided before the end."""
     request = found(priority=priority)
     scenario: Scenario = running(simple("a"), request)
     assert next_action(scenario.sprint, now=AT).do == "work"

@@ -104,7 +104,7 @@ def test_leaves_what_is_decided(running: Any) -> None:
 
 
 def test_leaves_pending_what_is_refused(running: Any) -> None:
-    """A decision that is refused is told, and keeps no other from being recorded."""
+    """A refused decision is reported, and does not prevent others."""
     docs = found("q", priority="low", request_type="docs")
     scenario: Scenario = running(simple("a"), f.PhaseSkipped("a"))
     scenario.do(CompleteSprint()).given(found(), docs)

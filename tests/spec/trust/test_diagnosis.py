@@ -1,4 +1,4 @@
-"""What doctor says about what it found: a table of cases."""
+"""Doctor's messages about its findings: a table of cases."""
 
 import re
 from typing import Any
@@ -129,7 +129,7 @@ CASES: list[tuple[dict[str, Any], str, str, str]] = [
 
 
 def found(changed: dict[str, Any]) -> Findings:
-    """Return findings of a log without fault, but for what is changed."""
+    """Return findings of an intact log with some changes."""
     of_log = {name: changed[name] for name in changed if name in Findings._fields}
     of_here = {name: changed[name] for name in changed if name not in of_log}
     return FINE._replace(here=FINE_HERE._replace(**of_here), **of_log)
@@ -146,7 +146,7 @@ def test_a_log_without_fault_has_every_check_and_no_hint() -> None:
 def test_a_finding_has_its_status(
     changed: dict[str, Any], name: str, status: str, words: str
 ) -> None:
-    """Each finding leads to its status, in words that say what was found."""
+    """Each finding leads to its status, with a message that describes it."""
     checks = [c for c in judge(found(changed)) if c.check == name]
     assert [(check.status, words in check.found) for check in checks] == [(status, True)]
 
@@ -155,13 +155,13 @@ def test_a_finding_has_its_status(
 def test_what_is_not_ok_says_what_to_do(
     changed: dict[str, Any], name: str, status: str, words: str
 ) -> None:
-    """Whatever is not ok comes with a hint, and what is ok with none."""
+    """Every status but ok has a hint, and ok has none."""
     for check in judge(found(changed)):
         assert (check.hint is None) == (check.status == OK)
 
 
 def test_names_in_commands_are_quoted() -> None:
-    """A command can be typed as it stands, blanks in names or not."""
+    """A hinted command can be typed, with or without blanks in names."""
     events = found({"drafts": ["a b"], "files": [File("c d", 0o644, 1000, 1)]})
     commands = " ".join(
         command

@@ -33,7 +33,7 @@ def test_equal_secrets_have_equal_digests() -> None:
 
 
 def test_a_digest_is_that_of_the_secret() -> None:
-    """Who has a secret finds its digest with any sha256, so can say which one it was."""
+    """A known secret can be identified by its digest with any sha256 program."""
     digest = sha256(GITHUB.encode()).hexdigest()[:8]
     assert mask(f"use {GITHUB} end") == f"use [masked: github-token {digest}] end"
     assert f"[masked: github-token {digest}]" == GITHUB_MASKED
@@ -54,13 +54,13 @@ def test_a_token_of_any_characters_has_a_digest() -> None:
     "text", ["sk-learn is fine", "see https://a.b/c", "token: the next word", "gh pr view"]
 )
 def test_leaves_other_text_alone(text: str) -> None:
-    """What is not a token beyond doubt stays as it is."""
+    """Text that is not certainly a token is unchanged."""
     assert mask(text) == text
 
 
 @pytest.mark.parametrize("before", ["key-", "a.b.", "_-", "x" * 20 + "."])
 def test_masks_a_token_in_a_word(before: str) -> None:
-    """A JSON web token is found wherever a word begins, and what is before it stays."""
+    """A JSON web token is found at any word boundary, and the text before it stays."""
     text = f"{before}{WEB}"
     assert mask(text).startswith(f"{before}[masked: json-web-token ")
     assert masked_spans(text) == [(len(before), len(text))]
@@ -125,7 +125,7 @@ def test_real_transcripts_hold_no_secret() -> None:
 
 
 def test_masks_every_text_of_a_command() -> None:
-    """A secret may stand in any field; what is no text stays as it is."""
+    """A secret may be in any field; values other than text are unchanged."""
     masked = mask_all({"phase": GITHUB, "summary": GITHUB, "number": 3})
     assert masked == {"phase": GITHUB_MASKED, "summary": GITHUB_MASKED, "number": 3}
 

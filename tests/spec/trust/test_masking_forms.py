@@ -1,4 +1,4 @@
-"""The forms of secrets are data: what each finds, and what it must leave alone."""
+"""The forms of secrets are data: their matches, and texts that must not match."""
 
 import json
 import re
@@ -49,7 +49,7 @@ def expanded(text: str) -> str:
 
 @pytest.mark.parametrize("form", FORMS, ids=NAMES)
 def test_every_form_has_a_token_and_a_near_miss(form: dict[str, Any]) -> None:
-    """A form without both is not known well enough; it says where it is from, too."""
+    """A form without both is not sufficiently known; it also names its source."""
     assert form["tokens"]
     assert form["near_misses"]
     assert form["source"] in ("gitleaks", "detect-secrets", "vendor")
@@ -58,7 +58,7 @@ def test_every_form_has_a_token_and_a_near_miss(form: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("form", FORMS, ids=NAMES)
 def test_a_token_is_masked_whole(form: dict[str, Any]) -> None:
-    """Of each example the token, and nothing around it, gives way to its form."""
+    """Of each example the token, and nothing around it, is replaced by its form."""
     for example in form["tokens"]:
         before, token, after = expanded(example).split("#")
         for left, right in [("", ""), ("use ", " end"), ("(", ")"), ("x=", "\n")]:
@@ -120,7 +120,7 @@ def test_digests_and_ids_stay_exact(content: bytes) -> None:
 
 @pytest.mark.parametrize("form", FORMS, ids=NAMES)
 def test_a_near_miss_is_left_alone(form: dict[str, Any]) -> None:
-    """What only looks like a token of the form stays as it is, whatever the other forms."""
+    """Text that only resembles the form's token is unchanged, whatever the other forms."""
     for text in map(expanded, form["near_misses"]):
         assert mask(f"see {text}, so") == f"see {text}, so"
 
@@ -184,7 +184,7 @@ def in_class(part: tuple[Any, Any]) -> set[str]:
 
 @pytest.mark.parametrize("form", FORMS, ids=NAMES)
 def test_a_digest_gives_nothing_away(form: dict[str, Any]) -> None:
-    """What has a digest in the log is too long to guess; what a person chose has none."""
+    """A secret with a digest in the log is too long to guess; a chosen one has none."""
     for example in form["tokens"]:
         _, token, _ = expanded(example).split("#")
         digest = re.fullmatch(
@@ -197,7 +197,7 @@ def test_a_digest_gives_nothing_away(form: dict[str, Any]) -> None:
 
 
 def mask_of(example: str) -> str:
-    """Return what stands in the place of an example's token."""
+    """Return the replacement of an example's token."""
     before, token, after = expanded(example).split("#")
     shown = mask(before + token + after)
     return shown[len(before) : len(shown) - len(after)]
@@ -221,7 +221,7 @@ def test_names_are_there_once() -> None:
 
 @pytest.mark.parametrize("module", ["masking.py", "masking_forms.json"])
 def test_modules_follow_the_data(module: str) -> None:
-    """What is imported is what masking_forms.toml says: `python -m tests.docs.generate`."""
+    """The imported module matches masking_forms.toml: `python -m tests.docs.generate`."""
     generated = {
         "masking.py": masking.masking_module,
         "masking_forms.json": masking.forms_file,

@@ -1,4 +1,4 @@
-"""Public rules for secrets: each finds what it describes, where it is and nothing else."""
+"""Public rules for secrets: each finds exactly the described text."""
 
 import re
 
@@ -21,7 +21,7 @@ RULES_MIN = 100
 @pytest.mark.sampled(12)
 @pytest.mark.parametrize("rule", public_rules(), ids=lambda rule: rule.name)
 def test_a_rule_finds_what_it_describes(rule: PublicRule) -> None:
-    """What has the form, with a digit and more than one letter, is found where it is."""
+    """Text of the form, with a digit and more than one letter, is found in place."""
 
     @settings(
         max_examples=3,
@@ -44,7 +44,7 @@ def test_a_rule_finds_what_it_describes(rule: PublicRule) -> None:
 
 
 def test_examples_are_found() -> None:
-    """Names, signs and values as they stand in settings, headers and shells."""
+    """Names, signs and values as in settings, headers and shells."""
     value = "a1b2" * 8
     for text in (
         f"DATADOG_KEY={value}a1b2c3d4",
@@ -69,7 +69,7 @@ def test_examples_are_found() -> None:
     ],
 )
 def test_what_is_none_is_left(text: str) -> None:
-    """Words, other lengths, names that nobody knows and examples of one letter."""
+    """Words, other lengths, unknown names and examples of one letter."""
     assert [*secrets_by_rules(text)] == []
 
 
