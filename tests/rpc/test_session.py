@@ -142,10 +142,7 @@ def test_an_id_is_of_one_request_at_a_time(client: Client) -> None:
 
 
 def test_requests_are_done_in_order_and_files_follow(client: Client, sprint: Path) -> None:
-    """A question after a command sees its result;
-
-    PROGRESS.yaml does once it is answered.
-    """
+    """A question after a command sees its result, and answered ones are in the file."""
     numbers = [
         client.send("record", command={"type": "add-note", "text": f"note {n}"})
         for n in range(20)

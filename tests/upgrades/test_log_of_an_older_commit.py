@@ -1,8 +1,9 @@
-"""A log, its settings and state files, as commit e082d9a0 wrote them, and what follows.
+"""A log, its settings and state files, written by commit e082d9a0, and later records.
 
 `fixtures/logs/e082d9a0` was recorded by that commit: two sprints and a fork, a journal, a
-gate, a rollback with its undo, a wrapped command, a session of an agent. `keys.txt` has its
-commands with the keys and positions that they were recorded under. It is never made anew.
+gate, a rollback with its undo, a wrapped command, a session of an agent. `keys.txt` has
+its commands with the keys and positions that they were recorded under. It is never
+written again.
 """
 
 import shlex
@@ -44,7 +45,7 @@ RECORDING = (
 
 @pytest.fixture
 def stored(folder: Path) -> Path:
-    """Put the stored log into a work tree of its own."""
+    """Copy the stored log into a separate work tree."""
     log = folder / ".sprintlog"
     log.mkdir(0o700)
     shutil.copytree(STORED, folder, dirs_exist_ok=True)
@@ -54,7 +55,7 @@ def stored(folder: Path) -> Path:
 
 
 def test_every_reading_command_reads_it(stored: Path, run: Any) -> None:
-    """What only reads answers as it does of a log of today, and records nothing."""
+    """Read commands answer as for a current log, and record nothing."""
     for words in READING:
         answer = run(*words)
         assert answer.code in (0, 3), (words, answer)
@@ -70,7 +71,7 @@ def test_it_verifies_and_its_state_file_is_the_same(stored: Path, done: Any) -> 
 
 
 def test_one_of_each_recording_command_continues_it(stored: Path, done: Any) -> None:
-    """What is recorded now follows in the chain of what was recorded then."""
+    """New records follow in the chain of the old ones."""
     for words in RECORDING:
         sprint = () if words[0] in ("entry",) else SPRINT
         done(*words, *sprint)
@@ -86,7 +87,7 @@ def test_a_retried_command_gets_its_first_result(stored: Path, done: Any) -> Non
         sprint = () if words.startswith(("entry", "sprint create")) else SPRINT
         answer = done(*shlex.split(words), *sprint, "--key", key, "--json").json
         answer = answer[0] if isinstance(answer, list) else answer
-        # A rollback answers with what was done to the files.
+        # A rollback answers with the changes to the files.
         assert answer.get("position", int(position)) == int(position), line
         assert answer.get("duplicate", True), line
     with Workspace.open(stored) as workspace:
@@ -94,7 +95,7 @@ def test_a_retried_command_gets_its_first_result(stored: Path, done: Any) -> Non
 
 
 def test_a_key_still_refuses_another_command(stored: Path, run: Any) -> None:
-    """A key that stood for one command then stands for no other one now."""
+    """A key of one command then is not a key of another one now."""
     answer = run("note", "Another text", *SPRINT, "--key", "N1")
     assert answer.code == 5
     assert "N1" in answer.err

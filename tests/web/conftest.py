@@ -149,7 +149,7 @@ def version_in(page: str) -> str:
 
 
 def agree(writer: TestClient, command: str, given: dict[str, str]) -> Any:
-    """Send a form, and agree to what it shows; return the last answer."""
+    """Send a form, and confirm the preview; return the last answer."""
     asked = writer.post("/act", params={"do": command}, data={**FORM, **given})
     assert asked.status_code == 200, asked.text
     again = {**FORM, **given, "version": version_in(asked.text)}

@@ -64,11 +64,11 @@ SAME: dict[str, tuple[dict[str, str], list[str]]] = {
         ],
     ),
 }
-"""What is typed into a form, and the command that does the same."""
+"""Text typed into a form, and the command with the same effect."""
 
 
 def recorded(done: Run) -> list[Any]:
-    """Return what was recorded: types, who, what; without ids and times."""
+    """Return the records: types, actors, data; without ids and times."""
     lines = done("log", "--all", "--json").lines
     for one in lines:
         one["data"].pop("at", None)
@@ -113,7 +113,7 @@ def test_nothing_is_recorded_before_it_is_agreed_to(writer: TestClient) -> None:
 
 
 def test_where_somebody_was_first_it_is_decided_anew(writer: TestClient) -> None:
-    """What was shown is recorded only as long as the sprint is as it was then."""
+    """A preview is recorded only while the sprint is unchanged."""
     asked = writer.post("/act?do=sprint+pause", data=FORM)
     assert agree(writer, "queue reject", {"request": "req-1", **WHY}).status_code == 303
     late = {**FORM, "version": version_in(asked.text)}
@@ -240,7 +240,7 @@ def test_what_is_wrong_is_said_and_nothing_is_recorded(
 
 
 def test_a_secret_in_a_form_is_masked(writer: TestClient) -> None:
-    """What is typed into a form is masked as on the command line."""
+    """Text typed into a form is masked as on the command line."""
     secret = "ghp_" + "a1B2" * 9
     agree(writer, "sprint pause", {"reason": f"the key is {secret}"})
     assert secret not in writer.get("/api/log").text
@@ -248,7 +248,7 @@ def test_a_secret_in_a_form_is_masked(writer: TestClient) -> None:
 
 
 def test_what_can_be_decided_is_on_the_page(writer: TestClient, client: TestClient) -> None:
-    """A page that writes has forms for what is possible now; one that reads has none."""
+    """A writable page has forms for the possible actions; a read-only one has none."""
     page = writer.get("/sprint?id=auth").text
     offered = {unescape(x) for x in re.findall(r'action="/act\?do=([^"]+)"', page)}
     assert {name.replace("+", " ") for name in offered} == set(ACTIONS) - {"sprint resume"}

@@ -25,14 +25,14 @@ from .conftest import ORIGIN, TOKEN, MakeServer, make_app
 def test_each_answer_is_that_of_its_command(
     night: Path, done: Run, server_of: MakeServer
 ) -> None:
-    """Under a command's words is what it prints with --json, by the schema it has."""
+    """The path of a command returns its JSON answer, by its schema."""
     assert {*ASKED} == {*questions.QUESTIONS}
     with TestClient(make_app(server_of(night)), base_url=ORIGIN) as client:
         client.get(f"/?token={TOKEN}")
         for command, (given, typed) in ASKED.items():
             answer = client.get(f"/api/{command.replace(' ', '/')}", params=given)
             if command == "gate show":
-                # No phase has one: the command says so, and here it is an empty list.
+                # No phase has one: the command reports it, and here it is an empty list.
                 assert answer.json() == []
                 continue
             as_json = [] if command == "schema" else ["--json"]
@@ -71,7 +71,7 @@ def test_wrong_questions_get_one_line(
 
 
 def test_an_answer_is_bounded(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A long log comes in pages, whatever somebody asks for; so do parameters."""
+    """A long log is returned in pages, whatever size is requested; so are parameters."""
     monkeypatch.setattr(questions, "EVENTS_MAX", 2)
     assert len(client.get("/api/log?limit=1000").json()) == 2
     assert [x["position"] for x in client.get("/api/log?after=2").json()] == [3]
@@ -80,7 +80,7 @@ def test_an_answer_is_bounded(client: TestClient, monkeypatch: pytest.MonkeyPatc
 
 
 def samples(text: str) -> dict[tuple[str, frozenset[tuple[str, str]]], float]:
-    """Return what the official parser reads, every sample by name and labels."""
+    """Return the samples read by the official parser, by name and labels."""
     families: Any = text_string_to_metric_families(text)  # type: ignore[no-untyped-call]
     return {
         (sample.name, frozenset(sample.labels.items())): sample.value
@@ -118,7 +118,7 @@ def test_what_nobody_knows_has_no_sample(client: TestClient) -> None:
 
 @pytest.mark.parametrize("name", ['a"b', "a\\b", "a\nb", "<b>", "\u202eabc", "é" * 60])
 def test_any_name_of_a_sprint_survives(tmp_path: Path, name: str) -> None:
-    """Quotes, backslashes and breaks in a name are what the parser reads again."""
+    """Quotes, backslashes and line breaks in a name are parsed back."""
     status = Status(
         sprint=name, version=3, status="what", stale=False, stopped=None, pointer=None,
         current=None, stats=None, last_activity="long ago", human_needed=[], queue={},
@@ -136,7 +136,7 @@ def test_metrics_are_named_once() -> None:
 
 
 def test_json_is_the_answer_of_the_library(client: TestClient) -> None:
-    """An answer says what it is, and is one document."""
+    """An answer has a content type, and is one document."""
     answer = client.get("/api/sprint/list")
     assert answer.headers["content-type"] == "application/json"
     assert json.loads(answer.content) == [

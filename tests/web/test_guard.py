@@ -1,4 +1,4 @@
-"""Who is let in: by which host, with which token, from which page, how."""
+"""Access: by host, token, page and method."""
 
 from pathlib import Path
 
@@ -116,7 +116,7 @@ def test_no_path_leads_to_another_file(client: TestClient, path: str) -> None:
 
 
 def test_every_answer_has_the_headers(client: TestClient) -> None:
-    """Answers, errors and refusals alike forbid scripts of others, frames and copies."""
+    """Answers, errors and refusals forbid third-party scripts, frames and copies."""
     for path in ("/", "/sprint?id=auth", "/sprint?id=no", "/api/status", "/nowhere"):
         answer = client.get(path)
         for name, value in HEADERS.items():

@@ -1,4 +1,4 @@
-"""The live page in a real browser: up to date by itself, and nothing of it is lost."""
+"""The live page in a real browser updates automatically, and loses nothing."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,7 +25,7 @@ window.EventSource = class extends Source {
   }
 };
 """
-"""Keeps what a page hears of, in order."""
+"""Stores the events of a page, in order."""
 
 
 @pytest.fixture
@@ -78,7 +78,7 @@ def test_a_page_follows_what_is_recorded(page: "Page", log: Path) -> None:
 
 
 def test_what_a_person_does_meanwhile_stays(page: "Page", log: Path) -> None:
-    """Scroll, focus, what is typed, filtered and opened is as it was after a change."""
+    """Scroll, focus, typed text, filters and opened parts survive a change."""
     with listening(log, writes=True) as port:
         failed = enter(page, port)
         page.click("#act summary >> text=Pause")
@@ -118,7 +118,7 @@ def test_a_restart_of_the_server_loses_and_doubles_nothing(page: "Page", log: Pa
 
 
 def test_a_person_decides_from_the_page(page: "Page", log: Path) -> None:
-    """What a form asks for is shown first, then recorded, and the page says so."""
+    """The request of a form is previewed, then recorded, and the page reports it."""
     with listening(log, writes=True) as port:
         failed = enter(page, port)
         page.click("#act summary >> text=Request req-1")
@@ -156,7 +156,7 @@ def test_nothing_recorded_runs_and_no_request_leaves(page: "Page", log: Path) ->
 
 @pytest.mark.long
 def test_anybody_can_read_what_is_served(page: "Page", log: Path) -> None:
-    """Axe finds nothing in the overview, a sprint with its forms, and what they ask."""
+    """Axe finds nothing in the overview, a sprint with its forms, and their previews."""
     with listening(log, writes=True) as port:
         enter(page, port)
         here = f"http://127.0.0.1:{port}"

@@ -86,7 +86,7 @@ def test_markup_in_names_is_text(hostile: TestClient) -> None:
 
 
 def test_markup_in_addresses_is_text(hostile: TestClient) -> None:
-    """What an address names comes back as text, also where it is an error."""
+    """Names in an address are shown as text, also in an error."""
     for path in ("/sprint", "/diff", "/api/status", "/act"):
         name = {"/sprint": "id", "/act": "do"}.get(path, "sprint")
         answer = hostile.request(
@@ -175,7 +175,7 @@ def test_the_page_of_a_sprint_may_run_its_own_script_alone(client: TestClient) -
 
 
 def test_a_log_without_sprints_has_a_page(tmp_path: Path, server_of: MakeServer) -> None:
-    """An empty log is no error: there is an overview, figures, and a stream."""
+    """An empty log is not an error: there is an overview, figures, and a stream."""
     Workspace.init(tmp_path, here=True).close()
     with TestClient(make_app(server_of(tmp_path)), base_url=ORIGIN) as client:
         client.get(f"/?token={TOKEN}")

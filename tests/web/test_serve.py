@@ -44,7 +44,7 @@ class Serving(NamedTuple):
         return self.url.partition("token=")[2]
 
     def get(self, path: str, *headers: str) -> "socket.socket":
-        """Ask for a path, and return what the answer comes through."""
+        """Request a path, and return the connection of the answer."""
         asked = socket.create_connection(("127.0.0.1", self.port), timeout=20)
         lines = [f"GET {path} HTTP/1.1", f"Host: 127.0.0.1:{self.port}", *headers, "", ""]
         asked.sendall("\r\n".join(lines).encode())
@@ -56,7 +56,7 @@ class Serving(NamedTuple):
         return self.get("/events", key, f"Last-Event-ID: {seen}")
 
     def end(self, number: int) -> tuple[int, str]:
-        """End it by a signal; return how it ended, and what it said on stderr."""
+        """End it by a signal; return its exit status, and its stderr."""
         self.process.send_signal(number)
         _, err = self.process.communicate(timeout=20)
         return self.process.returncode, err
@@ -115,7 +115,7 @@ class ServerStory(NamedTuple):
 
 @pytest.fixture(scope="module")
 def story(tmp_path_factory: pytest.TempPathFactory) -> ServerStory:
-    """Return what is seen of a server that is stopped and started with pages open."""
+    """Return the screens of a server that is stopped and started with pages open."""
     log = make_log(tmp_path_factory.mktemp("served"))
     with serving(log, "--port", "0", "--write") as first:
         key = f"Cookie: sprintlog-{first.port}={first.token}"
@@ -153,13 +153,13 @@ def test_pages_go_on_after_a_restart(story: ServerStory) -> None:
 
 
 def test_no_token_is_in_what_it_says(story: ServerStory) -> None:
-    """Told to say what is asked, it says neither parameters nor headers."""
+    """A log of requests contains neither parameters nor headers."""
     assert all(path in story.said[0] for path in ('"/nowhere"', '"/x"'))
     assert story.token not in "".join(story.said)
 
 
 def test_a_port_that_is_taken_is_one_line(log: Path, run: Run) -> None:
-    """Where another program listens, it is said with what to type."""
+    """If another program listens, it is reported with a command."""
     os.chdir(log)
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
@@ -174,7 +174,7 @@ def test_a_port_that_is_taken_is_one_line(log: Path, run: Run) -> None:
 def test_what_is_not_installed_is_one_line(
     log: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without the extra it is said what is missing, and the command that installs it."""
+    """Without the extra the error names it, and the command that installs it."""
     os.chdir(log)
     monkeypatch.setattr(
         extras, "find_spec", lambda name: None if name in serve.NEEDED else name
@@ -199,7 +199,7 @@ def test_what_is_not_installed_is_one_line(
 def test_wrong_options_are_refused(
     log: Path, run: Run, typed: list[str], code: int, said: str
 ) -> None:
-    """An actor who is no person, a port that is none, an address that is not here."""
+    """An actor that is not a person, an invalid port, a foreign address."""
     os.chdir(log)
     result = run("serve", *typed)
     assert result.code == code
@@ -208,7 +208,7 @@ def test_wrong_options_are_refused(
 
 
 def test_without_a_log_there_is_nothing_to_serve(folder: Path, run: Run) -> None:
-    """It is said before anything listens, as by every command."""
+    """It is reported before anything listens, as by every command."""
     result = run("serve")
     assert result.code == 3
     assert "there is no log" in result.err

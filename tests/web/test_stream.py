@@ -30,7 +30,7 @@ def note(folder: Path, *texts: str) -> int:
 def test_a_page_hears_of_what_was_and_of_what_comes(
     log: Path, server_of: MakeServer
 ) -> None:
-    """After a position come the events that are there, then each as it is appended."""
+    """After a position the stream has existing events, then each new one."""
 
     async def test() -> None:
         async with serving(server_of(log)) as app:
@@ -63,7 +63,7 @@ def test_a_page_that_names_no_position_hears_of_what_comes(
 
 
 def test_a_restart_loses_and_doubles_nothing(log: Path, server_of: MakeServer) -> None:
-    """A page says what it has seen last, and another server goes on just there."""
+    """A page sends its last position, and another server continues there."""
 
     async def test() -> None:
         async with serving(server_of(log)) as app:
@@ -82,7 +82,7 @@ def test_a_restart_loses_and_doubles_nothing(log: Path, server_of: MakeServer) -
 
 
 def test_open_pages_add_one_reader(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """For 20 pages that are up to date is read what is read for one, by one follower."""
+    """For 20 current pages one follower reads as much as for one."""
     counts: dict[str, int] = {}
 
     def counted(name: str) -> None:
@@ -189,7 +189,7 @@ def test_pages_that_come_at_once_are_counted(
 def test_a_slow_page_is_let_go_and_holds_up_nobody(
     log: Path, server_of: MakeServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Who reads nothing more is dropped after a time; the others hear all meanwhile."""
+    """A client that stops reading is disconnected; the others get all events."""
     monkeypatch.setattr(web, "SEND_SECONDS_MAX", 0.2)
 
     async def test() -> None:
@@ -209,7 +209,7 @@ def test_a_slow_page_is_let_go_and_holds_up_nobody(
 
 
 def test_a_page_of_another_log_begins_anew(log: Path, server_of: MakeServer) -> None:
-    """A position that this log does not have yet is of another one: the page is told."""
+    """A position beyond this log belongs to another one: the page is notified."""
 
     async def test() -> None:
         async with serving(server_of(log)) as app:

@@ -22,7 +22,7 @@ def test_it_stays_the_same_and_nobody_else_may_read_it(tmp_path: Path) -> None:
 
 
 def test_a_new_one_ends_the_old_one(tmp_path: Path) -> None:
-    """Whoever asks for a new token gets another one, which is kept from then on."""
+    """A requested new token replaces the old one, and is stored."""
     first = kept_token(tmp_path)
     second = kept_token(tmp_path, is_new=True)
     assert second != first
@@ -66,7 +66,7 @@ def test_no_link_is_followed(tmp_path: Path) -> None:
 
 
 def test_where_nothing_can_be_kept_it_is_of_this_process(tmp_path: Path) -> None:
-    """Without a folder to keep it in there is a token all the same."""
+    """Without a folder for it there is a token nevertheless."""
     nowhere = tmp_path / "nowhere"
     assert len(kept_token(nowhere)) == 43
     assert not nowhere.exists()

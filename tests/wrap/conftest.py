@@ -61,7 +61,7 @@ def wrap(tmp_path: Path, clean: dict[str, str]) -> Wrap:
 
 @pytest.fixture
 def sprintlog(tmp_path: Path, clean: dict[str, str]) -> Callable[..., str]:
-    """Return what runs another command in the folder and returns what it prints."""
+    """Return a function that runs another command in the folder and returns its output."""
 
     def run(*arguments: str) -> str:
         done = subprocess.run(

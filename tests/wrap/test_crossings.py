@@ -21,7 +21,7 @@ INNER = shlex.join([*SPRINTLOG, "wrap", "--", "echo", "inner"])
 
 
 def test_within_run(events: Events, sprintlog: Callable[..., str]) -> None:
-    """What a loop of ours wraps is added to the iteration that it has begun."""
+    """A command wrapped inside a loop belongs to the loop's current iteration."""
     sprintlog("init", "--here")
     sprintlog("sprint", "create", "s", "--goal", "g")
     sprintlog("run", "--", "sh", "-c", f"{INNER}; echo RALPH_COMPLETE")
@@ -35,7 +35,7 @@ def test_within_run(events: Events, sprintlog: Callable[..., str]) -> None:
 def test_a_session_within_is_linked_to_its_iteration(
     wrap: Wrap, events: Events, sprintlog: Callable[..., str], said: str
 ) -> None:
-    """Iteration and session have one correlation id: what is said, if it is a name."""
+    """Iteration and session have one correlation id: the given one, if it is a name."""
     hooked = json.dumps({"session_id": "s", "hook_event_name": "SessionStart"})
     script = f"printf '%s' '{hooked}' | \"{sys.executable}\" -m sprintlog.cli hook claude"
     wrap("--", "true")
@@ -50,7 +50,7 @@ def test_a_session_within_is_linked_to_its_iteration(
 
 
 def test_within_another_one_at_once(wrap: Wrap, events: Events, tmp_path: Path) -> None:
-    """What is wrapped within finds its iteration, however early it comes."""
+    """A nested command finds its iteration, however early it starts."""
     (tmp_path / "twice").write_text(INNER)
     again = shlex.join([*SPRINTLOG, "wrap", "--", "sh", "twice"])
     done = wrap("--sprint", "night", "--", "sh", "-c", again)
@@ -82,7 +82,7 @@ def test_two_at_once_with_others_within(
 def test_a_rollback_amid_it(
     wrap: Wrap, events: Events, sprintlog: Callable[..., str], tmp_path: Path
 ) -> None:
-    """An iteration that a rollback takes back while it runs ends all the same."""
+    """An iteration that a rollback discards while it runs ends nevertheless."""
     subprocess.run(["git", "init", "-q", tmp_path], check=True)
     for number in (1, 2):
         wrap("--snapshot", "--", "sh", "-c", f"echo {number} >made")
@@ -108,7 +108,7 @@ def test_a_log_that_is_locked(wrap: Wrap, events: Events, tmp_path: Path) -> Non
 
 
 def test_no_log_can_be_made(wrap: Wrap, tmp_path: Path) -> None:
-    """Where there can be no log a line says so, and the command runs."""
+    """If no log can be created a line reports it, and the command runs."""
     (tmp_path / ".sprintlog").write_text("a file")
     done = wrap("--", "sh", "-c", "echo fine; exit 4")
     assert (done.returncode, done.stdout) == (4, b"fine\n")
@@ -118,7 +118,7 @@ def test_no_log_can_be_made(wrap: Wrap, tmp_path: Path) -> None:
 
 @needs.an_ordinary_user
 def test_a_log_that_is_only_read(wrap: Wrap, tmp_path: Path) -> None:
-    """A log that may not be written is left as it is, and the command runs."""
+    """A read-only log is unchanged, and the command runs."""
     wrap("--", "true")
     folder = tmp_path / ".sprintlog"
     for path in (*folder.iterdir(), folder):
@@ -130,7 +130,7 @@ def test_a_log_that_is_only_read(wrap: Wrap, tmp_path: Path) -> None:
 
 
 def test_who_records_cannot_be_imported(wrap: Wrap, tmp_path: Path) -> None:
-    """What is wrong with our own installation is a line, and nothing to the command."""
+    """A broken installation is one line, and does not affect the command."""
     broken = tmp_path / "broken"
     broken.mkdir()
     (broken / "msgspec.py").write_text("raise ImportError('this one is broken')")
@@ -188,7 +188,7 @@ def test_all_options_together(
 
 
 def test_a_script_that_names_no_shell(wrap: Wrap, tmp_path: Path) -> None:
-    """A script without a first line that says who reads it is run as a shell runs it."""
+    """A script without a shebang line is run like a shell runs it."""
     script = tmp_path / "loop.sh"
     script.write_text("echo $1; exit 7\n")
     script.chmod(0o755)
@@ -198,7 +198,7 @@ def test_a_script_that_names_no_shell(wrap: Wrap, tmp_path: Path) -> None:
 
 
 def test_hostile_names_in_what_is_said(wrap: Wrap, tmp_path: Path) -> None:
-    """What we say of the record cannot act on a terminal."""
+    """Messages about the record cannot act on a terminal."""
     done = wrap("--sprint", "a\x1b[31mb", "--", "echo", "fine")
     assert (done.returncode, done.stdout) == (0, b"fine\n")
     assert b"not recorded" in done.stderr

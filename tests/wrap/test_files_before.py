@@ -1,4 +1,4 @@
-"""A run with snapshots waits until the files are kept as they are before it."""
+"""A run with snapshots waits until the earlier files are saved."""
 
 import io
 import json
@@ -67,7 +67,7 @@ def test_a_command_that_started_without_them_is_no_before(
 def test_a_command_waits_as_long_without_a_terminal(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], is_terminal: bool
 ) -> None:
-    """Only a terminal is told that the files take long; every command waits for them."""
+    """Only a terminal shows that saving takes long; every command waits for it."""
     seconds: list[float] = []
 
     def wait_for(number: int, event: int, limit: float) -> bool:
@@ -86,7 +86,7 @@ def test_a_command_waits_as_long_without_a_terminal(
 def test_what_was_kept_and_measured_too_late_is_not_believed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Once nobody waits any more the next run may have changed the files; it is said."""
+    """After the wait was given up the next run may change the files; it is reported."""
     for name in [n for n in os.environ if n.startswith(("GIT_", "SPRINTLOG_"))]:
         monkeypatch.delenv(name)
     monkeypatch.setattr(frames, "FILES_SECONDS", -1_000.0)

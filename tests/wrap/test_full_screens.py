@@ -44,11 +44,11 @@ PROGRAMS = {
         [("", "line 29"), ("G", "line 200"), ("resize", "line 200"), ("gg", "line 1")],
     ),
 }
-"""Of each program: how it is started, and keys with what is to be seen after them."""
+"""Of each program: its command, and keys with the expected text after them."""
 
 
 class Screen:
-    """A screen of tmux, 100 by 30, of a server of its own."""
+    """A screen of tmux, 100 by 30, of a separate server."""
 
     def __init__(self, folder: Path, environment: dict[str, str]) -> None:
         self._tmux = ["tmux", "-f", "/dev/null", "-S", str(folder / "tmux")]
@@ -76,11 +76,11 @@ class Screen:
             self.tell("send-keys", key)
 
     def seen(self) -> str:
-        """Return all that is to be seen now, with its colours."""
+        """Return the visible text, with its colours."""
         return self.tell("capture-pane", "-p", "-e")
 
     def until(self, wanted: str) -> str:
-        """Return what is to be seen once this is part of it, and it does not change."""
+        """Return the stable visible text once it contains this."""
         end, before = time.monotonic() + PATIENCE_SECONDS, ""
         while time.monotonic() < end:
             if wanted in (shown := self.seen()) and shown == before:
@@ -90,7 +90,7 @@ class Screen:
         raise AssertionError(shown)
 
     def equals(self, wanted: str) -> None:
-        """Wait until exactly this is to be seen."""
+        """Wait until exactly this is visible."""
         end = time.monotonic() + PATIENCE_SECONDS
         while (shown := self.seen()) != wanted and time.monotonic() < end:
             time.sleep(0.1)
@@ -109,7 +109,7 @@ def screen(tmp_path: Path, clean: dict[str, str]) -> Iterator[Screen]:
 
 @pytest.mark.parametrize("name", [*PROGRAMS])
 def test_the_screen_is_the_same(name: str, screen: Screen, tmp_path: Path) -> None:
-    """After each key and another size the same is to be seen as without us."""
+    """After each key and another size the screen is the same as without wrap."""
     words, keys = PROGRAMS[name]
     needs.program(words[0])
     (tmp_path / "lines").write_text("".join(f"line {n}\n" for n in range(1, 201)))

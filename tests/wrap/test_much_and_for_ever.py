@@ -1,4 +1,4 @@
-"""What is printed without end, or faster than it is recorded, does not hold us up."""
+"""Endless output, or output faster than its record, causes no delay."""
 
 import os
 import signal
@@ -64,7 +64,7 @@ def test_who_records_is_stopped(wrap: Wrap, later: Events) -> None:
 
 @needs_proc
 def test_who_records_hangs_for_a_while(wrap: Wrap, events: Events) -> None:
-    """Once it goes on it is told how the command ended, and how much it has missed."""
+    """When it continues it records the command's end, and the number of missed bytes."""
     prints = f"{RECORDER}\nfound = recorder()\nos.kill(found, signal.SIGSTOP)\n"
     prints += "os.write(1, b'x' * 3_000_000)\nos.kill(found, signal.SIGCONT)\nsys.exit(3)"
     done = wrap("--", sys.executable, "-c", prints)
@@ -77,7 +77,7 @@ def test_who_records_hangs_for_a_while(wrap: Wrap, events: Events) -> None:
 
 @pytest.fixture
 def pipes() -> Iterator[tuple[int, int]]:
-    """Return both ends of a pipe that nobody reads yet."""
+    """Return both ends of a pipe without a reader yet."""
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
     yield reading, writing
@@ -89,7 +89,7 @@ def pipes() -> Iterator[tuple[int, int]]:
 
 
 def test_frames_stay_whole(pipes: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was cut when nobody took more is whole once somebody does."""
+    """Output cut without a reader is complete once there is one."""
     monkeypatch.setattr(start, "PATIENCE_SECONDS", 0.05)
     reading, writing = pipes
     recorder = start.Recorder(writing, reading)
@@ -119,7 +119,7 @@ def test_the_end_waits_for_what_is_kept_of_the_files(
     missed: dict[int, int],
     seconds: float,
 ) -> None:
-    """Who comes next must not change what is measured; one that hangs is left."""
+    """The next process must not change the measurement; one that hangs is left."""
     monkeypatch.setattr(start, "PATIENCE_SECONDS", 0.05)
     reading, writing = pipes
     recorder = start.Recorder(None, reading)
@@ -170,7 +170,7 @@ def test_much_in_little_memory(wrap: Wrap, events: Events) -> None:
 
 
 def test_standard_output_that_is_closed(tmp_path: Path, clean: dict[str, str]) -> None:
-    """A command whose output was closed finds it closed: no pipe of ours is there."""
+    """A command whose output was closed finds it closed: there is no pipe in between."""
     looks = "import os\ntry: os.fstat(1)\nexcept OSError: os.write(2, b'closed')"
     words = [*SPRINTLOG, "wrap", "--", sys.executable, "-c", looks]
     done = subprocess.run(
@@ -184,7 +184,7 @@ def test_standard_output_that_is_closed(tmp_path: Path, clean: dict[str, str]) -
 
 
 def test_the_end_of_output_is_handed_on(tmp_path: Path, clean: dict[str, str]) -> None:
-    """Who reads what is printed sees its end when the command closes it."""
+    """A reader of the output sees its end when the command closes it."""
     script = "echo out; exec >&-; while [ ! -e go ]; do sleep 0.05; done"
     with subprocess.Popen(
         [*SPRINTLOG, "wrap", "--", "sh", "-c", script],

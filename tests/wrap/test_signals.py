@@ -36,7 +36,7 @@ with WaitingSignals() as signals:
 """
 
 
-# In a process of its own: what is held back is held back by one thread alone, and the
+# In a separate process: signals are blocked by one thread alone, and the
 # process that runs the tests has others, which a signal would end.
 HELD_BACK = """
 import os, signal, time
@@ -76,7 +76,7 @@ class Started:
         return self.out.readline().decode().strip()
 
     def end(self) -> int:
-        """Return how it ended, after all that is left of what it prints."""
+        """Return its exit status, after the rest of its output."""
         self.process.communicate()
         return self.process.returncode
 
@@ -85,7 +85,7 @@ class Started:
 def test_a_signal_for_us_is_for_the_command(
     name: str, tmp_path: Path, clean: dict[str, str]
 ) -> None:
-    """What is sent to us alone reaches the command once, and we end as it does."""
+    """A signal to wrap alone reaches the command once, and wrap ends like it does."""
     started = Started(tmp_path, clean, sys.executable, "-c", SAYS, name)
     assert started.line() == "ready"
     for number in (getattr(signal, name), signal.SIGUSR2):
@@ -125,7 +125,7 @@ def test_what_is_ignored_stays_ignored(tmp_path: Path, clean: dict[str, str]) ->
 
 
 def test_a_signal_before_anything_is_started_waits() -> None:
-    """What comes while signals are held back is handed on once there is somebody."""
+    """A signal that arrives while signals are blocked is forwarded later."""
     done = subprocess.run(
         [sys.executable, "-c", HELD_BACK], capture_output=True, check=True
     )
@@ -134,7 +134,7 @@ def test_a_signal_before_anything_is_started_waits() -> None:
 
 
 def test_a_signal_between_fork_and_command() -> None:
-    """The command is ended by what it is told before it is more than a copy of us."""
+    """The command ends by a signal before it is more than a copy of wrap."""
     done = subprocess.run(
         [sys.executable, "-c", TOLD_AT_ONCE], capture_output=True, check=True
     )
@@ -192,7 +192,7 @@ def test_it_stops_also_where_nobody_reads(tmp_path: Path, clean: dict[str, str])
 def test_our_own_end_by_force(
     tmp_path: Path, clean: dict[str, str], events: Events, later: Events
 ) -> None:
-    """After SIGKILL on us the iteration ends in the record: nobody knows how it ended."""
+    """After SIGKILL of wrap the iteration has an end: with unknown outcome."""
     started = Started(tmp_path, clean, "sh", "-c", "echo ready; sleep 60")
     assert started.line() == "ready"
     later_than = later("iteration-started")

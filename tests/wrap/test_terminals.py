@@ -48,7 +48,7 @@ while left:
     left -= len(typed)
 print(found.hexdigest())
 """
-"""Does not read what is typed until there is no room for more of it, and it has printed."""
+"""Reads no input until the buffer is full, and it has printed."""
 WAITS = """
 import os, time
 print("ready", flush=True)
@@ -72,7 +72,7 @@ def test_a_terminal(
 
 
 def test_typing(tmp_path: Path, clean: dict[str, str], terminals: list[Terminal]) -> None:
-    """What is typed is shown once, and read by the command."""
+    """Typed text is shown once, and read by the command."""
     one = Terminal(
         tmp_path, clean, wrapped("sh", "-c", 'echo ask; read x; echo "got $x"; exit 6')
     )
@@ -142,7 +142,7 @@ def test_the_size_changes(
 def test_a_terminal_that_goes_away(
     tmp_path: Path, clean: dict[str, str], later: Events
 ) -> None:
-    """When the terminal goes the command is told, ends, and is recorded."""
+    """When the terminal closes the command is signalled, ends, and is recorded."""
     one = Terminal(tmp_path, clean, wrapped("sh", "-c", "echo ready; exec sleep 60"))
     one.until(b"ready\r\n")
     one.close()
@@ -179,7 +179,7 @@ def test_a_shell_that_stops_it(
 def test_a_job_behind_a_shell(
     tmp_path: Path, clean: dict[str, str], terminals: list[Terminal]
 ) -> None:
-    """After Ctrl-Z `bg` lets it go on behind the shell, which reads what is typed."""
+    """After Ctrl-Z `bg` continues it behind the shell, which reads the input."""
     one = Terminal(tmp_path, clean, ["bash", "--norc", "-i"])
     terminals.append(one)
     one.until(b"$ ")
@@ -219,7 +219,7 @@ def test_a_stop_that_nobody_could_end(
 def test_a_large_paste(
     tmp_path: Path, clean: dict[str, str], terminals: list[Terminal]
 ) -> None:
-    """What is typed waits for a command that is busy printing, and arrives whole."""
+    """Typed text waits for a command that is busy printing, and arrives completely."""
     one = Terminal(tmp_path, clean, wrapped(sys.executable, "-c", BUSY, str(len(PASTE))))
     terminals.append(one)
     one.until(b"ready")

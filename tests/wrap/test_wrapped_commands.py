@@ -31,7 +31,7 @@ def test_exit_codes(wrap: Wrap, code: int) -> None:
 
 
 def test_a_signal_that_ends_the_command_ends_us(wrap: Wrap, events: Events) -> None:
-    """Whoever waits sees the signal, not a number that stands for it."""
+    """The parent process sees the signal, not a number for it."""
     assert wrap("--", "sh", "-c", "kill -KILL $$").returncode == -9
     assert events("agent-ran")[0]["data"]["exit_code"] == -9
 
@@ -46,13 +46,13 @@ def test_what_cannot_be_started(wrap: Wrap, events: Events, name: str, code: int
 
 
 def test_streams_stay_apart(wrap: Wrap) -> None:
-    """What is read, printed and complained passes byte for byte, each its own way."""
+    """Input, output and errors pass byte for byte, each in its stream."""
     done = wrap("--", "sh", "-c", "cat; printf 'bad\\n' >&2", given=ALL_BYTES)
     assert (done.stdout, done.stderr) == (ALL_BYTES, b"bad\n")
 
 
 def test_one_file_for_both_keeps_the_order(tmp_path: Path, clean: dict[str, str]) -> None:
-    """Where output and errors go to one place they stand there as they were printed."""
+    """Output and errors to the same place keep their order."""
     script = "for i in 1 2 3 4 5; do echo o$i; echo e$i >&2; done"
     done = subprocess.run(
         [*SPRINTLOG, "wrap", "--", "sh", "-c", script],
@@ -105,7 +105,7 @@ def test_every_command_is_an_iteration(wrap: Wrap, events: Events) -> None:
 def test_iterations_that_nobody_measured_are_listed(
     wrap: Wrap, sprintlog: Callable[..., str]
 ) -> None:
-    """The list says how each ended, and what it took, as far as that is known."""
+    """The list has the outcome of each, and the known usage."""
     said = FIXTURES / "claude-2.1.197-result.json"
     wrap("--", "cat", str(said))
     wrap("--", "sh", "-c", "echo too bad >&2; exit 3")
@@ -131,7 +131,7 @@ def test_iterations_that_nobody_measured_are_listed(
 def test_silence_is_evidence_for_other_commands_alone(
     wrap: Wrap, events: Events, tmp_path: Path, name: str, status: str
 ) -> None:
-    """A command that ends with 0 and says nothing did well; an agent owes an answer."""
+    """A silent command that ends with 0 succeeded; an agent must answer."""
     program = tmp_path / name
     program.write_text("#!/bin/sh\nexit 0\n")
     program.chmod(0o755)
@@ -159,7 +159,7 @@ def test_a_person_is_told_whether_one_is_under_way(
     assert events("iteration-ended")
     assert "now: iteration 1 ended, none is under way; last event 20" in sprintlog("status")
     status = shlex.join([sys.executable, "-P", "-m", "sprintlog.cli", "status"])
-    # What is recorded of a command is written beside it.
+    # The records of a command are written in parallel with it.
     during = wrap("--", "sh", "-c", f"until {status} | grep 'iteration 2 is'; do :; done")
     assert b"now: iteration 2 is under way; last event 20" in during.stdout
     sprintlog("sprint", "pause")
@@ -259,7 +259,7 @@ def test_a_state_file_is_written_where_it_is_wanted(
 
 
 def test_a_log_that_cannot_be_used(wrap: Wrap, tmp_path: Path) -> None:
-    """What is wrong with the record is said in a line, and is nothing to the command."""
+    """A failure of the record is one line, and does not affect the command."""
     (tmp_path / ".sprintlog").mkdir(mode=0o700)
     (tmp_path / ".sprintlog" / "log.db").write_bytes(b"no database at all" * 100)
     done = wrap("--", "sh", "-c", "echo fine; exit 4")
@@ -269,7 +269,7 @@ def test_a_log_that_cannot_be_used(wrap: Wrap, tmp_path: Path) -> None:
 
 
 def test_several_sprints_and_none_named(wrap: Wrap, sprintlog: Callable[..., str]) -> None:
-    """Which of two it belongs to is not guessed; the command runs all the same."""
+    """Of two candidates none is guessed; the command runs nevertheless."""
     sprintlog("init", "--here")
     for name in ("one", "two"):
         sprintlog("sprint", "create", name, "--goal", "g", "--sprint-dir", name)
@@ -317,7 +317,7 @@ def test_off(wrap: Wrap, tmp_path: Path) -> None:
 
 
 def test_secrets_are_masked(wrap: Wrap, events: Events) -> None:
-    """What is printed and typed is masked before it is recorded."""
+    """Output and arguments are masked before they are recorded."""
     token = "ghp_" + "a" * 36
     wrap("--", "echo", token)
     assert token not in str(events())
@@ -342,7 +342,7 @@ def test_what_it_leaves_running_goes_on_printing(
 
 
 def test_a_reader_that_has_gone(tmp_path: Path, clean: dict[str, str]) -> None:
-    """The command meets a closed pipe as it would by itself: SIGPIPE ends it."""
+    """The command meets a closed pipe as without wrap: SIGPIPE ends it."""
     quoted = shlex.join([*SPRINTLOG, "wrap", "--", "yes"])
     script = f'{quoted} | head -n1 >/dev/null; echo "${{PIPESTATUS[0]}}"'
     done = subprocess.run(
@@ -372,7 +372,7 @@ def test_a_reader_that_has_gone(tmp_path: Path, clean: dict[str, str]) -> None:
 def test_both_ways_to_read_the_options(
     arguments: list[str], asked: WrapRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is read before anything is imported is what click reads."""
+    """Options read before any import are those that click reads."""
     seen: list[WrapRequest] = []
     monkeypatch.setattr("sprintlog.cli.work.wrap.run", seen.append)
     typed_command.main(arguments, standalone_mode=False)

@@ -15,7 +15,7 @@ RESULT = ".aiwg/output/src/login"
 def test_restore_in_place_is_undone(
     tree: Path, done: Run, run: Run, paths: tuple[str, ...]
 ) -> None:
-    """The touched files are restored; later changes of others and the state stay."""
+    """The touched files are restored; later changes elsewhere remain, and the state."""
     before, state = files(tree), (tree / STATE).read_bytes()
     done("rollback", "iter:1", *paths, "--files", "--yes")
     put(tree / "since", b"since\n")

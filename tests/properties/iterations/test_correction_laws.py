@@ -77,7 +77,7 @@ def test_can_be_measured_anew(found: Measured, whole: Any, random: Any) -> None:
 def test_another_baseline_counts_from_its_event_on(
     found: Measured, base: Any, whole: Any
 ) -> None:
-    """What was measured before is judged as it was; what comes is compared with the new."""
+    """Earlier measurements keep their judgement; later ones use the new baseline."""
     before = found.all()
     found.take(BaselineReplaced(1, base))
     number = found.tracker.highest + 1

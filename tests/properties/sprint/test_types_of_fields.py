@@ -64,7 +64,7 @@ def test_a_value_of_another_type_breaks_nothing(
 def test_a_refusal_names_the_field(
     kind: type[Command], field: str, value: object, says: str
 ) -> None:
-    """A value of another type is refused with the field, what it is and what is wanted."""
+    """A value of a wrong type is refused with the field, the value and the right type."""
     with pytest.raises(InvalidInputError, match=says) as refused:
         check_types(kind(**{field: value}))
     assert refused.value.fields["field"] == field

@@ -304,7 +304,7 @@ class History(People):
             raise Contradiction("b", f"{told}: {answer.out}")
 
     def _check_left_out(self, name: str, number: int, said: str) -> None:
-        """Check that whoever looks is told what the snapshot of an iteration lacks."""
+        """Check that readers are warned of paths missing in an iteration's snapshot."""
         missing = {*self.trees[name].points[number].left_out}
         listed = self._ask(name, "log", "--type", "snapshot-taken", "--last", "1", "--json")
         status, report = self._ask(name, "status", "--json"), self._ask(name, "report")

@@ -200,7 +200,7 @@ def _be_wrap(tree: Path, place: Path, script: str, die_at: int) -> NoReturn:
             fork = os.fork
 
             def fork_one_that_dies() -> int:
-                # The recorder alone: what starts and keeps the command is no part of it.
+                # The recorder alone: starting and supervising the command is excluded.
                 os.fork = fork
                 if (pid := fork()) == 0:
                     _die_at(die_at, lambda: (place / "killed").touch())

@@ -205,7 +205,7 @@ def test_nothing_is_changed_by_deciding(worked: Scenario) -> None:
 
 
 def test_a_sprint_goes_on_although_a_leaf_stopped_it_again(worked: Scenario) -> None:
-    """What an edit says of the sprint holds in the end, and nothing else is called so."""
+    """An edit's value of the sprint holds at the end, and only then counts as adopted."""
     worked.do(lifecycle.BlockSprint(reason="x"))
 
     def edit(document: Any) -> None:

@@ -128,7 +128,7 @@ def test_does_more_work_before_what_came_in_elsewhere(running: Any) -> None:
 
 
 def test_checks_what_a_document_contradicts(running: Any) -> None:
-    """A gate is due when all leaves are finished, whatever a document says of steps."""
+    """A gate is due when all leaves are finished, whatever status steps have."""
     scenario = until_the_gate(running, 1)
     theirs = scenario.document
     theirs["phases"][0]["steps"][0]["status"] = "in-progress"

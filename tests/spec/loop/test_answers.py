@@ -63,7 +63,7 @@ def test_success(output: str, summary: str | None) -> None:
     ],
 )
 def test_exit_zero_is_not_enough(output: str, category: str, error: str) -> None:
-    """An admitted failure is one; after silence or an unknown word nobody knows."""
+    """An admitted failure is one; silence or an unknown word is an unknown outcome."""
     verdict = judge(read_answer(output.encode()), exit_code=0)
     status = "unknown" if category == "validation" else "failed"
     assert (verdict.status, verdict.category) == (status, category)
