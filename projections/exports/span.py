@@ -4,7 +4,7 @@ Names follow open-telemetry/semantic-conventions-genai at commit 002c8a6, whose 
 "Development". The constants of the Python package are all marked as moved there.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
@@ -20,24 +20,16 @@ OPERATION = "gen_ai.operation.name"
 WORKFLOW, AGENT, TOOL = "invoke_workflow", "invoke_agent", "execute_tool"
 """The operations that a sprint, a run of an agent and a call of a tool are."""
 
-WORKFLOW_NAME = "gen_ai.workflow.name"
 PROVIDER = "gen_ai.provider.name"
 AGENT_NAME = "gen_ai.agent.name"
-AGENT_VERSION = "gen_ai.agent.version"
 CONVERSATION = "gen_ai.conversation.id"
-REQUEST_MODEL = "gen_ai.request.model"
-RESPONSE_MODEL = "gen_ai.response.model"
 INPUT_TOKENS = "gen_ai.usage.input_tokens"
 """All that the model was given, what came from a cache or went into one included."""
 OUTPUT_TOKENS = "gen_ai.usage.output_tokens"
 CACHE_READ_TOKENS = "gen_ai.usage.cache_read.input_tokens"
 CACHE_CREATION_TOKENS = "gen_ai.usage.cache_creation.input_tokens"
-TOOL_NAME = "gen_ai.tool.name"
-TOOL_CALL = "gen_ai.tool.call.id"
 
 EVALUATION = "gen_ai.evaluation.result"
-EVALUATION_NAME = "gen_ai.evaluation.name"
-EVALUATION_SCORE = "gen_ai.evaluation.score.value"
 EVALUATION_LABEL = "gen_ai.evaluation.score.label"
 ERROR_TYPE = "error.type"
 
@@ -171,22 +163,51 @@ def marks(told: ExportedEvent, *, with_content: bool) -> dict[str, Any]:
     }
 
 
-def agent_span(
-    told: ExportedEvent, ran: AgentRan | None, place: PlaceInTrace, said: Attributes
-) -> TraceSpan:
-    """Return the span of an agent run; of an erased run only that it existed."""
-    if ran is None:
-        return _span(told, AGENT, place, said, took=None)
-    session = ran.sessions[-1] if ran.sessions else None
-    is_known, failed = ran.agent is not None, ran.status in _FAILURES
+class _About(NamedTuple):
+    """What the event of a span says."""
+
+    name: str
+    attributes: dict[str, Any]
+    took: int | None = None
+    """In milliseconds."""
+    has_failed: bool = False
+    evaluation: dict[str, Any] | None = None
+
+
+def event_span(told: ExportedEvent, place: PlaceInTrace, said: Attributes) -> TraceSpan:
+    """Return the span of an event of `SPANS`, which was recorded at its end.
+
+    Of an erased one it says only that it existed.
+    """
+    name, about = SPANS[told.recorded.type]
+    found = _About(name, {}) if told.event is None else about(told.event, told)
+    end = nanoseconds(told.recorded.at)
+    start = max(0, end - max(0, found.took or 0) * NANOSECONDS_A_MILLISECOND)
+    evaluated = found.evaluation
+    return TraceSpan(
+        place.trace,
+        told.recorded.hash[:SPAN_BYTES],
+        place.parent,
+        found.name,
+        start,
+        end,
+        {**found.attributes, **said},
+        () if evaluated is None else (SpanEvent(end, EVALUATION, evaluated),),
+        has_failed=found.has_failed,
+    )
+
+
+def _agent(ran: AgentRan, told: ExportedEvent) -> _About:
+    """Return a run of an agent."""
+    failed = ran.status in _FAILURES
     attributes: dict[str, Any] = {
         OPERATION: AGENT,
         PROVIDER: PROVIDERS.get(ran.agent or "", ran.agent),
         AGENT_NAME: ran.agent,
-        AGENT_VERSION: ran.agent_version,
-        CONVERSATION: session,
-        REQUEST_MODEL: ran.model,
-        RESPONSE_MODEL: ran.models[-1] if ran.models else None,
+        "gen_ai.agent.version": ran.agent_version,
+        CONVERSATION: ran.sessions[-1] if ran.sessions else None,
+        "gen_ai.request.model": ran.model,
+        "gen_ai.response.model": ran.models[-1] if ran.models else None,
         **_usage(ran.usage),
         ERROR_TYPE: ran.error_kind if failed else None,
         "sprintlog.phase": ran.phase or None,
@@ -194,96 +215,60 @@ def agent_span(
         "sprintlog.status": ran.status,
         "sprintlog.outcome": ran.outcome,
         "sprintlog.exit_code": ran.exit_code,
-        "sprintlog.timed_out": True if ran.timed_out else None,
-        "sprintlog.is_repair": True if ran.is_repair else None,
-        "sprintlog.is_rest": True if ran.is_rest else None,
-        "sprintlog.is_priced": True if ran.is_priced else None,
+        "sprintlog.timed_out": ran.timed_out or None,
+        "sprintlog.is_repair": ran.is_repair or None,
+        "sprintlog.is_rest": ran.is_rest or None,
+        "sprintlog.is_priced": ran.is_priced or None,
         "sprintlog.tool_calls": ran.tool_calls,
         "sprintlog.duration_ms": None if ran.is_rest else ran.duration_ms,
-        **said,
     }
-    name = f"{AGENT} {ran.agent}" if is_known else AGENT
-    return _span(told, name, place, attributes, took=ran.duration_ms, has_failed=failed)
+    name = AGENT if ran.agent is None else f"{AGENT} {ran.agent}"
+    return _About(name, attributes, ran.duration_ms, failed)
 
 
-def gate_span(
-    told: ExportedEvent, checked: GateChecked | None, place: PlaceInTrace, said: Attributes
-) -> TraceSpan:
+def _gate(checked: GateChecked, told: ExportedEvent) -> _About:
     """Return a check of a gate, with its evaluation."""
-    if checked is None:
-        return _span(told, "gate", place, said, took=None)
     passed = checked.exit_code == 0 and not checked.timed_out
-    evaluation: dict[str, Any] = {
-        EVALUATION_NAME: f"gate {checked.phase}",
-        EVALUATION_SCORE: 1.0 if passed else 0.0,
+    evaluation = {
+        "gen_ai.evaluation.name": f"gate {checked.phase}",
+        "gen_ai.evaluation.score.value": 1.0 if passed else 0.0,
         EVALUATION_LABEL: PASSED if passed else FAILED,
         ERROR_TYPE: "timeout" if checked.timed_out else None,
     }
-    attributes: dict[str, Any] = {
+    attributes = {
         "sprintlog.phase": checked.phase,
         "sprintlog.attempt": checked.attempt,
         "sprintlog.exit_code": checked.exit_code,
-        "sprintlog.timed_out": True if checked.timed_out else None,
+        "sprintlog.timed_out": checked.timed_out or None,
         "sprintlog.duration_ms": checked.duration_ms,
-        **said,
     }
-    made = _span(
-        told,
-        f"gate {checked.phase}",
-        place,
-        attributes,
-        took=checked.duration_ms,
-        has_failed=not passed,
-    )
-    return made._replace(events=(SpanEvent(made.end, EVALUATION, evaluation),))
+    name = f"gate {checked.phase}"
+    return _About(name, attributes, checked.duration_ms, not passed, evaluation)
 
 
-def tool_span(
-    told: ExportedEvent, call: ToolCalled | None, place: PlaceInTrace, said: Attributes
-) -> TraceSpan:
+def _tool(call: ToolCalled, told: ExportedEvent) -> _About:
     """Return a call of a tool."""
-    if call is None:
-        return _span(told, TOOL, place, said, took=None)
-    attributes: dict[str, Any] = {
+    failed = call.ok is False
+    attributes = {
         OPERATION: TOOL,
-        TOOL_NAME: call.tool,
-        TOOL_CALL: call.call,
+        "gen_ai.tool.name": call.tool,
+        "gen_ai.tool.call.id": call.call,
         CONVERSATION: (told.session or "").partition("-")[2],
-        ERROR_TYPE: "tool_error" if call.ok is False else None,
+        ERROR_TYPE: "tool_error" if failed else None,
         "sprintlog.exit_code": call.exit_code,
         "sprintlog.subagent": call.subagent,
-        "sprintlog.unfinished": True if call.is_unfinished else None,
+        "sprintlog.unfinished": call.is_unfinished or None,
         "sprintlog.found_in": call.found_in,
-        **said,
     }
-    failed = call.ok is False
-    name = f"{TOOL} {call.tool}"
-    return _span(told, name, place, attributes, took=call.duration_ms, has_failed=failed)
+    return _About(f"{TOOL} {call.tool}", attributes, call.duration_ms, failed)
 
 
-def _span(
-    told: ExportedEvent,
-    name: str,
-    place: PlaceInTrace,
-    attributes: Attributes,
-    *,
-    took: int | None,
-    has_failed: bool = False,
-) -> TraceSpan:
-    """Return the span of an event that was recorded at its end."""
-    recorded = told.recorded
-    end = nanoseconds(recorded.at)
-    start = max(0, end - max(0, took or 0) * NANOSECONDS_A_MILLISECOND)
-    return TraceSpan(
-        place.trace,
-        recorded.hash[:SPAN_BYTES],
-        place.parent,
-        name,
-        start,
-        end,
-        attributes,
-        has_failed=has_failed,
-    )
+SPANS: dict[str, tuple[str, Callable[[Any, ExportedEvent], _About]]] = {
+    AgentRan.type: (AGENT, _agent),
+    GateChecked.type: ("gate", _gate),
+    ToolCalled.type: (TOOL, _tool),
+}
+"""The events that have a span: its name if the event was erased, and what it says."""
 
 
 def _usage(used: Usage | None) -> dict[str, Any]:

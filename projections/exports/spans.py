@@ -29,12 +29,10 @@ from .span import (
     PlaceInTrace,
     SpanEvent,
     TraceSpan,
-    agent_span,
-    gate_span,
+    event_span,
     line,
     marks,
     nanoseconds,
-    tool_span,
 )
 
 TYPES = (events.AgentRan.type, events.ActivitySeen.type)
@@ -190,7 +188,7 @@ class Traces:
         if stream not in self._sprints:
             name = told.sprint
             place = self._root(stream)
-            said = {names.OPERATION: names.WORKFLOW, names.WORKFLOW_NAME: name}
+            said = {names.OPERATION: names.WORKFLOW, "gen_ai.workflow.name": name}
             root = OpenSpan(place, f"{names.WORKFLOW} {name}", told, **said)
             self._sprints[stream] = _Sprint(place.trace, root)
         return self._sprints[stream]
@@ -211,13 +209,9 @@ class Traces:
             return
         if sprint.iteration is not None:
             sprint.iteration.passes(told)
-        if kind == events.AgentRan.type:
-            ran = event if isinstance(event, events.AgentRan) else None
-            place = sprint.place(None if ran is None else ran.iteration)
-            yield agent_span(told, ran, place, said)
-        elif kind == events.GateChecked.type:
-            checked = event if isinstance(event, events.GateChecked) else None
-            yield gate_span(told, checked, sprint.place(), said)
+        if kind in names.SPANS:
+            number = event.iteration if isinstance(event, events.AgentRan) else None
+            yield event_span(told, sprint.place(number), said)
         else:
             (sprint.iteration or sprint.root).note(told, said)
         if isinstance(event, events.IterationEnded) and sprint.iteration is not None:
@@ -255,14 +249,13 @@ class Traces:
         stream = self._callers.sprint_of(told.recorded) if caller is None else caller.stream
         if self._only not in (None, stream):
             return
-        call = told.event if isinstance(told.event, ToolCalled) else None
         if caller is not None:
             place = PlaceInTrace(self._root(caller.stream).trace, caller.span)
         elif stream is not None and stream in self._sprints:
             place = self._sprints[stream].place()
         else:
             place = self._session(told).place
-        yield tool_span(told, call, place, marks(told, with_content=self._with_content))
+        yield event_span(told, place, marks(told, with_content=self._with_content))
 
     def _session(self, told: ExportedEvent) -> OpenSpan:
         """Return the trace of a session that worked for no sprint that is known."""
