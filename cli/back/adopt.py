@@ -150,7 +150,6 @@ def _tell(run: Recording, outcome: Handled[Any], *, undo: str | None) -> None:
     answer = views.went_back(
         views.Adopted,
         "adopt",
-        stream,
         outcome,
         version=outcome.state.version,
         undo=undo if outcome.events else None,

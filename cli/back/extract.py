@@ -6,7 +6,6 @@ from typing import Any
 
 import click
 
-from sprintlog.engine.service.streams.catalogue import sprint_stream
 from sprintlog.engine.service.work_tree.own_paths import OUTPUT
 from sprintlog.engine.service.work_tree.restore import into_branch, into_folder
 from sprintlog.engine.service.work_tree.restore_plan import RestoreOrder
@@ -101,9 +100,8 @@ def _tell(
     run: Recording, held: HeldSnapshot, files: ChangedFiles, where: str, wanted: Agreement
 ) -> None:
     sprint = run.workspace.sprint(run.sprint_id)
-    answer = views.beside(
-        "extract", sprint, sprint_stream(run.sprint_id), files, done=not wanted.is_dry
-    )
+    done = not wanted.is_dry
+    answer = views.would_go_back("extract", sprint, files=files, done=done)
     if wanted.is_dry:
         show(run, answer)
     elif run.options.as_json:

@@ -8,7 +8,6 @@ from msgspec.structs import asdict
 
 from sprintlog.engine.service.agent_sessions.at_work import refuse_while_at_work
 from sprintlog.engine.service.command_context import last_decision
-from sprintlog.engine.service.streams.catalogue import sprint_stream
 from sprintlog.engine.service.work_tree import restore
 from sprintlog.engine.service.work_tree.restore_plan import RestoreOrder
 from sprintlog.engine.service.work_tree.snapshot import store_of
@@ -48,7 +47,7 @@ def put_back(run: Recording, wanted: Agreement) -> bool:
     would = _together(
         [views.changed_files(plan) for plan in restore.ways_back(workspace, store, sprint)]
     )
-    planned = views.would_go_back("undo", sprint, sprint_stream(sprint_id), None, would)
+    planned = views.would_go_back("undo", sprint, files=would)
     if wanted.is_dry:
         show(run, planned)
         return True
@@ -61,12 +60,7 @@ def put_back(run: Recording, wanted: Agreement) -> bool:
     outcome = Outcome(workspace.sprint(sprint_id), events)
     files = _together([views.changed_files(d.plan, placed=d.placed) for d in done])
     answer = views.went_back(
-        views.WentBack,
-        "undo",
-        sprint_stream(sprint_id),
-        outcome,
-        version=outcome.state.version,
-        files=files,
+        views.WentBack, "undo", outcome, version=outcome.state.version, files=files
     )
     try:
         if run.options.as_json:

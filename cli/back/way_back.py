@@ -36,7 +36,7 @@ from sprintlog.projections.views.events import described
 from sprintlog.projections.workspace import Handled
 
 from .. import output
-from ..record import Recording, stream_of, summary
+from ..record import Recording, summary
 from ..screen import times
 from .agreement import Agreement, agree, asks
 from .paths import SHOWN_MAX, left_lines, warn_of_kept
@@ -181,8 +181,7 @@ def planned(run: Recording, step: Step) -> tuple[WentBack, PlanTurn | None]:
             )
         made = _restored(run, step, is_agreed=False).plan
         files = views.changed_files(made, order=step.order)
-    stream = sprint_stream(sprint_id)
-    return views.would_go_back(step.action, sprint, stream, turn, files), turn
+    return views.would_go_back(step.action, sprint, turn, files), turn
 
 
 def is_nothing(answer: WentBack) -> bool:
@@ -291,7 +290,6 @@ def perform(run: Recording, step: Step) -> Done:
     answer = views.went_back(
         WentBack,
         step.action,
-        stream_of(outcome.state),
         outcome,
         # What ends a restore is recorded after what begins it.
         version=workspace.sprint(run.sprint_id).version,

@@ -4,7 +4,6 @@ from typing import Any
 
 import click
 
-from sprintlog.engine.service.streams.catalogue import sprint_stream
 from sprintlog.engine.service.streams.evaluation import evaluate
 from sprintlog.engine.service.work_tree.restore_plan import RestoreOrder
 from sprintlog.engine.service.work_tree.snapshot import find_snapshot
@@ -96,7 +95,7 @@ def _show(run: Recording, command: SelectBest, *, is_applied: bool) -> None:
     )
     if not run.options.as_json:
         print_text(selection.message)
-    answer = would_go_back("select", sprint, sprint_stream(run.sprint_id), None, None)
+    answer = would_go_back("select", sprint)
     if is_applied:
         answer, _ = planned(run, _step(run, selection.selected.number))
     if is_applied or run.options.as_json:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 
-from msgspec import UNSET, Struct, UnsetType, field, structs
+from msgspec import UNSET, Struct, UnsetType, field
 
 from sprintlog.engine.adapters.snapshots.placement import PlacedFiles
 from sprintlog.engine.adapters.snapshots.plan import PlacementPlan
@@ -17,7 +17,7 @@ from sprintlog.engine.sprint.events import RolledBack
 from sprintlog.engine.sprint.state.effective_history import VersionRange, turned_by
 from sprintlog.engine.sprint.state.sprint import Sprint
 
-from .events import EventReference, Text, event_of, reference
+from .events import EventReference, Text, event_of, reference, stream_of
 from .files import LeftPath
 
 Answer = TypeVar("Answer", bound="WentBack")
@@ -158,25 +158,19 @@ def _turned(turn: PlanTurn | None) -> dict[str, Any]:
     return {"to": turn.to, "gone": gone, "again": again}
 
 
-def beside(
-    action: str, sprint: Sprint, stream: str, files: ChangedFiles, *, done: bool
-) -> WentBack:
-    """Return the files extracted next to the work tree, or to be extracted."""
-    return structs.replace(would_go_back(action, sprint, stream, None, files), done=done)
-
-
 def would_go_back(
     action: str,
     sprint: Sprint,
-    stream: str,
-    turn: PlanTurn | None,
-    files: ChangedFiles | None,
+    turn: PlanTurn | None = None,
+    files: ChangedFiles | None = None,
+    *,
+    done: bool = False,
 ) -> WentBack:
-    """Return what would be done."""
+    """Return what would be done, or was `done` next to the work tree."""
     return WentBack(
         action=action,
-        done=False,
-        stream=stream,
+        done=done,
+        stream=sprint_stream(sprint.id),
         version=sprint.version,
         from_=sprint.version,
         events=[],
@@ -215,7 +209,6 @@ def would_adopt(stream: str, version: int, adopted: list[str], left: list[str]) 
 def went_back(
     kind: type[Answer],
     action: str,
-    stream: str,
     outcome: Handled[Any],
     *,
     version: int,
@@ -233,7 +226,7 @@ def went_back(
     return kind(
         action=action,
         done=True,
-        stream=stream,
+        stream=stream_of(state),
         version=version,
         from_=before,
         events=[*map(reference, events)],
