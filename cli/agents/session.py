@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from sprintlog.engine.service.agent_sessions import known_sessions
-from sprintlog.projections.text.session_lines import figures, short_name
+from sprintlog.projections.text.event_line import figures, short_name
 from sprintlog.projections.views import sessions
 from sprintlog.projections.views.sessions import SessionAnswer
 

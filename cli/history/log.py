@@ -14,8 +14,7 @@ from sprintlog.engine.service.agent_sessions.known_sessions import choose_sessio
 from sprintlog.engine.service.event_filter import EventFilter, range_of, select
 from sprintlog.engine.service.streams.catalogue import CODEC, sprint_stream
 from sprintlog.engine.service.streams.subscription import PAUSE_SECONDS, follow
-from sprintlog.projections.text.event_line import what
-from sprintlog.projections.text.session_lines import Folded, folded
+from sprintlog.projections.text.event_line import Folded, folded, what
 from sprintlog.projections.views.events import envelope
 from sprintlog.projections.workspace import Workspace
 

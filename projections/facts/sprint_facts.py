@@ -39,9 +39,8 @@ from ..history.decisions import Decision
 from ..history.kept_decisions import decisions_at
 from ..judging.quality import equals_by_exit_code, files_said, pending_advice
 from ..text.decision_sentences import DecisionWords, decided
-from ..text.event_line import what
+from ..text.event_line import figures, what
 from ..text.phrases import milliseconds
-from ..text.session_lines import figures
 from ..text.stops import Told, standing, worked
 from ..views import iterations as iteration_views
 from ..views import work as work_views
