@@ -27,7 +27,6 @@ ITERATIONS_MAX = 20
 WORDS = {"file": ":files", "dir": ":folders"}
 Offer = tuple[str, str]
 """A word and its meaning, which may be empty."""
-Find = Callable[[Workspace, str | None], Iterator[Offer]]
 
 
 def print_offers(root: click.Group) -> None:

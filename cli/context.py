@@ -3,7 +3,7 @@
 import os
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -222,17 +222,26 @@ class ReadOptions(msgspec.Struct, frozen=True):
         return workspace.sprint(workspace.choose(self.sprint_id), at=self.at)
 
 
+def packed(
+    kind: Callable[..., Any], names: Collection[str], into: str
+) -> Callable[[Function], Function]:
+    """Return a decorator that passes several options as one argument, made of `kind`."""
+
+    def decorated(function: Function) -> Function:
+        @wraps(function)
+        def call(*args: Any, **given: Any) -> Any:
+            made = kind(**{name: given.pop(name) for name in names if name in given})
+            return function(*args, **{into: made}, **given)
+
+        return cast(Function, call)
+
+    return decorated
+
+
 def with_reading(function: Function) -> Function:
     """Add `--at`, `--sprint` and `--json`; they arrive as `reading`."""
-
-    @wraps(function)
-    def packed(*args: Any, **given: Any) -> Any:
-        reading = ReadOptions(
-            **{name: given.pop(name) for name in ReadOptions.__struct_fields__}
-        )
-        return function(*args, reading=reading, **given)
-
-    return with_point(with_sprint(with_json(cast(Function, packed))))
+    reading = packed(ReadOptions, ReadOptions.__struct_fields__, "reading")
+    return with_point(with_sprint(with_json(reading(function))))
 
 
 UNTIL = typed.option(

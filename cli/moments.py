@@ -130,9 +130,6 @@ def _before(said: str, day: date) -> date | None:
         raise NotAMomentError("there is no such day") from error
 
 
-ISO = "a time; give ISO 8601 with a zone, like 2026-01-15T09:00:00Z"
-
-
 def read_moment(text: str, *, field: str, is_since: bool, takes_days: bool) -> str:
     """Return a typed time as ISO 8601, and print how it was understood.
 

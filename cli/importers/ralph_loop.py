@@ -11,7 +11,6 @@ from pathlib import Path
 from sprintlog.errors import InvalidInputError
 from sprintlog.extensions import ForeignFile, ImportedLoop, Unread, name_from, read_text
 
-FILE = ".claude/ralph-loop.local.md"
 _PARTS = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*$\n?(.*)", re.DOTALL | re.MULTILINE)
 _PAIR = re.compile(r"([A-Za-z_][\w-]*):[ \t]*(.*)")
 _KEYS = (

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Callable
-from functools import wraps
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,7 +16,7 @@ from sprintlog.engine.judging.loop_rules import (
 from sprintlog.engine.sprint.iterations.decisions import ChangeRules
 
 from .. import settings, typed
-from ..context import Function, here
+from ..context import Function, here, packed
 from .options import TIMEOUT_SECONDS, said_by_file
 
 
@@ -99,22 +98,18 @@ def with_judging(*, by_file: bool) -> Callable[[Function], Function]:
             help="At the end, copy the best iteration's files to .aiwg/output/.",
         ),
     )
-    return lambda function: options(_packed(function))
+    judged = packed(_judging, JudgingOptions._fields, "judged")
+    return lambda function: options(judged(function))
 
 
-def _packed(function: Function) -> Function:
-    @wraps(function)
-    def packed(*args: Any, **given: Any) -> Any:
-        judged = JudgingOptions(
-            **{n: given.pop(n) for n in JudgingOptions._fields if n in given}
-        )
-        if judged.measures_not and (judged.commands or judged.reports):
-            raise click.UsageError("--no-measure goes without --measure and --report")
-        if judged.measure_builds and not judged.commands:
-            raise click.UsageError("--measure-build requires --measure")
-        return function(*args, judged=judged, **given)
-
-    return packed  # type: ignore[return-value]
+def _judging(**given: Any) -> JudgingOptions:
+    """Return the options; raise `click.UsageError` for those that exclude one another."""
+    judged = JudgingOptions(**given)
+    if judged.measures_not and (judged.commands or judged.reports):
+        raise click.UsageError("--no-measure goes without --measure and --report")
+    if judged.measure_builds and not judged.commands:
+        raise click.UsageError("--measure-build requires --measure")
+    return judged
 
 
 def measured_by_file() -> JudgingOptions:

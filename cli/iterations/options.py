@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
-from functools import partial, wraps
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -14,7 +14,7 @@ from sprintlog.engine.judging.metrics import check_metrics
 from sprintlog.engine.sprint.state.words import AGENTS
 
 from .. import settings, typed
-from ..context import Function
+from ..context import Function, packed
 
 Value = TypeVar("Value")
 
@@ -169,14 +169,13 @@ def with_capturing(function: Function) -> Function:
         ),
     )
 
-    @wraps(function)
-    def packed(*args: Any, **given: Any) -> Any:
-        capturing = Capturing(**{name: given.pop(name) for name in Capturing._fields})
-        if capturing.by_file:
-            capturing = _from_file(capturing)
-        return function(*args, capturing=capturing, **given)
+    capturing = packed(_capturing, Capturing._fields, "capturing")
+    return options(capturing(function))
 
-    return options(packed)  # type: ignore[return-value]
+
+def _capturing(**given: Any) -> Capturing:
+    capturing = Capturing(**given)
+    return _from_file(capturing) if capturing.by_file else capturing
 
 
 def said_by_file(**keys: str) -> dict[str, Any]:

@@ -105,11 +105,6 @@ def _style() -> Markup:
     return joined(asset("drawing.css"), asset("page.css"))
 
 
-def sections(facts: SprintFacts, *names: str) -> dict[str, str]:
-    """Return some sections, or all of them, by their ids."""
-    return {name: str(SECTIONS[name](facts)) for name in names or SECTIONS}
-
-
 def _link(name: str) -> Markup:
     return tag("a", text("now" if name == "head" else name), href=f"#{name}")
 

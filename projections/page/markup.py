@@ -40,13 +40,6 @@ def cut(value: str, chars_max: int) -> str:
     return value if len(value) <= chars_max else f"{value[: chars_max - 1]}…"
 
 
-def lines(value: object, chars_max: int = TEXT_CHARS_MAX) -> Markup:
-    """Return a text whose line breaks stay."""
-    parts = str(value)[:chars_max].splitlines() or [""]
-    more = "…" if len(str(value)) > chars_max else ""
-    return Markup("\n".join(escape(visible(part)) for part in parts) + more)
-
-
 def tag(name: str, /, *inside: object, **attributes: Any) -> Markup:
     """Return an element; `class_` is its class, `data_x` its `data-x`, None is left out."""
     given = "".join(

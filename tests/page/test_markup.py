@@ -2,7 +2,7 @@
 
 import pytest
 
-from sprintlog.projections.page.markup import Markup, joined, lines, tag, text
+from sprintlog.projections.page.markup import Markup, joined, tag, text
 
 HOSTILE = (
     "<script>alert(1)</script>",
@@ -24,11 +24,6 @@ def test_markup_in_a_text_is_text(said: str) -> None:
 def test_what_acts_becomes_visible() -> None:
     """Control and direction characters are written as what they are."""
     assert text("a\x1b[31m\u202eb\x00") == r"a\x1b[31m\u202eb\x00"
-
-
-def test_lines_stay_lines() -> None:
-    """A text in lines keeps its breaks, and nothing else that acts."""
-    assert lines("a\nb\x07") == "a\nb\\x07"
 
 
 def test_unknown_is_a_dash() -> None:
