@@ -6,7 +6,6 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from importlib import import_module
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
@@ -26,30 +25,29 @@ FOLDERS = {
         *("next", "run", "status", "phase", "step", "gate", "queue", "hook-task"),
         *("note", "append", "wrap", "wait", "hook"),
     ),
-    "iterations": ("iteration", "best", "compare", "decide", "alerts", "report", "rules"),
-    "journal": ("entry", "learning", "pattern", "prepare", "recover", "journal"),
-    "history": (
-        *("log", "show", "diff", "blame", "replay", "audit", "query", "why", "serve"),
-    ),
-    "back": ("rollback", "undo", "redo", "extract", "fork", "adopt"),
+    "iterations": ("iteration", "list", "report"),
+    "journal": ("journal", "prepare", "recover"),
+    "history": ("log", "show", "diff", "replay", "audit", "query", "why", "serve"),
+    "back": ("rollback", "undo", "redo", "restore", "fork", "adopt"),
     "agents": ("hooks", "session", "mcp", "rpc", "uninstall"),
     "upkeep": (
-        *("rebuild", "verify", "doctor", "backup", "copy", "export", "schema", "config"),
-        *("prune", "redact", "scan", "head", "prove", "completion"),
+        *("rebuild", "verify", "doctor", "store", "schema", "config", "redact", "scan"),
+        "completion",
     ),
     "extending": ("extensions",),
     "help": ("help",),
 }
-"""The commands by the folder that holds their modules; what is said of them is in help."""
+"""The commands by the folder that contains their modules; help.py describes them."""
 
 COMMANDS = {name: folder for folder, names in FOLDERS.items() for name in names}
-"""Every command with the folder of its module, which has the same name."""
+"""Every command with the folder of its module."""
+MODULES = {"import": "import_", "list": "judgements"}
+"""The modules that are not named like their command."""
 
 
 def module_of(command: str) -> str:
     """Return the module that holds a command, as a name below `sprintlog.cli`."""
-    name = "import_" if command == "import" else command.replace("-", "_")
-    return f"{COMMANDS[command]}.{name}"
+    return f"{COMMANDS[command]}.{MODULES.get(command, command.replace('-', '_'))}"
 
 
 class LazyGroup(typed.TypedGroup):
@@ -62,15 +60,11 @@ class LazyGroup(typed.TypedGroup):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return a command, imported now."""
         if cmd_name not in COMMANDS:
-            # Imported here: a word of ours is looked for nowhere.
+            # Imported here: only unknown words need it.
             from .programs import program_command
 
             return program_command(cmd_name)
-        module = import_module(f".{module_of(cmd_name)}", __package__)
-        command: click.Command = module.command
-        # Versions of click differ in what becomes of a group that is typed alone.
-        command.no_args_is_help = False
-        return command
+        return self.imported(f"{module_of(cmd_name)}:command")
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
         """Return the completions of a command without importing a single command."""
@@ -101,7 +95,6 @@ def _show_version(context: click.Context, parameter: click.Parameter, value: boo
     no_args_is_help=False,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 96},
-    epilog="`sprintlog help COMMAND` explains one, `sprintlog help --all` lists all.",
 )
 @typed.option(
     "-v",

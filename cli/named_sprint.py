@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 _TYPED = r"`((?:sprintlog )?([a-z-]+)(?: ([a-z-]+))?[^`]*)`"
 _TAKE_IT = {
-    *("phase", "step", "gate", "queue", "goal", "iteration", "hook-task", "rules", "note"),
-    *("run", "next", "status", "rollback", "undo", "redo", "extract", "adopt", "decide"),
-    *("best", "log", "audit", "rebuild", "sprint"),
+    *("phase", "step", "gate", "queue", "goal", "iteration", "hook-task", "list", "note"),
+    *("run", "next", "status", "rollback", "undo", "redo", "restore", "adopt"),
+    *("log", "audit", "rebuild", "sprint"),
 }
 _TAKE_NONE = {("sprint", "create"), ("sprint", "list")}
 

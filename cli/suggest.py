@@ -1,14 +1,39 @@
-"""Which word is meant by one that names nothing."""
+"""The word that is meant: former names and aliases of commands, and similar words."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
 from itertools import islice
+from typing import Any
+
+import click
+
+RENAMED = {
+    "alerts": "iteration alerts",
+    "backup": "store backup",
+    "blame": "why",
+    "compare": "iteration compare",
+    "copy": "store copy",
+    "decide": "iteration decide",
+    "entry": "journal entry",
+    "export": "store export",
+    "extract": "restore",
+    "head": "verify head",
+    "import log": "store import",
+    "iteration list": "list",
+    "learning": "journal learning",
+    "pattern": "journal pattern",
+    "prove": "verify prove",
+    "prune": "store prune",
+    "rules": "iteration rules",
+}
+"""The current name by the former one; a group stands for all its subcommands."""
+ALIASES = {"best": "iteration best"}
 
 WORD_CHARS_MAX = 100
 SYNONYMS = """\
-rollback restore reset back
+rollback reset back
 undo revert
-extract checkout
+restore checkout
 fork branch
 budget-iterations max-iterations iterations max-loops max-runs max-turns
 budget-cost budget max-budget max-budget-usd max-cost cost-limit
@@ -66,3 +91,22 @@ def closest(word: str, known: Iterable[str]) -> str | None:
     lasts = {one.rsplit("/", 1)[-1]: one for one in by_lower}
     like = get_close_matches(lower.rsplit("/", 1)[-1], lasts, n=1, cutoff=LIKE_LEAST)
     return by_lower[lasts[like[0]]] if like else None
+
+
+def current(root: click.Context, words: list[str]) -> list[str]:
+    """Return the words with an alias replaced by its command.
+
+    Raise `click.UsageError` if they begin with a former name.
+    """
+    if words[0] in ALIASES:
+        return [*ALIASES[words[0]].split(), *words[1:]]
+    former = next((x for n in (1, 2) if (x := " ".join(words[:n])) in RENAMED), None)
+    if former is None:
+        return words
+    now = RENAMED[former]
+    command: Any = root.command
+    for word in now.split():
+        command = command.get_command(root, word)
+    if isinstance(command, click.Group) and {*words[1:2]} & {*command.list_commands(root)}:
+        former, now = f"{former} {words[1]}", f"{now} {words[1]}"
+    raise click.UsageError(f"{former!r} is now {now!r}")

@@ -94,11 +94,6 @@ HELP = TypedOption(
 """The option that every command has."""
 
 
-SEEING = ("show", "list")
-SEEN_IN = {"goal": "status"}
-"""Where what a group is about is seen, of a group without a word for that."""
-
-
 class UnknownWordError(click.UsageError):
     """A word that names nothing, beside those that name something."""
 
@@ -159,9 +154,18 @@ SHOWN, HIDDEN = zip(*_ANYWHERE, strict=True)
 
 def words_of(context: click.Context) -> list[str]:
     """Return the words that name a command, behind that of the program."""
-    if context.parent is None:
-        return []
-    return [*words_of(context.parent), str(context.info_name)]
+    before = context.parent
+    return [] if before is None else [*words_of(before), str(context.info_name)]
+
+
+def below(context: click.Context, word: str) -> click.Context | None:
+    """Return the context of a subcommand; None if there is none of this name."""
+    group = context.command
+    command = group.get_command(context, word) if isinstance(group, click.Group) else None
+    if command is None:
+        return None
+    settings = command.context_settings
+    return click.Context(command, info_name=word, parent=context, **settings)
 
 
 def summary_of(command: click.Command) -> str:
@@ -177,7 +181,7 @@ class Sorted(msgspec.Struct, frozen=True):
     shared: list[TypedOption]
     """On the page of a topic."""
     topic: str
-    """Which topic that is."""
+    """The topic of that page."""
 
 
 def sort_options(params: list[click.Parameter]) -> Sorted:
@@ -216,8 +220,8 @@ def _name_of(option: click.Option) -> str:
     return f"{name} (with --json)" if name == "--fields" else name
 
 
-class _Typed(click.Command):
-    """A command or a group with our option for its help, and those about all output."""
+class TypedCommand(click.Command):
+    """A command with our option for its help, and those about all output."""
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return what it takes; the help of the root shows what can be typed anywhere."""
@@ -232,10 +236,6 @@ class _Typed(click.Command):
             if value := ctx.params.pop(name, None):
                 ctx.meta[key] = value
         return left
-
-
-class TypedCommand(_Typed):
-    """A command whose help names the options that it shares with others."""
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command.
@@ -266,12 +266,8 @@ class TypedCommand(_Typed):
         _write_options(self, ctx, formatter)
 
 
-class TypedGroup(_Typed, click.Group):
-    """A group of such commands; `lazy` names the module and function of further ones.
-
-    The module of a lazy command, as `iterations.select:select`, is imported when the
-    command is typed or listed with its help.
-    """
+class TypedGroup(TypedCommand, click.Group):
+    """A group of such commands; `lazy` ones, as `module:function`, are imported late."""
 
     command_class = TypedCommand
 
@@ -289,19 +285,41 @@ class TypedGroup(_Typed, click.Group):
         """Return a command of the group, imported now if it is lazy."""
         if cmd_name not in self.lazy:
             return super().get_command(ctx, cmd_name)
-        module, _, function = self.lazy[cmd_name].partition(":")
-        found: click.Command = getattr(import_module(f".{module}", __package__), function)
-        return found
+        return self.imported(self.lazy[cmd_name])
+
+    def imported(self, name: str) -> click.Command:
+        """Return the command that a module and a function name."""
+        module, _, function = name.partition(":")
+        command: click.Command = getattr(import_module(f".{module}", __package__), function)
+        # Versions of click differ in what happens if a group is typed without a word.
+        command.no_args_is_help = False
+        return command
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the group's options, and its commands."""
+        kind = TypedCommand if self.invoke_without_command else click.Command
+        kind.format_options(self, ctx, formatter)
+        self.format_commands(ctx, formatter)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
         """Return the completions of the group, unless an unknown command is before them."""
         is_unknown = bool(ctx._protected_args or ctx.args)
         return [] if is_unknown else super().shell_complete(ctx, incomplete)
 
+    def current(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Return the words with an alias replaced; raise for a former name of a command."""
+        if args[0] in self.list_commands(ctx):
+            return args
+        # Imported here: only unknown words need it.
+        from .suggest import current
+
+        return current(ctx.find_root(), [*words_of(ctx), *args])[len(words_of(ctx)) :]
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the command that the first word names; raise `UnknownWordError`."""
+        args = self.current(ctx, args)
         try:
             return super().resolve_command(ctx, args)
         except click.NoSuchOption:
@@ -314,8 +332,8 @@ class TypedGroup(_Typed, click.Group):
                 verb = root.get_command(ctx.find_root(), args[0])
                 if isinstance(verb, click.Group) and self.name in verb.list_commands(ctx):
                     said += f" here: it is sprintlog {args[0]} {self.name}"
-                elif args[0] in SEEING and self.name in SEEN_IN:
-                    said += f" here: it is sprintlog {SEEN_IN[self.name]}"
+                elif self.name == "goal" and args[0] in ("show", "list"):
+                    said += " here: it is sprintlog status"
             raise UnknownWordError(said, args[0], known, ctx) from error
 
 

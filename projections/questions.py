@@ -262,20 +262,19 @@ def _of_judged(answered: Callable[[Workspace, Judged], Any]) -> Question:
 
 
 QUESTIONS: dict[str, Question] = {
-    "alerts": _of_sprint(_alerts, "iteration", "all"),
     "audit": _of_sprint(_audit),
-    "best": _of_judged(lambda _, judged: iterations.best(judged)),
-    "blame": Question(("sprint", "at", "field"), _blame),
     "diff": Question(("sprint", "from", "to", "file"), _difference),
     "gate show": _of_sprint(_gates),
-    "iteration list": _of_judged(iterations.every),
+    "iteration alerts": _of_sprint(_alerts, "iteration", "all"),
+    "iteration best": _of_judged(lambda _, judged: iterations.best(judged)),
+    "iteration rules show": _of_sprint(_rules),
     "journal status": Question(("at", "prd"), _journal_status),
+    "list": _of_judged(iterations.every),
     "log": Question(("sprint", "stream", "after", "limit"), _events),
     "next": _of_sprint(_next),
     "queue list": _of_sprint(_queue, "status", "priority", "type"),
     "queue show": _of_sprint(_request, "request"),
     "report": _of_sprint(_report),
-    "rules show": _of_sprint(_rules),
     "schema": Question(("answer",), _schema),
     "show best": _of_judged(lambda _, judged: tracker_data(judged)),
     "show event": Question(("position",), _event),
@@ -284,5 +283,6 @@ QUESTIONS: dict[str, Question] = {
     "show session": Question(("session",), _session),
     "sprint list": Question((), _sprints),
     "status": _of_sprint(lambda x, sprint: quality.status(x.workspace, sprint, at=x.at)),
+    "why": Question(("sprint", "at", "field"), _blame),
 }
 """All questions, by the words of the command whose answer they have."""

@@ -53,7 +53,7 @@ def command(
 
     The events up to that point are included, with versions, times and actors. The sprints
     are then independent, each with its own PROGRESS.yaml. Files are not copied: `sprintlog
-    extract iter:N --branch NAME` creates a branch from the saved ones.
+    restore iter:N --branch NAME` creates a branch from the saved ones.
     """
     check_actor(actor)
     with open_workspace() as workspace:

@@ -61,7 +61,7 @@ def command(
 
     Nothing is lost: discarded events stay in the log, and the current files are saved in a
     snapshot first. `sprintlog undo` reverts it. To leave the work tree alone: `sprintlog
-    extract` copies files elsewhere, `sprintlog fork` creates a new sprint.
+    restore` copies files elsewhere, `sprintlog fork` creates a new sprint.
     """
     of_files = of_files or bool(paths) or to.startswith("snapshot:")
     if of_plan and of_files:

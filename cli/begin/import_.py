@@ -2,9 +2,6 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,21 +9,18 @@ from typing import TYPE_CHECKING, Any
 import click
 from msgspec import UNSET
 
-from sprintlog.engine.errors import InvalidInputError, NotFoundError, RefusedError
-from sprintlog.engine.journal.state import JOURNAL
-from sprintlog.engine.log.lines import LINE_BYTES_MAX
+from sprintlog.engine.errors import InvalidInputError, RefusedError
 from sprintlog.engine.service.streams.catalogue import sprint_stream
 from sprintlog.engine.sprint.events import Place, SprintImported
 from sprintlog.engine.sprint.plan.create import ImportDocument
 from sprintlog.engine.sprint.plan.imported_documents import contradictions
 from sprintlog.engine.sprint.state.sprint import Sprint
-from sprintlog.projections.health.exchange import import_log
 from sprintlog.projections.state_files.sprint_file import SprintFile
-from sprintlog.projections.views.log import LogCopied, TakenIn
+from sprintlog.projections.views.log import TakenIn
 from sprintlog.projections.workspace import Outcome, Workspace
 
 from .. import output, typed
-from ..context import open_workspace, with_envelope, with_json, with_recording
+from ..context import open_workspace, with_envelope, with_recording
 from ..places import PROGRESS, place_in, place_of
 from ..record import UNNAMED, Options, Recording, refresh
 from .import_others import COMMANDS
@@ -40,6 +34,7 @@ class Recognising(typed.TypedGroup):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the named command, or the one for the kind of a path."""
+        args = self.current(ctx, args)
         if args[0] in self.commands or args[0].startswith("-"):
             return super().resolve_command(ctx, args)
         path = Path(args[0])
@@ -56,7 +51,8 @@ class Recognising(typed.TypedGroup):
             from .import_path import folder
 
             return kind, folder, args
-        output.note(f"{found} is taken for what `import {kind}` takes")
+        known = "store import" if kind == "log" else f"import {kind}"
+        output.note(f"{found} is taken for what `{known}` takes")
         return kind, command_of(self, kind), [str(found), *args[1:]]
 
     def _of_extension(self, path: Path, args: list[str]) -> click.Command | None:
@@ -130,44 +126,6 @@ def progress(
         for version in history.versions:
             importing.take(version)
         importing.finish()
-
-
-@command.command(epilog="Example: sprintlog init && sprintlog import log auth.jsonl")
-@typed.argument("file", type=click.Path(path_type=Path, allow_dash=True))
-@with_json
-def log(file: Path, as_json: bool) -> None:
-    """Import a log that `export` wrote into an empty log; - reads stdin.
-
-    Every event keeps its position and hash. Lines, chain and head are checked during the
-    import; if there is a problem, nothing is imported. Missing state files are written,
-    existing ones do not change.
-    """
-    name = "standard input" if str(file) == "-" else str(file)
-    with open_workspace() as workspace, _lines(file) as lines:
-        done = import_log(
-            workspace, lines, file=name, progress=output.counting("events imported")
-        )
-    for stream, found in (*done.files.items(), (JOURNAL, done.journal)):
-        if found is not None and found.problem:
-            output.warn(f"{stream}: {found.problem}; it was left as it is")
-    position, head, sprints = done.head.position, done.head.hash.hex(), len(done.files)
-    counts = output.counted(position, "event"), output.counted(sprints, "sprint")
-    said = ", ".join((*counts, f"head {head[:16]}"))
-    answer = LogCopied(name, position, sprints, head=head)
-    output.print_answer(answer, [f"{name}: {said}"], as_json=as_json)
-
-
-@contextmanager
-def _lines(file: Path) -> Iterator[Iterator[bytes]]:
-    """Give the lines of a file; one that has no end is cut where a line may end."""
-    source: Path | int = 0 if str(file) == "-" else file
-    try:
-        with open(source, "rb", closefd=source != 0) as opened:
-            yield iter(partial(opened.readline, LINE_BYTES_MAX + 1), b"")
-    except FileNotFoundError as error:
-        raise NotFoundError(f"there is no file {file}", file=str(file)) from error
-    except OSError as error:
-        raise RefusedError(f"{file}: {error.strerror}", file=str(file)) from error
 
 
 @command.command(epilog="Example: sprintlog import journal .ralph/progress.json")

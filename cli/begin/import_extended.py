@@ -21,8 +21,12 @@ from .import_prd import in_force
 from .loop_facts import is_there, options_of, take_facts, tell
 
 
-def command_of(group: click.Group, kind: str) -> click.Command:
+def command_of(group: click.Command, kind: str) -> click.Command:
     """Return the command of a kind that was recognised; raise if there is none."""
+    root = click.get_current_context().find_root()
+    if kind == "log" and (store := typed.below(root, "store")) is not None:
+        group, kind = store.command, "import"
+    assert isinstance(group, click.Group)
     command = group.commands.get(kind) or extended_command(kind)
     assert command is not None
     return command

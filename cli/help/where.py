@@ -44,7 +44,7 @@ files from the log. No log exists here yet. Three ways to get started:
                       (`sprintlog help plan` shows a FILE)
 
 `sprintlog init` suggests what to import. `sprintlog demo` plays a short sprint,
-`sprintlog help beginning` explains the basics, `sprintlog -h` lists commands."""
+`sprintlog help record` explains the basics, `sprintlog -h` lists commands."""
 
 SPRINTS_SHOWN_MAX = 4
 INDENT = " " * 8
@@ -57,7 +57,7 @@ TYPED = {
     actions.ITERATE: "`sprintlog run -- AGENT`",
     actions.HOOKS: "`sprintlog run -- AGENT`",
     actions.MEASURE: "`sprintlog iteration measure --by-rules`",
-    actions.DECIDE: "`sprintlog decide`",
+    actions.DECIDE: "`sprintlog iteration decide`",
     actions.RESTORE: "`sprintlog rollback best`",
     actions.GATE: "`sprintlog gate run`",
     actions.END: "`sprintlog phase complete`",
@@ -128,7 +128,7 @@ def _sprint(workspace: Workspace) -> Iterator[str]:
         yield f"at      {_at(pointed)}"
     if failed := sprint.knowledge.loops.failures:
         which = "the last one" if failed == 1 else f"the last {failed}"
-        yield f"runs    {which} did not complete: `sprintlog iteration list`"
+        yield f"runs    {which} did not complete: `sprintlog list`"
     files, back = _files(workspace, sprint, action)
     if files is not None:
         yield f"files   {files}"

@@ -1,4 +1,4 @@
-"""`sprintlog blame`: who set a field, when, and why."""
+"""`sprintlog why FIELD`: the event that set a field of a state file."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -9,49 +9,27 @@ from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.sprint.events import RolledBack
 from sprintlog.engine.sprint.state.patch import MISSING
 from sprintlog.projections.history.blame import Blame, blame
-from sprintlog.projections.history.blame_files import STATE_FILES, blame_best, blame_journal
+from sprintlog.projections.history.blame_files import blame_best, blame_journal
 from sprintlog.projections.history.blame_lines import Line, blame_lines
 from sprintlog.projections.history.causes import CAUSES_MAX, reason_of
 from sprintlog.projections.history.differences import shown
 from sprintlog.projections.views.history import blamed, blamed_line
 
-from .. import typed
-from ..context import ReadOptions, open_workspace, with_reading
+from ..context import ReadOptions, open_workspace
 from ..output import fitting, print_answer, print_json, print_text, table, wrapped
 from ..screen import times
 from ..screen.pager import paged
 from ..screen.terminal import terminal
 
+PROGRESS = "progress"
 
-@typed.command(
-    "blame",
-    epilog="Examples: sprintlog blame 'phases[build].status' current.phase\n\n"
-    "sprintlog blame --all --at iter:3\n\n"
-    "sprintlog blame --file journal 'learnings[learning-0001].still_valid'",
-)
-@typed.argument("fields", nargs=-1, metavar="[FIELD]...")
-@typed.option("--all", "every", is_flag=True, help="Every line of PROGRESS.yaml.")
-@typed.option(
-    "--file",
-    type=typed.Choice(list(STATE_FILES)),
-    default="progress",
-    help="The state file. [progress]",
-)
-@with_reading
-def command(fields: tuple[str, ...], every: bool, file: str, reading: ReadOptions) -> None:
-    """Show who set a field of a state file, when, why and by which event.
 
-    It shows the last event that changed the field, and the previous value. For a rollback
-    it also shows the event whose value was restored, and for an agent's event its session:
-    `sprintlog log --session` lists the events of the session.
-    FIELD is a path such as phases[ID].status, phases[0].steps[1].prompt, stats.elapsed
-    or operator-queue[req-1].status, or a JSON Pointer. Put keys with . [ ] or quotes in
-    brackets and double quotes: phases["a.b"].status
-    """
-    if every == bool(fields):
-        raise click.UsageError("give FIELD, one or several, or --all")
-    if every and file != "progress":
-        raise click.UsageError("--all goes with PROGRESS.yaml alone")
+def print_fields(
+    fields: tuple[str, ...], file: str, reading: ReadOptions, *, every: bool
+) -> None:
+    """Print who set each field of a state file, or each line of PROGRESS.yaml."""
+    if every and file != PROGRESS:
+        raise click.UsageError("--all applies to PROGRESS.yaml only: leave out --file")
     at, as_json = reading.at, reading.as_json
     with open_workspace() as workspace:
         if file == "journal":

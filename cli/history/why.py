@@ -1,4 +1,4 @@
-"""`sprintlog why`: the iteration and the agent that changed a line of a file."""
+"""`sprintlog why`: the origin of a line of a file, or of a field of a state file."""
 
 import re
 from collections.abc import Iterator
@@ -11,10 +11,11 @@ from sprintlog.projections.history import why as asking
 from sprintlog.projections.history.why import WhyAnswer, why
 
 from .. import typed
-from ..context import open_workspace, with_json, with_sprint
+from ..context import ReadOptions, open_workspace, with_reading
 from ..output import fitting, print_answer, wrapped
 from ..screen import times
 
+STATE_FILES = ("progress", "best", "journal")
 _PLACE = re.compile(r"(.+):(\d{1,9})", re.DOTALL | re.ASCII)
 ITERATIONS_MAX = 8
 """More iterations that may have written a line are not named."""
@@ -26,28 +27,60 @@ _KNOWN = {
 }
 
 
-@typed.command("why", epilog="Example: sprintlog why src/login.py:12")
-@typed.argument("place", metavar="FILE:LINE")
-@with_sprint
-@with_json
-def command(place: str, sprint_id: str | None, as_json: bool) -> None:
-    """Explain a line of a file: iteration, session, prompt, gates and approval.
+@typed.command(
+    "why",
+    epilog="Examples: sprintlog why src/login.py:12\n\n"
+    "sprintlog why 'phases[build].status' current.phase\n\n"
+    "sprintlog why --file journal 'learnings[learning-0001].still_valid'",
+)
+@typed.argument("places", metavar="FILE:LINE | FIELD…", nargs=-1)
+@typed.option("--all", "every", is_flag=True, help="Every line of PROGRESS.yaml.")
+@typed.option(
+    "--file",
+    type=typed.Choice(STATE_FILES),
+    help="The state file that contains FIELD. [progress]",
+)
+@with_reading
+def command(
+    places: tuple[str, ...], every: bool, file: str | None, reading: ReadOptions
+) -> None:
+    """Explain a line of a file, or a field of a state file: who, when and why.
 
-    It uses the snapshots of iterations, so the line need not be committed, and follows
-    renames and rollbacks. Without snapshots it uses commits made during an iteration, or
-    with a trailer `Sprintlog-Iteration: NUMBER`.
+    For FILE:LINE: the iteration, session, prompt, gates and approval that the line results
+    from. It uses the snapshots of iterations, so the line need not be committed, and
+    follows renames and rollbacks. Without snapshots it uses commits made during an
+    iteration, or with a trailer `Sprintlog-Iteration: NUMBER`.
+
+    For FIELD: the last event that changed the field, and the previous value. For a rollback
+    also the event whose value was restored; for an agent's event also its session, which
+    `sprintlog log --session` lists. FIELD is a path such as phases[ID].status,
+    phases[0].steps[1].prompt, stats.elapsed or operator-queue[req-1].status, or a JSON
+    Pointer. Put keys with . [ ] : or quotes in brackets and double quotes:
+    phases["a.b"].status
     """
-    if (found := _PLACE.fullmatch(place)) is None:
-        raise click.UsageError("give FILE:LINE, like src/login.py:12")
+    if every == bool(places):
+        raise click.UsageError("give FILE:LINE, one or several FIELDs, or --all")
+    found = _PLACE.fullmatch(places[0]) if len(places) == 1 and file is None else None
+    if found is None:
+        for place in places:
+            if Path(place).is_file():
+                raise click.UsageError(f"give FILE:LINE alone, like {place[:60]}:12")
+        # Imported here: a line needs nothing of it.
+        from .blame import PROGRESS, print_fields
+
+        print_fields(places, file or PROGRESS, reading, every=every)
+        return
+    if reading.at is not None:
+        raise click.UsageError("--at applies to a FIELD, not to FILE:LINE")
     if found[1] == "iter":
         raise InvalidInputError(
-            f"{place[:60]} is an iteration, not a line of a file",
-            hint=f"`sprintlog report {place[:60]}` says what happened in it",
+            f"{places[0][:60]} is an iteration, not a line of a file",
+            hint=f"`sprintlog report {places[0][:60]}` says what happened in it",
         )
     with open_workspace() as workspace:
-        name = workspace.choose(sprint_id)
+        name = workspace.choose(reading.sprint_id)
         answer = why(workspace, name, Path(found[1]), int(found[2]))
-        print_answer(answer, _lines(answer), as_json=as_json)
+        print_answer(answer, _lines(answer), as_json=reading.as_json)
 
 
 def _lines(found: WhyAnswer) -> Iterator[str]:

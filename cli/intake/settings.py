@@ -141,7 +141,7 @@ class BudgetSettings(SettingsTable):
 
 
 class RulesSettings(SettingsTable):
-    """What `rules set --from-config` records."""
+    """What `iteration rules set --from-config` records."""
 
     weights: dict[str, Number] | None = _key("What dimensions count; together they are 1.")
     thresholds: dict[str, Number | Literal["none"]] | None = _key(

@@ -1,4 +1,4 @@
-"""`sprintlog alerts`: what got worse."""
+"""`sprintlog iteration alerts`: what got worse."""
 
 from collections.abc import Sequence
 
@@ -20,18 +20,12 @@ NAMED_MAX = 5
 TONES = {"CRITICAL": BAD, "HIGH": BAD, "MEDIUM": ATTENTION}
 
 
-@typed.command("alerts", epilog="Example: sprintlog alerts --all")
-@typed.argument("word", required=False, metavar="[list]", type=typed.Choice(["list"]))
+@typed.command("alerts", epilog="Example: sprintlog iteration alerts --all")
 @typed.number_option("--iteration", least=0, help="The iteration. [the last measured one]")
 @typed.option("--all", "of_all", is_flag=True, help="Of every iteration.")
 @with_reading
-def command(
-    iteration: int | None, of_all: bool, reading: ReadOptions, word: str | None
-) -> None:
-    """List regressions against the previous iteration, the worst first.
-
-    `alerts list` is the same.
-    """
+def command(iteration: int | None, of_all: bool, reading: ReadOptions) -> None:
+    """List regressions against the previous iteration, the worst first."""
     with open_workspace() as workspace:
         judged = judged_at(workspace, reading)
         found = iterations_of(judged, iteration, of_all=of_all)
@@ -43,7 +37,7 @@ def command(
     which = "" if of_all or number is None else f" in iteration {number}"
     print_answer(told, lines or [f"no alert{which}"], as_json=reading.as_json)
     if others and not of_all and not reading.as_json:
-        hint(f"{_others(judged, others)}: `sprintlog alerts --all`")
+        hint(f"{_others(judged, others)}: `sprintlog iteration alerts --all`")
 
 
 def _others(judged: Judged, others: Sequence[Judgement]) -> str:

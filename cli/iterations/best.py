@@ -1,4 +1,4 @@
-"""`sprintlog best`: the best iteration so far."""
+"""`sprintlog iteration best`: the best iteration so far."""
 
 from sprintlog.engine.judging.exact import HOW_TO_MEASURE
 from sprintlog.engine.judging.score import Score, unknown_parts
@@ -16,7 +16,7 @@ from ..screen.pager import paged
 from .judgements import breakdown_lines, judged_at, list_lines
 
 
-@typed.command("best", epilog="Example: sprintlog best --explain")
+@typed.command("best", epilog="Example: sprintlog iteration best --explain")
 @typed.option("--explain", is_flag=True, help="Explain its score.")
 @with_reading
 def command(explain: bool, reading: ReadOptions) -> None:
@@ -51,7 +51,7 @@ def command(explain: bool, reading: ReadOptions) -> None:
             if which and not judged.has_same_files(best.number, target or 0):
                 print_text(
                     "  as good: verified, and its score is no lower "
-                    f"(`sprintlog compare {best.number} {target}`)"
+                    f"(`sprintlog iteration compare {best.number} {target}`)"
                 )
         if explain:
             print_text(*_explained(judged, one.score))

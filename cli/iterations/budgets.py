@@ -38,7 +38,7 @@ def raising_lines(sprint: Sprint, budgets: Budgets, now: str) -> Iterator[str]:
         if is_less(one.left, plus(None, limit)):
             yield (
                 f"--budget-{one.budget} is of this run alone and does not raise that of "
-                f"the sprint, as `sprintlog rules set` does: {sums.said(one)}"
+                f"the sprint, as `sprintlog iteration rules set` does: {sums.said(one)}"
             )
 
 

@@ -24,7 +24,7 @@ def measure_due(options: Options) -> None:
         if rules.measure is None:
             raise RefusedError(
                 f"no rule of sprint {sprint.id} says what is to be measured",
-                hint="`sprintlog rules set --measure CMD --report FILE` puts one in force",
+                hint="`sprintlog iteration rules set --measure CMD` sets one",
             )
         number = to_measure(sprint)
         if number is None:

@@ -1,4 +1,4 @@
-"""`sprintlog compare`: iterations side by side, of one sprint or of several."""
+"""`sprintlog iteration compare`: iterations side by side, of one sprint or of several."""
 
 import re
 from collections.abc import Sequence
@@ -30,7 +30,8 @@ _HERE = "iter"
 
 @typed.command(
     "compare",
-    epilog="Examples: sprintlog compare 2 3\n\nsprintlog compare 2 3 other:5 --json",
+    epilog="Examples: sprintlog iteration compare 2 3\n\n"
+    "sprintlog iteration compare 2 3 other:5 --json",
 )
 @typed.argument("first", metavar="A")
 @typed.argument("others", metavar="B…", nargs=-1, required=True)

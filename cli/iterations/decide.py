@@ -1,4 +1,4 @@
-"""`sprintlog decide`: what to do after the iteration measured last."""
+"""`sprintlog iteration decide`: what to do after the iteration measured last."""
 
 import sys
 from typing import Any
@@ -21,7 +21,7 @@ EXIT_CODES = {"continue": 0, "stop": 10, "rollback": 11, "escalate": 12}
 """What says an action to a script."""
 
 
-@typed.command("decide", epilog="Example: sprintlog decide --exit-code || break")
+@typed.command("decide", epilog="Example: sprintlog iteration decide --exit-code || break")
 @typed.option(
     "--exit-code",
     "says_by_code",

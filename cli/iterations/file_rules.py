@@ -44,7 +44,7 @@ def differing(rules: RulesSet) -> str | None:
     names = ", ".join(pairs)
     return (
         f"{settings.NAME} says other rules than are in force: {names}; "
-        "`sprintlog rules set --from-config` records them"
+        "`sprintlog iteration rules set --from-config` records them"
     )
 
 

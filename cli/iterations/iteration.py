@@ -15,14 +15,16 @@ from .. import context, typed
 from ..record import Keep, record
 from . import options
 
+OWN_MODULES = ("alerts", "best", "compare", "decide", "rules")
+
 
 @typed.group(
     "iteration",
     lazy={
+        **{name: f"iterations.{name}:command" for name in OWN_MODULES},
         "baseline": "iterations.measurement:baseline",
         "describe": "iterations.measurement:describe",
         "diff": "iterations.snapshots:diff",
-        "list": "iterations.judgements:list_",
         "measure": "iterations.measurement:measure",
         "retract": "iterations.measurement:retract",
         "select": "iterations.select:select",
@@ -30,7 +32,7 @@ from . import options
     },
 )
 def command() -> None:
-    """Record, measure and list iterations."""
+    """Record, measure, compare and judge iterations."""
 
 
 @command.command(epilog="Example: sprintlog iteration start")

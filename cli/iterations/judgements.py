@@ -20,8 +20,8 @@ from sprintlog.projections.views.iterations import ListedIterations, judgements,
 from sprintlog.projections.views.work import work_trees
 from sprintlog.projections.workspace import Workspace
 
-from .. import context, typed
-from ..context import ReadOptions
+from .. import typed
+from ..context import ReadOptions, open_workspace, with_reading
 from ..output import (
     coloured,
     hint,
@@ -318,17 +318,17 @@ def files_lines(files: list[FileChange] | None) -> list[str]:
     return ["", *(lines or ["no file differs"])]
 
 
-@typed.command("list", epilog="Example: sprintlog iteration list --last 5")
+@typed.command("list", epilog="Example: sprintlog list --last 5")
 @typed.number_option("--last", least=1, help="Only the newest ones.")
-@context.with_reading
-def list_(last: int | None, reading: context.ReadOptions) -> None:
+@with_reading
+def command(last: int | None, reading: ReadOptions) -> None:
     """List iterations: class, score, tests, coverage, errors, alerts and cost.
 
     The last column shows how the run ended, failures first. The class compares it with the
     previous iteration: `forward`, `regression`, `plateau` (neither), `stalled` (at least
-    the third plateau in a row); `sprintlog help judging` explains the terms.
+    the third plateau in a row); `sprintlog help look` explains the terms.
     """
-    with context.open_workspace() as workspace:
+    with open_workspace() as workspace:
         judged = judged_at(workspace, reading)
         found = listed(judged, work_trees(workspace, judged.sprint), last=last)
         if reading.as_json:

@@ -1,4 +1,4 @@
-"""The options of `run` and `rules set` for the loop: measuring, snapshots, regressions."""
+"""The options that `run` and `iteration rules set` share: the rules of the loop."""
 
 import os
 from collections.abc import Callable

@@ -131,9 +131,9 @@ def measure(
 ) -> None:
     """Record the measurements of an iteration, once, without ending it.
 
-    --by-rules runs the commands and reads the reports set by `rules set --measure` or `run
-    --measure`, if a measurement is due or the last one failed. A failed measurement is
-    recorded as well.
+    --by-rules runs the commands and reads the reports of the rules (`iteration rules show`)
+    if a measurement is due or the last one failed. A failed measurement is recorded as
+    well.
     """
     if by_rules:
         typed = (number, *given_metrics, metrics_file, score, capturing or None)
@@ -203,7 +203,8 @@ def _record_failure(run: Recording, command: measurement.FailMeasurement) -> Non
     try:
         outcome = run.following().handle_with(command, sprint_id=run.sprint_id)
         for event in outcome.events:
-            warn(f"recorded: {described(event)}; `sprintlog decide` asks a person then")
+            what = described(event)
+            warn(f"recorded: {what}; `sprintlog iteration decide` asks a person then")
     finally:
         run.refresh()
 

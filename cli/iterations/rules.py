@@ -1,4 +1,4 @@
-"""`sprintlog rules`: the current weights, limits, policies and custom metrics."""
+"""`sprintlog iteration rules`: the current weights, limits, policies and custom metrics."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -31,9 +31,9 @@ def command() -> None:
 
 @command.command(
     "set",
-    epilog="Examples: sprintlog rules set --threshold target=0.9\n\n"
-    "sprintlog rules set --weight validation=0.4 --weight efficiency=0\n\n"
-    "sprintlog rules set --metric p95_ms --better lower --weight 0.2 --target 150",
+    epilog="Examples: sprintlog iteration rules set --threshold target=0.9\n\n"
+    "sprintlog iteration rules set --weight validation=0.4 --weight efficiency=0\n\n"
+    "sprintlog iteration rules set --metric p95_ms --better lower --weight 0.2",
 )
 @typed.option(
     "--weight",
@@ -145,7 +145,7 @@ def set_(
     record("rules set", given, command, typed=(*said, *more))
 
 
-@command.command(epilog="Example: sprintlog rules show --json")
+@command.command(epilog="Example: sprintlog iteration rules show --json")
 @with_reading
 def show(reading: ReadOptions) -> None:
     """Show the current weights, limits, policies, budgets and custom metrics."""

@@ -32,7 +32,7 @@ from .options import with_writing
     "--apply",
     "is_applied",
     is_flag=True,
-    help="Also copy its files to the results folder, as `extract --apply` does.",
+    help="Also copy its files to the results folder, as `restore --apply` does.",
 )
 @with_writing
 @with_asking

@@ -94,7 +94,7 @@ def rules_said(sprint: Sprint) -> str | None:
     words += ["files kept"] if loop.keeps_files else []
     words += [_ON_REGRESSION[loop.on_regression]] if loop.measure is not None else []
     words += ["selects the best at its end"] if loop.selects else []
-    return f"{', '.join(words)}: kept for every run  (`sprintlog rules show`)"
+    return f"{', '.join(words)}: kept for every run  (`sprintlog iteration rules show`)"
 
 
 BACK_SHOWN_MAX = 10
@@ -182,7 +182,7 @@ def _alerts(judged: Judged) -> str:
         where = f"in {len(found)}{of or ' iterations'}, last {where}"
     worst = last.alerts[0]
     is_more = len(found) > 1 or last.number != judged.last
-    typed = "sprintlog alerts --all" if is_more else "sprintlog alerts"
+    typed = "sprintlog iteration alerts --all" if is_more else "sprintlog iteration alerts"
     return f"{many} {where}, {worst.severity}: {worst.message}  (`{typed}`)"
 
 

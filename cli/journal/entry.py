@@ -1,4 +1,4 @@
-"""`sprintlog entry`: results and observations of iterations, and lines of the journal."""
+"""`sprintlog journal entry …`: outcomes and observations of iterations of a PRD."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -25,7 +25,7 @@ def entry_of(document: JournalDocument, entry_id: str) -> Entry:
     if (entry := document.entry(entry_id)) is None:
         raise NotFoundError(
             f"there is no entry {entry_id}",
-            hint="`sprintlog entry list` lists them",
+            hint="`sprintlog journal entry list` lists them",
             entry=entry_id,
         )
     return entry
@@ -58,7 +58,7 @@ def command() -> None:
 
 
 @command.command(
-    epilog="Example: sprintlog entry record auth-login --status completed "
+    epilog="Example: sprintlog journal entry record auth-login --status completed "
     "--summary 'login works' --observation 'finding: tokens last an hour'"
 )
 @typed.argument("prd_id", metavar="PRD")
@@ -136,7 +136,7 @@ def record(
     record_in_journal("entry record", given, RecordEntry(entry))
 
 
-@command.command("list", epilog="Example: sprintlog entry list --prd auth-login --last 5")
+@command.command("list", epilog="Example: sprintlog journal entry list --prd auth --last 5")
 @typed.option("--prd", metavar="PRD", help="Only of this PRD.")
 @typed.option(
     "--status", type=typed.Choice(parts.STATUSES), help="Only those that ended so."
@@ -162,7 +162,7 @@ def list_(
     )
 
 
-@command.command(epilog="Example: sprintlog entry show auth-login-2")
+@command.command(epilog="Example: sprintlog journal entry show auth-login-2")
 @typed.argument("entry_id", metavar="ENTRY")
 @with_point
 @with_json
@@ -183,7 +183,7 @@ def show(entry_id: str, at: str | None, as_json: bool) -> None:
                 print_text(f"   {name}: {value}")
 
 
-@command.command(epilog="Example: sprintlog entry observations --type blocker --json")
+@command.command(epilog="Example: sprintlog journal entry observations --type blocker")
 @typed.option("--last", type=int, metavar="N", help="Only of the last N entries.")
 @typed.option("--prd", metavar="PRD", help="Only of this PRD, all of its iterations.")
 @typed.option(

@@ -34,9 +34,12 @@ TEXT_PLACES = (".ralph/progress.txt", "scripts/ralph/progress.txt", "progress.tx
 """Where loops keep their text, below the work tree's root."""
 
 
-@typed.group("journal")
+@typed.group(
+    "journal",
+    lazy={name: f"journal.{name}:command" for name in ("entry", "learning", "pattern")},
+)
 def command() -> None:
-    """Open, search or summarize the journal of attempts and learnings."""
+    """Record attempts, learnings and patterns; search or summarize the journal."""
 
 
 @command.command("open", epilog="Example: sprintlog journal open --project-name my-app")

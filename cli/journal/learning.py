@@ -1,4 +1,4 @@
-"""`sprintlog learning …`: what holds beyond the iteration in which it was learned."""
+"""`sprintlog journal learning …`: learnings, which outlast their iteration."""
 
 from typing import Any
 
@@ -29,7 +29,7 @@ def command() -> None:
 
 
 @command.command(
-    epilog="Example: sprintlog learning add 'callback URLs need the trailing slash' "
+    epilog="Example: sprintlog journal learning add 'callback URLs need a slash' "
     "--type api-convention --from auth-oauth-2 --observation 1"
 )
 @typed.argument("content")
@@ -78,7 +78,9 @@ def add(
     record_in_journal("learning add", given, AddLearning(learning, observation or 0))
 
 
-@command.command("list", epilog="Example: sprintlog learning list --type error-workaround")
+@command.command(
+    "list", epilog="Example: sprintlog journal learning list --type error-workaround"
+)
 @typed.option(
     "--type", "type_", type=typed.Choice(parts.LEARNING_TYPES), help="Only of this type."
 )
@@ -105,7 +107,7 @@ def list_(type_: str | None, with_retired: bool, at: str | None, as_json: bool) 
     )
 
 
-@command.command(epilog="Example: sprintlog learning show learning-0003")
+@command.command(epilog="Example: sprintlog journal learning show learning-0003")
 @typed.argument("learning_id", metavar="LEARNING")
 @with_point
 @with_json
@@ -116,7 +118,7 @@ def show(learning_id: str, at: str | None, as_json: bool) -> None:
     if learning is None:
         raise NotFoundError(
             f"there is no learning {learning_id}",
-            hint="`sprintlog learning list --all` lists them",
+            hint="`sprintlog journal learning list --all` lists them",
             learning=learning_id,
         )
     if as_json:
@@ -127,7 +129,9 @@ def show(learning_id: str, at: str | None, as_json: bool) -> None:
         print_text(f"{name}: {lines[0]}", *(f"  {line}" for line in lines[1:]))
 
 
-@command.command(epilog="Example: sprintlog learning use learning-0003 --prd user-profile")
+@command.command(
+    epilog="Example: sprintlog journal learning use learning-0003 --prd profile"
+)
 @typed.argument("learning_id", metavar="LEARNING")
 @typed.option("--prd", "prd_id", default="", metavar="PRD", help="The PRD that used it.")
 @with_envelope
@@ -139,7 +143,7 @@ def use(learning_id: str, prd_id: str, **given: Any) -> None:
 
 
 @command.command(
-    epilog="Example: sprintlog learning retire learning-0003 --reason 'new API'"
+    epilog="Example: sprintlog journal learning retire learning-0003 --reason 'new API'"
 )
 @typed.argument("learning_id", metavar="LEARNING")
 @typed.option("--reason", metavar="TEXT", help="Why it no longer holds.")
@@ -149,7 +153,7 @@ def retire(learning_id: str, reason: str | None, **given: Any) -> None:
     record_in_journal("learning retire", given, RetireLearning(learning_id, reason))
 
 
-@command.command(epilog="Example: sprintlog learning extract auth-oauth-2 --add")
+@command.command(epilog="Example: sprintlog journal learning extract auth-oauth-2 --add")
 @typed.argument("entry_id", metavar="ENTRY")
 @typed.option("--add", "adds", is_flag=True, help="Add them instead of only showing them.")
 @with_envelope

@@ -1,4 +1,4 @@
-"""`sprintlog pattern …`: what the codebase does in the same way again and again."""
+"""`sprintlog journal pattern …`: patterns of the codebase."""
 
 from typing import Any
 
@@ -18,7 +18,8 @@ def command() -> None:
 
 
 @command.command(
-    epilog="Example: sprintlog pattern add 'Service and handler' --type file-structure "
+    epilog="Example: sprintlog journal pattern add 'Service and handler' "
+    "--type file-structure "
     "--example services/auth.py --confidence high"
 )
 @typed.argument("name")
@@ -65,7 +66,9 @@ def add(
     record_in_journal("pattern add", given, DiscoverPattern(pattern))
 
 
-@command.command("list", epilog="Example: sprintlog pattern list --type error-handling")
+@command.command(
+    "list", epilog="Example: sprintlog journal pattern list --type error-handling"
+)
 @typed.option(
     "--type", "type_", type=typed.Choice(parts.PATTERN_TYPES), help="Only of this type."
 )

@@ -53,9 +53,9 @@ _OF_NEXT = (
     *("details", "error", "reflection", "gated"),
 )
 _QUESTIONS = {
-    "blame": ("blame", "causes"),
+    "blame": ("why", "causes"),
     "diff": ("diff", "changes"),
-    "best": ("best", ""),
+    "best": ("iteration best", ""),
     "decisions": ("audit", "decisions"),
 }
 """By the question: whose answer it is, and which list of that is turned over."""

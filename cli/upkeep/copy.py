@@ -1,4 +1,4 @@
-"""`sprintlog copy`: what a log lacks of another one, between any two stores."""
+"""`sprintlog store copy`: what a log lacks of another one, between any two stores."""
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -25,8 +25,8 @@ _SQLITE = b"SQLite format 3\0"
 
 @typed.command(
     "copy",
-    epilog="Examples: sprintlog copy . 'postgresql://db.example/work?log=auth'\n\n"
-    "sprintlog copy 'postgresql://db.example/work?log=auth' ../auth-copy",
+    epilog="Examples: sprintlog store copy . 'postgresql://db.example/work?log=auth'\n\n"
+    "sprintlog store copy 'postgresql://db.example/work?log=auth' ../auth-copy",
 )
 @typed.argument("source", metavar="FROM")
 @typed.argument("target", metavar="TO")

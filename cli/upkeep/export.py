@@ -1,4 +1,4 @@
-"""`sprintlog export`: the log as JSON Lines or in another format, to a file or a server.
+"""`sprintlog store export`: write the log to a file, or send it to a server.
 
 Sending to a server only reads the log, in a separate process: a recording process never
 waits for a server. The position that each address has reached is stored in a small file
@@ -222,8 +222,8 @@ FORMATS = (LOG, *EVENTS, OPENMETRICS)
 
 @typed.command(
     "export",
-    epilog="Examples: sprintlog export --out auth.jsonl\n\n"
-    "sprintlog export --format otlp-json --out traces.jsonl",
+    epilog="Examples: sprintlog store export --out auth.jsonl\n\n"
+    "sprintlog store export --format otlp-json --out traces.jsonl",
 )
 @typed.file_option("--out", help="A new file. [standard output]")
 @typed.option("--sprint", "sprint_id", metavar="ID", help="Only the events of this sprint.")
@@ -259,7 +259,7 @@ def command(
     with_content: bool,
     as_json: bool,
 ) -> None:
-    """Write the log as JSON Lines; `import log` restores the same log from them.
+    """Write the log as JSON Lines; `store import` restores the same log from them.
 
     It writes a header, every event with its whole envelope, and the head, and checks the
     chain. --sprint exports the events of one sprint, which cannot be imported again. Other

@@ -1,4 +1,4 @@
-"""`sprintlog head`: write the head of the log down, and sign it."""
+"""`sprintlog verify head`: write the head of the log down, and sign it."""
 
 import os
 from pathlib import Path
@@ -18,8 +18,8 @@ from ..output import print_answer
 
 @typed.command(
     "head",
-    epilog="Examples: sprintlog head --sign --key ~/.ssh/id_ed25519\n\n"
-    'git commit --allow-empty -m night --trailer "$(sprintlog head --trailer)"',
+    epilog="Examples: sprintlog verify head --sign --key ~/.ssh/id_ed25519\n\n"
+    'git commit --allow-empty -m night --trailer "$(sprintlog verify head --trailer)"',
 )
 @typed.option("--sign", is_flag=True, help="Sign it like `ssh-keygen -Y sign`.")
 @typed.file_option(

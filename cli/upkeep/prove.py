@@ -1,4 +1,4 @@
-"""`sprintlog prove`: a small file that shows that an event was recorded."""
+"""`sprintlog verify prove`: a small file that shows that an event was recorded."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from ..context import open_workspace, with_json
 from ..output import print_answer
 
 
-@typed.command("prove", epilog="Example: sprintlog prove 412 --head HEAD.txt")
+@typed.command("prove", epilog="Example: sprintlog verify prove 412 --head HEAD.txt")
 @typed.argument("position", type=click.IntRange(1))
 @typed.file_option(
     "--head",

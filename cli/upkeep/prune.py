@@ -1,4 +1,4 @@
-"""`sprintlog prune`: remove what is old, as far as nothing goes back to it."""
+"""`sprintlog store prune`: remove what is old, as far as nothing goes back to it."""
 
 import re
 from datetime import timedelta
@@ -45,8 +45,8 @@ def _age(
 
 @typed.command(
     "prune",
-    epilog="Examples: sprintlog prune --older-than 30d --dry-run\n\n"
-    "sprintlog prune --keep 20\n\nsprintlog prune --sessions --older-than 30d",
+    epilog="Examples: sprintlog store prune --older-than 30d --dry-run\n\n"
+    "sprintlog store prune --keep 20\n\nsprintlog prune --sessions --older-than 30d",
 )
 @typed.option(
     "--keep",

@@ -77,11 +77,12 @@ def _file_schema(what: str) -> dict[str, Any]:
 
 def answers_schema(name: tuple[str, ...]) -> dict[str, object]:
     """Return the schema of every command's answers, or of one command's."""
-    context = click.get_current_context().find_root()
-    found: click.Command | None = context.command
+    found: click.Context | None = click.get_current_context().find_root()
     for word in name:
-        found = found.get_command(context, word) if isinstance(found, click.Group) else None
-    if name and (found is None or isinstance(found, click.Group)):
+        found = found and typed.below(found, word)
+    group = found.command if found else None
+    is_alone = isinstance(group, click.Group) and not group.invoke_without_command
+    if name and (found is None or is_alone):
         raise NotFoundError(
             f"there is no command {' '.join(name)[:60]!r}",
             hint="give one as it is typed, like `sprintlog schema answers gate show`",

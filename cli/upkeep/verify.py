@@ -31,8 +31,10 @@ ENVIRONMENTS = (
 TONES = {"damage": BAD, "drift": ATTENTION, "remark": None}
 
 
-@typed.command(
+@typed.group(
     "verify",
+    lazy={name: f"upkeep.{name}:command" for name in ("head", "prove")},
+    invoke_without_command=True,
     epilog="Examples: sprintlog verify --json\n\n"
     "sprintlog verify --expect-head 12:2f1c…  (from an earlier --json answer)",
 )
@@ -46,14 +48,14 @@ TONES = {"damage": BAD, "drift": ATTENTION, "remark": None}
 @typed.file_option(
     "--head",
     "head_file",
-    help="A file of `sprintlog head`; with --allowed-signers, also check its signature.",
+    help="A file of `verify head`; with --allowed-signers, also check its signature.",
 )
 @typed.file_option(
     "--allowed-signers",
     "signers",
     help="The accepted keys, in the allowed_signers format of ssh-keygen.",
 )
-@typed.file_option("--proof", help="Only check a file of `prove`; requires no log.")
+@typed.file_option("--proof", help="Only check a file of `verify prove`; requires no log.")
 @typed.option("--git", "by_git", is_flag=True, help="Also compare the heads in commits.")
 @typed.option(
     "--determinism",
@@ -74,8 +76,11 @@ def command(
 ) -> None:
     """Verify the hash chain, gaps, payloads, heads, checkpoints and state files.
 
-    The exit code is 4 for damage or drift; contradictions in imports are only notes.
+    The exit code is 4 for damage or drift; contradictions in imports are only notes. The
+    subcommands write a head or a proof that a later `verify` checks.
     """
+    if click.get_current_context().invoked_subcommand is not None:
+        return
     expected = _parse_head(expect_head)
     if proof is not None:
         check_proof(proof, signers, as_json=as_json)

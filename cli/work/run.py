@@ -167,7 +167,7 @@ def command(
     The exit code is 0 if the sprint is done, otherwise the reason for stopping: 20 limit of
     iterations, 21 breakpoint, 22 pause, 23 blocked, 24 a person is needed, 25 budget. A
     sprint with undecided critical or high requests is not completed. Work in progress may
-    exceed a budget; `rules set` sets budgets for all runs together.
+    exceed a budget; `iteration rules set` sets budgets for all runs together.
 
     With --measure, each run of COMMAND is an iteration that is measured and judged. These
     options are stored as rules and apply until other rules are set. Exit code 26 is a stop

@@ -320,5 +320,5 @@ def spent_lines(sprint: Sprint) -> list[str]:
     lines = [f"agents: {', '.join(spent_said(spent))}"]
     if failed:
         which = "run" if failed == 1 else f"{failed} runs"
-        lines.append(f"the last {which} did not complete  (`sprintlog iteration list`)")
+        lines.append(f"the last {which} did not complete  (`sprintlog list`)")
     return lines

@@ -70,7 +70,7 @@ def command(
     the iteration in progress.
 
     To find the best run, let --measure count: with an exit code alone, all runs that exit
-    with 0 are equal. `sprintlog help judging` explains how runs are compared.
+    with 0 are equal. `sprintlog help look` explains how runs are compared.
     """
     if not wrapped:
         raise click.UsageError("say which command: `sprintlog wrap -- COMMAND`")

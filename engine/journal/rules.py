@@ -133,7 +133,7 @@ def add_learning(journal: Journal, command: AddLearning, at: str) -> list[Event]
     if source and source not in journal.entries:
         raise NotFoundError(
             f"learning.source_entry_id: there is no entry {source[:60]}",
-            hint="`sprintlog entry list` lists them",
+            hint="`sprintlog journal entry list` lists them",
             field="learning.source_entry_id",
         )
     if command.observation:
@@ -270,7 +270,7 @@ def _check_link(journal: Journal, source: str, observation: int) -> None:
     count = journal.entries.get(source, 0)
     if not 1 <= observation <= count:
         why = f"{source or 'no entry'} has no observation {observation}; it has {count}"
-        hint = "they are counted from 1; `sprintlog entry show ENTRY` numbers them"
+        hint = "they are counted from 1; `sprintlog journal entry show ENTRY` numbers them"
         raise parts.refuse("observation", why, hint)
     if observation in journal.linked.get(source, ()):
         why = f"{observation} of {source} names a learning already"

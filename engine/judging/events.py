@@ -250,7 +250,7 @@ class RecommendationGiven(AboutIteration, frozen=True):
 
     type: ClassVar[str] = "recommendation-given"
     stays: ClassVar[tuple[str, ...]] = ("action", "cause", "alerts")
-    only_caused: ClassVar[str] = "`sprintlog decide` records what it answers"
+    only_caused: ClassVar[str] = "`sprintlog iteration decide` records what it answers"
     as_decision: ClassVar[AsDecision | None] = AsDecision(
         "recommendation",
         ("number", "action", "reason", "target"),

@@ -292,8 +292,9 @@ def _flat(given: Mapping[str, object]) -> Mapping[str, object]:
 
 def _declaring(name: str) -> str | None:
     """Return the command that declares a custom metric; None if its name is invalid."""
-    is_name = NAME.fullmatch(name) is not None
-    return f"`sprintlog rules set --metric {name}` declares one" if is_name else None
+    if NAME.fullmatch(name) is None:
+        return None
+    return f"`sprintlog iteration rules set --metric {name}` declares one"
 
 
 def _checked(name: str, value: object) -> object:

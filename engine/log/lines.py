@@ -143,7 +143,7 @@ def _check_header(raw: bytes, file: str) -> None:
             file=file,
             line=1,
             field="stream",
-            hint="`sprintlog export` without --sprint writes all of it",
+            hint="`sprintlog store export` without --sprint writes all of it",
         )
     if raw != first_line():
         raise _changed(1, file)
@@ -191,7 +191,7 @@ def _read_end(raw: bytes, number: int, file: str) -> Head:
 
 def _changed(number: int, file: str) -> InvalidInputError:
     return InvalidInputError(
-        "is not as `sprintlog export` writes it: it was changed or cut",
+        "is not as `sprintlog store export` writes it: it was changed or cut",
         file=file,
         line=number,
     )

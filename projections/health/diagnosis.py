@@ -229,7 +229,7 @@ def _sizes(here: Here) -> Check | None:
     total = in_units(sum(here.sizes.values()))
     hint = None
     if here.sizes.get("snapshots", 0) > SNAPSHOT_BYTES_MANY:
-        hint = "`sprintlog prune --older-than 30d --dry-run` shows what can go"
+        hint = "`sprintlog store prune --older-than 30d --dry-run` shows what can go"
     return Check("sizes", OK, f"{total}: {', '.join(said)}", hint)
 
 

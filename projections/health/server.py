@@ -68,7 +68,7 @@ def _durability(found: dict[str, str]) -> Iterator[Check]:
     if found.get("archive_mode") == "off":
         what = "the server archives nothing: a backup is as old as when it was made"
         yield Check(
-            "archive", NOTE, what, "`sprintlog copy FROM TO` or pg_basebackup, often"
+            "archive", NOTE, what, "`sprintlog store copy FROM TO` or pg_basebackup, often"
         )
 
 

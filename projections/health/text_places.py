@@ -259,7 +259,7 @@ class ResultFiles(KeptText, frozen=True):
         return _found_below(workspace, {OUTPUT}, needle)
 
     def let_go(self, workspace: Workspace, found: list[str], needle: Needle) -> list[str]:
-        """Remove those that hold it; `sprintlog extract` puts results there again."""
+        """Remove those that hold it; `sprintlog restore` puts results there again."""
         remove_from_tree(workspace, found)
         return []
 

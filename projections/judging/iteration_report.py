@@ -325,7 +325,7 @@ def unmeasured_markdown(
     if failure is None and number not in dict(judged.sprint.knowledge.iterations):
         raise NotFoundError(
             f"there is no iteration {number}",
-            hint="`sprintlog iteration list` lists them",
+            hint="`sprintlog list` lists them",
             iteration=number,
         )
     why = "nobody measured it" if failure is None else failure.why

@@ -157,7 +157,7 @@ def _quality(
             if which := as_the_best(judged, given.target):
                 typed += f"; {which}, and later"
         if given.cause == UNCERTAIN:
-            typed = ": measure more, `sprintlog help judging` says how"
+            typed = ": measure more, `sprintlog help record` says how"
         lines.append(f"- **Now**: {given.message} ({given.reason}){typed}")
     if (selection := judged.selected()) is not None:
         lines.append(f"- **Result**: {selection.message}")
@@ -309,7 +309,7 @@ def _alerts(judged: Judged) -> list[str]:
         for one in found[:ALERTS_MAX]
     ]
     if (more := len(found) - ALERTS_MAX) > 0:
-        lines.append(f"- {more} more: `sprintlog alerts --all`")
+        lines.append(f"- {more} more: `sprintlog iteration alerts --all`")
     return ["", "### What got worse", "", *lines]
 
 

@@ -16,7 +16,7 @@ SHORT_CHARS = 24
 FILES_SHOWN = 3
 TOLD = {
     "class": "; ".join(f"{name}: {means}" for name, means in SprintFacts.classes.items()),
-    "score": "0 to 1, of what was measured: `sprintlog help judging`",
+    "score": "0 to 1, of what was measured: `sprintlog help look`",
 }
 """The tooltips of column names."""
 _ALWAYS = ("class", "remarks")
@@ -91,7 +91,7 @@ def iterations(facts: SprintFacts) -> Markup:
     ]
     parts: list[object] = []
     if (more := len(rows) - limits_of(facts).iterations) > 0:
-        line = command(f"sprintlog iteration list{facts.named}")
+        line = command(f"sprintlog list{facts.named}")
         parts += [f"{more:,} earlier ones: ", line]
     if same:
         parts += ["; " * bool(parts), f"the same wherever it is known: {', '.join(same)}"]

@@ -227,7 +227,7 @@ def _worse(facts: SprintFacts) -> Markup:
     ]  # fmt: skip
     more = len(found) - WORSE_MAX
     if more > 0:
-        line = command(f"sprintlog alerts --all{facts.named}")
+        line = command(f"sprintlog iteration alerts --all{facts.named}")
         items.append(tag("li", f"{more:,} more: ", line))
     title = tag("h3", "What got worse, the newest first")
     return joined(title, tag("ul", *items, class_="worse"))

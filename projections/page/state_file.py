@@ -35,7 +35,7 @@ def state_file(facts: SprintFacts) -> Markup:
     head = (heading("line", class_="num"), "text", "version", "set by")
     told = f"PROGRESS.yaml at version {facts.version}, and what set each line"
     more = f"; {len(lines) - lines_max:,} more lines" if len(lines) > lines_max else ""
-    line = command(f"sprintlog blame --all{facts.named}")
+    line = command(f"sprintlog why --all{facts.named}")
     made = table(head, rows, label="PROGRESS.yaml", class_="file")
     said = _json(packed(history, facts))
     while len(said) > limits_of(facts).history_bytes and len(history.versions) > 1:

@@ -92,7 +92,7 @@ def parse_head(text: str, *, file: str) -> WrittenHead:
     """Return a head from its text."""
     match = _LINE.fullmatch(text)
     if match is None:
-        raise InvalidInputError("is no head: `sprintlog head` writes one", file=file)
+        raise InvalidInputError("is no head: `sprintlog verify head` writes one", file=file)
     name, position, digest, root, time = match.groups()
     return WrittenHead(name, int(position), digest, root, time)
 
@@ -206,7 +206,7 @@ class Proof(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     format: str
     format_version: int
     event: dict[str, Any]
-    """As a line of `sprintlog export`, with the hash of the event before."""
+    """As a line of `sprintlog store export`, with the hash of the event before."""
     path: list[str]
     """The nodes of the Merkle tree on the way to the root, in hexadecimal."""
     head: str

@@ -8,6 +8,7 @@ import click
 import msgspec
 
 from sprintlog.cli.main import cli
+from sprintlog.cli.suggest import ALIASES
 from sprintlog.projections.views.answers import ANSWERS, DOCUMENT, LINES, RECORDED
 
 
@@ -15,7 +16,8 @@ def command_of(arguments: Sequence[object]) -> str:
     """Return the command that a line calls, like `gate show`; empty for none."""
     found: click.Group = cli
     context, words = click.Context(cli), []
-    for argument in map(str, arguments):
+    given = [*map(str, arguments)]
+    for argument in [*ALIASES.get(given[0], given[0]).split(), *given[1:]] if given else ():
         command = found.get_command(context, argument)
         if command is None:
             break
@@ -23,11 +25,13 @@ def command_of(arguments: Sequence[object]) -> str:
         if not isinstance(command, click.Group):
             return " ".join(words)
         found = command
-    return ""
+    return " ".join(words) if found.invoke_without_command else ""
 
 
 def commands(group: click.Group = cli, *before: str) -> Iterator[tuple[str, click.Command]]:
-    """Yield every command with its name, and no group."""
+    """Yield every command that can be typed alone, with its name."""
+    if before and group.invoke_without_command:
+        yield " ".join(before), group
     context = click.Context(group)
     for name in group.list_commands(context):
         command = group.get_command(context, name)

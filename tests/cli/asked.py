@@ -13,14 +13,14 @@ ASKED: dict[str, tuple[dict[str, str], list[str]]] = {
     "blame": ({"field": "status"}, ["status"]),
     "diff": ({"from": "start", "to": "version:2"}, ["start", "version:2"]),
     "gate show": ({}, []),
-    "iteration list": ({}, []),
+    "list": ({}, []),
     "journal status": ({}, []),
     "log": ({}, []),
     "next": ({"sprint": "auth"}, ["--sprint", "auth"]),
     "queue list": ({"status": "pending"}, ["--status", "pending"]),
     "queue show": ({"request": "req-1"}, ["req-1"]),
     "report": ({}, []),
-    "rules show": ({}, []),
+    "iteration rules show": ({}, []),
     "schema": ({}, ["answers"]),
     "show best": ({}, []),
     "show event": ({"position": "2"}, ["2"]),
@@ -41,5 +41,5 @@ def night(sprint: Path, done: Run) -> Path:
     done("iteration", "start")
     done("iteration", "end", *MEASURED)
     done("queue", "add", "Crash", "--priority", "high", "--type", "bug")
-    done("entry", "record", "login", "--status", "completed", "--summary", "done")
+    done("journal entry record", "login", "--status", "completed", "--summary", "done")
     return sprint

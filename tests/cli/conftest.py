@@ -113,9 +113,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, log_store: str) -> P
 def run(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> Run:
-    """Return a function that runs one command line in this process."""
+    """Return a function that runs one command line in this process.
 
-    def call(*arguments: object) -> Result:
+    The first argument may be several words, such as `iteration rules set`.
+    """
+
+    def call(*given: object) -> Result:
+        arguments = (*str(given[0]).split(), *given[1:]) if given else ()
         monkeypatch.setattr(sys, "argv", ["sprintlog", *map(str, arguments)])
         capfd.readouterr()
         code = 0
@@ -311,9 +315,10 @@ def journal_path(folder: Path, done: Run) -> Path:
 def journal(journal_path: Path, done: Run) -> Path:
     """Return the file of a journal that holds two entries and a learning."""
     observation = '{"type": "blocker", "title": "no key", "category": "dependency"}'
-    done("entry", "record", "auth", "--status", "failed", "--observation", observation,
+    done("journal entry record", "auth", "--status", "failed", "--observation", observation,
          "--summary", "stuck", "--at", "2026-02-01T10:00:00Z")  # fmt: skip
-    done("entry", "record", "auth", "--status", "completed", "--observation", "finding: x")
-    done("learning", "add", "ask first", "--type", "tool-usage", "--from", "auth-1",
+    more = ("--observation", "finding: x")
+    done("journal entry record", "auth", "--status", "completed", *more)
+    done("journal learning add", "ask first", "--type", "tool-usage", "--from", "auth-1",
          "--observation", 1)  # fmt: skip
     return journal_path

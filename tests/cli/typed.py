@@ -69,6 +69,9 @@ def typed(words: list[str]) -> Typed:
     context = click.Context(cli)
     path: list[str] = []
     while isinstance(command, click.Group):
+        is_alone = not words or words[0].startswith("-")
+        if path and is_alone and command.invoke_without_command:
+            break
         if not words:
             raise click.UsageError(f"{' '.join(path)}: a command is missing")
         name = words.pop(0)

@@ -264,4 +264,4 @@ def test_what_is_sqlites_own_says_so(tmp_path: Path, name: str) -> None:
         live(workspace)
         with pytest.raises(RefusedError, match=f"{name} is for logs in SQLite") as caught:
             SQLITES_OWN[name](workspace)
-    assert caught.value.hint == "`sprintlog export` writes any log as lines"
+    assert caught.value.hint == "`sprintlog store export` writes any log as lines"

@@ -154,20 +154,20 @@ and the nodes above; or the *whole*.
 """
 
 
-def commands() -> Iterator[tuple[str, click.Command]]:
-    """Yield every command except groups, with its words."""
-    yield from _below("sprintlog", cli)
-
-
-def _below(path: str, command: click.Command) -> Iterator[tuple[str, click.Command]]:
+def commands(
+    path: str = "sprintlog", command: click.Command = cli
+) -> Iterator[tuple[str, click.Command]]:
+    """Yield every command that can be typed alone, with the words that call it."""
     if not isinstance(command, click.Group):
         yield path, command
         return
+    if command is not cli and command.invoke_without_command:
+        yield path, command
     context = click.Context(command)
     for name in command.list_commands(context):
         found = command.get_command(context, name)
         assert found is not None
-        yield from _below(f"{path} {name}", found)
+        yield from commands(f"{path} {name}", found)
 
 
 def cli_page() -> str:

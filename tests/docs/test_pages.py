@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 import pytest
 
-from sprintlog.cli.help.help import TOPICS, topic_screen, whole_screen
+from sprintlog.cli.help.help import SECTIONS, section_screen, whole_screen
 from sprintlog.cli.main import cli
 
 from .idioms import search
@@ -107,7 +107,7 @@ def test_the_first_pages_have_no_idioms(page: str) -> None:
 def test_the_first_screen_has_no_idioms() -> None:
     """`sprintlog -h`, the topics and `help --all` contain no idioms of the denylist."""
     root = click.Context(cli, info_name="sprintlog")
-    topics = [line for topic in TOPICS for line in topic_screen(topic)]
+    topics = [line for section in SECTIONS for line in section_screen(section)]
     first = cli.get_help(root).splitlines()
     assert idioms_in([*first, *topics, *whole_screen(root)]) == []
 

@@ -4,6 +4,7 @@ import base64
 import csv
 import io
 import json
+import sys
 import tracemalloc
 from collections import Counter
 from decimal import Decimal
@@ -45,6 +46,7 @@ from .told import AUTH, PROMPT, SECRET, told_log
 EXPECTED = Path(__file__).resolve().parents[2] / "fixtures" / "expected" / "exports"
 STORED = {"cloudevents": "jsonl", "otlp-json": "jsonl", "csv": "csv"}
 EVENTS = 24
+EXPORT = [sys.executable, "-m", "sprintlog.cli", "store", "export", "--format"]
 
 
 def exported(folder: Path, format_: str, **given: Any) -> bytes:
@@ -66,7 +68,7 @@ def test_figures_are_the_stored_ones(folder: Path, done: Run) -> None:
     """Figures are those of the log's end, whenever they are exported."""
     told_log(folder).close()
     stored = (EXPECTED / "told.openmetrics.txt").read_text()
-    assert done("export", "--format", "openmetrics").out == stored
+    assert done("store export", "--format", "openmetrics").out == stored
     read = text_string_to_metric_families(stored)  # type: ignore[no-untyped-call]
     families = {one.name: one for one in read}
     (position,) = families["sprintlog_log_events"].samples
@@ -197,7 +199,7 @@ def test_what_is_over_is_told_apart(tmp_path: Path) -> None:
 def test_the_sums_are_those_of_status(folder: Path, done: Run) -> None:
     """Tokens, cost, time and runs of all spans are what `status` says was spent."""
     told_log(folder).close()
-    out = done("export", "--format", "otlp-json", "--sprint", "auth").out
+    out = done("store export", "--format", "otlp-json", "--sprint", "auth").out
     runs = [
         said
         for span in traces(out.encode())
@@ -260,7 +262,7 @@ def test_tables_agree(tmp_path: Path) -> None:
 def test_the_table_says_what_query_says(folder: Path, done: Run) -> None:
     """Which iteration, phase and rollback an event has is what `v_events` says."""
     told_log(folder).close()
-    rows = list(csv.DictReader(io.StringIO(done("export", "--format", "csv").out)))
+    rows = list(csv.DictReader(io.StringIO(done("store export", "--format", "csv").out)))
     names = ("position", "sprint", "iteration", "in_force", "phase", "hash")
     asked = done("query", f"SELECT {', '.join(names)} FROM v_events", "--csv").out
     known = list(csv.DictReader(io.StringIO(asked)))
@@ -310,7 +312,7 @@ def test_a_damaged_log_is_no_export(folder: Path, run: Run, done: Run) -> None:
     """Nothing is exported from a log with an invalid chain."""
     told_log(folder).close()
     damage(folder)
-    result = run("export", "--format", "cloudevents", "--out", "x.jsonl")
+    result = run("store export", "--format", "cloudevents", "--out", "x.jsonl")
     assert (result.code, result.out) == (4, "")
     assert not (folder / "x.jsonl").exists()
 
@@ -334,7 +336,7 @@ def test_a_file_and_its_answer(folder: Path, done: Run) -> None:
     """--out writes a new private file, and --json prints its size."""
     told_log(folder).close()
     answer = done(
-        "export", "--format", "csv", "--out", "x.csv", "--sprint", "other", "--json"
+        "store export", "--format", "csv", "--out", "x.csv", "--sprint", "other", "--json"
     ).json
     assert (answer["events"], answer["position"]) == (1, EVENTS)
     assert (folder / "x.csv").stat().st_mode & 0o777 == 0o600
@@ -344,7 +346,7 @@ def test_a_file_and_its_answer(folder: Path, done: Run) -> None:
 @pytest.mark.parametrize("format_", ["log", "openmetrics"])
 def test_content_where_there_is_no_choice(folder: Path, run: Run, format_: str) -> None:
     """--with-content is refused where it would change nothing."""
-    result = run("export", "--format", format_, "--with-content")
+    result = run("store export", "--format", format_, "--with-content")
     assert result.code == 2
     assert "leave out --with-content" in result.err
 
@@ -353,12 +355,10 @@ def test_parquet_needs_its_library(
     folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without it there is one line, a hint, and no file."""
-    import sys
-
     told_log(folder).close()
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     monkeypatch.delitem(sys.modules, "sprintlog.projections.exports.parquet", False)
-    result = run("export", "--format", "parquet", "--out", "x.parquet")
+    result = run("store export", "--format", "parquet", "--out", "x.parquet")
     assert result.code == 1
     assert "Parquet needs pyarrow" in result.err
     assert "install 'pyarrow>=18'`, or --format csv" in result.err
@@ -368,7 +368,6 @@ def test_parquet_needs_its_library(
 if __name__ == "__main__":
     import os
     import subprocess
-    import sys
     import tempfile
 
     EXPECTED.mkdir(exist_ok=True)
@@ -377,7 +376,7 @@ if __name__ == "__main__":
         (EXPECTED / f"told.{name}.{suffix}").write_bytes(content)
     place = Path(tempfile.mkdtemp())
     told_log(place).close()
-    figures = [sys.executable, "-m", "sprintlog.cli", "export", "--format", "openmetrics"]
+    figures = [*EXPORT, "openmetrics"]
     said = subprocess.run(
         figures, cwd=place, env=os.environ, capture_output=True, check=True
     )

@@ -20,6 +20,7 @@ from ..cli.conftest import folder as folder
 from ..cli.conftest import run as run
 from .told import SECRET, told_log
 
+EXPORT = [sys.executable, "-m", "sprintlog.cli", "store", "export", "--format"]
 SECONDS_MAX = 300
 WORDS = "Words that nobody is to read again"
 READERS = {
@@ -97,7 +98,7 @@ def log(folder: Path, done: Run) -> Path:
 def piped(log: Path, format_: str, *words: str) -> Any:
     """Return the official reader's result for the real command's output."""
     needs.package(LIBRARIES[format_], LIBRARIES[format_].partition(".")[0])
-    command = [sys.executable, "-m", "sprintlog.cli", "export", "--format", format_, *words]
+    command = [*EXPORT, format_, *words]
     # Arrow's threads can abort a process that ends in the usual way.
     end = "print(json.dumps(said), flush=True)\nos._exit(0)"
     program = f"import json, os, sys\n{READERS[format_]}\n{end}"
@@ -162,7 +163,7 @@ def test_figures_are_read(log: Path, done: Run) -> None:
 def test_what_was_erased_is_in_no_pipe(log: Path, format_: str) -> None:
     """With every word asked for, what was erased is not there, nor what is secret."""
     words = [] if format_ == "openmetrics" else ["--with-content"]
-    command = [sys.executable, "-m", "sprintlog.cli", "export", "--format", format_, *words]
+    command = [*EXPORT, format_, *words]
     whole = subprocess.run(
         command, cwd=log, capture_output=True, timeout=SECONDS_MAX, check=True
     ).stdout

@@ -27,7 +27,7 @@ from .told import SECRET as TOKEN
 def test_each_event_once_and_signed(log: Path, receiver: Receiver, done: Run) -> None:
     """Each event is one message that the official library verifies; words stay here."""
     webhooks = needs.package("standardwebhooks.webhooks", "standardwebhooks")
-    answer = done("export", "--webhook", receiver.url, "--json").json
+    answer = done("store export", "--webhook", receiver.url, "--json").json
     origin = receiver.url.partition("/hook")[0]
     assert answer == {
         "to": origin,
@@ -46,15 +46,15 @@ def test_each_event_once_and_signed(log: Path, receiver: Receiver, done: Run) ->
 
 def test_it_goes_on_where_it_was(log: Path, receiver: Receiver, done: Run) -> None:
     """Only what is new is sent the next time, and to another address all of it."""
-    done("export", "--webhook", receiver.url)
+    done("store export", "--webhook", receiver.url)
     receiver.taken.clear()
-    assert done("export", "--webhook", receiver.url).out.endswith(
+    assert done("store export", "--webhook", receiver.url).out.endswith(
         f"0 messages taken, up to event {EVENTS}\n"
     )
     append(log, IterationEnded(2))
-    done("export", "--webhook", receiver.url)
+    done("store export", "--webhook", receiver.url)
     assert receiver.events() == [EVENTS + 1]
-    done("export", "--webhook", f"{receiver.url}2")
+    done("store export", "--webhook", f"{receiver.url}2")
     assert len(receiver.taken) == 1 + EVENTS + 1
 
 
@@ -80,11 +80,11 @@ def test_killed_in_the_middle(
     with monkeypatch.context() as patch:
         patch.setattr(export, "KEEP_SECONDS", seconds)
         patch.setattr(Sent, "keep", keep_or_die)
-        assert run("export", "--webhook", receiver.url).code != 0
+        assert run("store export", "--webhook", receiver.url).code != 0
     first = receiver.taken.copy()
     assert len(first) == (EVENTS if seconds else kept + 1)
     receiver.taken.clear()
-    done("export", "--webhook", receiver.url)
+    done("store export", "--webhook", receiver.url)
     assert receiver.events() == [*range(kept + 1, EVENTS + 1)]
     again = {headers["webhook-id"] for _, headers, _ in receiver.taken}
     assert {headers["webhook-id"] for _, headers, _ in first[kept:]} <= again
@@ -94,11 +94,11 @@ def test_the_place_of_another_log(
     log: Path, receiver: Receiver, run: Run, done: Run
 ) -> None:
     """A place that fits no event of this log is refused, with a command."""
-    done("export", "--webhook", receiver.url)
+    done("store export", "--webhook", receiver.url)
     (file,) = (log / ".sprintlog").glob("sent-*.json")
     assert file.stat().st_mode & 0o777 == 0o600
     file.write_text(json.dumps({"position": 3, "hash": "00" * 32}))
-    result = run("export", "--webhook", receiver.url)
+    result = run("store export", "--webhook", receiver.url)
     assert result.code == 1
     assert "is about another log" in result.err
     assert "sent-" not in run("doctor").out
@@ -120,7 +120,7 @@ def test_a_place_that_is_no_file_of_ours(
         file.mkdir()
     else:
         file.write_text('{"position": "1"}')
-    result = run("export", "--webhook", receiver.url)
+    result = run("store export", "--webhook", receiver.url)
     assert result.code == 1
     assert f"{file.name} cannot be read" in result.err
     assert "hint: remove it, and all is sent again" in result.err
@@ -131,9 +131,11 @@ def test_what_is_secret_stays(log: Path, receiver: Receiver, run: Run, done: Run
     """The path of an address is hidden; text is sent on request, always masked."""
     url = f"{receiver.url}&token=s3cr3t-of-mine"
     receiver.status = 404
-    assert "s3cr3t" not in (failed := run("export", "--webhook", url)).err + failed.out
+    assert (
+        "s3cr3t" not in (failed := run("store export", "--webhook", url)).err + failed.out
+    )
     receiver.status = 204
-    assert "s3cr3t" not in done("export", "--webhook", url, "--with-content").out
+    assert "s3cr3t" not in done("store export", "--webhook", url, "--with-content").out
     sent = b"".join(body for _, _, body in receiver.taken)
     assert PROMPT.encode() in sent
     assert TOKEN.encode() not in sent
@@ -144,15 +146,15 @@ def test_one_sprint_has_a_place_of_its_own(
     log: Path, receiver: Receiver, done: Run
 ) -> None:
     """With --sprint only that sprint's events are sent, whatever else was taken there."""
-    done("export", "--webhook", receiver.url, "--sprint", "other")
+    done("store export", "--webhook", receiver.url, "--sprint", "other")
     subjects = {json.loads(body)["subject"] for _, _, body in receiver.taken}
     assert subjects == {"sprint/other"}
     receiver.taken.clear()
-    done("export", "--webhook", receiver.url)
+    done("store export", "--webhook", receiver.url)
     assert receiver.events() == [*range(1, EVENTS + 1)]
 
 
 def test_an_address_stands_alone(log: Path, receiver: Receiver, run: Run) -> None:
     """A file or a format beside an address is a mistake."""
     for words in (["--out", "x"], ["--format", "csv"], ["--otlp-endpoint", "http://a"]):
-        assert run("export", "--webhook", receiver.url, *words).code == 2
+        assert run("store export", "--webhook", receiver.url, *words).code == 2

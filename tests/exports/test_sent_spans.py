@@ -1,4 +1,4 @@
-"""`export --otlp-endpoint`: spans are sent once they are over, below those that were."""
+"""`store export --otlp-endpoint`: finished spans are sent, below their parents."""
 
 import json
 from pathlib import Path
@@ -32,7 +32,7 @@ def test_spans_that_an_endpoint_did_not_keep(
     receiver.status = 200
     said = {"rejectedSpans": "3", "errorMessage": "too old\x1b[2J"}
     receiver.body = json.dumps({"partialSuccess": said}).encode()
-    result = run("export", "--otlp-endpoint", receiver.url, "--json")
+    result = run("store export", "--otlp-endpoint", receiver.url, "--json")
     assert result.code == 0
     assert result.json["spans_left_out"] == 3
     assert "warning: 3 spans not kept there: too old" in result.err
@@ -57,7 +57,7 @@ def test_spans_once_they_are_over(
     """What goes on is not sent; what ended since is, below the ids that were sent."""
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "api-key=s%20x")
     endpoint = receiver.url.partition("/hook")[0]
-    done("export", "--otlp-endpoint", endpoint)
+    done("store export", "--otlp-endpoint", endpoint)
     (path, headers, _), *_ = receiver.taken
     assert path == "/v1/traces"
     assert (headers["Content-Type"], headers["api-key"]) == ("application/json", "s x")
@@ -66,7 +66,7 @@ def test_spans_once_they_are_over(
     assert "iteration 1" in names
     assert not {"iteration 2", "invoke_workflow auth"} & {*names}
     append(log, IterationEnded(2), SprintCompleted())
-    done("export", "--otlp-endpoint", endpoint)
+    done("store export", "--otlp-endpoint", endpoint)
     later = {span["name"]: span for span in spans(receiver)}
     assert [*later] == ["iteration 2", "invoke_workflow auth"]
     below = {span["parentSpanId"] for span in first if span["name"] != "execute_tool Read"}
@@ -77,13 +77,13 @@ def test_spans_once_they_are_over(
 
 def test_a_run_that_goes_on_is_waited_for(log: Path, receiver: Receiver, done: Run) -> None:
     """A call of a tool is sent when the run that made it is known, not before."""
-    done("export", "--otlp-endpoint", receiver.url)
+    done("store export", "--otlp-endpoint", receiver.url)
     receiver.taken.clear()
     started = RunStarted("r", "2026-04-03T09:00:00Z", "here", 1, "x", "y")
     append(log, started, IterationEnded(2))
-    assert "0 messages" in done("export", "--otlp-endpoint", receiver.url).out
+    assert "0 messages" in done("store export", "--otlp-endpoint", receiver.url).out
     append(log, RunEnded("r", "done"))
-    done("export", "--otlp-endpoint", receiver.url)
+    done("store export", "--otlp-endpoint", receiver.url)
     assert [span["name"] for span in spans(receiver)] == ["iteration 2"]
 
 
@@ -92,10 +92,10 @@ def test_a_session_without_a_sprint_is_sent_once_it_ended(
 ) -> None:
     """A session that worked for no sprint has a separate span, as soon as it ends."""
     endpoint = receiver.url.partition("/hook")[0]
-    done("export", "--otlp-endpoint", endpoint)
+    done("store export", "--otlp-endpoint", endpoint)
     first = {span["name"]: span for span in spans(receiver)}
     append(log, SessionEnded("done"), stream=ALONE)
-    done("export", "--otlp-endpoint", endpoint)
+    done("store export", "--otlp-endpoint", endpoint)
     (later,) = spans(receiver)
     assert later["spanId"] == first["execute_tool Read"]["parentSpanId"]
     assert not [x for x in later["attributes"] if "open" in x["key"]]

@@ -29,7 +29,7 @@ def test_what_fails_is_sent_again(
     """After an error, a cut and a limit the same message comes again, with pauses."""
     receiver.headers = {"Retry-After": "7"}
     receiver.answers = [says(204), says(500), says(None), says(429), says(200)]
-    done("export", "--webhook", receiver.url)
+    done("store export", "--webhook", receiver.url)
     assert receiver.events() == [*range(1, EVENTS + 1)]
     assert pauses == [7, 2, 7]
 
@@ -40,13 +40,13 @@ def test_a_server_that_is_down(
     """After five attempts the refused event is named; the next call continues."""
     receiver.answers = [says(204)] * 3
     receiver.status = 503
-    result = run("export", "--webhook", receiver.url)
+    result = run("store export", "--webhook", receiver.url)
     assert result.code == 1
     assert "event 4 was not taken after 5 attempts: the server answered 503" in result.err
     assert "hint: the same command goes on from there" in result.err
     assert (receiver.asked, pauses) == (8, [1, 2, 4, 8])
     receiver.status = 204
-    done("export", "--webhook", receiver.url)
+    done("store export", "--webhook", receiver.url)
     assert receiver.events() == [*range(1, EVENTS + 1)]
 
 
@@ -57,7 +57,7 @@ def test_what_no_attempt_repairs(
     """What the server refuses, or says is elsewhere, is not tried again nor followed."""
     receiver.status = status
     receiver.headers = {"Location": receiver.url}
-    result = run("export", "--webhook", receiver.url)
+    result = run("store export", "--webhook", receiver.url)
     assert result.code == 1
     assert f"event 1 was not taken: the server answered {status}" in result.err
     assert (receiver.asked, pauses) == (1, [])
@@ -77,7 +77,7 @@ def test_a_server_that_never_ends(
     monkeypatch.setattr(delivery, "WHOLE_SECONDS", 0.2)
     receiver.answers = [dribble] * delivery.ATTEMPTS_MAX
     try:
-        result = run("export", "--webhook", receiver.url)
+        result = run("store export", "--webhook", receiver.url)
     finally:
         over.set()
     assert result.code == 1
@@ -98,7 +98,7 @@ def test_a_handshake_that_never_ends(
 
     monkeypatch.setattr(delivery, "WHOLE_SECONDS", 0.2)
     with speaking(dribble) as address:
-        result = run("export", "--webhook", f"https://{address}/")
+        result = run("store export", "--webhook", f"https://{address}/")
         over.set()
     assert result.code == 1
     assert "event 1 was not taken after 5 attempts" in result.err
@@ -112,7 +112,7 @@ def test_what_a_server_writes_is_shown_as_text(log: Path, run: Run) -> None:
         connected.sendall(b"\x1b[2J" + b"A" * 5000 + b"\r\n\r\n")
 
     with speaking(speak) as address:
-        result = run("export", "--webhook", f"http://{address}/")
+        result = run("store export", "--webhook", f"http://{address}/")
     assert result.code == 1
     assert "event 1 was not taken after 5 attempts: " in result.err
     assert "\x1b" not in result.err
@@ -124,8 +124,10 @@ def test_an_answer_without_an_end_is_not_read(
 ) -> None:
     """Only the beginning of an answer is read, and accepted events stay accepted."""
     receiver.status, receiver.body = 200, b" " * 4 * 2**20
-    assert done("export", "--webhook", receiver.url, "--json").json["messages"] == EVENTS
-    answer = done("export", "--otlp-endpoint", receiver.url, "--json").json
+    assert (
+        done("store export", "--webhook", receiver.url, "--json").json["messages"] == EVENTS
+    )
+    answer = done("store export", "--otlp-endpoint", receiver.url, "--json").json
     assert (answer["messages"], answer["spans_left_out"]) == (1, 0)
 
 
@@ -144,14 +146,14 @@ def test_only_who_proves_the_name_is_sent_to(
     )
     receiver.secure(certificate, key)
     url = receiver.url.replace("http://127.0.0.1", "https://localhost")
-    result = run("export", "--webhook", url)
+    result = run("store export", "--webhook", url)
     assert result.code == 1
     assert "event 1 was not taken: [SSL: CERTIFICATE_VERIFY_FAILED]" in result.err
     assert receiver.asked == 0
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
-    assert run("export", "--webhook", url.replace("localhost", "127.0.0.1")).code == 1
+    assert run("store export", "--webhook", url.replace("localhost", "127.0.0.1")).code == 1
     assert receiver.asked == 0
-    assert run("export", "--webhook", url).code == 0
+    assert run("store export", "--webhook", url).code == 0
     assert receiver.events() == [*range(1, EVENTS + 1)]
 
 
@@ -182,7 +184,7 @@ def test_what_is_refused_before_anything_is_sent(
     for variable, value in variables.items():
         monkeypatch.setenv(variable, value)
     words = [word.replace("URL", receiver.url) for word in words]
-    result = run("export", *words)
+    result = run("store export", *words)
     assert result.code == 1
     assert said in result.err
     assert receiver.asked == 0

@@ -103,7 +103,7 @@ def test_everything_reads_it_without_the_package(
     done("rebuild")
     done("report")
     done("fork", "two", "--from", "version:3")
-    done("export", "--out", "all.jsonl")
+    done("store export", "--out", "all.jsonl")
     assert "x-acme-deployed" in (sprint / "all.jsonl").read_text()
 
 
@@ -112,14 +112,14 @@ def test_it_is_carried_into_another_log(
 ) -> None:
     """An export with it becomes a log again where the package is not."""
     record(done)
-    done("export", "--out", "all.jsonl")
+    done("store export", "--out", "all.jsonl")
     without(monkeypatch, acme)
     other = sprint / "other"
     other.mkdir()
     (other / ".git").mkdir()
     monkeypatch.chdir(other)
     done("init", "--here")
-    done("import", "log", "../all.jsonl")
+    done("store import", "../all.jsonl")
     assert len(done("log", "--type", "x-acme-deployed", "--json").lines) == 1
 
 

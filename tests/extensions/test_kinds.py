@@ -135,8 +135,8 @@ def test_importer(acme: Path, folder: Path, done: Run) -> None:
 def test_store(acme: Path, sprint: Path, done: Run, run: Run) -> None:
     """The kit finds nothing wrong, and `copy` takes a log there and back."""
     check_store(module("store").FileLog, str(sprint / "kit.jsonl"))
-    done("copy", ".", "acme-file:copied.jsonl")
-    done("copy", "acme-file:copied.jsonl", "again")
+    done("store copy", ".", "acme-file:copied.jsonl")
+    done("store copy", "acme-file:copied.jsonl", "again")
     log = open_log("acme-file:copied.jsonl", clock=ticking(), entropy=seeded())
     assert log.head().position == len([*log.read()]) == 2
     log.close()

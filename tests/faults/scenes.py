@@ -70,7 +70,7 @@ SCENES = (
     Scene("edit", ("note", "seen", *_KEYED), edited="edited: by hand\n"),
     Scene(
         "prune sessions",
-        ("prune", "--sessions", "--older-than", "0m", "--at", AT),
+        ("store", "prune", "--sessions", "--older-than", "0m", "--at", AT),
         calls=tuple(f"echo opensesame {n} {'x' * 400}" for n in range(3)),
         gone="opensesame",
     ),

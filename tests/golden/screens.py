@@ -36,12 +36,12 @@ SCREENS = {
     "show-event": ["show", "event", "6"],
     "show-progress": ["show", "progress"],
     "diff": ["diff", "version:4"],
-    "blame": ["blame", "phases[build].status", "current.phase"],
-    "best": ["best", "--explain"],
-    "iteration-list": ["iteration", "list"],
+    "blame": ["why", "phases[build].status", "current.phase"],
+    "best": ["iteration", "best", "--explain"],
+    "iteration-list": ["list"],
     "report": ["report"],
-    "alerts": ["alerts", "--all"],
-    "decide": ["decide", "--explain"],
+    "alerts": ["iteration", "alerts", "--all"],
+    "decide": ["iteration", "decide", "--explain"],
     "audit": ["audit"],
     "queue-list": ["queue", "list"],
     "doctor": ["doctor"],
@@ -120,7 +120,7 @@ def story() -> Iterator[tuple[str, list[str]]]:
     yield night % "23:10", ["append", "agent-ran", "--data", ran, *bot]
     yield night % "23:10", ["phase", "complete", "build/login/implement", *bot]
     yield night % "23:12", ["iteration", "end", *_metrics(14, 13, 80.25, 0), *bot]
-    yield night % "23:13", ["decide"]
+    yield night % "23:13", ["iteration", "decide"]
     yield night % "23:30", ["iteration", "start", *bot]
     yield morning % "06:02", ["note", "back at my desk\twith coffee", "--actor", "operator"]
     yield morning % "06:10", ["iteration", "end", *_metrics(14, 9, 71, 6), *bot]

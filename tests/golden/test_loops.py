@@ -42,7 +42,7 @@ def imported(kind: str, folder: Path) -> str:
     _sprintlog(log, "init", "--here")
     _sprintlog(log, "import", kind, str(given))
     lines = []
-    for line in _sprintlog(log, "export").splitlines():
+    for line in _sprintlog(log, "store", "export").splitlines():
         event = json.loads(line)
         if "position" not in event:
             # The first line and the last are of the export itself.

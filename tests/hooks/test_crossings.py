@@ -80,7 +80,7 @@ def test_a_copy_of_the_log_has_its_sessions(
     hook("claude", after_tool())
     copy = folder / "copy"
     copy.mkdir()
-    ask("backup", str(copy / "log.db"))
+    ask("store", "backup", str(copy / "log.db"))
     assert [*events_of(copy)] == [*events_of(log)]
     assert events_of(copy)[0].type == "tool-called"
 

@@ -128,10 +128,10 @@ def test_what_hooks_record_is_sound(folder: Path, log: Path, hook: Hook) -> None
 
     ask("verify")
     ask("doctor")
-    lines = ask("export")
+    lines = ask("store", "export")
     (folder / "log.jsonl").write_bytes(lines)
     other = str(folder / "other")
     ask("init", SPRINTLOG_DIR=other)
-    ask("import", "log", "log.jsonl", SPRINTLOG_DIR=other)
-    assert ask("export", SPRINTLOG_DIR=other) == lines
+    ask("store", "import", "log.jsonl", SPRINTLOG_DIR=other)
+    assert ask("store", "export", SPRINTLOG_DIR=other) == lines
     assert b"tool-called" in lines

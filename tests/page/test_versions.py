@@ -1,4 +1,4 @@
-"""The state file at every version, as the page has it, is what `blame --all` says."""
+"""The state file at every version, as the page has it, is what `why --all` says."""
 
 from pathlib import Path
 

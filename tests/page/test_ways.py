@@ -80,7 +80,7 @@ def test_the_advised_way_raises_a_budget_that_is_spent(workspace: Workspace) -> 
     assert steps == [
         "sprintlog rollback iter:1 takes the advice: the plan goes back, "
         "files stay as they are",
-        "sprintlog rules set --budget-cost 2 allows $1.00 more",
+        "sprintlog iteration rules set --budget-cost 2 allows $1.00 more",
         "sprintlog run --budget-cost 4 -- sh agent.sh starts the loop again",
     ]
 

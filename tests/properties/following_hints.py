@@ -26,7 +26,7 @@ OTHERWISE = re.compile(r"\bor\b|;")
 
 READS = {
     *(("gate", "show"), ("log",), ("status",), ("audit",), ("next",)),
-    *(("sprint", "list"), ("iteration", "list"), ("show", "event"), ("entry", "list")),
+    *(("sprint", "list"), ("list",), ("show", "event"), ("journal", "entry", "list")),
 }
 """They change nothing, and there is always something to read."""
 ELSEWHERE = {

@@ -34,8 +34,17 @@ SITUATIONS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("iteration", "start"),
         ("iteration", "end", *TYPED_METRICS),
         ("queue", "add", "Crash", "--priority", "high", "--type", "bug"),
-        ("entry", "record", "login", "--status", "failed", "--summary", "stuck"),
-        ("learning", "add", "tokens last", "--type", "codebase-pattern", "--prd", "login"),
+        ("journal", "entry", "record", "login", "--status", "failed", "--summary", "stuck"),
+        (
+            "journal",
+            "learning",
+            "add",
+            "tokens last",
+            "--type",
+            "codebase-pattern",
+            "--prd",
+            "login",
+        ),
     ),
     "working": (
         ("sprint", "create", "auth", "--plan", "plan.yaml"),
@@ -157,7 +166,9 @@ EXAMPLES: dict[str, Example] = {
     "capture-baseline": Example(W, {"metrics": METRICS}),
     "change-budgets": Example(W, {"budgets": {"iterations": 3}}),
     "change-rules": Example(
-        W, {"progress_edits": "adopt"}, ("rules", "set", "--progress-edits", "adopt")
+        W,
+        {"progress_edits": "adopt"},
+        ("iteration", "rules", "set", "--progress-edits", "adopt"),
     ),
     "check-gate": Example("gated", {"phase": "build", "run": "r", "result": GATE}),
     "complete-goal": Example(

@@ -24,12 +24,16 @@ SPRINT = ("--sprint", "auth")
 READING = (
     *(("status", *SPRINT), ("log", "--all"), ("show", "progress", *SPRINT)),
     *(("verify",), ("verify", "--determinism"), ("replay", *SPRINT), ("next", *SPRINT)),
-    *(("iteration", "list", *SPRINT), ("report", *SPRINT), ("best", *SPRINT)),
-    *(("compare", "1", "2", *SPRINT), ("alerts", *SPRINT)),
-    *(("rules", "show", *SPRINT), ("queue", "list", *SPRINT), ("show", "journal")),
-    *(("entry", "list"), ("query", "--tables"), ("export",)),
+    *(("list", *SPRINT), ("report", *SPRINT), ("iteration", "best", *SPRINT)),
+    *(("iteration", "compare", "1", "2", *SPRINT), ("iteration", "alerts", *SPRINT)),
+    *(
+        ("iteration", "rules", "show", *SPRINT),
+        ("queue", "list", *SPRINT),
+        ("show", "journal"),
+    ),
+    *(("journal", "entry", "list"), ("query", "--tables"), ("store", "export")),
     *(("diff", "start", "iter:2", *SPRINT), ("audit", *SPRINT)),
-    *(("blame", "--all", *SPRINT), ("doctor",), ("config", "show"), ("scan",)),
+    *(("why", "--all", *SPRINT), ("doctor",), ("config", "show"), ("scan",)),
 )
 RECORDING = (
     *(("phase", "start", "review"), ("note", "more"), ("iteration", "start")),
@@ -38,7 +42,10 @@ RECORDING = (
         ("iteration", "end"),
         (*["queue", "add", "--priority", "low", "--type", "docs", "Again"],),
     ),
-    *(("rules", "set", "--budget-tokens", "9001"), ("phase", "complete", "review")),
+    *(
+        ("iteration", "rules", "set", "--budget-tokens", "9001"),
+        ("phase", "complete", "review"),
+    ),
     *(("rollback", "iter:1", "--plan", "--yes"), ("undo", "--yes"), ("redo", "--yes")),
 )
 
@@ -75,7 +82,7 @@ def test_one_of_each_recording_command_continues_it(stored: Path, done: Any) -> 
     for words in RECORDING:
         sprint = () if words[0] in ("entry",) else SPRINT
         done(*words, *sprint)
-    done("entry", "record", "prd-1", "--status", "failed", "--summary", "no")
+    done("journal entry record", "prd-1", "--status", "failed", "--summary", "no")
     done("goal", "set", "Ship it", "--sprint", "other")
     assert done("verify", "--determinism").code == 0
 

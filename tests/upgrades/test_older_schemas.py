@@ -16,15 +16,9 @@ from tests.cli.conftest import run as run
 LOGS = Path(__file__).parents[2] / "fixtures" / "logs"
 READING = (
     *(("status",), ("log", "--all"), ("log", "--all", "--json"), ("show", "progress")),
-    *(
-        ("verify",),
-        ("verify", "--determinism"),
-        ("doctor",),
-        ("replay",),
-        ("blame", "--all"),
-    ),
-    *(("iteration", "list"), ("report",), ("why", "plan.yaml:1"), ("rebuild", "--check")),
-    *(("query", "--tables"), ("export",), ("scan",), ("diff",), ("next",)),
+    *(("verify",), ("verify", "--determinism"), ("doctor",), ("replay",), ("why", "--all")),
+    *(("list",), ("report",), ("why", "plan.yaml:1"), ("rebuild", "--check")),
+    *(("query", "--tables"), ("store", "export"), ("scan",), ("diff",), ("next",)),
 )
 
 

@@ -77,8 +77,8 @@ def test_the_loop_is_recorded(
     sprintlog("rollback", "best", "--yes")
     assert (tmp_path / "count").read_text() == "2\n"
     assert not (tmp_path / "DONE").exists()
-    rows = json.loads(sprintlog("iteration", "list", "--json"))
+    rows = json.loads(sprintlog("list", "--json"))
     assert [one.get("is_on_path", True) for one in rows] == [True, True, False]
-    assert "9/10" in sprintlog("iteration", "list")
+    assert "9/10" in sprintlog("list")
     assert "did 3" in sprintlog("report")
     assert "3 runs" in sprintlog("status")

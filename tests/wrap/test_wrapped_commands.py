@@ -109,22 +109,22 @@ def test_iterations_that_nobody_measured_are_listed(
     said = FIXTURES / "claude-2.1.197-result.json"
     wrap("--", "cat", str(said))
     wrap("--", "sh", "-c", "echo too bad >&2; exit 3")
-    head, first, second = sprintlog("iteration", "list").splitlines()
+    head, first, second = sprintlog("list").splitlines()
     assert head.split() == ["iteration", "turns", "tokens", "cost", "time"]
     assert first.split()[:4] == ["1", "7", "1,710", "$0.02"]
     assert first.endswith("  completed: All done. RALPH_COMPLETE")
     assert second.split()[:4] == ["2", "-", "-", "-"]
     assert "  failed: " in second
     assert "too bad" in second
-    one, other = json.loads(sprintlog("iteration", "list", "--json"))
+    one, other = json.loads(sprintlog("list", "--json"))
     assert (one["iteration"], one["status"], one["class"]) == (1, "completed", None)
     assert one["summary"] == "All done. RALPH_COMPLETE"
     assert (other["status"], other["version"]) == ("failed", 6)
     sprintlog("iteration", "measure", "--number", "2", "--metric", "test_count=1")
-    lines = sprintlog("iteration", "list").splitlines()
+    lines = sprintlog("list").splitlines()
     assert "not measured: completed: All done." in lines[1]
     assert "not measured" not in lines[2]
-    assert len(json.loads(sprintlog("iteration", "list", "--last", "1", "--json"))) == 1
+    assert len(json.loads(sprintlog("list", "--last", "1", "--json"))) == 1
 
 
 @pytest.mark.parametrize(("name", "status"), [("sync", "completed"), ("claude", "unknown")])
@@ -146,7 +146,7 @@ def test_a_person_is_told_that_the_last_ones_failed(
     for code in (0, 1, 2):
         wrap("sh", "-c", f"exit {code}")
     assert "the last 2 runs did not complete" in sprintlog("status")
-    assert "runs    the last 2 did not complete: `sprintlog iteration list`" in sprintlog()
+    assert "runs    the last 2 did not complete: `sprintlog list`" in sprintlog()
     wrap("true")
     assert "failed" not in sprintlog("status")
 

@@ -101,7 +101,7 @@ def read(report: Report, pointers: Mapping[str, str]) -> Found:
     if not pointers:
         raise report.bad(
             "no metric of your own says where it is in a JSON report",
-            hint="`sprintlog rules set --metric NAME --pointer /a/b` says it",
+            hint="`sprintlog iteration rules set --metric NAME --pointer /a/b` says it",
         )
     given = decode(report, Any)
     found: dict[str, int | float] = {}

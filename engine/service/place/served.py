@@ -23,8 +23,8 @@ def find_served(start: Path, address: str, *, folder: str | None) -> Location:
         raise RefusedError(
             f"there is a log already: {place.database}, and another one is named: "
             f"{parse(address).shown}",
-            hint="`sprintlog copy FROM TO` takes its events there; then move log.db away, "
-            "or name another folder in SPRINTLOG_DIR",
+            hint="`sprintlog store copy FROM TO` takes its events there; then move log.db "
+            "away, or name another folder in SPRINTLOG_DIR",
             file=str(place.database),
         )
     if place.is_joined:

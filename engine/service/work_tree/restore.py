@@ -185,7 +185,7 @@ def _check_tree(workspace: Service, sprint: Sprint, order: RestoreOrder) -> None
             f"the saved files are those of {where}: they are not restored into another "
             "work tree",
             hint="repeat the command there; `--into .` restores them here all the same, "
-            "`sprintlog extract iter:N --into FOLDER` copies them",
+            "`sprintlog restore iter:N --into FOLDER` copies them",
             sprint=sprint.id,
         )
 

@@ -65,7 +65,7 @@ def bring(workspace: Service, store: Store, commit: str) -> None:
             raise NotFoundError(
                 f"the files of snapshot {commit[:12]} are in the store of "
                 f"{shown_tree(workspace.location, taken)}, and not in this one's",
-                hint=f"`sprintlog extract snapshot:{commit[:12]}` brings them out there; "
+                hint=f"`sprintlog restore snapshot:{commit[:12]}` brings them out there; "
                 "`snapshot.remote` in sprintlog.toml shares them from then on",
                 snapshot=commit,
                 worktree=taken.worktree,

@@ -124,7 +124,8 @@ def judge_first(sprint: Sprint) -> actions.Action | None:
             actions.MEASURE, iteration=number, keeps_files=keeps, hint=hint
         )
     if found.do is Do.DECIDE:
-        return actions.Action(actions.DECIDE, iteration=number, hint="`sprintlog decide`")
+        hint = "`sprintlog iteration decide`"
+        return actions.Action(actions.DECIDE, iteration=number, hint=hint)
     if found.do is Do.RESTORE:
         hint = f"`sprintlog rollback iter:{found.target} --yes`"
         return actions.Action(

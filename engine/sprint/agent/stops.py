@@ -216,7 +216,7 @@ def _stop(sprint: Sprint, one: budgets.BudgetState, action: Action) -> Action:
         more = plus(one.limit, one.limit)
         if is_less(more, one.spent):
             more = plus(one.spent, one.limit)
-        command = f"sprintlog rules set {option} {typed(one.budget, more)}"
+        command = f"sprintlog iteration rules set {option} {typed(one.budget, more)}"
         again = budgets.run_again(started)
         free = budgets.amount(one.budget, minus(more, one.spent))
         hint = f"`{command}` allows {free} more; then `{again}` starts the loop again"
@@ -242,7 +242,7 @@ def _silent(sprint: Sprint, one: budgets.BudgetState, action: Action) -> Action:
         computes = "`sprintlog run --price IN/OUT -- COMMAND` computes it from the tokens"
         ways = [f"{computes}, with what a million of them costs, given and written"]
     if one.of == budgets.OF_SPRINT:
-        typed = f"sprintlog rules set --budget-{one.budget} none"
+        typed = f"sprintlog iteration rules set --budget-{one.budget} none"
         ways.append(f"`{typed}`")
     else:
         again = budgets.run_again(started, with_budgets=False)

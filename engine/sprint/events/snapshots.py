@@ -176,7 +176,7 @@ class SnapshotsPruned(AboutSnapshot, frozen=True):
 
     type: ClassVar[str] = "snapshots-pruned"
     stays: ClassVar[tuple[str, ...]] = ("snapshots",)
-    only_caused: ClassVar[str] = "`sprintlog prune` removes them and records it"
+    only_caused: ClassVar[str] = "`sprintlog store prune` removes them and records it"
     snapshots: tuple[str, ...]
     """Their ids; the store holds them no more."""
 

@@ -196,7 +196,7 @@ def check_retraction(sprint: Sprint, number: int, reason: str) -> None:
     if tracker.entry(number) is None:
         raise NotFoundError(
             f"there is nothing to retract: iteration {number} has no measurement",
-            hint="`sprintlog iteration list` lists what was measured",
+            hint="`sprintlog list` lists what was measured",
             iteration=number,
         )
     if tracker.baseline_number == number:
@@ -244,7 +244,7 @@ def replace_baseline(sprint: Sprint, command: ReplaceBaseline, at: str) -> list[
     if not is_there or command.metrics is None:
         raise NotFoundError(
             f"iteration {number} cannot be the baseline: it has no measurement",
-            hint="`sprintlog iteration list` lists what was measured",
+            hint="`sprintlog list` lists what was measured",
             iteration=number,
         )
     is_in_force = tracker.baseline_number == number

@@ -160,7 +160,8 @@ def _roll_back(sprint: Sprint, advice: RecommendationGiven, rules: LoopRules) ->
     if begun >= rules.rollbacks_max:
         times = "once" if begun == 1 else f"{begun} times"
         why = f"it went back {times}, as often as it may; now {why}"
-        more = f"`sprintlog rules set --rollbacks-max {begun + rules.rollbacks_max or 1}`"
+        allowed = begun + rules.rollbacks_max or 1
+        more = f"`sprintlog iteration rules set --rollbacks-max {allowed}`"
         return Due(Do.STOP, advice.number, target, why, f"{more}; {hint}")
     if target is None:
         why = f"{why}; there is no iteration to go back to"
@@ -171,7 +172,7 @@ def _roll_back(sprint: Sprint, advice: RecommendationGiven, rules: LoopRules) ->
     return Due(Do.RESTORE, advice.number, target, why)
 
 
-_GO_ON = "`sprintlog decide --go-on` goes on all the same"
+_GO_ON = "`sprintlog iteration decide --go-on` goes on all the same"
 _AGAIN = "`sprintlog iteration measure --by-rules` measures it again"
 
 

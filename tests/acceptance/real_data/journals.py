@@ -33,7 +33,7 @@ def texts(data: Path, seed: int) -> Verdict:
             run(folder, "journal", "migrate")
             written = json.loads((folder / PLACE / "progress.json").read_bytes())
             kept = (folder / PLACE / "progress.txt.backup").read_bytes()
-            shown = answers(folder, "learning", "show", "learning-0000")[0]
+            shown = answers(folder, "journal", "learning", "show", "learning-0000")[0]
             run(folder, "verify")
         text = content.decode()
         headings = len(re.findall(r"^## \[?\d{4}-", text, re.MULTILINE))

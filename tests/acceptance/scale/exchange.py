@@ -41,8 +41,8 @@ def measured(events: int) -> Verdict:
         Workspace.init(theirs, here=True).close()
         lines = str(Path(name, "log.jsonl"))
         base = _run(theirs, "log", "--all")
-        out = _run(ours, "export", "--out", lines)
-        back = _run(theirs, "import", "log", lines)
+        out = _run(ours, "store", "export", "--out", lines)
+        back = _run(theirs, "store", "import", lines)
         with Workspace.open(ours) as one, Workspace.open(theirs) as two:
             same = one.log.head() == two.log.head()
     problems = [] if same else ["the head is another one"]

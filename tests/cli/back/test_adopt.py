@@ -48,7 +48,7 @@ def test_takes_an_edit_that_still_stands_in_the_file(
     sprint: Path, done: Any, state: Any, policy: str
 ) -> None:
     """Nothing needs to be recorded between an edit and its adoption."""
-    done("rules", "set", "--progress-edits", policy)
+    done("iteration", "rules", "set", "--progress-edits", policy)
     file = sprint / "PROGRESS.yaml"
     file.write_text(file.read_text().replace("prompt: Read it all", "prompt: Read it"))
     done("adopt")
@@ -115,8 +115,11 @@ def test_adopts_by_itself_where_that_is_the_policy(
     sprint: Path, done: Any, state: Any
 ) -> None:
     """With the policy `adopt` the next command records events for an edit, and warns."""
-    done("rules", "set", "--progress-edits", "adopt")
-    assert done("rules", "show", "--json").json["policies"]["progress_edits"] == "adopt"
+    done("iteration", "rules", "set", "--progress-edits", "adopt")
+    assert (
+        done("iteration", "rules", "show", "--json").json["policies"]["progress_edits"]
+        == "adopt"
+    )
     done("phase", "start")
     edit_status(sprint / "PROGRESS.yaml")
     told = done("note", "hello")
@@ -133,7 +136,7 @@ def test_adopts_by_itself_where_that_is_the_policy(
 
 def test_what_cannot_be_adopted_is_kept(sprint: Path, done: Any) -> None:
     """With the policy `adopt` a torn file is kept and replaced as usual."""
-    done("rules", "set", "--progress-edits", "adopt")
+    done("iteration", "rules", "set", "--progress-edits", "adopt")
     (sprint / "PROGRESS.yaml").write_text("torn: [")
     told = done("note", "hello")
     assert "it was not adopted" in told.err
@@ -142,7 +145,7 @@ def test_what_cannot_be_adopted_is_kept(sprint: Path, done: Any) -> None:
 
 def test_records_nothing_where_edits_are_refused(sprint: Path, done: Any, run: Any) -> None:
     """With the policy `refuse` nothing is recorded, and the edit stands until `rebuild`."""
-    done("rules", "set", "--progress-edits", "refuse")
+    done("iteration", "rules", "set", "--progress-edits", "refuse")
     done("phase", "start")
     edit_status(sprint / "PROGRESS.yaml")
     edited = (sprint / "PROGRESS.yaml").read_bytes()
@@ -163,7 +166,7 @@ def test_records_nothing_where_edits_are_refused(sprint: Path, done: Any, run: A
 
 def test_refuses_a_policy_that_is_none(sprint: Path, run: Any) -> None:
     """An unknown policy is refused, typed or appended."""
-    assert run("rules", "set", "--progress-edits", "shrug").code == 2
+    assert run("iteration", "rules", "set", "--progress-edits", "shrug").code == 2
     data = '{"progress_edits": "shrug"}'
     result = run("append", "rules-set", "--data", data)
     assert (result.code, "is none of observe, adopt, refuse" in result.err) == (1, True)

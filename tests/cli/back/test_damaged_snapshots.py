@@ -56,7 +56,7 @@ def test_damaged_files_stop_a_restore_before_it_begins(
     before = files(tree)
     damage(tree, b"good\n")
     ways = (("--into", "../out"), ("--branch", "out"), ("--apply", "--yes"))
-    words = [("extract", "iter:1", *way) for way in ways]
+    words = [("restore", "iter:1", *way) for way in ways]
     for typed in (*words, ("rollback", "iter:1", "--files", "--yes")):
         result = run(*typed)
         assert (result.code, "damaged in the store" in result.err) == (1, True), result

@@ -20,9 +20,9 @@ BACK = ("rollback", "iter:1", "--files", "--yes", "--json")
         (("report", "--html"), "pages/night.html"),
         (("report", "--html"), "a\n; b %s\x7f.html"),
         (("report", "--html"), os.fsdecode(b"\xff.html")),
-        (("export", "--out"), "night.jsonl"),
-        (("head", "--out"), "HEAD.txt"),
-        (("prove", "1", "--out"), "proof.json"),
+        (("store", "export", "--out"), "night.jsonl"),
+        (("verify", "head", "--out"), "HEAD.txt"),
+        (("verify", "prove", "1", "--out"), "proof.json"),
     ],
 )
 def test_a_rollback_leaves_them(tree: Path, done: Run, line: list[str], name: str) -> None:

@@ -69,7 +69,7 @@ class Life:
             lambda: f"rollback {self.point()} --plan",
             lambda: f"rollback {self.point()} --files --yes",
             lambda: f"rollback {self.point()} src --yes",
-            lambda: f"extract {self.point()} --apply --yes",
+            lambda: f"restore {self.point()} --apply --yes",
             self.adopt,
             self.decide,
         ]
@@ -104,8 +104,8 @@ def test_every_change_in_place_is_undone(
 
 DRY = (
     *("rollback iter:1", "rollback best --files", "rollback iter:1 src", "undo", "redo"),
-    *("extract iter:1 --into ../new", "extract iter:1 --branch new"),
-    *("extract iter:1 --apply", "fork two --from iter:1", "iteration select --apply"),
+    *("restore iter:1 --into ../new", "restore iter:1 --branch new"),
+    *("restore iter:1 --apply", "fork two --from iter:1", "iteration select --apply"),
 )
 
 

@@ -44,7 +44,7 @@ def test_alone_it_says_whose_files_are_there(night: Path, done: Run) -> None:
 
 def score(done: Run) -> str:
     """Return the score of the best iteration as `best` says it."""
-    return done("best").out.partition("quality: ")[2].partition(")")[0]
+    return done("iteration best").out.partition("quality: ")[2].partition(")")[0]
 
 
 def test_after_the_way_back_nothing_advises_it(night: Path, done: Run) -> None:
@@ -74,7 +74,7 @@ def test_files_put_elsewhere_are_no_way_back(night: Path, done: Run) -> None:
 def test_that_nothing_is_lost_is_said_everywhere(night: Path, done: Run) -> None:
     """Where the later one has the same files, best, status, report and preview say so."""
     said = "the same files as the best"
-    assert f"goes to iteration 5: {said}, and later" in done("best").out
+    assert f"goes to iteration 5: {said}, and later" in done("iteration best").out
     assert f"roll back to iteration 5, {said} and later: " in done("status").out
     assert said in done("report").out
     shown = done("rollback", "best", "--files", "--dry-run").out
@@ -86,9 +86,9 @@ def test_that_nothing_is_lost_is_said_everywhere(night: Path, done: Run) -> None
 def test_fewer_tests_than_before_are_said(night: Path, done: Run) -> None:
     """All tests of the best one pass, but one was removed on the way: this is reported."""
     said = "3 in iteration 4, 4 in iteration 1: some were removed"
-    assert f"tests: {said}" in done("best").out
+    assert f"tests: {said}" in done("iteration best").out
     assert f"- **Tests**: {said}" in done("report").out
-    assert "were removed" not in done("best", "--at", "iter:1").out
+    assert "were removed" not in done("iteration best", "--at", "iter:1").out
 
 
 def test_the_page_advises_nothing_that_was_done(night: Path, done: Run) -> None:
@@ -107,14 +107,16 @@ def test_the_page_advises_nothing_that_was_done(night: Path, done: Run) -> None:
 
 def test_alerts_are_counted_over_all_iterations(night: Path, done: Run) -> None:
     """The total number, and the place of the last; `alerts` lists the others."""
-    found = done("alerts", "--all", "--json").json
+    found = done("iteration alerts", "--all", "--json").json
     numbers = {one["triggered_at"] for one in found}
     last = [one for one in found if one["triggered_at"] == 6]
     assert f"alerts: {len(found)} alerts in {len(numbers)} iterations, last in " in (
         done("status").out
     )
     more = len(found) - len(last)
-    assert f"{more} more alert{'' if more == 1 else 's'} in " in done("alerts").err
+    assert (
+        f"{more} more alert{'' if more == 1 else 's'} in " in done("iteration alerts").err
+    )
 
 
 def test_what_nobody_measured_has_a_report(night: Path, done: Run, run: Run) -> None:
@@ -149,8 +151,8 @@ def test_the_table_of_the_report_fits(night: Path, done: Run) -> None:
 def test_what_differs_between_files_is_one_command_away(night: Path, done: Run) -> None:
     """`compare` names what shows the lines; control characters are visible there."""
     hint = "`sprintlog iteration diff iter:5 iter:6 --patch`"
-    assert hint in done("compare", "5", "6").err
-    assert "iteration diff" not in done("compare", "4", "5").err
+    assert hint in done("iteration compare", "5", "6").err
+    assert "iteration diff" not in done("iteration compare", "4", "5").err
     (night / "work.txt").write_text("red \x1b[31m\n")
     done("iteration", "start")
     done("iteration", "snapshot")

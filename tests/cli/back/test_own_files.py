@@ -19,7 +19,14 @@ def kept(done: Run) -> str:
 def test_state_files_are_in_no_snapshot(sprint: Path, done: Run) -> None:
     """State files of sprint, journal and loop, and what else is ours, are not kept."""
     (sprint / f"{STATE}.checksum").touch()
-    done("entry", "record", "auth", "--status", "completed", "--observation", "finding: x")
+    done(
+        "journal entry record",
+        "auth",
+        "--status",
+        "completed",
+        "--observation",
+        "finding: x",
+    )
     done("iteration", "baseline", "--metric", "test_count=1", "--write")
     (sprint / ".sprintlog/note").touch()
     (sprint / "theirs").touch()
@@ -44,7 +51,7 @@ def test_file_that_became_a_state_file_is_left_alone(sprint: Path, done: Run) ->
     assert done("iteration", "diff", *ends, "--patch", *named).out.strip() == ""
     done("rollback", first, "--files", "--yes", *named)
     assert (sprint / "two" / STATE).read_bytes() == ours
-    done("extract", first, "--into", "../first", *named)
+    done("restore", first, "--into", "../first", *named)
     assert not (sprint.parent / "first/two" / STATE).exists()
 
 

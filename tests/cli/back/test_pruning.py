@@ -30,21 +30,24 @@ def test_doctor_says_what_takes_space(many: Path, done: Run) -> None:
 def test_a_dry_run_says_the_same_and_changes_nothing(many: Path, done: Run) -> None:
     """What would go is named; what goes then is that."""
     before = done("log", "--json").out
-    would = done("prune", "--keep", "2", "--dry-run", "--json").json["snapshots"]
+    would = done("store prune", "--keep", "2", "--dry-run", "--json").json["snapshots"]
     assert would
     assert done("log", "--json").out == before
-    assert done("prune", "--keep", "2", "--json").json["pruned"] == would
+    assert done("store prune", "--keep", "2", "--json").json["pruned"] == would
 
 
 def test_only_what_is_older_goes(many: Path, done: Run) -> None:
     """Nothing here is as old as a day; the oldest ones go by their number alone."""
-    assert done("prune", "--keep", "1", "--older-than", "1d", "--json").json["pruned"] == []
-    assert done("prune", "--keep", "1", "--json").json["pruned"]
+    assert (
+        done("store prune", "--keep", "1", "--older-than", "1d", "--json").json["pruned"]
+        == []
+    )
+    assert done("store prune", "--keep", "1", "--json").json["pruned"]
 
 
 def test_an_age_has_a_form(many: Path, run: Run) -> None:
     """An invalid age is refused with an example."""
-    assert "give an age like 30d" in run("prune", "--older-than", "long").err
+    assert "give an age like 30d" in run("store prune", "--older-than", "long").err
 
 
 def test_copies_that_nobody_asks_go_with_age(many: Path, done: Run) -> None:
@@ -52,9 +55,9 @@ def test_copies_that_nobody_asks_go_with_age(many: Path, done: Run) -> None:
     done("query", "SELECT 1")
     copy = many / ".git" / "sprintlog" / "query.db"
     os.utime(copy, (0, 0))
-    assert "query.db" in done("prune", "--older-than", "1d", "--dry-run").out
+    assert "query.db" in done("store prune", "--older-than", "1d", "--dry-run").out
     assert copy.exists()
-    done("prune", "--older-than", "1d")
+    done("store prune", "--older-than", "1d")
     assert not copy.exists()
     assert done("query", "SELECT 1").out
 
@@ -63,7 +66,7 @@ def test_copies_that_nobody_asks_go_with_age(many: Path, done: Run) -> None:
 def test_undo_of_files_works_after_pruning(many: Path, done: Run) -> None:
     """Files that the undo of a rollback needs are never removed."""
     done("rollback", "iter:1", "--files", "--yes")
-    done("prune", "--keep", "1")
+    done("store prune", "--keep", "1")
     done("undo", "--yes")
     assert (many / "made.txt").read_text() == "5\n"
 
@@ -74,15 +77,15 @@ def test_the_best_ones_files_stay(many: Path, done: Run) -> None:
         share = "9" if number == 3 else "5"
         done("iteration", "measure", "--number", number, "--metric", "test_count=10",
              "--metric", f"tests_passed={share}")  # fmt: skip
-    done("prune", "--keep", "1")
+    done("store prune", "--keep", "1")
     out = many.parent / "best"
-    done("extract", "iter:3", "--into", out)
+    done("restore", "iter:3", "--into", out)
     assert (out / "made.txt").read_text() == "0\n"
 
 
 def test_events_are_never_pruned(many: Path, done: Run) -> None:
     """The log only grows: the pruning itself is recorded."""
     before = len(done("log", "--json").lines)
-    done("prune", "--keep", "1")
+    done("store prune", "--keep", "1")
     assert len(done("log", "--json").lines) == before + 1
     done("verify")

@@ -19,7 +19,7 @@ def test_new_folder_leaves_everything_as_it_is(tree: Path, done: Run) -> None:
     """Snapshot and restore into a folder touch neither the tree nor the repository."""
     before, repository = picture(tree, without=(".git",)), theirs(tree)
     done("iteration", "snapshot")
-    answer = done("extract", "iter:1", "--into", "../best", "--json").json
+    answer = done("restore", "iter:1", "--into", "../best", "--json").json
     assert len(answer["files"]["written"]) == 4
     new = tree.parent / "best"
     assert files(new)["src/login"] == b"good\n"
@@ -32,19 +32,19 @@ def test_new_folder_leaves_everything_as_it_is(tree: Path, done: Run) -> None:
 
 def test_where_files_are_put_is_said(tree: Path, done: Run, run: Run) -> None:
     """Without a place nothing is made, and the command that goes back here is named."""
-    result = run("extract", "iter:1")
+    result = run("restore", "iter:1")
     assert (result.code, "`sprintlog rollback iter:1 --files`" in result.err) == (2, True)
     place = ("--into", "../new")
-    answer = done("extract", "iter:1", "src", *place, "--dry-run", "--json").json
+    answer = done("restore", "iter:1", "src", *place, "--dry-run", "--json").json
     assert (answer["done"], answer["files"]["written"]) == (False, ["src/login"])
     assert not (tree.parent / "new").exists()
-    done("extract", "iter:1", "src", *place)
+    done("restore", "iter:1", "src", *place)
     assert [*files(tree.parent / "new")] == ["src/login"]
-    result = run("extract", "iter:1", "src", *place)
+    result = run("restore", "iter:1", "src", *place)
     assert (result.code, "is there already" in result.err) == (1, True)
-    result = run("extract", "iter:1", "no/such", *place)
+    result = run("restore", "iter:1", "no/such", *place)
     assert (result.code, "holds no such file" in result.err) == (1, True)
-    result = run("extract", "iter:1", "../elsewhere", *place)
+    result = run("restore", "iter:1", "../elsewhere", *place)
     assert (result.code, "is not in the work tree" in result.err) == (1, True)
 
 
@@ -53,7 +53,7 @@ def test_paths_are_seen_from_where_one_stands(
 ) -> None:
     """In a folder of the tree a path means what it means there."""
     monkeypatch.chdir(tree / "src")
-    done("extract", "iter:1", "login", "--into", "../../best")
+    done("restore", "iter:1", "login", "--into", "../../best")
     assert [*files(tree.parent / "best")] == ["src/login"]
 
 
@@ -61,16 +61,16 @@ def test_branch_holds_the_files(tree: Path, done: Run, run: Run) -> None:
     """A branch follows the checked-out tree; tree, index and stash are unchanged."""
     before, index = files(tree), (tree / ".git/index").read_bytes()
     head = git(tree, "rev-parse", "HEAD").strip()
-    commit = done("extract", "iter:1", "--branch", "best", "--json").json["files"]["commit"]
+    commit = done("restore", "iter:1", "--branch", "best", "--json").json["files"]["commit"]
     assert git(tree, "rev-parse", "best", "best^").split() == [commit, head]
     assert git(tree, "show", "best:src/login") == "good\n"
     assert git(tree, "ls-tree", "best", "src/login").startswith("100755")
     assert (files(tree), (tree / ".git/index").read_bytes()) == (before, index)
     git(tree, "fsck", "--strict")
     for name, said in (("best", "already"), ("..", "cannot be"), ("-x", "cannot be")):
-        result = run("extract", "iter:1", f"--branch={name}")
+        result = run("restore", "iter:1", f"--branch={name}")
         assert (result.code, said in result.err) == (1, True), result
-    assert run("extract", "iter:1", "src", "--branch", "b").code == 2
+    assert run("restore", "iter:1", "src", "--branch", "b").code == 2
 
 
 def test_in_place_shows_its_plan_first(tree: Path, run: Run) -> None:
@@ -148,7 +148,7 @@ def test_best_gives_state_and_files(tree: Path, done: Run, run: Run) -> None:
     assert files(tree)["src/login"] == b"good\n"
     done("undo", "--yes")
     assert (files(tree), (tree / STATE).read_bytes()) == (before, state)
-    done("extract", "best", "src", "--into", "../best")
+    done("restore", "best", "src", "--into", "../best")
     assert files(tree.parent / "best")["src/login"] == b"good\n"
     done("rollback", "best", "--plan")
     assert files(tree) == before
@@ -160,9 +160,9 @@ def test_later_snapshot_does_not_replace_what_was_measured(tree: Path, done: Run
     done("iteration", "end", "--snapshot", *metrics)
     put(tree / "src/login", b"later\n")
     later = done("iteration", "snapshot", "--json").json["snapshot"]
-    done("extract", "best", "src", "--into", "../best")
+    done("restore", "best", "src", "--into", "../best")
     assert files(tree.parent / "best")["src/login"] == b"worse\n"
-    done("extract", f"snapshot:{later[:9]}", "src", "--into", "../later")
+    done("restore", f"snapshot:{later[:9]}", "src", "--into", "../later")
     assert files(tree.parent / "later")["src/login"] == b"later\n"
 
 
@@ -194,8 +194,8 @@ def test_results_are_applied_to_a_folder(tree: Path, done: Run, run: Run) -> Non
     """What changed since the first snapshot is copied to where results are looked for."""
     put(tree / ".aiwg/output/src/login", b"earlier\n")
     put(tree / ".aiwg/output/other", b"other\n")
-    assert run("extract", "iter:1", "--apply").code == 1
-    answer = done("extract", "iter:1", "--apply", "--yes", "--json").json
+    assert run("restore", "iter:1", "--apply").code == 1
+    answer = done("restore", "iter:1", "--apply", "--yes", "--json").json
     assert len(answer["files"]["written"]) == 3
     found = files(tree)
     assert found[".aiwg/output/src/login"] == b"good\n"
@@ -205,16 +205,16 @@ def test_results_are_applied_to_a_folder(tree: Path, done: Run, run: Run) -> Non
     assert event["data"]["source"] == ".aiwg/ralph/auth/iterations/iteration-001/"
     assert event["data"]["destination"] == ".aiwg/output/"
     assert event["data"]["files_copied"] == [".gitignore", "README", "src/login"]
-    done("extract", "iter:1", "src", "--apply", "--into", "out", "--yes")
+    done("restore", "iter:1", "src", "--apply", "--into", "out", "--yes")
     assert files(tree)["out/src/login"] == b"good\n"
     for folder in (".sprintlog/x", ".", "..", ".git/hooks", "a/.GIT/b"):
-        assert run("extract", "iter:1", "--apply", "--into", folder).code == 1
+        assert run("restore", "iter:1", "--apply", "--into", folder).code == 1
 
 
 def test_ways_exclude_each_other(tree: Path, run: Run) -> None:
     """Files go one way: to a folder, to a branch, or to where results are."""
     for ways in (("--apply", "--branch", "b"), ("--branch", "b", "--into", "x")):
-        assert run("extract", "iter:1", *ways).code == 2
+        assert run("restore", "iter:1", *ways).code == 2
     for parts in (("--plan", "--files"), ("src", "--plan")):
         assert run("rollback", "iter:1", *parts).code == 2
 
@@ -293,7 +293,7 @@ def test_restored_files_are_not_read_again(
     done("iteration", "snapshot")
     assert read == ["README"]
     done("undo", "--yes")
-    done("extract", "iter:1", "--into", "../new")
+    done("restore", "iter:1", "--into", "../new")
     assert files(tree.parent / "new")["src/login"] == b"good\n"
 
 

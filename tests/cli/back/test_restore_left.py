@@ -30,7 +30,7 @@ def test_branch_keeps_what_no_snapshot_holds(tree: Path, done: Run) -> None:
     put(tree / "lfs", content, 0o755)
     put(tree / "lines", b"a\r\nb\r\n")
     done("iteration", "snapshot", "--file-max", "1")
-    answer = done("extract", "iter:2", "--branch", "best", "--json").json
+    answer = done("restore", "iter:2", "--branch", "best", "--json").json
     assert {
         left["path"]: left["reason"].rpartition(":")[2] for left in answer["files"]["left"]
     } == {
@@ -47,7 +47,7 @@ def test_branch_keeps_what_no_snapshot_holds(tree: Path, done: Run) -> None:
     assert git(tree, "ls-tree", "best", "lfs").startswith("100755")
     assert git(tree, "ls-tree", "best", "library").startswith("160000")
     git(tree, "fsck", "--strict")
-    said = done("extract", "iter:2", "--branch", "again").out
+    said = done("restore", "iter:2", "--branch", "again").out
     assert "left as it is: big: it was left out of the snapshot (larger than" in said
 
 
@@ -59,9 +59,9 @@ def test_every_restore_says_what_it_could_not_bring_back(tree: Path, done: Run) 
     put(tree / "src/login", b"later\n")
     reason = "it was left out of the snapshot: larger than 1048576 bytes"
     left = [{"path": "big", "reason": reason}]
-    answer = done("extract", "best", "--into", "../best", "--json").json
+    answer = done("restore", "best", "--into", "../best", "--json").json
     assert answer["files"]["left"] == left
-    assert f"left as it is: big: {reason}" in done("extract", "best", "--into", "../b").out
+    assert f"left as it is: big: {reason}" in done("restore", "best", "--into", "../b").out
     answer = done("rollback", "best", "--yes", "--json").json
     alike = [{**left[0], "differs": False}]
     assert (answer["files"]["written"], answer["files"]["left"]) == (["src/login"], alike)
@@ -69,7 +69,7 @@ def test_every_restore_says_what_it_could_not_bring_back(tree: Path, done: Run) 
     already = "nothing to do: the files are those of iteration 2 already"
     assert said == f"{already}\nleft as it is: big: {reason}\n"
     assert (
-        done("extract", "best", "src", "--into", "../src", "--json").json["files"]["left"]
+        done("restore", "best", "src", "--into", "../src", "--json").json["files"]["left"]
         == []
     )
     applied = done("iteration", "select", "--apply", "--json").json["applied"]

@@ -92,10 +92,10 @@ def test_what_is_recorded_is_pushed_and_fetched_elsewhere(
     done("iteration", "snapshot")
     assert server.held() == snapshots(done)
     lose_the_store()
-    done("extract", f"snapshot:{snapshots(done)[0]}", "--into", "out")
+    done("restore", f"snapshot:{snapshots(done)[0]}", "--into", "out")
     assert (shared / "out/kept").read_bytes() == b"good\n"
     server.git("update-ref", "-d", f"{SHARED}{server.held()[0]}")
-    done("extract", f"snapshot:{snapshots(done)[0]}", "kept", "--into", "again")
+    done("restore", f"snapshot:{snapshots(done)[0]}", "kept", "--into", "again")
 
 
 def test_files_come_back_in_place_from_elsewhere(
@@ -121,7 +121,7 @@ def test_what_iterations_changed_is_asked_of_files_from_elsewhere(
     lose_the_store()
     assert "kept" in done("iteration", "diff", "1").out
     lose_the_store()
-    done("extract", "iter:1", "--apply", "--into", "results", "--yes")
+    done("restore", "iter:1", "--apply", "--into", "results", "--yes")
     assert (shared / "results/kept").read_text() == "better\n"
 
 
@@ -147,7 +147,7 @@ def test_without_a_remote_it_says_where_the_files_are(
     done("iteration", "snapshot")
     lose_the_store()
     server.git("update-ref", "-d", f"{SHARED}{server.held()[0]}")
-    refused = run("extract", f"snapshot:{snapshots(done)[0]}", "--into", "out")
+    refused = run("restore", f"snapshot:{snapshots(done)[0]}", "--into", "out")
     assert refused.code == 3
     assert f"its files are in the store of {shared}\n" in refused.err
     assert not (shared / "out").exists()
@@ -163,7 +163,7 @@ def test_another_snapshot_under_its_name_is_not_taken(
     first, second = snapshots(done)
     server.git("update-ref", f"{SHARED}{first}", second)
     lose_the_store()
-    refused = run("extract", f"snapshot:{first}", "--into", "out")
+    refused = run("restore", f"snapshot:{first}", "--into", "out")
     assert refused.code != 0
     assert "gives another snapshot" in refused.err
     assert not (shared / "out").exists()
@@ -182,7 +182,7 @@ def test_what_is_pruned_or_erased_is_let_go_there(
         done("iteration", "start")
         done("iteration", "snapshot")
     first = snapshots(done)[1]
-    done("prune", "--keep", "1")
+    done("store prune", "--keep", "1")
     assert first not in server.held()
     (shared / "kept").write_text("nothing\n")
     answer = done(

@@ -61,7 +61,7 @@ DOORS: dict[str, Callable[[Run], object]] = {
 @pytest.mark.parametrize("door", DOORS)
 def test_every_door_honours_the_settings(sprint: Path, run: Run, door: str) -> None:
     """A file over `file-max` is left out and named; a wanted ignored file is included."""
-    assert run("rules", "set", "--measure", "echo 3/4", "--snapshot").code == 0
+    assert run("iteration rules set", "--measure", "echo 3/4", "--snapshot").code == 0
     assert run("iteration", "start").code == 0
     put(sprint / ".gitignore", b".env\nother\n")
     put(sprint / ".env", b"x")
@@ -79,7 +79,7 @@ def test_every_door_honours_the_settings(sprint: Path, run: Run, door: str) -> N
         assert left == {"path": "big", "reason": "larger than 1048576 bytes"}
         number = f"snapshot:{event['data']['snapshot']}"
         out = Path(f"../{event['data']['snapshot']}-{sprint.name}")
-        assert run("extract", number, "--into", out).code == 0
+        assert run("restore", number, "--into", out).code == 0
         assert {".env", "a"} <= {path.name for path in out.iterdir()}
         assert not (out / "other").exists()
 

@@ -102,11 +102,11 @@ def test_compared_iterations_tell_their_files(tree: Path, done: Run) -> None:
     """`compare` lists the files that differ, where both were kept."""
     for number in (1, 2):
         done("iteration", "measure", "--number", number, "--metric", "test_count=1")
-    files = done("compare", 1, 2, "--json").json["files"]
+    files = done("iteration compare", 1, 2, "--json").json["files"]
     assert {"path": "src/a", "how": "changed"} in files
-    lines = done("compare", 1, 2).out.splitlines()
+    lines = done("iteration compare", 1, 2).out.splitlines()
     assert lines[-3:] == [f"{file['how'].ljust(7)}  {file['path']}" for file in files]
-    assert done("compare", 1, 1).out.endswith("\nno file differs\n")
+    assert done("iteration compare", 1, 1).out.endswith("\nno file differs\n")
 
 
 def test_unknown_point_is_told(tree: Path, run: Run) -> None:
@@ -159,12 +159,12 @@ def test_old_snapshots_are_let_go(tree: Path, done: Run, run: Run) -> None:
         (tree / "b").write_text(f"{number}\n")
         done("iteration", "start")
         done("iteration", "snapshot")
-    answer = done("prune", "--keep", "1", "--json").json
+    answer = done("store prune", "--keep", "1", "--json").json
     assert len(answer["pruned"]) == 4
     assert answer["events"][0]["type"] == "snapshots-pruned"
-    assert run("extract", "iter:2", "--apply").code == 3
+    assert run("restore", "iter:2", "--apply").code == 3
     assert done("iteration", "diff", "iter:0", "iter:5").out
-    assert "0 snapshots removed" in done("prune", "--keep", "1").out
+    assert "0 snapshots removed" in done("store prune", "--keep", "1").out
 
 
 def test_fork_brings_no_files_back(

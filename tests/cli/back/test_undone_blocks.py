@@ -70,7 +70,7 @@ def test_the_completion_of_a_goal_or_a_sprint_is_undone(
     done("iteration", "start")
     (folder / "a").write_text("1")
     done("iteration", "end", "--snapshot", "--metric", "tests_passed=1")
-    done("extract", "iter:1", "--apply", "--yes")
+    done("restore", "iter:1", "--apply", "--yes")
     before = done("show", "progress").out
     done(*end)
     ended = done("show", "progress").out

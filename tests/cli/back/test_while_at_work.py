@@ -46,8 +46,8 @@ def test_a_restore_is_refused_while_an_agent_works(tree: Path, run: Run, done: R
         assert "--force" in result.err
         assert (tree / "src/login").read_bytes() == b"later\n"
     done("rollback", "iter:1", "--files", "--dry-run")
-    done("extract", "iter:1", "--into", "../out")
-    done("extract", "iter:1", "--apply", "--yes")
+    done("restore", "iter:1", "--into", "../out")
+    done("restore", "iter:1", "--apply", "--yes")
     done(*BACK, "--force")
     assert (tree / "src/login").read_bytes() == b"good\n"
     done("undo", "--force", "--yes")

@@ -32,7 +32,7 @@ def command_lines(document: Any) -> Iterator[list[Any]]:
     for learning in document["learnings"]:
         yield _learning(learning, linked.get(learning["id"]))
         for _ in range(learning["times_referenced"]):
-            yield ["learning", "use", learning["id"]]
+            yield ["journal", "learning", "use", learning["id"]]
     for pattern in document["patterns"]:
         yield _pattern(pattern)
 
@@ -52,7 +52,7 @@ def without_empty(document: Any) -> Any:
 
 
 def _entry(entry: Any) -> list[Any]:
-    line = ["entry", "record", entry["prd_id"], "--at", entry["timestamp"]]
+    line = ["journal", "entry", "record", entry["prd_id"], "--at", entry["timestamp"]]
     line += ["--status", entry["status"], "--duration", entry["duration_seconds"]]
     line += ["--summary", entry["summary"]]
     for observation in entry["observations"]:
@@ -74,7 +74,7 @@ def _entry(entry: Any) -> list[Any]:
 
 
 def _learning(learning: Any, linked: tuple[str, int] | None) -> list[Any]:
-    line = ["learning", "add", learning["content"], "--type", learning["type"]]
+    line = ["journal", "learning", "add", learning["content"], "--type", learning["type"]]
     line += ["--context", learning["context"], "--at", learning["created_at"]]
     line += ["--from", learning["source_entry_id"]]
     if linked is not None:
@@ -84,7 +84,7 @@ def _learning(learning: Any, linked: tuple[str, int] | None) -> list[Any]:
 
 
 def _pattern(pattern: Any) -> list[Any]:
-    line = ["pattern", "add", pattern["name"], "--type", pattern["type"]]
+    line = ["journal", "pattern", "add", pattern["name"], "--type", pattern["type"]]
     line += ["--description", pattern["description"], "--at", pattern["discovered_at"]]
     for example in pattern["examples"]:
         line += ["--example", example]

@@ -34,29 +34,33 @@ def test_example_comes_from_commands_alone(journal_path: Path, done: Run) -> Non
     }
     assert figures["next_learning_id"] == "learning-0005"
     assert figures["next_pattern_id"] == "pattern-0003"
-    counts = [len(done("entry", "observations", "--last", n, "--json").json)
+    counts = [len(done("journal entry observations", "--last", n, "--json").json)
               for n in range(7)]  # fmt: skip
     assert counts == [0, 1, 3, 4, 5, 7, 7]
-    assert len(done("entry", "observations", "--type", "blocker", "--json").json) == 1
+    assert len(done("journal entry observations", "--type", "blocker", "--json").json) == 1
 
 
 def test_answers_with_the_ids_it_gave(journal: Path, done: Run) -> None:
     """Each recording command answers with its event, and the id of the new item."""
-    answer = done("entry", "record", "auth", "--status", "partial", "--json").json
+    answer = done("journal entry record", "auth", "--status", "partial", "--json").json
     assert (answer["stream"], answer["version"]) == ("journal", 5)
     assert (answer["type"], answer["entry"]) == ("entry-recorded", "auth-3")
-    answer = done("learning", "add", "x", "--type", "tool-usage", "--prd", "p", "--json")
+    answer = done(
+        "journal learning add", "x", "--type", "tool-usage", "--prd", "p", "--json"
+    )
     assert answer.json["learning"] == "learning-0002"
-    answer = done("pattern", "add", "x", "--type", "api-pattern", "--json")
+    answer = done("journal pattern add", "x", "--type", "api-pattern", "--json")
     assert answer.json["pattern"] == "pattern-0001"
-    assert done("entry", "record", "b", "--status", "failed").out == (
+    assert done("journal entry record", "b", "--status", "failed").out == (
         "journal: entry-recorded b-1  [position 8, version 8]\n"
     )
 
 
 def test_first_event_opens_the_journal(journal_path: Path, done: Run) -> None:
     """A journal that nobody opened begins when its first event happened."""
-    answers = done("entry", "record", "a", "--status", "failed", "--at", AT, "--json").json
+    answers = done(
+        "journal entry record", "a", "--status", "failed", "--at", AT, "--json"
+    ).json
     assert [answer["type"] for answer in answers] == ["journal-opened", "entry-recorded"]
     data = read(journal_path.read_bytes())
     assert (data["version"], data["created_at"]) == ("1.0", AT)
@@ -64,9 +68,9 @@ def test_first_event_opens_the_journal(journal_path: Path, done: Run) -> None:
 
 def test_reads_as_of_any_point(journal: Path, done: Run) -> None:
     """Every reading command answers as of a version, a position or a time."""
-    assert len(done("entry", "list", "--at", "version:2", "--json").json) == 1
-    assert len(done("entry", "list", "--at", f"{AT}", "--json").json) == 1
-    assert done("learning", "list", "--at", "position:3", "--json").json == []
+    assert len(done("journal entry list", "--at", "version:2", "--json").json) == 1
+    assert len(done("journal entry list", "--at", f"{AT}", "--json").json) == 1
+    assert done("journal learning list", "--at", "position:3", "--json").json == []
     old = json.loads(done("show", "journal", "--at", "version:3").out)
     assert len(old["entries"]) == 2
     assert "learnings" not in old
@@ -78,10 +82,10 @@ def test_every_reading_command_answers_as_of_then(
 ) -> None:
     """Each form of a point that a journal has is taken by every command that reads it."""
     for line in (
-        ["entry", "list"],
-        ["entry", "observations"],
-        ["learning", "list"],
-        ["pattern", "list"],
+        ["journal", "entry", "list"],
+        ["journal", "entry", "observations"],
+        ["journal", "learning", "list"],
+        ["journal", "pattern", "list"],
         ["journal", "status"],
         ["show", "journal"],
         ["recover", "auth"],
@@ -93,16 +97,16 @@ def test_every_reading_command_answers_as_of_then(
 @pytest.mark.parametrize("point", ["iter:1", "version:99", "2020-01-01T00:00:00Z"])
 def test_refuses_a_point_that_is_none(journal: Path, run: Run, point: str) -> None:
     """A point at which there was no journal is refused."""
-    assert run("entry", "list", "--at", point).code in (1, 3)
+    assert run("journal entry list", "--at", point).code in (1, 3)
 
 
 def test_records_once_under_a_key(journal: Path, run: Run, done: Run) -> None:
     """A key returns the first record; for something else it is a conflict."""
-    line = ["entry", "record", "b", "--status", "failed", "--key", "k", "--json"]
+    line = ["journal", "entry", "record", "b", "--status", "failed", "--key", "k", "--json"]
     first, again = done(*line).json, done(*line).json
     assert again == {**first, "duplicate": True}
-    assert run("entry", "record", "c", "--status", "failed", "--key", "k").code == 5
-    assert run("entry", "record", "c", "--status", "failed", "--expect", "2").code == 5
+    assert run("journal entry record", "c", "--status", "failed", "--key", "k").code == 5
+    assert run("journal entry record", "c", "--status", "failed", "--expect", "2").code == 5
 
 
 def test_masks_tokens_but_not_ids(journal_path: Path, done: Run) -> None:
@@ -110,13 +114,13 @@ def test_masks_tokens_but_not_ids(journal_path: Path, done: Run) -> None:
     token = "ghp_" + "a1" * 20
     observation = json.dumps({"type": "finding", "title": f"has {token}"})
     prd = "sk-learn-integration-tests-1"
-    done("entry", "record", prd, "--status", "failed", "--summary", token,
+    done("journal entry record", prd, "--status", "failed", "--summary", token,
          "--observation", observation, "--guidance", token)  # fmt: skip
     entry = read(journal_path.read_bytes())["entries"][0]
     assert token not in json.dumps(entry)
     assert entry["observations"][0]["title"] == "has [masked: github-token f65b37ab]"
     assert (entry["prd_id"], entry["id"]) == (prd, f"{prd}-1")
-    done("entry", "record", prd, "--status", "failed", "--summary", token, "--no-mask")
+    done("journal entry record", prd, "--status", "failed", "--summary", token, "--no-mask")
     assert read(journal_path.read_bytes())["entries"][1]["summary"] == token
 
 
@@ -144,7 +148,7 @@ def test_refuses_naming_the_field(
     journal_path: Path, run: Run, line: list[str], said: str
 ) -> None:
     """What an entry may not say is refused in one line, and nothing is recorded."""
-    result = run("entry", "record", "a", "--status", "failed", *line)
+    result = run("journal entry record", "a", "--status", "failed", *line)
     assert result.code == 1
     assert said in result.err
     assert result.err.startswith("error: ")
@@ -153,24 +157,24 @@ def test_refuses_naming_the_field(
 
 def test_cuts_fractions_of_seconds(journal_path: Path, done: Run) -> None:
     """Durations are truncated to whole seconds."""
-    done("entry", "record", "a", "--status", "failed", "--duration", "12.9")
+    done("journal entry record", "a", "--status", "failed", "--duration", "12.9")
     assert read(journal_path.read_bytes())["entries"][0]["duration_seconds"] == 12
 
 
 def test_what_is_not_there_is_not_found(journal: Path, run: Run) -> None:
     """An entry or a learning that is not there is not found, with exit code 3."""
     for line in (
-        ["entry", "show", "auth-9"],
-        ["learning", "show", "learning-0009"],
-        ["learning", "use", "learning-0009"],
-        ["learning", "add", "x", "--type", "tool-usage", "--from", "auth-9"],
+        ["journal", "entry", "show", "auth-9"],
+        ["journal", "learning", "show", "learning-0009"],
+        ["journal", "learning", "use", "learning-0009"],
+        ["journal", "learning", "add", "x", "--type", "tool-usage", "--from", "auth-9"],
     ):
         assert run(*line).code == 3, line
 
 
 def test_a_missing_journal_is_an_empty_one(journal_path: Path, done: Run) -> None:
     """Reading commands answer as for a journal without entries, created now (JRN-010)."""
-    assert done("entry", "list").out == "no entries\n"
+    assert done("journal entry list").out == "no entries\n"
     assert done("journal", "status").out.startswith("version: 0\n")
     found = done("show", "journal", "--at", "start").json
     assert found == {"version": "1.0", "created_at": ANY, "entries": []}
@@ -179,16 +183,16 @@ def test_a_missing_journal_is_an_empty_one(journal_path: Path, done: Run) -> Non
 
 def test_shows_parts_to_people(journal: Path, done: Run) -> None:
     """Entries, observations and learnings are printed as lines."""
-    done("learning", "use", "learning-0001", "--prd", "auth")
-    done("learning", "retire", "learning-0001", "--reason", "wrong")
-    done("pattern", "add", "one way", "--type", "api-pattern")
-    assert "1. blocker: no key" in done("entry", "show", "auth-1").out
-    assert done("entry", "list", "--status", "failed").out.endswith("failed  stuck\n")
-    assert "no key" in done("entry", "observations", "--prd", "auth").out
-    assert done("learning", "list").out == "no learnings\n"
-    assert "used 1  (retired) ask first" in done("learning", "list", "--all").out
-    assert "still_valid: False" in done("learning", "show", "learning-0001").out
-    assert "api-pattern  -  one way" in done("pattern", "list").out
+    done("journal learning use", "learning-0001", "--prd", "auth")
+    done("journal learning retire", "learning-0001", "--reason", "wrong")
+    done("journal pattern add", "one way", "--type", "api-pattern")
+    assert "1. blocker: no key" in done("journal entry show", "auth-1").out
+    assert done("journal entry list", "--status", "failed").out.endswith("failed  stuck\n")
+    assert "no key" in done("journal entry observations", "--prd", "auth").out
+    assert done("journal learning list").out == "no learnings\n"
+    assert "used 1  (retired) ask first" in done("journal learning list", "--all").out
+    assert "still_valid: False" in done("journal learning show", "learning-0001").out
+    assert "api-pattern  -  one way" in done("journal pattern list").out
     told = done("journal", "status", "--prd", "auth").out
     assert "attempts: auth 2" in told
     assert "last entry: auth-2 completed" in told

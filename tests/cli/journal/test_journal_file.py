@@ -18,7 +18,7 @@ def test_edit_is_kept_observed_and_overwritten(
     ours = journal.read_bytes()
     edited = ours.replace(b'"summary": "stuck"', b'"summary": "done"')
     journal.write_bytes(edited)
-    told = done("entry", "record", "b", "--status", "failed")
+    told = done("journal entry record", "b", "--status", "failed")
     assert "was edited by somebody else" in told.err
     observed = done("log", "--journal", "--type", "edit-observed", "--json").lines[0]
     assert observed["data"]["changes"] == [
@@ -38,7 +38,7 @@ def test_an_edit_is_made_true_by_adopting_it(journal: Path, done: Run, run: Run)
     data["learnings"][0]["content"] = "better words"
     journal.write_text(json.dumps(data))
     learning = data["learnings"][0]["id"]
-    done("learning", "use", learning)
+    done("journal learning use", learning)
     told = done("adopt", "--journal")
     assert (told.err, "journal-corrected" in told.out) == ("", True)
     now = read(journal.read_bytes())
@@ -51,7 +51,7 @@ def test_an_edit_is_made_true_by_adopting_it(journal: Path, done: Run, run: Run)
 
 def test_an_edit_that_still_stands_is_adopted(journal: Path, done: Run) -> None:
     """Nothing needs to be recorded between an edit and its adoption."""
-    done("learning", "add", "Slow tests", "--type", "test-pattern", "--prd", "auth")
+    done("journal learning add", "Slow tests", "--type", "test-pattern", "--prd", "auth")
     journal.write_text(journal.read_text().replace("Slow tests", "Slow stubs"))
     done("adopt", "--journal")
     assert "Slow stubs" in journal.read_text()
@@ -74,7 +74,7 @@ def test_what_cannot_be_adopted_is_told(journal: Path, done: Run) -> None:
 def test_edit_too_large_to_record_is_kept(journal: Path, folder: Path, done: Run) -> None:
     """An edit whose difference no event can hold is kept, and said to be too large."""
     journal.write_text(json.dumps({"entries": ["x" * 2_000_000]}))
-    done("entry", "record", "b", "--status", "failed")
+    done("journal entry record", "b", "--status", "failed")
     observed = done("log", "--journal", "--type", "edit-observed", "--json").lines[0]
     assert "too large" in observed["data"]["problem"]
     assert (folder / ".sprintlog" / "edits" / observed["data"]["kept"]).exists()
@@ -115,7 +115,7 @@ def test_is_recorded_once_where_the_file_cannot_be_written(
     """An entry that was recorded ends with 0, whatever becomes of the file: no retry."""
     journal.unlink()
     journal.mkdir()
-    told = done("entry", "record", "b", "--status", "failed")
+    told = done("journal entry record", "b", "--status", "failed")
     assert "warning: .ralph/progress.json" in told.err
     assert "the events are safe in the log" in told.err
     assert run("rebuild", "--check").code != 0
@@ -132,14 +132,14 @@ def test_status_goes_on_after_the_last_id(journal: Path, done: Run, run: Run) ->
     done("import", "journal", "theirs.json")
     assert done("journal", "status", "--json").json["next_learning_id"] is None
     assert "next learning id: none left" in done("journal", "status").out
-    assert run("learning", "add", "x", "--type", "tool-usage", "--prd", "p").code == 1
+    assert run("journal learning add", "x", "--type", "tool-usage", "--prd", "p").code == 1
 
 
 def test_foreign_file_is_not_overwritten(journal_path: Path, run: Run) -> None:
     """A journal does not begin over another tool's file: that is taken in first."""
     journal_path.parent.mkdir()
     journal_path.write_text("{}")
-    refused = run("entry", "record", "a", "--status", "failed")
+    refused = run("journal entry record", "a", "--status", "failed")
     assert refused.code == 1
     assert "`sprintlog import journal .ralph/progress.json`" in refused.err
     assert journal_path.read_text() == "{}"
@@ -157,14 +157,14 @@ def test_status_file_of_another_tool_is_called_so(
     """A file that is not a journal is not imported: its kind and a command are printed."""
     journal_path.parent.mkdir()
     journal_path.write_text(STATUS)
-    for line in (["entry", "record", "a", "--status", "failed"],
+    for line in (["journal", "entry", "record", "a", "--status", "failed"],
                  ["import", "journal", journal_path]):  # fmt: skip
         refused = run(*line)
         assert refused.code == 1
         assert "the status file of a loop that is running" in refused.err
         assert "`sprintlog journal open --place .ralph/journal.json`" in refused.err
     done("journal", "open", "--place", ".ralph/journal.json")
-    done("entry", "record", "a", "--status", "failed")
+    done("journal entry record", "a", "--status", "failed")
     assert journal_path.read_text() == STATUS
     assert len(read(Path(".ralph/journal.json").read_bytes())["entries"]) == 1
     done("verify")
@@ -178,12 +178,12 @@ def test_place_comes_from_the_environment(
 ) -> None:
     """SPRINTLOG_JOURNAL is the path of a new journal's file, relative to the root."""
     monkeypatch.setenv("SPRINTLOG_JOURNAL", "notes/journal.json")
-    done("entry", "record", "a", "--status", "failed")
+    done("journal entry record", "a", "--status", "failed")
     assert len(read(Path("notes/journal.json").read_bytes())["entries"]) == 1
     assert not journal_path.exists()
     for wrong in ("notes/x.json", "../journal.json", ".git/journal.json"):
         monkeypatch.setenv("SPRINTLOG_JOURNAL", wrong)
-        assert run("entry", "list").code == 1
+        assert run("journal entry list").code == 1
 
 
 def test_an_open_journal_moves(journal: Path, done: Run, run: Run, folder: Path) -> None:
@@ -193,7 +193,7 @@ def test_an_open_journal_moves(journal: Path, done: Run, run: Run, folder: Path)
     done("journal", "open", "--place", "sub/progress.json")
     assert (folder / "sub" / "progress.json").read_bytes() == before
     journal.write_text(STATUS)
-    done("entry", "record", "b", "--status", "failed")
+    done("journal entry record", "b", "--status", "failed")
     assert journal.read_text() == STATUS
     assert len(read((folder / "sub" / "progress.json").read_bytes())["entries"]) == 3
     assert run("journal", "open", "--place", ".ralph/progress.json").code == 1
@@ -213,11 +213,11 @@ def test_only_its_work_tree_writes_the_file(
         subprocess.run([*git, *line], check=True)
     done("init")
     monkeypatch.chdir(folder / "other")
-    done("entry", "record", "a", "--status", "failed")
+    done("journal entry record", "a", "--status", "failed")
     monkeypatch.chdir(folder)
-    done("entry", "record", "a", "--status", "completed")
+    done("journal entry record", "a", "--status", "completed")
     assert not (folder / ".ralph").exists()
-    assert len(done("entry", "list", "--json").json) == 2
+    assert len(done("journal entry list", "--json").json) == 2
     monkeypatch.chdir(folder / "other")
     done("rebuild")
     assert len(read(Path(".ralph/progress.json").read_bytes())["entries"]) == 2

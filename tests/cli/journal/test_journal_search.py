@@ -20,10 +20,11 @@ def index(folder: Path, done: Run) -> Path:
     """Return where the index will be, beside a log with a journal."""
     done("init")
     seen = {"type": "finding", "title": "Callback needs a slash", "description": "Müller"}
-    done("entry", "record", "auth", "--status", "failed", "--summary", "callback failed",
-         "--observation", json.dumps(seen), "--observation", "blocker: no key")  # fmt: skip
-    done("learning", "add", "End every callback with a slash", "--type", "api-convention",
-         "--prd", "auth", "--context", "providers")  # fmt: skip
+    told = ("--observation", json.dumps(seen), "--observation", "blocker: no key")
+    failed = ("--status", "failed", "--summary", "callback failed")
+    done("journal entry record", "auth", *failed, *told)
+    kind = ("--type", "api-convention", "--context", "providers")
+    done("journal learning add", "End every callback with a slash", *kind, "--prd", "auth")
     return folder / ".sprintlog" / "search.db"
 
 
@@ -61,14 +62,14 @@ def test_follows_the_log(index: Path, done: Run) -> None:
     """Later records are found later; recording creates no index."""
     assert not index.exists()
     assert found(done, "stub") == []
-    done("learning", "add", "restart the stub", "--type", "tool-usage", "--prd", "a")
+    done("journal learning add", "restart the stub", "--type", "tool-usage", "--prd", "a")
     assert found(done, "stub") == [("learning", "learning-0002", 0)]
     assert index.stat().st_mode & 0o777 == 0o600
 
 
 def test_says_what_was_retired(index: Path, done: Run) -> None:
     """A retired learning is found and marked."""
-    done("learning", "retire", "learning-0001")
+    done("journal learning retire", "learning-0001")
     assert "(retired) End every callback" in done("journal", "search", "end").out
     assert done("journal", "search", "end", "--json").json[0]["still_valid"] is False
 
@@ -114,6 +115,6 @@ def test_keeps_nobody_who_reads_it(index: Path, done: Run) -> None:
     with closing(sqlite3.connect(index, isolation_level=None)) as other:
         other.execute("BEGIN")
         before = other.execute("SELECT count(*) FROM texts").fetchall()
-        done("learning", "add", "Ask twice", "--type", "api-convention", "--prd", "x")
+        done("journal learning add", "Ask twice", "--type", "api-convention", "--prd", "x")
         assert found(done, "twice") == [("learning", "learning-0002", 0)]
         assert other.execute("SELECT count(*) FROM texts").fetchall() == before

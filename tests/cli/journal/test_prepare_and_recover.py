@@ -1,4 +1,4 @@
-"""`prepare`, `learning extract`, `recover`: what one knows before, after and instead."""
+"""`prepare`, `journal learning extract` and `recover`."""
 
 import json
 from pathlib import Path
@@ -16,16 +16,18 @@ def journal(folder: Path, done: Run) -> Path:
     blocker = '{"type": "blocker", "title": "Missing provider key"}'
     seen = {"type": "finding", "title": "urls", "category": "api-issue"}
     seen |= {"action_taken": "documented", "description": "URLs need the slash"}
-    done("entry", "record", "mail", "--status", "blocked", "--observation", blocker)
-    done("entry", "record", "mail", "--status", "completed", "--guidance", "ask Ada",
+    done("journal entry record", "mail", "--status", "blocked", "--observation", blocker)
+    done("journal entry record", "mail", "--status", "completed", "--guidance", "ask Ada",
          "--observation", json.dumps(seen))  # fmt: skip
-    done("learning", "add", "run make first", "--type", "codebase-pattern", "--prd", "x")
+    done(
+        "journal learning add", "run make first", "--type", "codebase-pattern", "--prd", "x"
+    )
     return folder
 
 
 def uses(done: Run) -> Any:
     """Return how often the first learning was used."""
-    return done("learning", "show", "learning-0001", "--json").json.get(
+    return done("journal learning show", "learning-0001", "--json").json.get(
         "times_referenced", 0
     )
 
@@ -38,7 +40,7 @@ def test_hands_over_and_counts_once(journal: Path, done: Run) -> None:
     done("prepare", "auth")
     assert uses(done) == 1
     done("prepare", "auth", "--peek")
-    done("entry", "record", "auth", "--status", "failed", "--summary", "stuck")
+    done("journal entry record", "auth", "--status", "failed", "--summary", "stuck")
     prepared = done("prepare", "auth", "--json").json
     assert prepared["previous_failure_reason"] == "stuck"
     assert prepared["retry_count"] == 1
@@ -82,16 +84,18 @@ def test_prepares_without_a_journal(folder: Path, done: Run) -> None:
 
 def test_proposes_and_adds_learnings(journal: Path, done: Run, run: Run) -> None:
     """What an entry suggests is shown, and added when that is asked."""
-    shown = done("learning", "extract", "mail-2", "--json").json
+    shown = done("journal learning extract", "mail-2", "--json").json
     assert [(x["observation"], x["learning"]["content"]) for x in shown] == [
         (1, "URLs need the slash")
     ]
-    assert "api-convention" in done("learning", "extract", "mail-2").out
-    added = done("learning", "extract", "mail-2", "--add", "--json").json
+    assert "api-convention" in done("journal learning extract", "mail-2").out
+    added = done("journal learning extract", "mail-2", "--add", "--json").json
     assert added["learning"] == "learning-0002"
-    assert done("learning", "extract", "mail-2").out == "nothing to learn from it\n"
-    assert done("learning", "extract", "mail-2", "--add").out.startswith("journal: nothing")
-    assert run("learning", "extract", "mail-9").code == 3
+    assert done("journal learning extract", "mail-2").out == "nothing to learn from it\n"
+    assert done("journal learning extract", "mail-2", "--add").out.startswith(
+        "journal: nothing"
+    )
+    assert run("journal learning extract", "mail-9").code == 3
 
 
 def test_says_how_to_go_on(journal: Path, done: Run) -> None:
@@ -110,5 +114,5 @@ def test_says_how_to_go_on(journal: Path, done: Run) -> None:
     before = done("recover", "auth", "--failure", "provider key", "--at", "version:2")
     assert before.out.startswith("manual: ")
     for _ in range(3):
-        done("entry", "record", "auth", "--status", "failed")
+        done("journal entry record", "auth", "--status", "failed")
     assert "has failed 3 times" in done("recover", "auth").out

@@ -226,7 +226,7 @@ def test_what_was_pruned_is_not_guessed(loop: Loop, ask: Ask) -> None:
     for n in range(2, 6):
         loop.iterate(a=f"line {n}")
     assert ask("a.txt", 2).written_by == "outside"
-    loop.done("prune", "--keep", "1")
+    loop.done("store", "prune", "--keep", "1")
     assert iterations_or_outside(ask("a.txt", 2)) == {"1", "2", "3", "4", "5"}
 
 

@@ -24,7 +24,7 @@ def history(sprint: Path, done: Run) -> Path:
 
 def blamed(done: Run, *arguments: str) -> Any:
     """Return the answer about one field."""
-    return done("blame", *arguments, "--json").json
+    return done("why", *arguments, "--json").json
 
 
 def test_names_the_event_and_its_reason(history: Path, done: Run) -> None:
@@ -34,7 +34,7 @@ def test_names_the_event_and_its_reason(history: Path, done: Run) -> None:
     event = found["event"]
     assert (event["type"], event["version"], event["position"]) == ("phase-failed", 6, 6)
     assert event["actor"] == "runtime"
-    lines = done("blame", "phases[setup].summary", "--at", "version:7").out.splitlines()
+    lines = done("why", "phases[setup].summary", "--at", "version:7").out.splitlines()
     assert lines[0] == "phases[setup].summary: on a branch"
     assert lines[1].startswith("  set by        phase-completed  version 4  position 4  ")
     assert lines[2] == "  reason        on a branch"
@@ -51,7 +51,7 @@ def test_tells_what_it_was_before(history: Path, done: Run) -> None:
     # A rollback has the discarded event; its undo, the restored one.
     assert blamed(done, "phases[setup].summary")["before"] == "on a branch"
     done("undo")
-    lines = done("blame", "phases[setup].status", "phases[setup].summary").out
+    lines = done("why", "phases[setup].status", "phases[setup].summary").out
     assert lines.count("\n  before        in-progress\n") == 1
     assert lines.count("\n  before        (not there)\n") == 1
 
@@ -75,8 +75,8 @@ def test_names_the_event_in_force_beside_a_voided_one(history: Path, done: Run) 
     done("rollback", "version:3")
     found = blamed(done, "phases[setup].status")
     assert (found["event"]["version"], found["brought_back"]["version"]) == (12, 3)
-    assert "  now in force  phase-started  " in done("blame", "phases[setup].status").out
-    assert "phase-started (voided, now 3)" in done("blame", "--all").out
+    assert "  now in force  phase-started  " in done("why", "phases[setup].status").out
+    assert "phase-started (voided, now 3)" in done("why", "--all").out
 
 
 def test_follows_derived_fields(history: Path, done: Run) -> None:
@@ -94,7 +94,7 @@ def test_tells_what_was_taken_away(history: Path, done: Run) -> None:
     found = blamed(done, f"{IMPLEMENT}.error")
     assert (found["present"], found["value"]) == (False, None)
     assert (found["event"]["version"], found["brought_back"]) == (9, None)
-    assert "(not there)" in done("blame", f"{IMPLEMENT}.error").out
+    assert "(not there)" in done("why", f"{IMPLEMENT}.error").out
 
 
 def test_tells_the_chain_of_causes(history: Path, done: Run) -> None:
@@ -103,7 +103,7 @@ def test_tells_the_chain_of_causes(history: Path, done: Run) -> None:
     done("phase", "complete", "--causation-id", note["id"], "--correlation-id", "night-7")
     found = blamed(done, "phases[setup].completed-at")
     assert [event["version"] for event in found["causes"]] == [8, 6]
-    lines = done("blame", "phases[setup].completed-at").out
+    lines = done("why", "phases[setup].completed-at").out
     assert "  caused by     note-added  version 8" in lines
     assert "  part of       night-7\n" in lines
 
@@ -112,19 +112,19 @@ def test_tells_a_cause_from_elsewhere(history: Path, done: Run) -> None:
     """A cause outside of this log is named, and ends the chain."""
     done("phase", "complete", "--causation-id", "ticket-9")
     assert blamed(done, "phases[setup].elapsed")["causes"] == []
-    lines = done("blame", "phases[setup].elapsed").out
+    lines = done("why", "phases[setup].elapsed").out
     assert "  caused by     ticket-9, which is not in this log\n" in lines
 
 
 def test_takes_several_fields(history: Path, done: Run) -> None:
     """Each field has its answer, in the order in which they were given."""
-    answers = done("blame", "status", "/phases/0/id", "--json").lines
+    answers = done("why", "status", "/phases/0/id", "--json").lines
     assert [answer["field"] for answer in answers] == ["status", "/phases/0/id"]
 
 
 def test_tells_every_line_of_the_file(history: Path, done: Run) -> None:
     """`--all` is the state file with the event of each line."""
-    lines = done("blame", "--all", "--json").lines
+    lines = done("why", "--all", "--json").lines
     text = (history / "PROGRESS.yaml").read_text()
     assert [line["text"] for line in lines] == text.splitlines()
     by_field = {line["field"]: line for line in lines}
@@ -135,7 +135,7 @@ def test_tells_every_line_of_the_file(history: Path, done: Run) -> None:
         3,
     )
     assert by_field["phases[setup].id"]["type"] == "sprint-compiled"
-    people = done("blame", "--all").out.splitlines()
+    people = done("why", "--all").out.splitlines()
     assert people[3].endswith("│   - id: setup")
     assert "rolled-back (of 3)" in people[4]
 
@@ -155,6 +155,6 @@ def test_says_what_could_be_asked(
     history: Path, run: Run, arguments: tuple[str, ...], code: int, said: str
 ) -> None:
     """A field that never existed is not found; the hint names existing ones."""
-    result = run("blame", *arguments)
+    result = run("why", *arguments)
     assert result.code == code
     assert said in result.err

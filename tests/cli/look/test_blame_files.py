@@ -1,4 +1,4 @@
-"""`blame --file`: who set a field of progress.json, or of the best iteration's data."""
+"""`why --file`: who set a field of progress.json, or of the best iteration's data."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,10 +18,10 @@ from ..conftest import Run
 @pytest.fixture
 def learned(journal: Path, done: Run) -> Path:
     """Return the file of a journal in which things changed after they were recorded."""
-    done("learning", "add", "then wait", "--type", "error-workaround", "--prd", "pay")
-    done("learning", "use", "learning-0002", "--prd", "auth", "--actor", "agent:coder")
-    done("pattern", "add", "layers", "--type", "file-structure")
-    done("learning", "retire", "learning-0001", "--reason", "no longer")
+    done("journal learning add", "then wait", "--type", "error-workaround", "--prd", "pay")
+    done("journal learning use", "learning-0002", "--prd", "auth", "--actor", "agent:coder")
+    done("journal pattern add", "layers", "--type", "file-structure")
+    done("journal learning retire", "learning-0001", "--reason", "no longer")
     return journal
 
 
@@ -34,7 +34,7 @@ def measured(sprint: Path, done: Run) -> Path:
         done("phase", "start", "setup")
         done("iteration", "end", "--metric", "test_count=8", "--metric",
              f"tests_passed={passed}")  # fmt: skip
-        done("decide")
+        done("iteration decide")
     done("rollback", "best", "--plan", "--reason", "worse")
     done("note", "back again")
     return sprint
@@ -102,24 +102,24 @@ def test_is_exact_for_every_field_of_the_best(measured: Path) -> None:
 def test_tells_who_and_why(learned: Path, done: Run, run: Run) -> None:
     """Actor, reason and time are those of the event; as of a point the answer of then."""
     field = "learnings[learning-0001].still_valid"
-    found = done("blame", "--file", "journal", field, "--json").json
+    found = done("why", "--file", "journal", field, "--json").json
     assert (found["value"], found["reason"]) == (False, "no longer")
     assert found["event"]["type"] == "learning-retired"
     used = "learnings[learning-0002].times_referenced"
-    said = done("blame", "--file", "journal", used).out.splitlines()[1]
+    said = done("why", "--file", "journal", used).out.splitlines()[1]
     assert said.endswith("agent:coder")
-    then = done("blame", "--file", "journal", field, "--at", "version:7", "--json").json
+    then = done("why", "--file", "journal", field, "--at", "version:7", "--json").json
     assert then["event"]["type"] == "learning-added"
-    missing = run("blame", "--file", "journal", "learnings[learning-0009].content")
+    missing = run("why", "--file", "journal", "learnings[learning-0009].content")
     assert missing.code == 3
     assert "never had" in missing.err
-    assert run("blame", "--file", "journal", "--all").code == 2
+    assert run("why", "--file", "journal", "--all").code == 2
 
 
 def test_tells_what_a_rollback_brought_back(measured: Path, done: Run) -> None:
     """Of a value that a rollback brought back, the event is named that it is from."""
     field = "iteration_metrics.testing.tests_passed"
-    found = done("blame", "--file", "best", field, "--json").json
+    found = done("why", "--file", "best", field, "--json").json
     assert (found["value"], found["event"]["type"]) == (8, "rolled-back")
     assert found["brought_back"]["type"] == "iteration-measured"
 

@@ -43,11 +43,11 @@ def worked(folder: Path, done: Run) -> Path:
 def test_a_field_is_set_in_the_session_that_worked(worked: Path, done: Run) -> None:
     """Of two phases each is blamed on its own session; what came before is on none."""
     for phase in ("one", "two"):
-        said = done("blame", f"phases[{phase}].status")
+        said = done("why", f"phases[{phase}].status")
         assert f"in session    claude-s-{phase}\n" in said.out
-        answer = done("blame", f"phases[{phase}].status", "--json").json
+        answer = done("why", f"phases[{phase}].status", "--json").json
         assert answer["session"] == f"claude-s-{phase}"
-    assert done("blame", "phases[one].prompt", "--json").json["session"] is None
+    assert done("why", "phases[one].prompt", "--json").json["session"] is None
 
 
 def test_what_was_done_between_two_events_has_an_answer(worked: Path, done: Run) -> None:
@@ -102,11 +102,11 @@ def test_what_an_agent_records_itself_is_part_of_its_work(
         environment=os.environ,
     )
     done("phase", "start", "one")
-    answer = done("blame", "phases[one].status", "--json").json
+    answer = done("why", "phases[one].status", "--json").json
     assert answer["event"]["correlation_id"] == "work-7"
     assert answer["session"] == "claude-s-1"
     done("note", "by hand", "--correlation-id", "other")
     assert done("log", "--last", "1", "--json").lines[0]["correlation_id"] == "other"
     monkeypatch.setenv("SPRINTLOG_CORRELATION", "\x1b" * 3)
     done("phase", "complete", "one", "--summary", "x")
-    assert done("blame", "phases[one].status", "--json").json["session"] is None
+    assert done("why", "phases[one].status", "--json").json["session"] is None

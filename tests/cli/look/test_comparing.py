@@ -28,12 +28,12 @@ def rows(printed: str) -> dict[str, list[str]]:
 
 def test_many_stand_side_by_side(loop: Path, done: Run) -> None:
     """Each has a column with its metrics, parameters and cost."""
-    found = rows(done("compare", 1, "iter:3", 2).out)
+    found = rows(done("iteration compare", 1, "iter:3", 2).out)
     assert found["coverage"] == ["60", "80", "70"]
     assert found["model"] == ["m1", "m3", "m2"]
     assert found["cost"] == ["$0.25"] * 3
     assert found["turns"] == ["3"] * 3
-    answer = done("compare", 1, 3, 2, "--json").json
+    answer = done("iteration compare", 1, 3, 2, "--json").json
     assert [one["params"] for one in answer["iterations"]] == [
         {"model": "m1"},
         {"model": "m3"},
@@ -50,25 +50,37 @@ def test_report_says_what_it_was_made_with(loop: Path, done: Run) -> None:
 
 def test_two_are_told_apart(loop: Path, done: Run) -> None:
     """For two iterations the difference is printed: from the first to the second."""
-    assert rows(done("compare", 1, 2).out)["coverage"] == ["60", "70", "+10"]
-    assert done("compare", 1, 2, "--json").json["deltas"]["coverage"] == 10.0
+    assert rows(done("iteration compare", 1, 2).out)["coverage"] == ["60", "70", "+10"]
+    assert done("iteration compare", 1, 2, "--json").json["deltas"]["coverage"] == 10.0
 
 
 def test_sprints_stand_side_by_side(loop: Path, done: Run, run: Run) -> None:
     """SPRINT:N names an iteration of another sprint, judged by the rules there."""
     done("fork", "other", "--from", "iter:2")
-    rules = ("rules", "set", "--metric", "p95_ms", "--better", "lower", "--weight", 0.5)
+    rules = (
+        "iteration",
+        "rules",
+        "set",
+        "--metric",
+        "p95_ms",
+        "--better",
+        "lower",
+        "--weight",
+        0.5,
+    )
     done(*rules, "--target", 10, "--sprint", "other")
     own = ("--sprint", "other")
     done("iteration", "start", *own)
     done("iteration", "end", "--metric", "tests_passed=9", "--metric", "p95_ms=20", *own)
-    number = done("iteration", "list", "--json", *own).json[-1]["iteration"]
-    sprint_id = done("compare", 1, 2, "--json", "--sprint", "auth").json["iterations"][0]
-    printed = done("compare", "auth:1", f"other:{number}").out
+    number = done("list", "--json", *own).json[-1]["iteration"]
+    sprint_id = done("iteration compare", 1, 2, "--json", "--sprint", "auth").json[
+        "iterations"
+    ][0]
+    printed = done("iteration compare", "auth:1", f"other:{number}").out
     assert printed.splitlines()[0].split() == ["auth:1", f"other:{number}", "delta"]
     assert rows(printed)["p95_ms"] in (["-", "20"], ["-", "50"])
     assert sprint_id["sprint"] == "auth"
-    assert run("compare", "nobody:1", "auth:1").code == 3
+    assert run("iteration compare", "nobody:1", "auth:1").code == 3
 
 
 @pytest.mark.parametrize(
@@ -79,4 +91,4 @@ def test_refuses_what_is_none(
     loop: Path, run: Run, typed: tuple[object, ...], code: int
 ) -> None:
     """Two to twenty iterations that were measured, by number."""
-    assert run("compare", *typed).code == code
+    assert run("iteration compare", *typed).code == code

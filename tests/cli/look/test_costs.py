@@ -33,11 +33,11 @@ def paid(sprint: Path, done: Run) -> Path:
 
 def test_the_list_has_what_it_cost(paid: Path, done: Run) -> None:
     """Turns, tokens, dollars and time are shown next to the score of an iteration."""
-    head, first, second = done("iteration", "list").out.splitlines()[:3]
+    head, first, second = done("list").out.splitlines()[:3]
     assert head.split()[5:10] == ["errors", "turns", "tokens", "cost", "time"]
     assert first.split()[6:12] == ["4", "2,468", "$0.42", "2m", "02s", "-"]
     assert second.split()[6:10] == ["-", "-", "-", "-"]
-    one, other = done("iteration", "list", "--json").json
+    one, other = done("list", "--json").json
     assert one["spent"] == {"runs": 2, "duration_ms": 122_000, "turns": 4,
                             "input_tokens": 2000, "output_tokens": 468, "tokens": 2468,
                             "cost_usd": 0.42}  # fmt: skip
@@ -80,7 +80,7 @@ def test_the_log_has_what_it_cost(paid: Path, done: Run) -> None:
 
 PARTIAL = ("input_tokens", "output_tokens", "cost_usd")
 AMOUNT = re.compile(r"(>=|at least )?(?:\$\d+\.\d\d|1,234\b|2,468\b)")
-READINGS = ("status", "iteration list", "report", "report 1", "compare 1 2", "log --all")
+READINGS = ("status", "list", "report", "report 1", "iteration compare 1 2", "log --all")
 
 
 @pytest.fixture
@@ -118,7 +118,7 @@ def test_the_page_marks_a_lower_bound(aborted: Path, done: Run) -> None:
     assert cost[1].startswith("at least: 2 runs")
 
 
-@pytest.mark.parametrize("reading", ["status", "iteration list", "query"])
+@pytest.mark.parametrize("reading", ["status", "list", "query"])
 def test_data_names_its_lower_bounds(aborted: Path, done: Run, reading: str) -> None:
     """JSON and SQL name them in `at_least`."""
     words = reading.split() + ["SELECT at_least FROM v_iterations"] * (reading == "query")

@@ -113,9 +113,7 @@ def test_blame_names_the_version_that_changed_a_field(folder: Path, done: Run) -
         (folder / "old" / f"{number}.yaml").write_text(text)
     done("init")
     done("import", "progress", "old/0.yaml", "old/1.yaml")
-    figure, status = done(
-        "blame", "stats.total-phases", "phases[p0].status", "--json"
-    ).lines
+    figure, status = done("why", "stats.total-phases", "phases[p0].status", "--json").lines
     assert [x["event"]["actor"] for x in (figure, status)] == [
         "import:0.yaml",
         "import:1.yaml",

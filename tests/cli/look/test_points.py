@@ -15,7 +15,7 @@ POINTS = ("start", "version:4", "position:5", "iter:1", "2026-01-15T09:02:30Z", 
 ALWAYS_NOW = {
     "sprintlog init": "makes a log",
     "sprintlog demo": "plays in a folder of its own",
-    "sprintlog import log": "makes a log",
+    "sprintlog store import": "makes a log",
     "sprintlog run": "acts",
     "sprintlog wrap": "runs a command",
     "sprintlog hook": "records what an agent did now",
@@ -40,16 +40,16 @@ ALWAYS_NOW = {
     "sprintlog fork": "takes a point itself",
     "sprintlog query": "asks about the whole record, by position and version",
     "sprintlog rebuild": "writes the present",
-    "sprintlog backup": "copies the whole log",
-    "sprintlog export": "copies the whole log",
+    "sprintlog store backup": "copies the whole log",
+    "sprintlog store export": "copies the whole log",
     "sprintlog doctor": "looks at the folder as it is",
     "sprintlog verify": "checks the whole log",
-    "sprintlog copy": "copies the whole log",
+    "sprintlog store copy": "copies the whole log",
     "sprintlog why": "is about the files at hand",
     "sprintlog redact": "erases what was said at any time",
     "sprintlog scan": "looks through the whole log",
-    "sprintlog head": "says where the log ends now",
-    "sprintlog prove": "is asked by position",
+    "sprintlog verify head": "says where the log ends now",
+    "sprintlog verify prove": "is asked by position",
     "sprintlog serve": "shows the present, and any point by its address",
     "sprintlog mcp": "answers what tools ask, points among it",
     "sprintlog rpc": "answers what programs ask, points among it",
@@ -60,18 +60,15 @@ ALWAYS_NOW = {
 }
 """Commands without a state of an earlier point, and why."""
 NEEDED = {
-    "sprintlog blame": ("status",),
+    "sprintlog why": ("status",),
     "sprintlog queue show": ("req-1",),
-    "sprintlog compare": ("1", "2"),
+    "sprintlog iteration compare": ("1", "2"),
     "sprintlog iteration diff": ("iter:1", "iter:2"),
     "sprintlog show iteration": ("1",),
 }
-NAMING = {*NEEDED, "sprintlog report"} - {"sprintlog blame"}
+NAMING = {*NEEDED, "sprintlog report"} - {"sprintlog why"}
 """Commands that name something which was not there yet at some of the points."""
-OF_JOURNAL = tuple(
-    f"sprintlog {name}"
-    for name in ("entry", "learning", "pattern", "journal", "recover", "show journal")
-)
+OF_JOURNAL = tuple(f"sprintlog {name}" for name in ("journal", "recover", "show journal"))
 """Commands about the journal, which has no iterations: `test_journal` asks them."""
 
 

@@ -236,7 +236,7 @@ def test_a_stopped_sprint_says_why(loop: Loop, run: Run, done: Run) -> None:
 def test_the_list_shows_how_the_score_went(loop: Loop, done: Run) -> None:
     """A line of bars follows the table, without colours unless on a terminal."""
     loop(BASELINE_OF_PEAK, PEAK)
-    assert done("iteration", "list").out.splitlines()[-1] == "score  ▁▆█▇▆  0.65 to 0.88"
+    assert done("list").out.splitlines()[-1] == "score  ▁▆█▇▆  0.65 to 0.88"
 
 
 @pytest.mark.parametrize(

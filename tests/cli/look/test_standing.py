@@ -42,7 +42,7 @@ def test_what_got_worse_is_told_with_its_command(worse: Path, done: Run) -> None
     assert alerts.startswith(
         "alerts: 2 alerts in iteration 2, CRITICAL: Test count decreased from 10 to 9"
     )
-    assert alerts.endswith("(`sprintlog alerts`)")
+    assert alerts.endswith("(`sprintlog iteration alerts`)")
     assert advice.startswith(ADVICE)
     typed = "`sprintlog rollback iter:1`"
     assert f"({typed}; its files alone: {typed[:-1]} --files`)" in advice

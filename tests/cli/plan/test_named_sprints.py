@@ -53,10 +53,10 @@ def test_a_loops_sprint_is_made_before_its_first_run(
 ) -> None:
     """Without plan and goal it is as `wrap` makes one: so rules can be set before."""
     done("init")
-    refused = run("rules", "set", "--sprint", "second", "--threshold", "target=0.9")
+    refused = run("iteration rules set", "--sprint", "second", "--threshold", "target=0.9")
     assert "`sprintlog sprint create second` makes it" in refused.err
     done("sprint", "create", "second")
-    done("rules", "set", "--sprint", "second", "--threshold", "target=0.9")
+    done("iteration rules set", "--sprint", "second", "--threshold", "target=0.9")
     assert not (folder / "PROGRESS.yaml").exists()
     with Workspace.open(folder) as log:
         assert (

@@ -13,29 +13,29 @@ progress-edits = "adopt"
 
 
 def test_the_file_judges_nothing_before_it_is_recorded(sprint: Path, done: Run) -> None:
-    """`rules show` and `status` say in one line what differs, and the command."""
+    """`iteration rules show` and `status` say in one line what differs, and the command."""
     (sprint / "sprintlog.toml").write_text(RULES)
-    for words in (("rules", "show"), ("status",)):
+    for words in (("iteration", "rules", "show"), ("status",)):
         told = done(*words)
-        assert told.err.count("rules set --from-config") == 1
+        assert told.err.count("iteration rules set --from-config") == 1
         assert "threshold target" in told.err
-    assert done("rules", "show", "--json").json["thresholds"]["target"] != 0.5
+    assert done("iteration rules show", "--json").json["thresholds"]["target"] != 0.5
 
 
 def test_from_config_records_the_rules_of_the_file(sprint: Path, done: Run) -> None:
     """One event has them all; what is typed comes first, and nothing differs then."""
     (sprint / "sprintlog.toml").write_text(RULES)
-    done("rules", "set", "--from-config")
-    answer = done("rules", "show", "--json")
+    done("iteration rules set", "--from-config")
+    answer = done("iteration rules show", "--json")
     assert answer.json["thresholds"]["target"] == 0.5
     assert "from-config" not in done("status").err
-    done("rules", "set", "--from-config", "--threshold", "target=0.7")
-    assert done("rules", "show", "--json").json["thresholds"]["target"] == 0.7
+    done("iteration rules set", "--from-config", "--threshold", "target=0.7")
+    assert done("iteration rules show", "--json").json["thresholds"]["target"] == 0.7
 
 
 def test_without_rules_in_a_file_nothing_is_recorded(sprint: Path, run: Run) -> None:
     """`--from-config` says that there are none."""
-    told = run("rules", "set", "--from-config")
+    told = run("iteration rules set", "--from-config")
     assert (told.code, "has no [rules]" in told.err) == (3, True)
 
 
@@ -45,8 +45,8 @@ def test_doctor_says_where_the_file_differs(sprint: Path, run: Run, done: Run) -
     (sprint / "sprintlog.toml").write_text(RULES)
     (told,) = [x for x in done("doctor", "--json").json["checks"] if x["check"] == "rules"]
     assert (told["status"], told["found"].partition(":")[0]) == ("note", "auth")
-    assert told["hint"] == "`sprintlog rules set --from-config` records them"
-    done("rules", "set", "--from-config")
+    assert told["hint"] == "`sprintlog iteration rules set --from-config` records them"
+    done("iteration rules set", "--from-config")
     assert "from-config" not in done("doctor").out
 
 

@@ -12,26 +12,41 @@ from ..conftest import Run
 
 QUESTIONS = (
     *(
-        ("alerts", "--all"),
+        ("iteration", "alerts", "--all"),
         ("audit",),
-        ("backup", "copy.db"),
-        ("copy", ".", "copied"),
+        ("store", "backup", "copy.db"),
+        ("store", "copy", ".", "copied"),
         ("best",),
+        ("iteration", "best"),
         ("diff", "start"),
     ),
-    *(("blame", "status"), ("blame", "--all"), ("config",), ("decide",), ("doctor",)),
-    *(("entry", "list"), ("entry", "observations"), ("entry", "show", "login-1")),
-    *(("export", "--out", "all.jsonl"), ("gate", "show"), ("iteration", "list")),
-    *(("compare", "1", "2"), ("iteration", "diff", "iter:1", "iter:2")),
     *(
-        ("prune",),
-        ("prune", "--dry-run"),
+        ("why", "status"),
+        ("why", "--all"),
+        ("config",),
+        ("iteration", "decide"),
+        ("doctor",),
+    ),
+    *(
+        ("journal", "entry", "list"),
+        ("journal", "entry", "observations"),
+        ("journal", "entry", "show", "login-1"),
+    ),
+    *(("store", "export", "--out", "all.jsonl"), ("gate", "show"), ("list",)),
+    *(("iteration", "compare", "1", "2"), ("iteration", "diff", "iter:1", "iter:2")),
+    *(
+        ("store", "prune"),
+        ("store", "prune", "--dry-run"),
         ("iteration", "select"),
         ("iteration", "snapshot"),
     ),
     *(("journal", "search", "tokens"), ("journal", "status"), ("log",), ("next",)),
-    *(("learning", "list"), ("learning", "show", "learning-0001")),
-    *(("learning", "extract", "login-1"), ("pattern", "list"), ("prepare", "login")),
+    *(("journal", "learning", "list"), ("journal", "learning", "show", "learning-0001")),
+    *(
+        ("journal", "learning", "extract", "login-1"),
+        ("journal", "pattern", "list"),
+        ("prepare", "login"),
+    ),
     *(
         ("query", "SELECT * FROM v_events"),
         ("query", "--tables"),
@@ -41,8 +56,8 @@ QUESTIONS = (
     *(("queue", "show", "req-1"), ("queue", "decide", "--auto", "--dry-run")),
     ("queue", "approve", "req-1", "--reasoning", "yes", "--dry-run"),
     *(("rebuild",), ("recover", "login", "--failure", "tokens"), ("replay",)),
-    *(("report",), ("report", "1"), ("report", "--write"), ("rules", "show")),
-    *(("extract", "iter:1", "--into", "../old"), ("rollback", "best", "--files")),
+    *(("report",), ("report", "1"), ("report", "--write"), ("iteration", "rules", "show")),
+    *(("restore", "iter:1", "--into", "../old"), ("rollback", "best", "--files")),
     *(
         ("rollback", "iter:1", "--plan"),
         ("fork", "two", "--from", "start", "--dry-run"),
@@ -75,7 +90,7 @@ ELSEWHERE = {
         "gate run",
         "gate record",
         "import aiwg",
-        "import log",
+        "store import",
         "import orchestrator",
         "import prd",
         "import ralph-loop",
@@ -87,8 +102,8 @@ ELSEWHERE = {
         "serve",
         "session reconcile",
         "redact",
-        "head",
-        "prove",
+        "verify head",
+        "verify prove",
         "scan",
         "wait",
     ),
@@ -107,17 +122,18 @@ def life(tree: Path, done: Run) -> Path:
     done("queue", "add", "Another", "--priority", "low", "--type", "docs")
     done("journal", "open", "--project-name", "auth")
     seen = "--observation", '{"type": "finding", "title": "t", "category": "documentation"}'
-    done("entry", "record", "login", "--status", "failed", "--summary", "tokens", *seen)
     done(
-        "learning",
-        "add",
+        "journal entry record", "login", "--status", "failed", "--summary", "tokens", *seen
+    )
+    done(
+        "journal learning add",
         "tokens last an hour",
         "--type",
         "codebase-pattern",
         "--prd",
         "login",
     )
-    done("pattern", "add", "Service and handler", "--type", "file-structure")
+    done("journal pattern add", "Service and handler", "--type", "file-structure")
     (tree / "theirs.json").write_text(done("show", "journal").out)
     return tree
 

@@ -24,9 +24,9 @@ EMPTY = ("", "  ", " \t\n", "\N{NO-BREAK SPACE}")
     [
         ("phase", "fail", "--error="),
         ("sprint", "block", "--reason="),
-        ("entry", "record", "a", "--status", "failed", "--file="),
+        ("journal", "entry", "record", "a", "--status", "failed", "--file="),
         ("note", "x", "--correlation-id="),
-        ("rules", "set", "--measure="),
+        ("iteration", "rules", "set", "--measure="),
         *(
             (command, option, "--", "true")
             for command, option in (
@@ -56,7 +56,7 @@ def test_an_empty_option_is_a_usage_error(
         ("sprint", "create", "--goal", "x"),
         ("goal", "set"),
         ("queue", "add", "--type", "bug", "--priority", "low"),
-        ("learning", "add", "--type", "tool-usage", "--prd", "auth"),
+        ("journal", "learning", "add", "--type", "tool-usage", "--prd", "auth"),
         ("journal", "search", "word"),
     ],
 )

@@ -154,7 +154,7 @@ def test_an_unfinished_restore_is_finished_first(
 
 def test_an_edit_that_is_refused_stops_all(sprint: Path, way: Way, done: Run) -> None:
     """If edits are refused nothing is recorded, and the edit stays."""
-    done("rules", "set", "--progress-edits", "refuse")
+    done("iteration rules set", "--progress-edits", "refuse")
     edited = (sprint / "PROGRESS.yaml").read_text().replace("in-progress", "completed")
     (sprint / "PROGRESS.yaml").write_text(edited)
     before = types(done)

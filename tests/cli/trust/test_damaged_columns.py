@@ -56,7 +56,7 @@ def test_a_damaged_column_is_told_as_damage(spoil: Any, run: Any, change: str) -
     checked = run("verify", "--quick")
     assert checked.code == 4
     assert "position 4: " in checked.out
-    copied = run("backup", "copy.db")
+    copied = run("store", "backup", "copy.db")
     assert (copied.code, Path("copy.db").exists()) == (4, False)
     assert "position 4: " in copied.err
     for line in (

@@ -33,7 +33,7 @@ def signed(folder: Path, done: Run) -> Path:
         key = (folder / f"{who}.pub").read_text()
         signers.append(f'{who} namespaces="sprintlog-head" {key}')
     put(folder / "allowed", "".join(signers[:1]).encode())
-    done("head", "--sign", "--key", "ann")
+    done("verify head", "--sign", "--key", "ann")
     done("note", "two")
     return folder
 
@@ -50,7 +50,7 @@ def test_a_signed_head_is_checked(signed: Path, done: Run) -> None:
 @needs_openssh
 def test_each_thing_that_can_be_wrong_is_said(signed: Path, done: Run, run: Run) -> None:
     """A wrong key, other bytes, another purpose, no signature: each is reported, code 4."""
-    done("head", "--sign", "--key", "bob", "--out", "bob.txt")
+    done("verify head", "--sign", "--key", "bob", "--out", "bob.txt")
     result = run("verify", "--head", "bob.txt", "--allowed-signers", "allowed")
     assert (result.code, "not among the allowed" in result.out) == (4, True)
     text = (signed / "HEAD.txt").read_bytes()
@@ -72,7 +72,7 @@ def test_a_head_of_another_log_or_of_more_events(folder: Path, done: Run, run: R
     put(folder / "plan.yaml", PLAN)
     done("init")
     done("sprint", "create", "auth", "--plan", "plan.yaml")
-    text = done("head").out
+    text = done("verify head").out
     put(folder / "HEAD.txt", text.encode())
     assert done("verify", "--head", "HEAD.txt").code == 0
     for old, new, said in (
@@ -91,7 +91,7 @@ def test_an_event_is_proved_without_the_log(
     signed: Path, done: Run, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A proof is enough; where a word of it is changed it proves nothing."""
-    done("prove", "2", "--head", "HEAD.txt")
+    done("verify prove", "2", "--head", "HEAD.txt")
     elsewhere = tmp_path.with_name("elsewhere")
     elsewhere.mkdir()
     for name in ("proof-2.json", "allowed"):
@@ -118,7 +118,7 @@ def test_commits_bear_witness(folder: Path, done: Run, run: Run) -> None:
     put(folder / "plan.yaml", PLAN)
     done("init")
     done("sprint", "create", "auth", "--plan", "plan.yaml")
-    line = done("head", "--trailer").out.strip()
+    line = done("verify head", "--trailer").out.strip()
     git(folder, "commit", "-q", "--allow-empty", "-m", f"night\n\n{line}")
     assert "1 head is named" in done("verify", "--git").err
     git(folder, "notes", "--ref=heads", "add", "-m", line)

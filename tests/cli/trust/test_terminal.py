@@ -27,7 +27,9 @@ from tests.docs.generate import commands
 from ..conftest import Made, Result, Run
 from .harmful import AT, DOCUMENT, EVIL, NAME, document, event, harm, history, journal
 
-EXACT = {f"sprintlog {name}" for name in ("show progress", "show best", "append", "export")}
+EXACT = {
+    f"sprintlog {name}" for name in ("show progress", "show best", "append", "store export")
+}
 EXACT |= {"sprintlog show journal"}
 """They print a state file, or JSON lines for a program."""
 OWN_WORDS = {"sprintlog completion", "sprintlog help", "sprintlog schema"}
@@ -226,7 +228,7 @@ def test_files_with_harmful_names_are_told_harmless(log: str, run: Run) -> None:
             ["sprint", "create", "n", "--plan", NAME],
             ["import", "progress", NAME],
             ["import", "progress", "--git", NAME],
-            ["backup", NAME],
+            ["store", "backup", NAME],
         ):
             result = run(*line)
             assert result.code
@@ -262,7 +264,8 @@ def test_diagnosis_is_harmless(
 
 
 @pytest.mark.parametrize(
-    "command", [["status"], ["sprint", "list"], ["log"], ["verify"], ["backup"], ["init"]]
+    "command",
+    [["status"], ["sprint", "list"], ["log"], ["verify"], ["store", "backup"], ["init"]],
 )
 def test_json_stays_json(log: str, run: Run, command: list[str]) -> None:
     """With `--json` names that are not even Unicode end in JSON, an error among them."""
@@ -293,5 +296,5 @@ def test_library_texts_are_tried_whole() -> None:
 
 
 def test_blamed_lines_are_harmless(log: str, done: Run) -> None:
-    """`blame --all` shows the lines of a file and who set them, harmless."""
-    check(done("blame", "--all", "--sprint", "auth"), ["blame"])
+    """`why --all` shows the lines of a file and who set them, harmless."""
+    check(done("why", "--all", "--sprint", "auth"), ["why"])

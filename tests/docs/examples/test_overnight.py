@@ -103,8 +103,8 @@ def test_all_happens_in_its_order(night: Night) -> None:
 def test_it_ends_with_the_best_files(night: Night) -> None:
     """Work tree and selection are those of the best iteration, and its tests pass."""
     assert (night.folder / "slug.py").read_text().endswith(BEST)
-    night.says("extract", "best", "--into", "best")
-    night.says("extract", "iter:5", "--into", "five")
+    night.says("restore", "best", "--into", "best")
+    night.says("restore", "iter:5", "--into", "five")
     for name in KEPT:
         best = (night.folder / "best" / name).read_bytes()
         assert (night.folder / name).read_bytes() == best
@@ -130,7 +130,7 @@ def test_each_run_ends_with_its_reason(night: Night) -> None:
         "budget",
         ended["why"],
     )
-    assert "`sprintlog rules set --budget-cost 2`" in status["stopped"]["hint"]
+    assert "`sprintlog iteration rules set --budget-cost 2`" in status["stopped"]["hint"]
 
 
 @pytest.mark.long
@@ -183,7 +183,7 @@ def test_what_the_agent_said_is_there(night: Night) -> None:
         "step": {"prompt": "Cut long titles"},
         "reasoning": "nobody types them",
     }
-    (learned,) = night.data("learning", "list")
+    (learned,) = night.data("journal", "learning", "list")
     assert (learned["type"], learned["source_prd_id"]) == ("build-command", "slugs")
     written = json.loads((night.folder / ".ralph" / "progress.json").read_text())
     assert [one["content"] for one in written["learnings"]] == [learned["content"]]

@@ -73,7 +73,6 @@ REPORTED = {
 LEFT_OUT = {
     "aiwg": "output and analysis of each iteration",
     "journal": "unknown keys, which are reported",
-    "log": "nothing",
     "orchestrator": "diagnostics, memories, scratch files",
     "prd": "nothing: unknown keys stay on the phase or the sprint",
     "progress": "nothing: unknown keys are preserved",
@@ -104,7 +103,7 @@ STATE = (
     ("hook settings of agents", "written and read", "entries of sprintlog; others remain"),
 )
 EXPORTED = {
-    "log": "every event with its envelope; `import log` restores the log",
+    "log": "every event with its envelope; `store import` restores the log",
     "cloudevents": "CloudEvents 1.0, one JSON object a line",
     "otlp-json": "traces of OpenTelemetry",
     "csv": "one table of all events",
@@ -210,7 +209,7 @@ def formats_page(note: str) -> str:
         "## State files and input",
         _table(("file", "direction", "data"), [_row(*one) for one in STATE]),
         "## Exports",
-        "Written by `export --format`; without `--with-content` they contain no text.",
+        "`store export --format` writes them; only `--with-content` includes text.",
         _table(("format", "data"), [_row(f"`{x}`", EXPORTED[x]) for x in EXPORTS]),
     ]
     return "\n\n".join(parts) + "\n"

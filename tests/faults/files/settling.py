@@ -61,8 +61,17 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("undo",),
     ("redo",),
     ("adopt",),
-    ("entry", "record", "auth", "--status", "completed", "--summary", "x"),
-    ("learning", "add", "Tokens last an hour", "--type", "tool-usage", "--prd", "auth"),
+    ("journal", "entry", "record", "auth", "--status", "completed", "--summary", "x"),
+    (
+        "journal",
+        "learning",
+        "add",
+        "Tokens last an hour",
+        "--type",
+        "tool-usage",
+        "--prd",
+        "auth",
+    ),
     ("rebuild",),
 )
 ENDINGS = ("whole", "whole", "SIGINT", "SIGTERM", "SIGKILL", "paused", "edited", "gone")
@@ -72,7 +81,7 @@ WAYS_ON = (("sprint", "resume", "--by", "Ada", "--why", "done"), ("phase", "star
 NEXT = (
     (
         ("note", "on we go"),
-        ("learning", "add", "On we go", "--type", "tool-usage", "--prd", "auth"),
+        ("journal", "learning", "add", "On we go", "--type", "tool-usage", "--prd", "auth"),
     ),
     (("rebuild",),),
 )

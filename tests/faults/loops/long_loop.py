@@ -77,7 +77,7 @@ def prepare(folder: Path, iterations: int) -> Path:
     most = str(2 * iterations)
     run(tree, "sprint", "create", "one", "--goal", "Win", "--max-iterations", most)
     metric = ("--metric", "done", "--better", "higher", "--target", most)
-    run(tree, "rules", "set", *metric, "--weight", "0.6", "--pointer", "/done")
+    run(tree, "iteration", "rules", "set", *metric, "--weight", "0.6", "--pointer", "/done")
     return tree
 
 

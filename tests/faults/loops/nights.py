@@ -129,7 +129,7 @@ def prepare(folder: Path, kind: str) -> Path:
         run(tree, "sprint", "create", "one", "--plan", "plan.yaml")
     else:
         run(tree, "sprint", "create", "one", "--goal", "Win", "--max-iterations", "12")
-    run(tree, "rules", "set", "--budget-cost", BUDGET)
+    run(tree, "iteration", "rules", "set", "--budget-cost", BUDGET)
     return tree
 
 
@@ -157,7 +157,7 @@ def bring_to_end(
             wanted -= {*_types(tree)}
         elif code == 25 and not raised:
             # Who is killed right here raises it once more: nothing is paid for that.
-            run(tree, "rules", "set", "--budget-cost", RAISED)
+            run(tree, "iteration", "rules", "set", "--budget-cost", RAISED)
             raised = True
         elif code == 0:
             assert not wanted, f"a night without {place}"

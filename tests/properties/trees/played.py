@@ -121,7 +121,7 @@ class History(People):
         return int(status.json["stats"].get("current-iteration", 0))
 
     def _has_ended(self, name: str, number: int) -> bool:
-        listed = self._ask(name, "iteration", "list", "--json")
+        listed = self._ask(name, "list", "--json")
         return any(
             one["iteration"] == number % SPRINT and one["status"] == "completed"
             for one in listed.json

@@ -61,7 +61,7 @@ def test_cents_are_added_exactly(going: Scenario) -> None:
     assert (stop.do, stop.because) == (actions.STOP, actions.BUDGET)
     assert stop.why == "the budget is spent: cost $1.00 of $1.00 in the sprint"
     assert stop.hint == (
-        "`sprintlog rules set --budget-cost 2` allows $1.00 more; then "
+        "`sprintlog iteration rules set --budget-cost 2` allows $1.00 more; then "
         "`sprintlog run -- COMMAND` starts the loop again"
     )
 

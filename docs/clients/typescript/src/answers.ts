@@ -1418,20 +1418,19 @@ export type RecordedAnswer = Recorded | Recorded[] | Unchanged;
 
 /** What each question is answered. */
 export interface QuestionAnswers {
-  alerts: Alert[];
   audit: Audit;
-  best: BestAnswer;
-  blame: BlameAnswer | BlamedLine;
   diff: DifferenceAnswer | { [name: string]: unknown }[];
   "gate show": GateStanding | GateStanding[];
-  "iteration list": JudgedIteration[];
+  "iteration alerts": Alert[];
+  "iteration best": BestAnswer;
+  "iteration rules show": RulesAnswer;
   "journal status": JournalFigures;
+  list: JudgedIteration[];
   log: WholeEvent[];
   next: Next;
   "queue list": RequestAnswer[];
   "queue show": RequestWithHistory;
   report: IterationAnswer | IterationsAnswer | Written[] | { [name: string]: unknown };
-  "rules show": RulesAnswer;
   schema: { [name: string]: unknown };
   "show best": { [name: string]: unknown };
   "show event": WholeEvent;
@@ -1440,28 +1439,14 @@ export interface QuestionAnswers {
   "show session": SessionAnswer | SessionAnswer[];
   "sprint list": SprintRow[];
   status: Status;
+  why: WhyAnswer | BlameAnswer | BlamedLine;
 }
 
 /** What each question is given. */
 export interface QuestionGiven {
-  alerts: {
-    sprint?: string | number;
-    at?: string | number;
-    iteration?: string | number;
-    all?: string | number;
-  };
   audit: {
     sprint?: string | number;
     at?: string | number;
-  };
-  best: {
-    sprint?: string | number;
-    at?: string | number;
-  };
-  blame: {
-    sprint?: string | number;
-    at?: string | number;
-    field?: string | number;
   };
   diff: {
     sprint?: string | number;
@@ -1473,13 +1458,27 @@ export interface QuestionGiven {
     sprint?: string | number;
     at?: string | number;
   };
-  "iteration list": {
+  "iteration alerts": {
+    sprint?: string | number;
+    at?: string | number;
+    iteration?: string | number;
+    all?: string | number;
+  };
+  "iteration best": {
+    sprint?: string | number;
+    at?: string | number;
+  };
+  "iteration rules show": {
     sprint?: string | number;
     at?: string | number;
   };
   "journal status": {
     at?: string | number;
     prd?: string | number;
+  };
+  list: {
+    sprint?: string | number;
+    at?: string | number;
   };
   log: {
     sprint?: string | number;
@@ -1504,10 +1503,6 @@ export interface QuestionGiven {
     request?: string | number;
   };
   report: {
-    sprint?: string | number;
-    at?: string | number;
-  };
-  "rules show": {
     sprint?: string | number;
     at?: string | number;
   };
@@ -1536,31 +1531,24 @@ export interface QuestionGiven {
     sprint?: string | number;
     at?: string | number;
   };
+  why: {
+    sprint?: string | number;
+    at?: string | number;
+    field?: string | number;
+  };
 }
 
 /** What commands answer to a call. */
 export interface CommandAnswers {
   adopt: Adopted;
-  alerts: Alert[];
   audit: Audit;
-  backup: LogCopied;
-  copy: LogCopied;
-  best: BestAnswer;
-  blame: (BlameAnswer | BlamedLine)[];
   compile: Recorded | Recorded[] | Unchanged | CompiledAnswer;
-  compare: IterationComparison;
   config: SettingsAnswer;
-  decide: AdviceRecorded | AdviceInForce;
   diff: DifferenceAnswer | { [name: string]: unknown }[];
   doctor: Checks | SalvagedLog;
-  "entry list": Entry[];
-  "entry observations": Observation[];
-  "entry show": Entry;
-  export: LogCopied | LogSent;
   "extensions check": ExtensionsChecked;
   "extensions project": ProjectedAnswer;
   "extensions list": ExtensionsInstalled;
-  extract: WentBack;
   fork: WentBack;
   "gate record": GateAnswer | Recorded | Recorded[] | Unchanged;
   "gate run": GateAnswer | Recorded | Recorded[] | Unchanged;
@@ -1570,7 +1558,6 @@ export interface CommandAnswers {
   "session reconcile": Reconciled;
   "hooks uninstall": HooksOfAgent;
   "import journal": TakenIn[];
-  "import log": LogCopied;
   "import orchestrator": LoopTaken;
   "import aiwg": LoopTaken;
   "import ralph-loop": LoopTaken;
@@ -1578,21 +1565,28 @@ export interface CommandAnswers {
   "import progress": TakenIn[];
   "import transcript": LoopTaken[];
   init: (LogPlace | TakenIn)[];
+  "iteration alerts": Alert[];
+  "iteration best": BestAnswer;
+  "iteration compare": IterationComparison;
+  "iteration decide": AdviceRecorded | AdviceInForce;
   "iteration diff": Differences;
-  "iteration list": JudgedIteration[];
+  "iteration rules show": RulesAnswer;
   "iteration select": SelectionRecorded | SelectionInForce | WentBack;
   "iteration snapshot": SnapshotAnswer | Recorded | Recorded[] | Unchanged;
+  "journal entry list": Entry[];
+  "journal entry observations": Observation[];
+  "journal entry show": Entry;
+  "journal learning extract": Proposal[] | Recorded | Recorded[] | Unchanged;
+  "journal learning list": Learning[];
+  "journal learning show": Learning;
   "journal migrate": Migrated | Recorded | Recorded[] | Unchanged;
+  "journal pattern list": Pattern[];
   "journal search": FoundText[];
   "journal status": JournalFigures;
-  "learning extract": Proposal[] | Recorded | Recorded[] | Unchanged;
-  "learning list": Learning[];
-  "learning show": Learning;
+  list: JudgedIteration[];
   log: WholeEvent[];
   next: Next;
-  "pattern list": Pattern[];
   prepare: Prepared;
-  prune: Pruned | Pruning | SessionsPruned | SessionsPruning;
   query: (TableAnswer | { [name: string]: unknown })[];
   "queue approve": RulingAnswer | Recorded | Recorded[] | Unchanged;
   "queue decide": RulingAnswer[] | Recorded | Recorded[] | Unchanged;
@@ -1600,15 +1594,13 @@ export interface CommandAnswers {
   "queue show": RequestWithHistory;
   rebuild: Rebuilt[];
   recover: RecoveryAnswer;
-  head: HeadAnswer;
-  prove: ProofAnswer;
   scan: LeakFound[];
   redact: Redaction | RedactionDone;
   redo: WentBack;
   replay: StepAnswer[];
   report: IterationAnswer | IterationsAnswer | Written[] | { [name: string]: unknown };
+  restore: WentBack;
   rollback: WentBack;
-  "rules show": RulesAnswer;
   run: Next | DryRun;
   schema: { [name: string]: unknown };
   serve: LogServed;
@@ -1621,9 +1613,16 @@ export interface CommandAnswers {
   "sprint list": SprintRow[];
   uninstall: Uninstalled;
   status: Status;
+  "store backup": LogCopied;
+  "store copy": LogCopied;
+  "store export": LogCopied | LogSent;
+  "store import": LogCopied;
+  "store prune": Pruned | Pruning | SessionsPruned | SessionsPruning;
   undo: WentBack;
   verify: Verified | ProofAnswer;
+  "verify head": HeadAnswer;
+  "verify prove": ProofAnswer;
   wait: WaitEnded;
-  why: WhyAnswer;
+  why: (WhyAnswer | BlameAnswer | BlamedLine)[];
   append: (Recorded | Recorded[] | Unchanged)[];
 }

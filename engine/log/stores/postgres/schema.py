@@ -79,8 +79,8 @@ def check_applied(applied: Sequence[tuple[int, str]]) -> None:
     if [*applied] != ours[: len(applied)]:
         raise UnreadableError(
             "the schema sprintlog in the database was not made by this sprintlog",
-            hint="`sprintlog copy FROM TO` from there with the version that made it, into "
-            "a new database",
+            hint="`sprintlog store copy FROM TO` from there with the version that made it, "
+            "into a new database",
         )
     raise RefusedError(
         f"the database has schema {last}, this sprintlog needs {len(ours)}",

@@ -63,7 +63,7 @@ def check_is_sqlite(path: Path, what: str) -> None:
     if not path.exists():
         raise errors.RefusedError(
             f"{what} is for logs in SQLite, and there is none at {path}",
-            hint="`sprintlog export` writes any log as lines",
+            hint="`sprintlog store export` writes any log as lines",
             path=str(path),
         )
 

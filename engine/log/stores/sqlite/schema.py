@@ -184,8 +184,8 @@ def check_schema(connection: sqlite3.Connection) -> bool:
     if problem := _difference(made, texts[version]):
         raise UnreadableError(
             f"the log's tables and triggers are not those of this sprintlog: {problem}",
-            hint="where another version of sprintlog made the log, `sprintlog export` "
-            "there and `sprintlog import log FILE` here carry it over; your own tables "
+            hint="if another version of sprintlog made the log, `sprintlog store export` "
+            "there and `sprintlog store import FILE` here carry it over; your own tables "
             f"belong into another database; where it is damaged, {RESCUE}",
         )
     return bool(version < len(MIGRATIONS))

@@ -78,7 +78,7 @@ def test_fields_go_with_json(sprint: Path, run: Run) -> None:
 
 def test_a_whole_field_holds_its_parts() -> None:
     """A field and one below it is the field."""
-    tree = read("best", "best.score,best")
+    tree = read("iteration best", "best.score,best")
     assert chosen({"best": {"score": 1, "at": ""}}, tree) == {
         "best": {"score": 1, "at": ""}
     }

@@ -202,7 +202,7 @@ def test_a_script_that_edits_the_state_file_keeps_its_verdict(
 ) -> None:
     """If edits are refused the result is recorded, and the edit stays."""
     gated("echo 'mine: true' >> PROGRESS.yaml")
-    done("rules", "set", "--progress-edits", "refuse")
+    done("iteration rules set", "--progress-edits", "refuse")
     assert run("gate", "run").code == 0
     assert (folder / "PROGRESS.yaml").read_text().endswith("mine: true\n")
     assert run("note", "x").code == 1

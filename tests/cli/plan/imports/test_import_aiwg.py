@@ -74,7 +74,7 @@ def test_measurements_are_taken_with_their_own_score(loop: Path, done: Run) -> N
     assert baseline["metrics"]["tests_failed"] == 3
     (measured,) = of(done, MEASURED, "iteration-measured")
     assert (measured["score"], measured["metrics"]["tests_passed"]) == (0.82, 9)
-    best = done("best", "--sprint", MEASURED, "--json").json["best"]
+    best = done("iteration best", "--sprint", MEASURED, "--json").json["best"]
     assert (best["iteration"], best["score"]) == (1, 0.82)
 
 

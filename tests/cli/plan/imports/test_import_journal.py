@@ -90,7 +90,7 @@ def test_takes_what_another_tool_wrote_later(example: Path, done: Run) -> None:
     assert len(data["entries"]) == 6
     assert data["learnings"][1]["times_referenced"] == 3
     assert data["learnings"][2]["still_valid"] is False
-    assert done("entry", "record", "auth-login", "--status", "failed", "--json").json[
+    assert done("journal entry record", "auth-login", "--status", "failed", "--json").json[
         "entry"
     ] == "auth-login-3"  # fmt: skip
 
@@ -142,7 +142,7 @@ def test_keeps_fields_of_a_later_version(example: Path, done: Run) -> None:
     assert answer["problems"] == ["mood: kept, as of a later version"]
     data = json.loads(example.read_text())
     assert (data["version"], data["mood"]) == ("1.1", "good")
-    done("entry", "record", "a", "--status", "failed")
+    done("journal entry record", "a", "--status", "failed")
     assert json.loads(example.read_text())["mood"] == "good"
 
 
@@ -198,7 +198,9 @@ def test_text_becomes_the_first_learning(ralph: Path, done: Run) -> None:
     ]
     assert not source.exists()
     assert (ralph / "progress.txt.backup").read_bytes() == TEXT.encode()
-    learned = done("learning", "add", "x", "--type", "tool-usage", "--prd", "a", "--json")
+    learned = done(
+        "journal learning add", "x", "--type", "tool-usage", "--prd", "a", "--json"
+    )
     assert learned.json["learning"] == "learning-0001"
 
 
@@ -258,7 +260,7 @@ def test_a_killed_migration_is_finished(ralph: Path, done: Run) -> None:
     (ralph / "progress.txt.backup").rename(ralph / "progress.txt")
     done("journal", "migrate")
     assert (ralph / "progress.txt.backup").read_bytes() == TEXT.encode()
-    assert len(done("learning", "list", "--json").json) == 1
+    assert len(done("journal learning list", "--json").json) == 1
 
 
 @pytest.mark.parametrize("place", ["progress.txt", "scripts/ralph/progress.txt"])
@@ -293,7 +295,7 @@ def test_a_text_that_is_named_is_taken_at_any_time(
     assert "1 entries, 1 learnings" in done("journal", "migrate", "old.txt").out
     assert (folder / "old.txt").exists()
     assert "nothing to record" in done("journal", "migrate", "old.txt").out
-    assert done("entry", "list", "--json").json[0]["id"] == "us-001-1"
+    assert done("journal entry list", "--json").json[0]["id"] == "us-001-1"
     assert done("prepare", "US-002", "--json").json["learnings"] == []
     assert run("journal", "migrate", "gone.txt").code == 3
     (ralph / "progress.txt").write_text("later")

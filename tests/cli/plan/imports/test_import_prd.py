@@ -59,7 +59,7 @@ def test_the_loop_goes_on_where_it_was(loop: Path, done: Run) -> None:
 def test_the_text_beside_it_goes_to_the_journal(loop: Path, done: Run) -> None:
     """Entries, learnings and patterns are recorded; a heading of no known form is kept."""
     answer = done("import", "prd", "prd.json", "--json").json
-    assert [e["summary"] for e in done("entry", "list", "--json").json] == [
+    assert [e["summary"] for e in done("journal entry list", "--json").json] == [
         "Added the column"
     ]
     (line,) = Path(answer["kept"]).read_text().splitlines()

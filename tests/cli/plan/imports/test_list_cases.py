@@ -119,7 +119,7 @@ def test_blame_knows_the_feature_of_a_reused_list(
     done("init", "--here")
     done("import", "prd", "--git", "prd.json")
     for sprint, at in (("cart", "2026-03-02T09:30"), ("search", "2026-03-10T10:15")):
-        assert at in done("blame", "phases[US-001].status", "--sprint", sprint).out
+        assert at in done("why", "phases[US-001].status", "--sprint", sprint).out
 
 
 def test_criteria_that_are_objects_are_in_the_prompt(
@@ -178,7 +178,7 @@ def test_sessions_in_a_text_become_entries(
     laid_out("X-progress", folder, monkeypatch)
     done("init", "--here")
     done(*command.split(" "), "claude-progress.txt")
-    entries = done("entry", "list", "--json").json
+    entries = done("journal entry list", "--json").json
     assert [x["timestamp"][:10] for x in entries] == ["2026-03-02", "2026-03-03"]
     lines = [[x["summary"], *(y["title"] for y in x["observations"])] for x in entries]
     assert lines[1] == [

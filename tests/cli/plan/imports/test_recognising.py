@@ -60,7 +60,7 @@ def test_a_folder_of_one_tool_is_imported(log: Path, done: Run, kind: str) -> No
 def test_an_export_is_recognised(log: Path, done: Run) -> None:
     """Lines that `export` wrote are a log."""
     done("import", FIXTURES / "loops" / "ralph" / "prd.json")
-    (log / "all.jsonl").write_text(done("export").out)
+    (log / "all.jsonl").write_text(done("store export").out)
     assert recognise(log / "all.jsonl").kind == "log"
 
 

@@ -143,7 +143,7 @@ def test_wrap_says_it_too(agent: Agent, folder: Path, done: Run) -> None:
     assert said.returncode == -9
     assert f"sprintlog: {SEEN}" in said.stderr
     assert "tokens: 240 in, 80 out, recorded in win" in said.stderr
-    (line,) = done("iteration", "list").out.splitlines()[1:]
+    (line,) = done("list").out.splitlines()[1:]
     assert line.endswith("failed: ended by signal 9")
 
 

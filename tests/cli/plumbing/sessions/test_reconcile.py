@@ -51,7 +51,7 @@ def test_what_was_erased_is_not_taken_again(
     file = transcript_of(sprint, transcript)
     tell(sprint, agent, hooks_of(hooks, agent, session=session_in(file)))
     before = done("log", "--all", "--type", "tool-called", "--json").lines
-    done("prune", "--sessions", "--older-than", "0m")
+    done("store prune", "--sessions", "--older-than", "0m")
     assert reconciled(done, file, "--ended")["taken"] == 0
     after = done("log", "--all", "--type", "tool-called", "--json").lines
     assert [e["id"] for e in after] == [e["id"] for e in before]

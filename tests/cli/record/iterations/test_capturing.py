@@ -107,7 +107,7 @@ def test_what_cannot_be_measured_is_kept_and_nothing_else(
     assert failed["type"] == "measurement-failed"
     assert error.endswith(failed["data"]["error"][: len(error) - len("error: ")])
     assert run("iteration", "end", "--metric", "test_count=2").code == 0
-    assert run("iteration", "list", "--json").json[0]["measured_share"] == 0
+    assert run("list", "--json").json[0]["measured_share"] == 0
 
 
 def test_a_failed_measurement_names_what_was_run(loop: Path, run: Run) -> None:
@@ -135,12 +135,16 @@ def test_an_iteration_without_a_measurement_is_for_a_person(loop: Path, run: Run
     """What the agent broke is listed, and `decide` speaks of it, not of the one before."""
     write = ("--run", WRITE, "--report", "junit.xml")
     assert run("iteration", "end", *write).code == 0
-    assert run("decide", "--exit-code").code == 0
+    assert run("iteration decide", "--exit-code").code == 0
     assert run("iteration", "start").code == 0
-    assert run("decide", "--exit-code").out.splitlines()[1].startswith("iteration 1: ")
+    assert (
+        run("iteration decide", "--exit-code")
+        .out.splitlines()[1]
+        .startswith("iteration 1: ")
+    )
     broken = ("--run", "echo broken; exit 2", "--report", "junit.xml")
     assert run("iteration", "end", *broken).code == 1
-    decided = run("decide", "--exit-code")
+    decided = run("iteration decide", "--exit-code")
     assert (decided.code, decided.out.splitlines()) == (
         12,
         [
@@ -149,33 +153,31 @@ def test_an_iteration_without_a_measurement_is_for_a_person(loop: Path, run: Run
             "which failed: echo broken; exit 2: exit code 2",
         ],
     )
-    lines = run("iteration", "list").out.splitlines()
+    lines = run("list").out.splitlines()
     assert lines[2].split()[:2] == ["2", "-"]
     assert "not measured: junit.xml: is as it was" in lines[2]
-    (_, failed) = run("iteration", "list", "--json").json
+    (_, failed) = run("list", "--json").json
     assert (failed["iteration"], failed["score"]) == (2, None)
     assert failed["failed"]["exit_code"] == 2
-    assert [
-        one["iteration"] for one in run("iteration", "list", "--last", "1", "--json").json
-    ] == [2]
+    assert [one["iteration"] for one in run("list", "--last", "1", "--json").json] == [2]
     summary = run("report").out
     assert "| 2 | not measured  " in summary
     assert "| `exit 2: " in summary
     assert "1 not measured" in summary
     assert run("report", "--json").json["iterations"][1]["failed"]
     assert run("iteration", "end", *write).code == 0
-    assert run("decide").out.splitlines()[1].startswith("iteration 2: ")
-    assert "failed" not in run("iteration", "list", "--json").json[1]
+    assert run("iteration decide").out.splitlines()[1].startswith("iteration 2: ")
+    assert "failed" not in run("list", "--json").json[1]
 
 
 def test_an_iteration_that_only_ended_is_for_a_person_too(loop: Path, run: Run) -> None:
     """In a loop that is measured an iteration that ended without it is missing."""
     assert run("iteration", "end").code == 0
-    assert "nothing to decide on" in run("decide").err
+    assert "nothing to decide on" in run("iteration decide").err
     for options in (["--metric", "test_count=1", "--score", "0.5"], []):
         assert run("iteration", "start").code == 0
         assert run("iteration", "end", *options).code == 0
-    decided = run("decide", "--exit-code")
+    decided = run("iteration decide", "--exit-code")
     assert (decided.code, decided.out.splitlines()[1]) == (
         12,
         "iteration 3: was not measured",

@@ -28,22 +28,22 @@ def loop(sprint: Path, done: Run) -> Path:
 
 def listed(done: Run, *at: str) -> dict[int, Any]:
     """Return the known iterations, by number."""
-    found = done("iteration", "list", "--json", *at).json
+    found = done("list", "--json", *at).json
     return {one["iteration"]: one for one in found}
 
 
 def test_best_is_judged_anew(loop: Path, done: Run) -> None:
     """Without the wrong number another is best, and the alert that it raised is gone."""
-    assert done("best", "--json").json["best"]["iteration"] == 2
-    assert done("decide", "--json").json["recommendation"]["action"] == "rollback"
+    assert done("iteration best", "--json").json["best"]["iteration"] == 2
+    assert done("iteration decide", "--json").json["recommendation"]["action"] == "rollback"
     done("iteration", "retract", 2, "--reason", "wrong report")
-    assert done("best", "--json").json["best"]["iteration"] == 3
+    assert done("iteration best", "--json").json["best"]["iteration"] == 3
     known = listed(done)
     assert known[2]["retracted"] == "wrong report"
     assert known[2]["score"] is None
     assert (known[3]["alerts"], known[3]["previous"]) == ([], 1)
     assert known[3]["class"] == "forward"
-    assert done("decide", "--json").json["recommendation"]["action"] == "continue"
+    assert done("iteration decide", "--json").json["recommendation"]["action"] == "continue"
     given = done("log", "--json", "--type", "recommendation-given").lines
     assert [one["data"]["action"] for one in given] == ["rollback", "continue"]
     assert "its measurement was retracted: wrong report" in done("report").out
@@ -56,7 +56,10 @@ def test_past_stays_as_it_was(loop: Path, done: Run) -> None:
     done("iteration", "retract", 2, "--reason", "wrong")
     assert listed(done, "--at", f"version:{version}") == before
     assert (
-        done("best", "--json", "--at", f"version:{version}").json["best"]["iteration"] == 2
+        done("iteration best", "--json", "--at", f"version:{version}").json["best"][
+            "iteration"
+        ]
+        == 2
     )
 
 
@@ -69,15 +72,14 @@ def test_nothing_takes_it_back(loop: Path, done: Run, run: Run) -> None:
     assert listed(done)[2]["score"] is None
     done("fork", "other", "--from", "iter:3")
     assert 2 in {
-        one["iteration"]
-        for one in done("iteration", "list", "--json", "--sprint", "other").json
+        one["iteration"] for one in done("list", "--json", "--sprint", "other").json
     }
 
 
 def test_latest_one_is_asked_about(loop: Path, done: Run, run: Run) -> None:
     """If the newest measurement is retracted a person decides, or measures again."""
     done("iteration", "retract", 3, "--reason", "the machine was busy")
-    asked = run("decide", "--exit-code")
+    asked = run("iteration decide", "--exit-code")
     assert asked.code == 12
     assert "its measurement was retracted: the machine was busy" in asked.out
     done("iteration", "measure", "--number", 3, *TESTS, "--metric", "lint_errors=0")
@@ -152,7 +154,7 @@ def test_what_was_said_is_shown(loop: Path, done: Run, run: Run) -> None:
     one = listed(done)[2]
     assert (one["params"], one["tags"]) == ({"seed": "8"}, ["x"])
     assert token not in str(one["notes"])
-    assert "#x" in done("iteration", "list").out
+    assert "#x" in done("list").out
     assert run("iteration", "describe", "--param", "a=1", "--param", "a=2").code == 2
     assert run("iteration", "describe", "--param", "a").code == 2
     version = one["version"]

@@ -130,9 +130,9 @@ def test_prune_removes_old_copies(folder: Path, run: Run, done: Run) -> None:
     stray.write_text("left by somebody who was killed")
     old = time.time() - 2 * 60 * 60
     os.utime(stray, (old, old))
-    shown = done("prune", "--keep", "1", "--dry-run", "--json").json
+    shown = done("store prune", "--keep", "1", "--dry-run", "--json").json
     assert len(shown["reports"]) == 2
-    assert "2 reports" in done("prune", "--keep", "1").out
+    assert "2 reports" in done("store prune", "--keep", "1").out
     assert not stray.exists()
     assert len([*reports.iterdir()]) == 3
     done("verify")

@@ -28,10 +28,10 @@ def ran(sprint: Path, done: Run) -> Path:
 
 def test_a_measured_iteration_says_how_its_run_ended(ran: Path, done: Run) -> None:
     """A failed run is not a plateau: list, report and answers give the reason."""
-    _, first, second, *_ = done("iteration", "list").out.splitlines()
+    _, first, second, *_ = done("list").out.splitlines()
     assert first.split("  ")[-1].strip() == "failed: exit code 1: no way, best"
     assert second.split("  ")[-1].strip() == "all is well"
-    told = done("iteration", "list", "--json").json
+    told = done("list", "--json").json
     assert [(one["status"], one["error"]) for one in told] == [
         ("failed", "exit code 1: no way"),
         ("completed", None),
@@ -61,12 +61,12 @@ def test_a_report_says_what_was_done_about_its_advice(sprint: Path, done: Run) -
 def test_equals_by_an_exit_code_alone_are_said(sprint: Path, done: Run) -> None:
     """If runs cannot be distinguished, the best one states this, and a remedy."""
     for _ in range(2):
-        assert "by the exit code" not in done("best").out
+        assert "by the exit code" not in done("iteration best").out
         done("iteration", "start")
         done("iteration", "end", "--build", "echo 2 of 4 pass")
     said = "2 iterations have this score, by the exit code of a command alone"
-    for command in ("best", "iteration list", "report"):
+    for command in ("best", "list", "report"):
         assert said in " ".join(done(*command.split()).out.split())
     done("iteration", "start")
     done("iteration", "end", "--build", "echo 4/4")
-    assert "by the exit code" not in done("best").out
+    assert "by the exit code" not in done("iteration best").out

@@ -110,7 +110,7 @@ def test_refuses_what_cannot_be_measured(
 
 def test_lists_what_was_measured(measured: Path, done: Run) -> None:
     """A line for each, with class, score and marks; `--at` shows an earlier state."""
-    lines = done("iteration", "list").out.splitlines()
+    lines = done("list").out.splitlines()
     assert lines[0].split()[:3] == ["iteration", "class", "score"]
     assert [line.split()[:2] for line in lines[1:5]] == [
         ["0", "baseline"],
@@ -121,21 +121,21 @@ def test_lists_what_was_measured(measured: Path, done: Run) -> None:
     assert lines[3].endswith(" best")
     unknown = "of each score: 20% unknown, nothing measures readability, efficiency"
     assert lines[5] == unknown
-    earlier = done("iteration", "list", "--at", "iter:1", "--json").json
+    earlier = done("list", "--at", "iter:1", "--json").json
     assert [one["iteration"] for one in earlier] == [0, 1]
     assert earlier[1]["is_best"]
-    last = done("iteration", "list", "--last", "1", "--json").json
+    last = done("list", "--last", "1", "--json").json
     assert [one["iteration"] for one in last] == [3]
 
 
 def test_says_when_nothing_was_measured(sprint: Path, done: Run, run: Run) -> None:
     """Before the first measurement each reading reports this."""
-    assert done("iteration", "list").out == "no iteration was measured\n"
-    assert done("best").out == "no iteration is the best one yet\n"
+    assert done("list").out == "no iteration was measured\n"
+    assert done("iteration best").out == "no iteration is the best one yet\n"
     nothing = {"sprint": "auth", "best": None, "rollback_target": None}
-    assert done("best", "--json").json == nothing
-    assert done("alerts").out == "no alert\n"
-    assert "nothing to decide on" in run("decide").err
+    assert done("iteration best", "--json").json == nothing
+    assert done("iteration alerts").out == "no alert\n"
+    assert "nothing to decide on" in run("iteration decide").err
     assert "can be selected" in run("iteration", "select").err
     assert run("rollback", "best").code == 3
 
@@ -155,45 +155,45 @@ def test_the_tracker_starts_without_a_best_iteration(sprint: Path, done: Run) ->
 
 def test_compares_two_iterations(measured: Path, done: Run, run: Run) -> None:
     """Metrics and scores side by side, with signs; 0 is the baseline."""
-    lines = done("compare", 2, 3).out.splitlines()
+    lines = done("iteration compare", 2, 3).out.splitlines()
     assert ["tests_passed", "10", "8", "-2"] in [line.split() for line in lines]
     assert ["class", "forward", "regression"] in [line.split() for line in lines]
-    answer = done("compare", 0, 2, "--json").json
+    answer = done("iteration compare", 0, 2, "--json").json
     assert answer["deltas"]["tests_passed"] == 1
     assert [one["iteration"] for one in answer["iterations"]] == [0, 2]
-    assert run("compare", 1, 9).code == 3
+    assert run("iteration compare", 1, 9).code == 3
 
 
 def test_explains_the_best_one(measured: Path, done: Run) -> None:
     """The best one with its breakdown, and the candidates."""
-    assert done("best").out.splitlines() == [
+    assert done("iteration best").out.splitlines() == [
         "iteration 2 (quality: 0.97)",
         "of the score: 20% unknown, nothing measures readability, efficiency",
     ]
-    explained = done("best", "--explain").out
+    explained = done("iteration best", "--explain").out
     for word in ("all_tests_pass", "contribution", "regression"):
         assert word in explained
-    assert done("best", "--json").json["best"]["iteration"] == 2
-    assert done("best", "--at", "iter:1").out.startswith("iteration 1 ")
+    assert done("iteration best", "--json").json["best"]["iteration"] == 2
+    assert done("iteration best", "--at", "iter:1").out.startswith("iteration 1 ")
 
 
 def test_tells_alerts(measured: Path, done: Run) -> None:
     """Alerts of the last iteration, of one, or of all."""
-    last = done("alerts").out
+    last = done("iteration alerts").out
     assert last.startswith("CRITICAL  working_tests_failing  iteration 3  ")
-    assert done("alerts", "--all").out == last
-    assert done("alerts", "list").out == last
-    assert done("alerts", "--iteration", 2).out == "no alert in iteration 2\n"
+    assert done("iteration alerts", "--all").out == last
+    assert done("iteration alerts").out == last
+    assert done("iteration alerts", "--iteration", 2).out == "no alert in iteration 2\n"
 
 
 def test_alerts_that_a_rollback_answered_are_said_to_be(measured: Path, done: Run) -> None:
     """A discarded one has no open alert, and is named with a command."""
-    count = len(done("alerts", "--json").json)
+    count = len(done("iteration alerts", "--json").json)
     done("rollback", "iter:2")
-    found = done("alerts")
+    found = done("iteration alerts")
     assert found.out == "no alert in iteration 2\n"
     more = f"{count} more alert{'' if count == 1 else 's'}"
-    answered = "answered by going back from iteration 3: `sprintlog alerts --all`"
+    answered = "answered by going back from iteration 3: `sprintlog iteration alerts --all`"
     assert f"hint: {more}, {answered}" in found.err
 
 
@@ -203,12 +203,15 @@ def test_alerts_that_a_rollback_answered_are_said_to_be(measured: Path, done: Ru
         ([], 11, "ALERT: Working tests failing, recommend rollback"),
         ([("rollback", "best")], 0, "Forward progress detected, continue"),
         (
-            [("rules", "set", "--threshold", "target=0.9"), ("rollback", "best")],
+            [
+                ("iteration", "rules", "set", "--threshold", "target=0.9"),
+                ("rollback", "best"),
+            ],
             10,
             "Target quality reached, recommend stop",
         ),
         (
-            [("rules", "set", "--threshold", "measured_share=0.9")],
+            [("iteration", "rules", "set", "--threshold", "measured_share=0.9")],
             12,
             "ALERT: Too little measured, recommend asking a person",
         ),
@@ -220,47 +223,47 @@ def test_decides(
     """It prints an action and its iteration; `--exit-code` is for scripts."""
     for line in setup:
         done(*line)
-    result = run("decide", "--exit-code")
+    result = run("iteration decide", "--exit-code")
     subject = "iteration 2: forward, quality 0.97 with 20% unknown"
     if not any("rollback" in line for line in setup):
         subject = "iteration 3: regression, quality 0.83 with 20% unknown"
     assert (result.code, result.out.splitlines()) == (code, [message, subject])
-    assert done("decide").out == result.out
+    assert done("iteration decide").out == result.out
 
 
 def test_a_used_up_loop_stops_whatever_was_measured(sprint: Path, run: Run) -> None:
     """`decide` stops at the maximum as `next` does, also without measurements."""
     run("iteration", "start", "--max-iterations", 1)
     run("iteration", "end")
-    result = run("decide", "--exit-code")
+    result = run("iteration decide", "--exit-code")
     assert (result.code, result.out.splitlines()) == (
         10,
         ["Maximum iterations reached, recommend stop", "iteration 1: of at most 1"],
     )
     run("sprint", "limit", 0)
-    assert "nothing to decide on" in run("decide").err
+    assert "nothing to decide on" in run("iteration decide").err
     run("iteration", "start")
     run("iteration", "end", "--score", "0.5", "--metric", "tests_passed=1")
-    assert run("decide", "--exit-code").code == 0
+    assert run("iteration decide", "--exit-code").code == 0
 
 
 def test_records_an_answer_once(measured: Path, done: Run) -> None:
     """The same state asked again records nothing new; another state does."""
-    first = done("decide", "--json").json
+    first = done("iteration decide", "--json").json
     assert first["type"] == "recommendation-given"
     assert first["recommendation"]["action"] == "rollback"
-    again = done("decide", "--json").json
+    again = done("iteration decide", "--json").json
     assert again["unchanged"]
     assert again["recommendation"] == first["recommendation"]
     done("rollback", "best")
-    assert done("decide", "--json").json["type"] == "recommendation-given"
+    assert done("iteration decide", "--json").json["type"] == "recommendation-given"
 
 
 def test_answers_a_key_with_the_first_advice(measured: Path, done: Run, run: Run) -> None:
     """A key answers what was recorded under it, also when the state is another by now."""
-    done("decide", "--key", "k")
+    done("iteration decide", "--key", "k")
     done("rollback", "best")
-    again = run("decide", "--key", "k", "--exit-code")
+    again = run("iteration decide", "--key", "k", "--exit-code")
     assert (again.code, again.out) == (
         11,
         "Rollback to iteration 2 due to regression\niteration 3\n",
@@ -269,7 +272,7 @@ def test_answers_a_key_with_the_first_advice(measured: Path, done: Run, run: Run
 
 def test_explains_its_advice(measured: Path, done: Run) -> None:
     """Every reason is printed, with the computation of the confidence."""
-    lines = done("decide", "--explain").out.splitlines()
+    lines = done("iteration decide", "--explain").out.splitlines()
     assert lines[2:4] == ["action: rollback", "target: iteration 2"]
     assert lines[-1].startswith("confidence: 1 - (1 - 0.8)")
 
@@ -282,11 +285,11 @@ def test_goes_back_to_the_best_one(measured: Path, done: Run) -> None:
     best.close()
     done("rollback", "best")
     assert read_state(measured)["stats"]["current-iteration"] == 2
-    listed = {one["iteration"]: one for one in done("iteration", "list", "--json").json}
+    listed = {one["iteration"]: one for one in done("list", "--json").json}
     assert not listed[3]["is_on_path"]
     done("iteration", "start")
     done("iteration", "end", *options(M))
-    listed = {one["iteration"]: one for one in done("iteration", "list", "--json").json}
+    listed = {one["iteration"]: one for one in done("list", "--json").json}
     assert (listed[4]["previous"], listed[4]["is_on_path"]) == (2, True)
 
 
@@ -295,16 +298,17 @@ def test_the_target_is_named_beside_the_best_one(sprint: Path, done: Run) -> Non
     for passed in (10, 10, 4):
         done("iteration", "start")
         done("iteration", "end", *options({**M, "tests_passed": passed}))
-    lines = done("best").out.splitlines()
+    lines = done("iteration best").out.splitlines()
     assert lines[0].startswith("iteration 1 ")
     assert lines[2:] == [
         "a rollback to the best goes to iteration 2: as good as the best, and later",
-        "  as good: verified, and its score is no lower (`sprintlog compare 1 2`)",
+        "  as good: verified, and its score is no lower "
+        "(`sprintlog iteration compare 1 2`)",
     ]
-    assert done("best", "--json").json["rollback_target"] == 2
+    assert done("iteration best", "--json").json["rollback_target"] == 2
     assert (
         "target: iteration 2 (the best one is iteration 1)"
-        in done("decide", "--explain").out
+        in done("iteration decide", "--explain").out
     )
     tracker = done("show", "best", "--json").json["best_iteration_tracker"]
     assert (tracker["current_best"], tracker["rollback_target"]) == (
@@ -328,7 +332,7 @@ def test_files_that_cannot_come_back_are_said(sprint: Path, done: Run, run: Run)
     assert result.err == (
         "warning: iteration 2 has no snapshot: the files stay as they are\n"
     )
-    assert run("extract", "best", "--apply").code == 3
+    assert run("restore", "best", "--apply").code == 3
 
 
 def test_selects_and_says_so_again(measured: Path, done: Run) -> None:
@@ -343,18 +347,18 @@ def test_selects_and_says_so_again(measured: Path, done: Run) -> None:
 
 def test_sets_and_shows_rules(measured: Path, done: Run, run: Run) -> None:
     """Rules are changed one by one, are events, and can be shown at any point."""
-    done("rules", "set", "--threshold", "coverage-drop=1", "--no-verification")
-    done("rules", "set", "--weight", "validation=0.4", "--weight", "efficiency=0")
-    rules = done("rules", "show", "--json").json
+    done("iteration rules set", "--threshold", "coverage-drop=1", "--no-verification")
+    done("iteration rules set", "--weight", "validation=0.4", "--weight", "efficiency=0")
+    rules = done("iteration rules show", "--json").json
     assert rules["thresholds"]["coverage_drop"] == 1.0
     assert rules["weights"]["validation"] == 0.4
     assert not rules["policies"]["verification_required"]
-    assert "weight validation             0.4" in done("rules", "show").out
-    earlier = done("rules", "show", "--at", "iter:1", "--json").json
+    assert "weight validation             0.4" in done("iteration rules show").out
+    earlier = done("iteration rules show", "--at", "iter:1", "--json").json
     assert earlier["weights"]["validation"] == 0.3
-    assert run("rules", "set", "--weight", "validation=0.5").code == 1
-    assert run("rules", "set", "--weight", "validation=much").code == 2
-    assert done("rules", "set", "--json").json["unchanged"]
+    assert run("iteration rules set", "--weight", "validation=0.5").code == 1
+    assert run("iteration rules set", "--weight", "validation=much").code == 2
+    assert done("iteration rules set", "--json").json["unchanged"]
 
 
 def test_prints_the_schema_of_metrics(folder: Path, done: Run) -> None:

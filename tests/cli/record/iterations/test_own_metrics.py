@@ -7,14 +7,14 @@ import pytest
 
 from ...conftest import Run
 
-P95 = ("rules", "set", "--metric", "p95_ms", "--better", "lower")
+P95 = ("iteration", "rules", "set", "--metric", "p95_ms", "--better", "lower")
 
 
 @pytest.fixture
 def loop(sprint: Path, done: Run) -> Path:
     """Return a folder with two measured iterations and two custom metrics."""
     done(*P95, "--weight", 0.2, "--target", 100, "--pointer", "/latency/p95")
-    done("rules", "set", "--metric", "rss_mb")
+    done("iteration rules set", "--metric", "rss_mb")
     tests = ("--metric", "test_count=4", "--metric", "tests_passed=4")
     done("iteration", "baseline", *tests, "--metric", "p95_ms=400")
     for number, value in enumerate((200, 125), start=1):
@@ -27,7 +27,7 @@ def loop(sprint: Path, done: Run) -> Path:
 
 def test_is_measured_from_a_report(loop: Path, done: Run) -> None:
     """What the pointer names is recorded with its report; the score counts its weight."""
-    last = done("iteration", "list", "--json", "--last", 1).json[0]
+    last = done("list", "--json", "--last", 1).json[0]
     assert last["metrics"]["p95_ms"] == 125
     assert last["dimensions"]["p95_ms"] == {
         "weight": 0.2,
@@ -45,12 +45,12 @@ def test_is_measured_from_a_report(loop: Path, done: Run) -> None:
 
 def test_is_shown_everywhere(loop: Path, done: Run) -> None:
     """Lists, reports, comparisons, tables and the tracker's files have it."""
-    listed = done("iteration", "list").out
+    listed = done("list").out
     assert "p95_ms  rss_mb" in listed.splitlines()[0]
     assert "200 to 125, lower is better" in listed
     assert "200 → 125 (lower is better, weight 0.2)" in done("report").out
     assert "| `p95_ms` | 125 | 200 | -75 | 400 | -275 |" in done("report", 2).out
-    compared = done("compare", 1, 2).out.splitlines()
+    compared = done("iteration compare", 1, 2).out.splitlines()
     assert ["p95_ms", "200", "125", "-75"] in [line.split() for line in compared]
     rows = done(
         "query", "SELECT json_extract(metrics, '$.p95_ms') FROM v_iterations", "--json"
@@ -62,12 +62,12 @@ def test_is_shown_everywhere(loop: Path, done: Run) -> None:
 
 
 def test_rules_show_how_it_is_declared(loop: Path, done: Run) -> None:
-    """`rules show` has all that is declared, and `--no-metric` takes it out."""
-    said = done("rules", "show").out
+    """`iteration rules show` has all that is declared, and `--no-metric` takes it out."""
+    said = done("iteration rules show").out
     assert "lower is better, weight 0.2, target 100, at /latency/p95" in said
     assert "not part of the score" in said
-    done("rules", "set", "--no-metric", "rss_mb")
-    rules = done("rules", "show", "--json").json
+    done("iteration rules set", "--no-metric", "rss_mb")
+    rules = done("iteration rules show", "--json").json
     assert [one["name"] for one in rules["metrics"]] == ["p95_ms"]
     assert "metrics p95_ms" in done("audit", "--kind", "rules").out
 
@@ -85,7 +85,7 @@ def test_wrong_words_are_usage(
     sprint: Path, run: Run, typed: tuple[str, ...], why: str
 ) -> None:
     """The text about a metric names it, once and as a number."""
-    failed = run("rules", "set", *typed)
+    failed = run("iteration rules set", *typed)
     assert failed.code == 2
     assert why in failed.err
 
@@ -95,7 +95,7 @@ def test_unknown_name_says_what_declares_it(loop: Path, run: Run, done: Run) -> 
     done("iteration", "start")
     failed = run("iteration", "end", "--metric", "p99_ms=1", "--build", "touch ran")
     assert failed.code == 1
-    assert "`sprintlog rules set --metric p99_ms` declares one" in failed.err
+    assert "`sprintlog iteration rules set --metric p99_ms` declares one" in failed.err
     assert not (loop / "ran").exists()
 
 

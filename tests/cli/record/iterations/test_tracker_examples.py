@@ -110,7 +110,7 @@ def test_example_1_baseline(loop: Loop, done: Run) -> None:
         "baseline_stored": True,
         "next_action": "await_iteration_1",
     }
-    listed = done("iteration", "list", "--json").json
+    listed = done("list", "--json").json
     assert listed[0]["score"] == 0.764625
 
 
@@ -123,11 +123,9 @@ def test_example_2_regression(loop: Loop, done: Run) -> None:
     shown = tracker(done)
     assert part(shown, expected) == expected
     assert list(shown) == list(expected)
-    rates = [
-        one["figures"]["pass_rate"] for one in done("iteration", "list", "--json").json
-    ]
+    rates = [one["figures"]["pass_rate"] for one in done("list", "--json").json]
     assert [round(rate, 1) for rate in rates] == [62.5, 75.0, 80.0, 77.8]
-    advice = done("decide", "--json").json["recommendation"]
+    advice = done("iteration decide", "--json").json["recommendation"]
     assert (advice["action"], advice["target_iteration"]) == ("rollback", 2)
     assert advice["confidence"] == 0.95
 
@@ -139,17 +137,17 @@ def test_example_3_selection(loop: Loop, done: Run) -> None:
     assert told[:4] == ["Forward progress detected, continue"] * 3 + [
         "Metrics are stable, continue"
     ]
-    classes = [one["class"] for one in done("iteration", "list", "--json").json]
+    classes = [one["class"] for one in done("list", "--json").json]
     assert classes == ["baseline", *["forward"] * 3, "plateau", "regression"]
     alerts = [
         (alert["severity"], alert["type"], alert["triggered_at"])
-        for alert in done("alerts", "--all", "--json").json
+        for alert in done("iteration alerts", "--all", "--json").json
     ]
     assert alerts == [
         ("CRITICAL", "working_tests_failing", 5),
         ("HIGH", "coverage_regression", 5),
     ]
-    advice = done("decide", "--json").json["recommendation"]
+    advice = done("iteration decide", "--json").json["recommendation"]
     assert (advice["target_iteration"], advice["confidence"]) == (3, 0.9)
     chosen = done("iteration", "select")
     assert chosen.out == "Selected iteration 3 (quality: 0.88 vs final 0.81)\n"
@@ -169,7 +167,7 @@ def test_example_4_conversation(loop: Loop, done: Run) -> None:
     """The short messages of the conversation are the answers of the commands."""
     told = loop(BASELINE_OF_REGRESSION, REGRESSION[:1])
     assert told == ["Forward progress detected, continue"]
-    decided = done("decide").out.splitlines()
+    decided = done("iteration decide").out.splitlines()
     assert decided[0] == "Forward progress detected, continue"
     assert decided[1].startswith("iteration 1: forward, quality 0.78")
 
@@ -187,7 +185,7 @@ def test_example_4_conversation_of_a_coverage_loss(loop: Loop, done: Run) -> Non
         }
         ended = done("iteration", "end", "--score", score, *options(whole))
     assert ended.out.splitlines()[1] == "ALERT: Coverage regression, recommend rollback"
-    decided = done("decide").out.splitlines()
+    decided = done("iteration decide").out.splitlines()
     assert decided[0] == "ALERT: Coverage regression, recommend rollback"
     chosen = done("iteration", "select").out
     assert chosen == "Selected iteration 2 (quality: 0.88 vs final 0.81)\n"

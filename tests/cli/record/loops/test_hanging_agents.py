@@ -135,7 +135,7 @@ def test_only_an_agent_that_rests_is_ended(
     assert result.code == 20, result.err
     (ran,) = events(done, "agent-ran")
     assert ran["data"]["status"] == "completed"
-    (listed,) = done("iteration", "list", "--json").json
+    (listed,) = done("list", "--json").json
     assert listed["outcome"] == outcome
     assert (folder / "worked").exists() == (outcome == "completed")
     assert ("still runs" in result.err) == (outcome == "completed")

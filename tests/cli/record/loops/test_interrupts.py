@@ -59,7 +59,7 @@ def run(folder: Path, code: str, *words: str) -> "subprocess.CompletedProcess[st
 
 def test_an_interrupt_waits_while_an_import_is_at_work(tmp_path: Path) -> None:
     """It ends the command, though Python would only print it where it comes."""
-    done = run(tmp_path, INTERRUPTED, "rules", "-h")
+    done = run(tmp_path, INTERRUPTED, "iteration", "rules", "-h")
     assert (done.returncode, done.stdout, done.stderr.strip()) == (130, "", "")
 
 
@@ -83,4 +83,9 @@ def test_what_others_have_said_of_interrupts_holds(
     handler: str, code: int, tmp_path: Path
 ) -> None:
     """A process in which they are ignored, or end it at once, stays like that."""
-    assert run(tmp_path, IGNORED.format(handler=handler), "rules", "-h").returncode == code
+    assert (
+        run(
+            tmp_path, IGNORED.format(handler=handler), "iteration", "rules", "-h"
+        ).returncode
+        == code
+    )

@@ -130,7 +130,7 @@ def test_the_file_says_what_a_trusted_loop_measures(
     done("config", "--trust")
     assert run("run").code == 0
     assert types(done).count("files-restored") == 2
-    shown = done("rules", "show", "--json").json["loop"]
+    shown = done("iteration rules show", "--json").json["loop"]
     assert (shown["on_regression"], shown["keeps_files"]) == ("rollback", True)
     assert shown["measure"]["reports"] == ["junit.xml"]
 
@@ -141,14 +141,14 @@ def test_by_rules_measures_what_is_due_and_nothing_else(
     """Without a rule it is refused; if nothing is due nothing happens."""
     prepare(done, folder)
     assert "no rule of sprint one says" in run("iteration", "measure", "--by-rules").err
-    done("rules", "set", *MEASURES)
+    done("iteration rules set", *MEASURES)
     assert "nothing to record" in done("iteration", "measure", "--by-rules").out
     done("sprint", "start")
     assert done("next", "--json").json["iteration"] == 0
     done("iteration", "measure", "--by-rules")
     assert done("next", "--json").json["do"] == "work"
-    done("rules", "set", "--no-measure")
-    assert done("rules", "show", "--json").json["loop"]["measure"] is None
+    done("iteration rules set", "--no-measure")
+    assert done("iteration rules show", "--json").json["loop"]["measure"] is None
 
 
 def test_a_baseline_that_cannot_be_measured_is_said_once(

@@ -41,7 +41,7 @@ def test_killed_after_any_append_it_ends_the_same(
         place = folder / name
         place.mkdir()
         tree = make(done, place)
-        done("rules", "set", *RULES)
+        done("iteration rules set", *RULES)
         return tree
 
     tree = night("undisturbed")
@@ -66,11 +66,11 @@ def test_ones_own_loop_by_commands_ends_the_same(folder: Path, done: Run, run: R
     ours.mkdir()
     theirs.mkdir()
     tree = prepare(done, ours, NIGHT, PLAN % GATE)
-    done("rules", "set", *RULES)
+    done("iteration rules set", *RULES)
     drive(tree)
     expected = outcome(tree)
     tree = prepare(done, theirs, NIGHT, PLAN % GATE)
-    done("rules", "set", *RULES)
+    done("iteration rules set", *RULES)
     for _ in range(STEPS_MAX):
         action = done("next", "--json").json
         if action["do"] == "done":
@@ -87,7 +87,7 @@ def _perform(action: dict[str, object], tree: Path, done: Run, run: Run) -> None
         case "measure":
             done("iteration", "measure", "--by-rules")
         case "decide":
-            done("decide")
+            done("iteration decide")
         case "restore":
             done("rollback", f"iter:{action['target']}", "--yes")
         case "work":

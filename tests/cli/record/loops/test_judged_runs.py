@@ -69,8 +69,8 @@ def test_goes_back_so_often_and_no_more(folder: Path, run: Run, done: Run) -> No
     assert result.code == 26
     assert "it went back 2 times, as often as it may" in result.out
     assert types(done).count("rolled-back") == 2
-    assert "`sprintlog rules set --rollbacks-max 4`" in result.out
-    done("rules", "set", "--rollbacks-max", "3")
+    assert "`sprintlog iteration rules set --rollbacks-max 4`" in result.out
+    done("iteration rules set", "--rollbacks-max", "3")
     assert run("run", *RUN).code == 26
     assert types(done).count("rolled-back") == 3
 
@@ -145,7 +145,7 @@ def test_what_was_put_right_is_measured_again(folder: Path, run: Run, done: Run)
     assert run("run", *RUN).code == 0
     assert types(done).count("agent-ran") == 3
     # The files that were measured are the iteration's, and not those that could not be.
-    done("extract", "iter:3", "--into", "three")
+    done("restore", "iter:3", "--into", "three")
     assert not (tree / "three" / "broken").exists()
     assert (tree / "three" / "tests").read_text() == "7\n"
     done("verify")
@@ -156,8 +156,8 @@ def test_a_person_lets_it_go_on(folder: Path, run: Run, done: Run) -> None:
     """A person's word stands against the advice until something new is measured."""
     prepare(done, folder, WORSE)
     assert run("run", *MEASURES, *RUN).code == 26
-    done("decide", "--go-on", "--reason", "they were too many")
-    assert done("decide").out.startswith("they were too many")
+    done("iteration decide", "--go-on", "--reason", "they were too many")
+    assert done("iteration decide").out.startswith("they were too many")
     assert done("next", "--json").json["do"] == "work"
     assert run("run", *RUN).code == 0
     assert advised(done)[1:3] == [(2, "rollback", "regression"), (2, "continue", "person")]

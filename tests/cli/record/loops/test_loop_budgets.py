@@ -81,7 +81,7 @@ def test_what_was_typed_is_hinted_whole(
 def test_a_sprint_stops_at_its_budget(run: Run, goal_agent: Make, done: Run) -> None:
     """`next` reports it, too; raising it discards nothing, and then it continues."""
     command = goal_agent()
-    done("rules", "set", "--budget-cost", "0.1", "--budget-tokens", "1,000")
+    done("iteration rules set", "--budget-cost", "0.1", "--budget-tokens", "1,000")
     result = run(*command)
     assert result.code == 25
     told = done("next", "--json").json
@@ -93,7 +93,7 @@ def test_a_sprint_stops_at_its_budget(run: Run, goal_agent: Make, done: Run) -> 
     done(*hinted(result, command))
     assert done("status", "--json").json["spent"] == before
     assert done("next", "--json").json["do"] == "iterate"
-    done("rules", "set", "--budget-cost", "none")
+    done("iteration rules set", "--budget-cost", "none")
     assert run(*command).code == 0
     assert [event["budgets"] for event in events(done, "budgets-set")] == [
         {"cost_usd": 0.1, "tokens": 1000},
@@ -110,7 +110,7 @@ def test_what_is_decided_meanwhile_is_no_later_stop(
     Once the budget is raised, this is shown next to the usage; alone it is unchanged.
     """
     command = goal_agent()
-    done("rules", "set", "--budget-cost", "0.1")
+    done("iteration rules set", "--budget-cost", "0.1")
     run(*command)
     done("queue", "add", "Crash", "--priority", "low", "--type", "bug")
     before = since_and_elapsed(done)
@@ -118,7 +118,7 @@ def test_what_is_decided_meanwhile_is_no_later_stop(
     later = ("--at", "2100-01-01T00:00:00Z")
     done("queue", "reject", "req-1", "--reasoning", "not now", *later)
     assert since_and_elapsed(done) == before
-    done("rules", "set", "--budget-cost", "9", *later)
+    done("iteration rules set", "--budget-cost", "9", *later)
     assert since_and_elapsed(done) == before
     said = done("status").out
     stopped = said.partition("stopped: ")[2].partition("\n")[0]
@@ -145,7 +145,7 @@ def test_a_budget_of_a_run_does_not_raise_the_sprints(
 ) -> None:
     """A run with a larger budget than the sprint's rest is warned, also in a dry run."""
     command = goal_agent()
-    done("rules", "set", "--budget-cost", "0.1")
+    done("iteration rules set", "--budget-cost", "0.1")
     run(*command)
     for more in ([], ["--dry-run"]):
         result = run(*with_options(command, "--budget-cost", "5", *more))
@@ -196,7 +196,7 @@ def test_a_warning_comes_once(run: Run, goal_agent: Make, done: Run) -> None:
 def test_what_would_be_done_is_only_shown(run: Run, goal_agent: Make, done: Run) -> None:
     """--dry-run prints the first action, its agent and budgets; nothing is recorded."""
     command = goal_agent()
-    done("rules", "set", "--budget-tokens", "500")
+    done("iteration rules set", "--budget-tokens", "500")
     before = done("log", "--json").out
     options = ("--dry-run", "--budget-time", "1h30m")
     shown = done(*with_options(command, *options))
@@ -278,7 +278,7 @@ def test_a_known_agent_without_a_cost_is_refused(
         assert refused.err.startswith("error: codex does not say what it costs")
     assert done("log", "--json").out == before
     assert done("run", "--budget-cost", "5", "--price", "1/8", "--dry-run", "--", "codex")
-    done("rules", "set", "--budget-cost", "5")
+    done("iteration rules set", "--budget-cost", "5")
     assert run("run", "--", "codex", "exec").code == 1
 
 
@@ -343,7 +343,7 @@ def test_a_budget_holds_over_kills(
 ) -> None:
     """A sprint's budget counts what was paid before a kill; what nobody saw is unknown."""
     done_ = goal_agent(HANGS_ONCE)
-    done("rules", "set", "--budget-cost", "0.2")
+    done("iteration rules set", "--budget-cost", "0.2")
     loop = start(done_)
     works(folder, loop)
     loop.kill()
@@ -360,7 +360,7 @@ def test_a_run_that_is_gone_spends_no_time(
 ) -> None:
     """Until somebody records that it is gone, its time ends with its last event."""
     command = goal_agent(HANGS_ONCE)
-    done("rules", "set", "--budget-time", "1h")
+    done("iteration rules set", "--budget-time", "1h")
     loop = start(command)
     works(folder, loop)
     with Workspace.open(folder, clock=in_ten_hours) as later:
@@ -386,7 +386,7 @@ def test_killed_at_every_append_it_pays_no_more(
 ) -> None:
     """Killed over and over, the sums are those of the runs, and the budget stops it."""
     command = goal_agent()
-    done("rules", "set", "--budget-cost", "0.3")
+    done("iteration rules set", "--budget-cost", "0.3")
     for at in range(1, 10):
         died = dying(at, when, command)
         if died.code >= 0:

@@ -51,14 +51,14 @@ def test_what_was_injected_before_a_gate_is_paid_by_the_same_budget(
 ) -> None:
     """A budget stops before a repair and before injected work; a gate's script is free."""
     prepare(done, folder / "tree", INJECTS, GATED)
-    done("rules", "set", "--budget-cost", "0.2")
+    done("iteration rules set", "--budget-cost", "0.2")
     # The work spends it; the gate is run nevertheless, and its repair is not begun.
     assert (run("run", *RUN).code, calls(folder)) == (25, ["a"])
     assert len(done("log", "--type", "gate-checked", "--json").lines) == 1
-    done("rules", "set", "--budget-cost", "0.4")
+    done("iteration rules set", "--budget-cost", "0.4")
     assert (run("run", *RUN).code, calls(folder)) == (25, ["a", "a"])
     assert done("next", "--json").json["phase"] == "x"
-    done("rules", "set", "--budget-cost", "1")
+    done("iteration rules set", "--budget-cost", "1")
     assert (run("run", *RUN).code, calls(folder)) == (0, ["a", "a", "x", "b"])
     assert done("status", "--json").json["spent"]["cost_usd"] == 1
 
@@ -68,7 +68,7 @@ def test_a_document_that_comes_in_refunds_nothing(
 ) -> None:
     """Budgets and usage are knowledge: an import does not change them."""
     prepare(done, folder / "tree", f"echo '{PAID}'\n")
-    done("rules", "set", "--budget-cost", "0.5")
+    done("iteration rules set", "--budget-cost", "0.5")
     assert run("run", "--rest", "0", *RUN).code == 25
     state = folder / "tree" / "PROGRESS.yaml"
     state.write_text(state.read_text().replace("goal: Win", "goal: Win more"))
@@ -83,21 +83,21 @@ def test_a_fork_judges_by_the_metrics_of_its_past(folder: Path, done: Run) -> No
     """Own metrics, their target and the budget are those at the point that it begins at."""
     prepare(done, folder / "tree", "")
     metric = ("--metric", "p95_ms", "--better", "lower", "--weight", "0.2")
-    done("rules", "set", *metric, "--target", "100", "--budget-cost", "3")
+    done("iteration rules set", *metric, "--target", "100", "--budget-cost", "3")
     done("sprint", "start")
     for value in (200, 125):
         done("iteration", "start")
         words = ("--metric", "test_count=5", "--metric", "tests_passed=5")
         done("iteration", "end", *words, "--metric", f"p95_ms={value}")
     done("fork", "two", "--from", "iter:1")
-    done("rules", "set", *metric, "--target", "50", "--budget-cost", "1")
+    done("iteration rules set", *metric, "--target", "50", "--budget-cost", "1")
     for name in ("one", "two"):
         done("iteration", "start", "--sprint", name)
         done("iteration", "end", "--sprint", name, *words, "--metric", "p95_ms=125")
     # 125 of 100 is 80 points here, and 40 of them where the target changed since.
     points = [
         line.split()[1:]
-        for line in done("compare", "one:3", "two:2").out.splitlines()
+        for line in done("iteration compare", "one:3", "two:2").out.splitlines()
         if line.strip().startswith("p95_ms")
     ]
     assert points[0][:2] == ["40", "80"]

@@ -283,7 +283,7 @@ def test_history_tells_of_runs(run: Run, agent: Any, done: Run) -> None:
 def test_what_is_refused_before_it_began_is_no_run(run: Run, agent: Any, done: Run) -> None:
     """While edits of the state file are refused nothing is recorded, a run neither."""
     command = agent(plan=ONE)
-    done("rules", "set", "--progress-edits", "refuse")
+    done("iteration rules set", "--progress-edits", "refuse")
     Path("PROGRESS.yaml").write_text("changed: true\n")
     assert run(*command).code == 1
     assert events(done, "run-started") == []
@@ -295,7 +295,7 @@ def test_an_edit_within_a_run_keeps_nobody_from_saying_how_it_ended(
     """A refused edit stops the work; the end of the run is recorded nevertheless."""
     trait = "open('PROGRESS.yaml', 'a').write('edited: true\\n')"
     command = agent(trait, ONE)
-    done("rules", "set", "--progress-edits", "refuse")
+    done("iteration rules set", "--progress-edits", "refuse")
     result = run(*command)
     assert result.code == 1
     end = ended(done)

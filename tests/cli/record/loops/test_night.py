@@ -165,7 +165,7 @@ def test_the_record_of_a_night_equals_its_script(
         for name in names
     ]
     assert [[x["iteration"], outcome(x)] for x in ran] == scripted
-    listed = done("iteration", "list", "--json").json
+    listed = done("list", "--json").json
     last = [PLAYS[names[-1]][1] for names, _ in script]
     assert [x["outcome"] for x in listed] == last
     assert night.slept == [seconds for _, found in script for seconds in found]

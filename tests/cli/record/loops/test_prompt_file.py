@@ -59,7 +59,7 @@ def test_the_file_alone_is_handed_over(planned: Path, done: Run) -> None:
 def test_next_answers_the_very_same_prompt(planned: Path, done: Run) -> None:
     """With the file and without it; the task is included."""
     done("journal", "open")
-    done("learning", "add", "use make", "--type", "build-command", "--prd", "p")
+    done("journal learning add", "use make", "--type", "build-command", "--prd", "p")
     (planned / "P.md").write_text("{{phase}}: {{task}}\n{{learnings}}")
     done("sprint", "start")
     own = done("next", "--json", "--prompt-file", "P.md").json

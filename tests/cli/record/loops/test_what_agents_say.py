@@ -87,12 +87,12 @@ def test_learnings_go_into_the_journal_that_is_open(
     """Once, by their type, from this sprint; what was retired is not learned again."""
     done("journal", "open")
     run("run", "--", *answering(planned, {**SAID, "operatorRequests": []}))
-    (learned,) = done("learning", "list", "--json").json
+    (learned,) = done("journal learning list", "--json").json
     assert (learned["type"], learned["source_prd_id"]) == ("build-command", "one")
     assert "[masked: " in learned["content"]
     assert "[masked: " in (planned / ".ralph/progress.json").read_text()
     assert not notes(done)
-    done("learning", "retire", learned["id"])
+    done("journal learning retire", learned["id"])
     done("sprint", "create", "two", "--plan", "plan.yaml", "--sprint-dir", "two")
     run(
         "run",
@@ -101,7 +101,7 @@ def test_learnings_go_into_the_journal_that_is_open(
         "--",
         *answering(planned, {**SAID, "operatorRequests": []}),
     )
-    assert done("learning", "list", "--json").json == []
+    assert done("journal learning list", "--json").json == []
 
 
 def test_no_journal_is_begun_by_an_answer(planned: Path, run: Run, done: Run) -> None:
@@ -136,7 +136,7 @@ def test_a_journal_that_cannot_be_written_stops_no_loop(
     result = run("run", "--", *answering(planned, {**SAID, "operatorRequests": []}))
     assert result.code == 0, result.err
     assert "warning: .ralph/progress.json: cannot be brought up to date" in result.err
-    assert len(done("learning", "list", "--json").json) == 1
+    assert len(done("journal learning list", "--json").json) == 1
     assert (planned / ".ralph").read_text() == "mine"
 
 
@@ -161,7 +161,7 @@ def test_an_iteration_ended_by_an_output_queues(planned: Path, run: Run, done: R
     done("iteration", "start")
     done("iteration", "end", "--from", "out.json")
     assert len(queue(done)) == 2
-    assert len(done("learning", "list", "--json").json) == 1
+    assert len(done("journal learning list", "--json").json) == 1
     before = len(done("log", "--json").lines)
     done("iteration", "end", "--from", "out.json")
     assert len(done("log", "--json").lines) == before

@@ -71,7 +71,7 @@ def offered(sprint: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> Ask:
         ("sprintlog queue show ", ["req-1"]),
         ("sprintlog queue list --status pen", ["pending"]),
         ("sprintlog completion z", ["zsh"]),
-        ("sprintlog backup ", [":files"]),
+        ("sprintlog store backup ", [":files"]),
         ("sprintlog sprint create new --sprint-dir ", [":folders"]),
         ("sprintlog run -- ", [":files"]),
         ("sprintlog note ", []),

@@ -7,7 +7,8 @@ from typing import Any
 import click
 import pytest
 
-from sprintlog.cli.main import COMMANDS, cli
+from sprintlog.cli.help.help import FOOTER, SECTIONS
+from sprintlog.cli.main import cli
 
 
 def commands(group: click.Group, prefix: str = "") -> Iterator[tuple[str, click.Command]]:
@@ -19,6 +20,11 @@ def commands(group: click.Group, prefix: str = "") -> Iterator[tuple[str, click.
         yield f"{prefix}{name}", command
         if isinstance(command, click.Group):
             yield from commands(command, f"{prefix}{name} ")
+
+
+def is_leaf(command: click.Command) -> bool:
+    """Return whether a command does something when typed without a subcommand."""
+    return not isinstance(command, click.Group) or command.invoke_without_command
 
 
 ALL = dict(commands(cli))
@@ -33,14 +39,12 @@ def test_every_command_explains_itself(name: str) -> None:
     """Every command has a sentence, and every leaf an example."""
     command = ALL[name]
     assert command.help
-    if not isinstance(command, click.Group):
+    if is_leaf(command):
         assert command.epilog
         assert "sprintlog " in command.epilog
 
 
-@pytest.mark.parametrize(
-    "name", [n for n, c in ALL.items() if not isinstance(c, click.Group)]
-)
+@pytest.mark.parametrize("name", [n for n, c in ALL.items() if is_leaf(c)])
 def test_every_option_explains_itself(name: str) -> None:
     """Every option has a help text; every command but a few answers with --json."""
     options = [p for p in ALL[name].params if isinstance(p, click.Option)]
@@ -50,13 +54,20 @@ def test_every_option_explains_itself(name: str) -> None:
 
 
 @pytest.mark.parametrize("flag", ["-h", "--help"])
-def test_help_lists_every_command(done: Any, flag: str) -> None:
-    """The first screen names every command, once."""
-    daily, topics = done(flag).out.partition("Common commands:")[2].split("By topic")
-    named = re.findall(r"^  ([a-z-]+)  ", daily, re.MULTILINE)
-    for row in re.findall(r"^  (?:[a-z-]+)?  +([a-z, -]+)$", topics, re.MULTILINE):
-        named += row.rstrip(",").split(", ")
-    assert all(named.count(name) == 1 for name in COMMANDS)
+def test_help_fits_on_one_screen(done: Any, flag: str) -> None:
+    """The first screen has a line of its own for each common command, by section."""
+    lines = done(flag).out.splitlines()
+    assert (len(lines) <= 40, max(map(len, lines)) <= 80) == (True, True)
+    named = [
+        found for line in lines if (found := re.match(r"([a-z ]{7})  ([a-z]+)  ", line))
+    ]
+    expected = [
+        ("" if number else section.replace("-", " "), name)
+        for section, found in SECTIONS.items()
+        for number, name in enumerate(found.first)
+    ]
+    assert [(row[1].strip(), row[2]) for row in named] == expected
+    assert FOOTER in lines
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
@@ -66,8 +77,7 @@ def test_completes_in_every_shell(done: Any, shell: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name",
-    ["schema", "completion", *(n for n, c in ALL.items() if isinstance(c, click.Group))],
+    "name", ["schema", "completion", *(n for n, c in ALL.items() if not is_leaf(c))]
 )
 def test_a_command_typed_alone_prints_its_help(run: Any, name: str) -> None:
     """What cannot do without a word from its help prints it, and ends with 2."""

@@ -1,4 +1,4 @@
-"""The topics of the help: each has a page with working examples."""
+"""The sections of the help: each has a page whose examples work."""
 
 import os
 import shlex
@@ -10,8 +10,9 @@ from typing import Any
 import click
 import pytest
 
-from sprintlog.cli.help.help import DAILY, LINES, PAGES, TOPICS, page
+from sprintlog.cli.help.help import LINES, PAGES, SECTIONS, page
 from sprintlog.cli.main import COMMANDS, cli
+from sprintlog.cli.suggest import ALIASES
 
 from ...conftest import PLAN, Run
 from .test_help import ALL
@@ -26,22 +27,22 @@ EXAMPLE = "  $ "
 WIDTH = 80
 
 
-def examples(topic: str) -> list[list[str]]:
-    """Return the words of each example of a topic's page."""
-    lines = page(topic).splitlines()
+def examples(section: str) -> list[list[str]]:
+    """Return the words of each example of a section's page."""
+    lines = page(section).splitlines()
     return [shlex.split(x.removeprefix(EXAMPLE)) for x in lines if x.startswith(EXAMPLE)]
 
 
 @pytest.fixture
-def prepared(request: pytest.FixtureRequest, topic: str) -> None:
-    """Prepare what a topic's examples are about."""
-    if topic == "beginning":
+def prepared(request: pytest.FixtureRequest, section: str) -> None:
+    """Prepare what a section's examples are about."""
+    if section in ("plan", "set-up"):
         folder: Path = request.getfixturevalue("folder")
         (folder / "plan.yaml").write_text(PLAN)
         (folder / "old").mkdir()
         document = Path(__file__).parents[4] / "fixtures/documents/every-field.yaml"
         (folder / "old" / "PROGRESS.yaml").write_bytes(document.read_bytes())
-    elif topic in ("working", "judging", "lessons"):
+    elif section in ("record", "journal"):
         folder = request.getfixturevalue("sprint")
         agent = folder / "bin" / "claude"
         agent.parent.mkdir()
@@ -56,10 +57,10 @@ def prepared(request: pytest.FixtureRequest, topic: str) -> None:
 
 
 @pytest.mark.sampled(6)
-@pytest.mark.parametrize("topic", TOPICS)
-def test_examples_of_a_topic_work(topic: str, prepared: None, done: Run) -> None:
+@pytest.mark.parametrize("section", SECTIONS)
+def test_examples_of_a_section_work(section: str, prepared: None, done: Run) -> None:
     """Each example of a page can be typed, one after another."""
-    found = examples(topic)
+    found = examples(section)
     assert found
     for name, *words in found:
         assert name == "sprintlog"
@@ -71,30 +72,30 @@ def test_examples_of_a_topic_work(topic: str, prepared: None, done: Run) -> None
             done(*words)
 
 
-@pytest.mark.parametrize("topic", TOPICS)
-def test_a_topic_is_one_page(done: Run, topic: str) -> None:
-    """A topic is explained on one page of 80 columns, with its commands."""
-    out = done("help", topic).out
+@pytest.mark.parametrize("section", SECTIONS)
+def test_a_section_is_one_page(done: Run, section: str) -> None:
+    """A section is explained on one page of 80 columns, with its commands."""
+    out = done("help", *section.split("-")).out
+    assert out == done("help", section).out
     assert max(map(len, out.splitlines())) <= WIDTH
-    assert all(line in out for line in TOPICS[topic].commands.values())
-    assert page(topic).rstrip("\n") in out
+    assert all(line in out for line in SECTIONS[section].commands.values())
+    assert page(section).rstrip("\n") in out
 
 
-def test_each_command_is_in_one_topic() -> None:
-    """No command is missing in the topics, and none is in two of them."""
-    named = [name for topic in TOPICS.values() for name in topic.commands]
-    assert sorted(named) == sorted(COMMANDS)
+def test_each_command_is_in_one_section() -> None:
+    """No command is missing in the sections, and none is in two of them."""
+    named = [name for one in SECTIONS.values() for name in one.commands]
+    assert sorted(named) == sorted([*COMMANDS, *ALIASES])
     assert len(LINES) == len(named)
-    assert {*DAILY} <= {*COMMANDS}
 
 
-def test_no_topic_has_the_name_of_a_command() -> None:
-    """`help WORD` means one thing, and every page is a topic's."""
-    assert not {*TOPICS} & {*COMMANDS}
-    assert {one.stem for one in PAGES.iterdir()} == {*TOPICS}
+def test_every_page_is_a_section() -> None:
+    """`help WORD` means one thing; `journal` is a section and its only command."""
+    assert {*SECTIONS} & {*COMMANDS} == {"journal"}
+    assert {one.stem for one in PAGES.iterdir()} == {*SECTIONS}
 
 
-@pytest.mark.parametrize("name", ["status", "phase", "phase complete", "import log"])
+@pytest.mark.parametrize("name", ["status", "phase", "phase complete", "store import"])
 def test_help_of_a_command_is_what_it_says_itself(done: Run, name: str) -> None:
     """`help COMMAND` shows what -h of the command shows."""
     assert done("help", *name.split()).out == done(*name.split(), "-h").out
@@ -112,9 +113,9 @@ def test_the_whole_names_every_command(done: Run) -> None:
         assert any(line.startswith(f"{name}  ") for line in lines), name
 
 
-def test_a_topic_is_no_command_with_options(run: Run) -> None:
-    """More words than a topic, or another word, are refused with similar ones."""
-    result: Any = run("help", "going-bakc")
-    assert (result.code, "did you mean `going-back`?" in result.err) == (2, True)
+def test_a_section_is_no_command_with_options(run: Run) -> None:
+    """More words than a section, or another word, are refused with what is like it."""
+    result: Any = run("help", "go-bakc")
+    assert (result.code, "did you mean `go-back`?" in result.err) == (2, True)
     assert run("help", "status", "more").code == 2
     assert isinstance(cli, click.Group)

@@ -22,7 +22,7 @@ from tests.architecture.test_startup import modules_imported_by
         ("phase start --atc x", "--at", 2),
         ("phase fail --error x --category netwrok", "network", 2),
         ("completion bsah", "bash", 2),
-        ("help going-bakc", "going-back", 2),
+        ("help go-bakc", "go-back", 2),
         ("help statsu", "status", 2),
         ("help phase strat", "start", 2),
         ("show evnt 13", "event", 2),
@@ -31,7 +31,8 @@ from tests.architecture.test_startup import modules_imported_by
         ("log --type phase-startd", "phase-started", 2),
         ("status --sprint auht", "auth", 3),
         ("note x --sprint AUTH", "auth", 3),
-        ("restore best", "rollback", 2),
+        ("reset best", "rollback", 2),
+        ("checkout best", "restore", 2),
         ("rollback start --sprint autj", "auth", 3),
         ("phase start build/login/implemnet", "build/login/implement", 3),
         ("phase start implement", "build/login/implement", 3),
@@ -47,7 +48,7 @@ from tests.architecture.test_startup import modules_imported_by
 def test_says_which_word_is_meant(
     sprint: Path, run: Any, line: str, meant: str, code: int
 ) -> None:
-    """Command, option, choice, topic, event type, sprint, address, stream, point."""
+    """Command, option, choice, section, event type, sprint, address, stream, point."""
     result = run(*line.split())
     assert (result.code, result.out) == (code, "")
     error, hint = result.err.splitlines()

@@ -12,7 +12,7 @@ from sprintlog.engine.log.stores.sqlite.backup import check_copy
 
 def test_a_copy_holds_every_event(sprint: Path, done: Any) -> None:
     """The copy is one private file with the whole log, its head answered."""
-    answer = done("backup", "copy.db", "--json").json
+    answer = done("store", "backup", "copy.db", "--json").json
     head = done("verify", "--json").json["head"]
     assert (answer["events"], answer["head"]) == (2, head)
     assert (sprint / "copy.db").stat().st_mode & 0o777 == 0o600
@@ -22,13 +22,13 @@ def test_a_copy_holds_every_event(sprint: Path, done: Any) -> None:
 def test_never_writes_over_anything(sprint: Path, run: Any) -> None:
     """An existing file is refused and unchanged."""
     (sprint / "copy.db").write_text("mine")
-    assert run("backup", "copy.db").code == 1
+    assert run("store", "backup", "copy.db").code == 1
     assert (sprint / "copy.db").read_text() == "mine"
 
 
 def test_restores_by_the_written_steps(sprint: Path, done: Any) -> None:
     """The copy put in place as the help says is a sound log again."""
-    done("backup", "copy.db")
+    done("store", "backup", "copy.db")
     (sprint / ".sprintlog").rename(sprint / "aside")
     done("init")
     (sprint / "copy.db").rename(sprint / ".sprintlog" / "log.db")
@@ -39,7 +39,7 @@ def test_restores_by_the_written_steps(sprint: Path, done: Any) -> None:
 
 def test_a_damaged_copy_is_no_backup(sprint: Path, done: Any) -> None:
     """What cannot be read back whole does not count as a backup."""
-    done("backup", "copy.db")
+    done("store", "backup", "copy.db")
     content = bytearray((sprint / "copy.db").read_bytes())
     at = content.find(b"plan.yaml")
     content[at] ^= 1

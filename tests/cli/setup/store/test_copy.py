@@ -63,22 +63,22 @@ def test_a_copy_has_the_same_events(
     """Whole envelopes are the same there; what comes later is all that is copied then."""
     target = place(store)
     done("note", "one", "--key", "k")
-    first = done("copy", ".", target, "--json").json
+    first = done("store copy", ".", target, "--json").json
     ours = read(str(sprint / ".sprintlog"))
     assert first["events"] == len(ours)
     assert read(target) == ours
     done("note", "two")
-    again = done("copy", sprint, target, "--json").json
+    again = done("store copy", sprint, target, "--json").json
     assert (again["events"], again["position"]) == (1, len(ours) + 1)
-    assert done("copy", sprint, target, "--json").json["events"] == 0
+    assert done("store copy", sprint, target, "--json").json["events"] == 0
     assert read(target) == read(str(sprint / ".sprintlog"))
 
 
 def test_a_copy_comes_back(sprint: Path, done: Run, place: Place) -> None:
     """From the server into a new folder, which then is a log like the first."""
     url = place(NEWEST)
-    done("copy", ".", url)
-    done("copy", url, "back")
+    done("store copy", ".", url)
+    done("store copy", url, "back")
     assert read(str(sprint / "back")) == read(str(sprint / ".sprintlog"))
 
 
@@ -87,7 +87,7 @@ def test_commands_find_the_log_in_a_copied_folder(
 ) -> None:
     """A new folder has its log in `.sprintlog`, as a work tree has."""
     ours = done("log", "--json").lines
-    done("copy", ".", "back")
+    done("store copy", ".", "back")
     monkeypatch.chdir(sprint / "back")
     assert done("log", "--json").lines == ours
 
@@ -96,11 +96,11 @@ def test_commands_find_the_log_in_a_copied_folder(
 def test_an_export_is_copied(sprint: Path, done: Run, place: Place, store: str) -> None:
     """A file of `export` goes into any store, also behind an earlier one of it."""
     target = place(store)
-    done("export", "--out", "one.jsonl")
-    done("copy", "one.jsonl", target)
+    done("store export", "--out", "one.jsonl")
+    done("store copy", "one.jsonl", target)
     done("note", "later")
-    done("export", "--out", "two.jsonl")
-    assert done("copy", "two.jsonl", target, "--json").json["events"] == 1
+    done("store export", "--out", "two.jsonl")
+    assert done("store copy", "two.jsonl", target, "--json").json["events"] == 1
     assert read(target) == read(str(sprint / ".sprintlog"))
 
 
@@ -115,8 +115,8 @@ def test_another_log_is_not_written_over(
     ) as other:
         other.append("z", [NOTE], expect=Expect.ANY)
     before = read(target)
-    done("export", "--out", "one.jsonl")
-    refused = run("copy", name, target)
+    done("store export", "--out", "one.jsonl")
+    refused = run("store copy", name, target)
     assert refused.code == 1
     assert "not the beginning of the source" in refused.err
     assert read(target) == before
@@ -127,10 +127,10 @@ def test_what_is_there_and_no_log_is_left(sprint: Path, run: Run) -> None:
     (sprint / "mine").mkdir()
     (sprint / "file").write_text("mine")
     for name in ("mine", "file"):
-        assert run("copy", ".", name).code in (1, 4)
+        assert run("store copy", ".", name).code in (1, 4)
     assert not list((sprint / "mine").iterdir())
     assert (sprint / "file").read_text() == "mine"
-    assert run("copy", "nowhere", "new").code == 3
+    assert run("store copy", "nowhere", "new").code == 3
 
 
 def test_a_copy_that_was_cut_short_goes_on() -> None:
@@ -159,7 +159,7 @@ def test_a_target_is_not_held_while_lines_come(folder: Path, done: Run) -> None:
         for version in range(0, 9000, 3):
             said = [replace(NOTE, payload=b'{"text":"x"}')] * 3
             workspace.log.append("sprint/a", said, expect=version)
-    done("export", "--out", "log.jsonl")
+    done("store export", "--out", "log.jsonl")
     target = in_memory()
     held = False
     take_over = target.taking_over

@@ -1,4 +1,4 @@
-"""`export` and `import log`: the same log again, or nothing."""
+"""`export` and `store import`: the same log again, or nothing."""
 
 import json
 import os
@@ -33,7 +33,7 @@ def exported(sprint: Path, done: Any) -> list[bytes]:
     done("phase", "fail", "--error", 'é "x"\t', "--category", "network")
     done("sprint", "create", "other", "--plan", "plan.yaml", "--sprint-dir", "other")
     done("rollback", "--sprint", "auth", "version:2")
-    done("export", "--out", "log.jsonl")
+    done("store", "export", "--out", "log.jsonl")
     return (sprint / "log.jsonl").read_bytes().splitlines(keepends=True)
 
 
@@ -49,11 +49,11 @@ def empty(exported: list[bytes], folder: Path, monkeypatch: pytest.MonkeyPatch) 
 
 def test_the_same_log_comes_in(sprint: Path, empty: Path, done: Any) -> None:
     """Positions, hashes, head and state files are those of the log that was exported."""
-    answer = done("import", "log", sprint / "log.jsonl", "--json").json
+    answer = done("store", "import", sprint / "log.jsonl", "--json").json
     assert answer["sprints"] == 2
     verified = done("verify", "--json").json
     assert (verified["sound"], verified["head"]) == (True, answer["head"])
-    assert done("export").out.encode() == (sprint / "log.jsonl").read_bytes()
+    assert done("store", "export").out.encode() == (sprint / "log.jsonl").read_bytes()
     for name in ("PROGRESS.yaml", "other/PROGRESS.yaml"):
         assert (empty / name).read_bytes() == (sprint / name).read_bytes()
     done("phase", "start", "--sprint", "auth")
@@ -65,7 +65,7 @@ def test_standard_input_and_output(sprint: Path, empty: Path, done: Any) -> None
     with (sprint / "log.jsonl").open("rb") as file:
         os.dup2(file.fileno(), 0)
     try:
-        done("import", "log", "-")
+        done("store", "import", "-")
     finally:
         os.dup2(kept, 0)
         os.close(kept)
@@ -183,7 +183,7 @@ def test_nothing_comes_in_that_was_changed(
     """Anything but the very lines of an export is refused by line and leaves nothing."""
     edit, said = CASES[name]
     (empty / "x.jsonl").write_bytes(b"".join(edit(exported)))
-    result = run("import", "log", "x.jsonl")
+    result = run("store", "import", "x.jsonl")
     assert result.code == 1
     assert said in result.err
     assert result.err.startswith("error: ")
@@ -209,7 +209,7 @@ def test_no_byte_can_be_changed(exported: list[bytes]) -> None:
 def test_only_into_an_empty_log(sprint: Path, exported: list[bytes], run: Any) -> None:
     """A log with events in it takes none of another one."""
     before = run("verify", "--json").json
-    result = run("import", "log", "log.jsonl")
+    result = run("store", "import", "log.jsonl")
     assert result.code == 1
     assert "there are events in this log already" in result.err
     assert run("verify", "--json").json == before
@@ -223,7 +223,7 @@ def test_a_state_file_that_stands_there_is_left(
     (empty / "other").mkdir()
     same = (sprint / "other" / "PROGRESS.yaml").read_bytes()
     (empty / "other" / "PROGRESS.yaml").write_bytes(same)
-    result = done("import", "log", sprint / "log.jsonl")
+    result = done("store", "import", sprint / "log.jsonl")
     assert "auth: PROGRESS.yaml was edited by others; it was left as it is" in result.err
     assert "warning: other" not in result.err
     assert (empty / "PROGRESS.yaml").read_text() == "mine: 1\n"
@@ -232,8 +232,8 @@ def test_a_state_file_that_stands_there_is_left(
 def test_never_writes_over_anything(sprint: Path, exported: list[bytes], run: Any) -> None:
     """A file that exists is refused, and a draft never stays."""
     before = (sprint / "log.jsonl").read_bytes()
-    assert run("export", "--out", "log.jsonl").code == 1
-    assert run("export", "--out", "nowhere/log.jsonl").code == 1
+    assert run("store", "export", "--out", "log.jsonl").code == 1
+    assert run("store", "export", "--out", "nowhere/log.jsonl").code == 1
     assert (sprint / "log.jsonl").read_bytes() == before
     assert (sprint / "log.jsonl").stat().st_mode & 0o777 == 0o600
     assert not [path for path in sprint.iterdir() if path.name.endswith(".new")]
@@ -243,7 +243,7 @@ def test_one_sprint_can_be_checked_event_by_event(
     sprint: Path, exported: list[bytes], done: Any
 ) -> None:
     """With --sprint each line has the hash before it, so that its own can be computed."""
-    lines = done("export", "--sprint", "auth").out.splitlines()[1:-1]
+    lines = done("store", "export", "--sprint", "auth").out.splitlines()[1:-1]
     events = [json.loads(one) for one in lines]
     assert [event["version"] for event in events] == list(range(1, len(events) + 1))
     whole = [json.loads(one) for one in exported[1:-1]]
@@ -261,7 +261,7 @@ def test_a_damaged_log_is_no_export(sprint: Path, run: Any) -> None:
         connection.execute("UPDATE events SET actor = 'x' WHERE position = 1")
         text = next(sql for sql in EVENTS if "events_never_change" in sql)
         connection.execute(text)
-    result = run("export", "--out", "log.jsonl")
+    result = run("store", "export", "--out", "log.jsonl")
     assert result.code == 4
     assert not (sprint / "log.jsonl").exists()
 
@@ -285,8 +285,8 @@ def test_large_payloads_travel(
     told = structs.replace(told, payload_bytes_max=DOCUMENT_BYTES_MAX)
     with Workspace.open(empty) as workspace:
         workspace.log.append("sprint/a", [told], expect=Expect.NONE)
-    head = done("export", "--out", "large.jsonl", "--json").json["head"]
+    head = done("store", "export", "--out", "large.jsonl", "--json").json["head"]
     (empty / "again").mkdir()
     monkeypatch.chdir(empty / "again")
     done("init", "--here")
-    assert done("import", "log", "../large.jsonl", "--json").json["head"] == head
+    assert done("store", "import", "../large.jsonl", "--json").json["head"] == head

@@ -110,7 +110,7 @@ def test_a_restore_elsewhere_says_where_the_files_are(
     taken = done("iteration", "snapshot", "--json").json["snapshot"]
     other = at("two")
     for words in (("--into", "out"), ("--branch", "b"), ("--apply", "--yes")):
-        refused = run("extract", f"snapshot:{taken}", *words)
+        refused = run("restore", f"snapshot:{taken}", *words)
         assert refused.code == 3
         assert "are in the store of the work tree one, and not in" in refused.err
         assert "`snapshot.remote`" in refused.err

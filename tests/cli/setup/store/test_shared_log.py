@@ -188,7 +188,7 @@ def test_a_log_in_the_folder_is_not_shadowed(
     monkeypatch.setenv("SPRINTLOG_LOG", url)
     refused = run("status")
     assert refused.code == 1
-    assert "`sprintlog copy FROM TO`" in refused.err
+    assert "`sprintlog store copy FROM TO`" in refused.err
 
 
 def test_a_folder_belongs_to_one_log(
@@ -261,7 +261,7 @@ def test_doctor_looks_at_what_is_here(shared: Path, done: Run, run: Run) -> None
 
 def test_a_backup_is_one_file(shared: Path, done: Run) -> None:
     """The log on the server becomes one file of SQLite, checked like every backup."""
-    answer = done("backup", "copy.db", "--json").json
+    answer = done("store backup", "copy.db", "--json").json
     assert answer["events"] == len(done("log", "--json").lines)
     assert (shared / "copy.db").stat().st_mode & 0o777 == 0o600
     assert not [p for p in shared.iterdir() if p.name.startswith(".copy")]
@@ -275,11 +275,11 @@ def test_a_server_that_forgets_is_said(pg: Server, folder: Path, done: Run) -> N
     done("init", "--log", unsafe_url(NEWEST))
     done("sprint", "create", "auth", "--plan", "plan.yaml")
     assert f"remark database: {said}" in " ".join(done("verify").out.split())
-    assert f"the log itself: {said}" in done("backup", "copy.db").out
-    assert done("backup", "second.db", "--json").json["risks"] == [said]
+    assert f"the log itself: {said}" in done("store backup", "copy.db").out
+    assert done("store backup", "second.db", "--json").json["risks"] == [said]
 
 
 def test_a_server_that_keeps_its_word_is_not_spoken_of(shared: Path, done: Run) -> None:
     """Where fsync is on and no standby is behind, neither says anything of the server."""
     assert "remark" not in done("verify").out
-    assert "risks" not in done("backup", "copy.db", "--json").json
+    assert "risks" not in done("store backup", "copy.db", "--json").json

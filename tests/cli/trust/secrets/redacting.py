@@ -66,7 +66,7 @@ def tell(folder: Path, done: Run) -> Path:
     done("note", SECRET)
     put(folder / "PROGRESS.yaml", b"# " + SECRET.encode() + b"\n")
     done("note", "seen")
-    done("entry", "record", "auth", "--status", "completed", "--summary", SECRET)
+    done("journal entry record", "auth", "--status", "completed", "--summary", SECRET)
     put(folder / LOG / "reports" / "0123", SECRET.encode())
     done("query", "SELECT count(*) FROM v_events")
     done("journal", "search", "opensesame")

@@ -16,7 +16,7 @@ from ...conftest import Run
 from ...plumbing.sessions.test_sessions import tell
 
 SECRET = "opensesame-4711"
-ERASE = ("prune", "--sessions", "--older-than", "0m")
+ERASE = ("store", "prune", "--sessions", "--older-than", "0m")
 
 
 def of_session(**fields: object) -> bytes:
@@ -122,8 +122,8 @@ def test_a_dry_run_and_younger_sessions_change_nothing(
     """A preview is printed; younger events stay; without an age it is refused."""
     before = events_of(log / "log.db")
     assert "would erase 3 tool calls of claude-s-1" in done(*ERASE, "--dry-run").out
-    assert "0 tool calls" in done("prune", "--sessions", "--older-than", "1d").out
-    assert "--older-than" in run("prune", "--sessions").err
+    assert "0 tool calls" in done("store prune", "--sessions", "--older-than", "1d").out
+    assert "--older-than" in run("store prune", "--sessions").err
     assert events_of(log / "log.db") == before
 
 
@@ -144,15 +144,15 @@ def test_the_gap_travels(
     """Export and import, backup and salvage keep the gap, and the copies are sound."""
     done(*ERASE)
     original = events_of(log / "log.db")
-    (tmp_path / "lines").write_text(done("export").out)
-    done("backup", tmp_path / "copy.db")
+    (tmp_path / "lines").write_text(done("store export").out)
+    done("store backup", tmp_path / "copy.db")
     assert events_of(tmp_path / "copy.db") == original
     done("doctor", "--salvage", tmp_path / "saved")
     assert events_of(tmp_path / "saved" / "log.db") == original
     (tmp_path / "other").mkdir()
     monkeypatch.chdir(tmp_path / "other")
     done("init", "--here")
-    done("import", "log", tmp_path / "lines")
+    done("store import", tmp_path / "lines")
     assert events_of(tmp_path / "other" / ".sprintlog" / "log.db") == original
     assert done("verify", "--json").json["sound"]
     assert holding(tmp_path) == []

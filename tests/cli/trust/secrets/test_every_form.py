@@ -211,9 +211,11 @@ DOORS: dict[str, Callable[[Path, Run], object]] = {
     "document": typed("import", "progress", "theirs.yaml"),
     "task list": typed("import", "prd", "prd.json"),
     "journal": typed("journal", "migrate", "progress.txt"),
-    "learning": typed("learning", "add", ALL, "--type", "tool-usage", "--prd", "auth"),
+    "learning": typed(
+        *("journal", "learning", "add", ALL, "--type", "tool-usage", "--prd", "auth")
+    ),
     "entry": typed(
-        *("entry", "record", "auth", "--status", "completed", "--summary", ALL),
+        *("journal", "entry", "record", "auth", "--status", "completed", "--summary", ALL),
         *("--observation", json.dumps({**OBSERVATION, "title": "t", "description": ALL})),
     ),
     "request": typed("queue", "add", "x", "--type", "bug", "--priority", "low",

@@ -75,12 +75,12 @@ def told(folder: Path, done: Run) -> Path:
     observation = (
         f'{{"type": "finding", "title": "{QUOTED}", "category": "tooling-friction"}}'
     )
-    done("entry", "record", "auth", "--status", "completed", "--summary", SECRET,
+    done("journal entry record", "auth", "--status", "completed", "--summary", SECRET,
          "--observation", observation)  # fmt: skip
     done("journal", "search", "opensesame")
     done("query", "SELECT count(*) FROM v_events")
     put(folder / "said", b"later")
-    done("extract", "iter:1", "--apply", "--yes")
+    done("restore", "iter:1", "--apply", "--yes")
     goal = (
         "--goal",
         SECRET,

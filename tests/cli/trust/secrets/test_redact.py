@@ -128,7 +128,7 @@ def test_all_that_asks_about_the_past_goes_on(told: Path, done: Run) -> None:
     redact(done)
     done("rollback", "version:4", "--yes")
     assert done("undo", "--yes").code == 0
-    done("blame", "--all")
+    done("why", "--all")
     done("diff", "version:3", "version:9")
     done("replay", "--json")
     done("audit")
@@ -148,8 +148,8 @@ def test_it_goes_out_and_comes_in_with_the_gap(
     """An export keeps the gap and can be taken in; a remainder that was changed cannot."""
     redact(done)
     file = tmp_path.with_name(f"{tmp_path.name}.jsonl")
-    done("export", "--out", str(file))
-    done("backup", str(tmp_path.with_name(f"{tmp_path.name}.db")))
+    done("store export", "--out", str(file))
+    done("store backup", str(tmp_path.with_name(f"{tmp_path.name}.db")))
     changed = file.read_bytes().replace(b"[erased]", b"[ERASED]", 1)
     for name, content, code in (("a", file.read_bytes(), 0), ("b", changed, 2)):
         tree = tmp_path.with_name(f"{tmp_path.name}-{name}")
@@ -158,7 +158,7 @@ def test_it_goes_out_and_comes_in_with_the_gap(
         monkeypatch.chdir(tree)
         done("init", "--here")
         result = subprocess.run(
-            [sys.executable, "-m", "sprintlog.cli", "import", "log", "log.jsonl"],
+            [sys.executable, "-m", "sprintlog.cli", "store", "import", "log.jsonl"],
             capture_output=True,
             text=True,
             check=False,

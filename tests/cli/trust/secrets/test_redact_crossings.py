@@ -155,14 +155,14 @@ def test_a_copy_from_before(begun: Path, done: Run, run: Run) -> None:
     """A backup with erased text is reported, each time; a new one has the gap."""
     done("note", f"it is {WORD}")
     there = begun.with_name(f"{begun.name}-copy")
-    done("copy", ".", str(there))
+    done("store copy", ".", str(there))
     assert text_in(there)
     done("redact", *SAID)
     for _ in range(2):
-        told = run("copy", ".", str(there))
+        told = run("store copy", ".", str(there))
         assert (told.code, "what 1 event said, and . erased since" in told.err) == (1, True)
     fresh = begun.with_name(f"{begun.name}-fresh")
-    done("copy", ".", str(fresh))
+    done("store copy", ".", str(fresh))
     assert text_in(fresh) == []
 
 
@@ -170,9 +170,9 @@ def test_backups(begun: Path, done: Run) -> None:
     """A backup made afterwards has the gap and is whole; one from before is not touched."""
     done("note", f"it is {WORD}")
     before, after = (begun.with_name(f"{begun.name}-{n}.db") for n in ("before", "after"))
-    done("backup", str(before))
+    done("store backup", str(before))
     done("redact", *SAID)
-    done("backup", str(after))
+    done("store backup", str(after))
     assert WORD.encode() in before.read_bytes()
     assert WORD.encode() not in after.read_bytes()
     tree = begun.with_name(f"{begun.name}-back")

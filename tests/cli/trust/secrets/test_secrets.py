@@ -30,7 +30,7 @@ phases:
 EXAMPLES: dict[str, tuple[str, ...]] = {
     "append": ("activity-seen",),
     "compile": ("definition.yaml",),
-    "extract": ("iter:1", "--into", "out"),
+    "restore": ("iter:1", "--into", "out"),
     "fork": ("other", "--from", "iter:1"),
     "gate record": ("--exit-code", "1"),
     "goal set": ("win",),
@@ -44,9 +44,9 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "iteration end": ("--metric", "test_count=1"),
     "iteration measure": ("--metric", "test_count=1"),
     "journal migrate": ("progress.txt",),
-    "learning add": ("seen", "--type", "tool-usage", "--prd", "auth"),
+    "journal learning add": ("seen", "--type", "tool-usage", "--prd", "auth"),
     "note": ("seen",),
-    "pattern add": ("small steps", "--type", "test-pattern"),
+    "journal pattern add": ("small steps", "--type", "test-pattern"),
     "phase inject": ("--prompt", "more"),
     "queue add": ("crash", "--type", "bug", "--priority", "low"),
     "queue decide": ("--auto",),
@@ -223,7 +223,7 @@ FILES = {
     ),
 }
 CREATE_B = ("sprint", "create", "b", "--sprint-dir", "b")
-ENTRY = ("entry", "record", "auth", "--status", "completed")
+ENTRY = ("journal", "entry", "record", "auth", "--status", "completed")
 IMPORTED = ("append", "sprint-imported", "--stream", "sprint/c", "--observed", "--data")
 WAYS: dict[str, list[tuple[str, ...]]] = {
     "plan": [(*CREATE_B, "--plan", "secret.yaml")],
@@ -256,7 +256,7 @@ WAYS: dict[str, list[tuple[str, ...]]] = {
     "recognised": [("iteration", "end"), ("import", "session.jsonl")],
     "entry": [
         (*ENTRY, "--summary", SECRET, "--observation", json.dumps(OBSERVATION)),
-        ("learning", "extract", "auth-1", "--add"),
+        ("journal", "learning", "extract", "auth-1", "--add"),
     ],
     "event": [
         ("append", "note-added", "--data", json.dumps({"text": SECRET})),

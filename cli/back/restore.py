@@ -1,4 +1,4 @@
-"""`sprintlog extract`: an iteration's files, in a new folder, a branch or as results."""
+"""`sprintlog restore`: copy an iteration's files to a folder, a branch or the results."""
 
 import os
 from pathlib import Path
@@ -23,7 +23,11 @@ from .paths import inside, into_output, left_lines
 from .way_back import Step, go_back, show
 
 
-@typed.command("extract", epilog="Example: sprintlog extract iter:3 src --into ../best-src")
+@typed.command(
+    "restore",
+    epilog="Examples: sprintlog restore iter:3 src --into ../best-src\n\n"
+    "sprintlog restore best --apply",
+)
 @typed.argument("of", metavar="OF")
 @typed.argument("paths", nargs=-1, metavar="[PATH]…")
 @typed.option("--into", metavar="FOLDER", help="A new folder; with --apply, any.")
@@ -49,9 +53,10 @@ def command(
 ) -> None:
     """Copy saved files to another place; OF is iter:N, best or snapshot:ID.
 
-    Plan and work tree do not change, except for the folder of --apply: it is in the work
-    tree, the changes are shown first, and `sprintlog undo` reverts them. To restore files
-    in place, use `sprintlog rollback`.
+    --into and --branch copy them to a new folder or git branch; plan and work tree do not
+    change. --apply copies the loop's result to a folder of the work tree: the changes are
+    shown first, and `sprintlog undo` reverts them. To restore files in place, use `rollback
+    --files`.
     """
     if branch and (into or is_applied or paths):
         raise click.UsageError("--branch takes all files, and no other place or PATH")
