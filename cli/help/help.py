@@ -237,12 +237,14 @@ def command(words: tuple[str, ...], is_whole: bool) -> None:
 
 def _named(root: click.Context, words: Sequence[str]) -> click.Context:
     """Return the context of a command; raise `typed.UnknownWordError` if unknown."""
-    context = root
-    assert isinstance(root.command, typed.TypedGroup)
-    for word in root.command.current(root, [*words]) if words else ():
+    context, left = root, [*words]
+    while left:
+        group = context.command
+        if isinstance(group, typed.TypedGroup):
+            left = group.current(context, left)
+        word = left.pop(0)
         found = typed.below(context, word)
         if found is None:
-            group = context.command
             known = group.list_commands(context) if isinstance(group, click.Group) else []
             what = "section or command" if context is root else "command"
             among = [*known, *SECTIONS] if context is root else known

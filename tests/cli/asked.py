@@ -7,12 +7,11 @@ import pytest
 from .conftest import Run
 
 ASKED: dict[str, tuple[dict[str, str], list[str]]] = {
-    "alerts": ({"all": "true"}, ["--all"]),
     "audit": ({"at": "version:3"}, ["--at", "version:3"]),
-    "best": ({}, []),
-    "blame": ({"field": "status"}, ["status"]),
     "diff": ({"from": "start", "to": "version:2"}, ["start", "version:2"]),
     "gate show": ({}, []),
+    "iteration alerts": ({"all": "true"}, ["--all"]),
+    "iteration best": ({}, []),
     "list": ({}, []),
     "journal status": ({}, []),
     "log": ({}, []),
@@ -29,6 +28,7 @@ ASKED: dict[str, tuple[dict[str, str], list[str]]] = {
     "show session": ({}, []),
     "sprint list": ({}, []),
     "status": ({"at": "version:2"}, ["--at", "version:2"]),
+    "why": ({"field": "status"}, ["status"]),
 }
 """By the words of the command: the question and the command line."""
 MEASURED = ("--metric", "test_count=10", "--metric", "tests_passed=9")
