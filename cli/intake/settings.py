@@ -107,7 +107,7 @@ class SnapshotSettings(SettingsTable):
         "Patterns of ignored files that are taken too."
     )
     file_max: FromOne | None = _key("Larger files are left out, in MiB.")
-    keep: FromOne | None = _key("How many of the newest `prune` leaves.")
+    keep: FromOne | None = _key("How many of the newest `store prune` leaves.")
     remote: Text | None = _key(
         "A git remote, over https or ssh, through which machines share them."
     )

@@ -58,7 +58,7 @@ KEYS = {
     "gate.environment": Key(option="gate run --env", needs_trust=True),
     "snapshot.include-ignored": Key(option="--include-ignored"),
     "snapshot.file-max": Key("64", "--file-max"),
-    "snapshot.keep": Key("50", "prune --keep"),
+    "snapshot.keep": Key("50", "store prune --keep"),
     "snapshot.remote": Key(needs_trust=True),
     "notify.command": Key(option="run --notify", needs_trust=True),
     "notify.of": Key("all of them", "run --notify-of"),
@@ -69,10 +69,10 @@ KEYS = {
     "budget.time": Key("no limit", "run --budget-time"),
     "budget.failures": Key("no limit", "run --budget-failures"),
     "budget.price": Key(option="run --price", needs_trust=True),
-    "rules.weights": Key("as recorded", "rules set --weight"),
-    "rules.thresholds": Key("as recorded", "rules set --threshold"),
-    "rules.verification": Key("as recorded", "rules set --verification"),
-    "rules.progress-edits": Key("as recorded", "rules set --progress-edits"),
+    "rules.weights": Key("as recorded", "iteration rules set --weight"),
+    "rules.thresholds": Key("as recorded", "iteration rules set --threshold"),
+    "rules.verification": Key("as recorded", "iteration rules set --verification"),
+    "rules.progress-edits": Key("as recorded", "iteration rules set --progress-edits"),
 }
 """Every key with its table, in the order in which they are shown."""
 

@@ -87,7 +87,7 @@ def finish_restores(action: Handling[Sprint]) -> None:
 
 
 def edit_policy(sprint: Sprint) -> str:
-    """Return what becomes of an edit of the sprint's file: `rules set --progress-edits`."""
+    """Return the policy for edits of the sprint's file (`--progress-edits`)."""
     rules = sprint.knowledge.tracker.rules
     return (rules[-1][1] if rules else RulesSet()).progress_edits
 

@@ -1,6 +1,6 @@
 """The loop's half for what follows an iteration: measured, judged, gone back, selected.
 
-What is due says `next`; here it is done. `iteration measure --by-rules`, `decide` and
+What is due says `next`; here it is done. `iteration measure --by-rules`, `iteration decide` and
 `rollback` do the same for a loop of one's own.
 """
 

@@ -1,7 +1,7 @@
 """The reports that measurements stand on: copies in the log's folder, by their digests.
 
 A copy is there before the event that names it. One that no event names, because somebody
-was killed in between, is removed by the next `prune`.
+was killed in between, is removed by the next `store prune`.
 """
 
 import re
