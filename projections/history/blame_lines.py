@@ -1,4 +1,4 @@
-"""Every line of a state file with the event that set it: `why --all` for all fields at once.
+"""Every line of a state file with the event that set it, as `why --all` prints it.
 
 A line belongs to the value that it shows; the line above a mapping or a list is there
 since that came. One fold from nothing: after each event only what it reaches is compared.

@@ -1,7 +1,7 @@
 """The loop's half for what follows an iteration: measured, judged, gone back, selected.
 
-What is due says `next`; here it is done. `iteration measure --by-rules`, `iteration decide` and
-`rollback` do the same for a loop of one's own.
+`next` prints what is due, and this does it. In a loop of your own, `iteration measure
+--by-rules`, `iteration decide` and `rollback` do the same.
 """
 
 from collections.abc import Callable
