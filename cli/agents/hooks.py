@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from sprintlog.engine.adapters.hooks.files import HOOKS, MCP, SCOPES, HookFile
-from sprintlog.engine.adapters.hooks.forms import FORMS
+from sprintlog.engine.adapters.hooks.files import SCOPES, HookFile
+from sprintlog.engine.adapters.hooks.forms import FORMS, HOOKS
+from sprintlog.engine.adapters.hooks.mcp_entries import MCP
 from sprintlog.engine.adapters.hooks.preconditions import (
     Hindrance,
     HookLocation,

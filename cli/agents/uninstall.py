@@ -9,8 +9,9 @@ import click
 from msgspec.structs import replace
 
 from sprintlog.engine import errors
-from sprintlog.engine.adapters.hooks.files import HOOKS, MCP, SCOPES, remembered_files
-from sprintlog.engine.adapters.hooks.forms import FORMS
+from sprintlog.engine.adapters.hooks.files import SCOPES, remembered_files
+from sprintlog.engine.adapters.hooks.forms import FORMS, HOOKS
+from sprintlog.engine.adapters.hooks.mcp_entries import MCP
 from sprintlog.engine.log.stores.locks import lock_holders
 from sprintlog.engine.service.place.location import ADDRESS, Location
 from sprintlog.engine.service.place.trust import home, owned_by_another

@@ -5,11 +5,13 @@ located in the text. An addition is recorded by its position, so that it can be 
 """
 
 import re
+from collections.abc import Mapping
 from json import JSONDecodeError, JSONDecoder, dumps
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
+
+import msgspec
 
 from ...errors import InvalidInputError
-from .forms import PLUGIN_MARK, HookForm, plugin
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _INDENT = re.compile(r"\n([ \t]+)[^ \t\r\n]")
@@ -169,63 +171,31 @@ def _depth(text: str) -> int:
     return deepest
 
 
-_NEW = "{}\n"
-_BLANK = "\ufeff \t\r\n"
+BLANK = "\ufeff \t\r\n"
 
 
-class Edit(NamedTuple):
-    """What becomes of a file's text."""
+class Edit:
+    """A text that values are added to, and the positions of the additions."""
 
-    text: str
-    spans: list[TextSpan]
-    """The additions, by their positions in the new text."""
+    def __init__(self, text: str) -> None:
+        """Start with a text without additions."""
+        self.text = text
+        self.spans: list[TextSpan] = []
 
+    def append(self, piece: str) -> None:
+        """Add a piece of text to the end."""
+        at = len(self.text)
+        self.text += piece
+        self.spans.append(TextSpan(at, len(self.text)))
 
-def installed_events(text: str | None, form: HookForm, *, file: str) -> list[str]:
-    """Return the events that call us; raise `InvalidInputError` for a text unread."""
-    if text is None:
-        return []
-    if form.is_plugin:
-        return [*form.events] if text.startswith(PLUGIN_MARK) else []
-    hooks = _checked(text, form, file=file).get("hooks", {})
-    return [name for name, found in hooks.items() if any(_ours_in(found, form))]
-
-
-def is_current(text: str | None, form: HookForm, *, file: str) -> bool:
-    """Return whether exactly the hooks of this version are installed."""
-    if text is None:
-        return False
-    if form.is_plugin:
-        return text == plugin()
-    hooks = _checked(text, form, file=file).get("hooks", {})
-    ours = {name: [*_ours_in(found, form)] for name, found in hooks.items()}
-    wanted = {name: [form.command(name)] for name in form.events}
-    return {name: said for name, said in ours.items() if said} == wanted
-
-
-def install(text: str | None, form: HookForm, *, file: str) -> Edit:
-    """Return a text with our hooks, each once, after third-party hooks.
-
-    Raise `InvalidInputError` if the text cannot be read, or has another format.
-    """
-    if form.is_plugin:
-        if text is not None and not text.startswith(PLUGIN_MARK):
-            raise InvalidInputError("is not ours, and stays as it is", file=file)
-        made = plugin()
-        return Edit(made, [TextSpan(0, len(made))])
-    if text is None or not text.strip(_BLANK):
-        begin = text or ""
-        text = begin + _NEW
-        spans = [TextSpan(len(begin), len(text))]
-        for key, value in form.begins.items():
-            text, spans = _put(text, spans, root(text), value, key=key)
-    else:
-        text, spans = without(text, form, file=file), []
-    if root(text).named("hooks") is None:
-        text, spans = _put(text, spans, root(text), {}, key="hooks")
-    for event in form.events:
-        text, spans = _install_one(text, spans, form, event)
-    return Edit(text, spans)
+    def put(self, into: Container, value: Any, *, key: str = "") -> None:
+        """Put a value in; what was put in before moves, or grows around it."""
+        self.text, (at, end) = put(self.text, into, value, key=key)
+        by, moved, is_inside = end - at, [], False
+        for begin, stop in self.spans:
+            is_inside = is_inside or begin < at < stop
+            moved.append(TextSpan(begin + by * (begin >= at), stop + by * (stop > at)))
+        self.spans = moved if is_inside else [*moved, TextSpan(at, end)]
 
 
 def cut(text: str, spans: list[TextSpan]) -> str:
@@ -235,125 +205,112 @@ def cut(text: str, spans: list[TextSpan]) -> str:
     return text
 
 
-def is_bare(text: str, form: HookForm, *, file: str) -> bool:
-    """Return whether a text equals a new file without hooks."""
-    if not text.strip(_BLANK):
-        return True
-    if form.is_plugin:
-        return text.startswith(PLUGIN_MARK)
-    return parsed(text, file=file) in ({}, form.begins)
+class Form(msgspec.Struct, frozen=True):
+    """One agent's file, and the content to install: each kind of file is a subclass."""
+
+    what: ClassVar[str]
+    """The content: `hooks`, or the entry of our server, `mcp`."""
+
+    agent: str
+    project: str
+    """The file, below the project's root."""
+    user: str
+    """The file, below the folder that `home` says."""
+    home: tuple[str, str]
+    """The variable that names the agent's own folder, and the folder without it."""
+
+    def names(self, text: str, *, file: str) -> list[str]:
+        """Return the events that call us, or the name of our server, as installed.
+
+        Raise `InvalidInputError` if the text cannot be read, or has another format.
+        """
+        raise NotImplementedError
+
+    def is_current(self, text: str, *, file: str) -> bool:
+        """Return whether exactly the content of this version is installed."""
+        raise NotImplementedError
+
+    def install(self, text: str | None, *, file: str) -> Edit:
+        """Return a text with our content, once, after that of others."""
+        raise NotImplementedError
+
+    def without(self, text: str, *, file: str) -> str:
+        """Return a text without our content, found by its values, and empty remains."""
+        raise NotImplementedError
+
+    def is_bare(self, text: str, *, file: str) -> bool:
+        """Return whether a text equals a new file without our content."""
+        raise NotImplementedError
 
 
-def without(text: str, form: HookForm, *, file: str) -> str:
-    """Return a text without our hooks, found by their commands, and empty remains."""
-    if form.is_plugin or not installed_events(text, form, file=file):
+class JsonForm(Form, frozen=True):
+    """A file in JSON; our content is in the object at one key of it."""
+
+    key: str = ""
+    begins: Mapping[str, Any] = {}
+    """What a new file begins with."""
+
+    def fill(self, edit: Edit) -> None:
+        """Add our content to a text that is one JSON object."""
+        raise NotImplementedError
+
+    def emptied(self, text: str, *, file: str) -> str:
+        """Return a text without our entries."""
+        raise NotImplementedError
+
+    def install(self, text: str | None, *, file: str) -> Edit:
+        """Return a text with our content, after that of others."""
+        if text and text.strip(BLANK):
+            edit = Edit(self.without(text, file=file))
+        else:
+            edit = Edit(text or "")
+            edit.append("{}\n")
+            for key, value in self.begins.items():
+                edit.put(root(edit.text), value, key=key)
+        self.fill(edit)
+        return edit
+
+    def without(self, text: str, *, file: str) -> str:
+        """Return a text without our entries, and without the object if it is empty."""
+        if not self.names(text, file=file):
+            return text
+        text = self.emptied(text, file=file)
+        if (held := self.held(text)) is not None and not held.members:
+            member = root(text).named(self.key)
+            assert member is not None
+            text = taken_out(text, root(text), member)
         return text
-    for event in installed_events(text, form, file=file):
-        while found := _first_of_ours(text, form, event):
-            text = taken_out(text, *found)
-        text = _tidied(text, event)
-    if (hooks := root(text).named("hooks")) and not container(text, hooks.value).members:
-        text = taken_out(text, root(text), hooks)
-    return text
+
+    def is_bare(self, text: str, *, file: str) -> bool:
+        """Return whether a text equals a new file without our content."""
+        return not text.strip(BLANK) or parsed(text, file=file) in ({}, self.begins)
+
+    def held(self, text: str) -> Container | None:
+        """Return the object at the key, as it is in a text; None if there is none."""
+        member = root(text).named(self.key)
+        return container(text, member.value) if member else None
+
+    def checked(self, text: str, *, file: str, only: str = "") -> dict[str, Any]:
+        """Return the value at the key, an object in which no key is there twice.
+
+        With `only`, no more than this key and the object's own one are checked.
+        """
+        said = parsed(text, file=file)
+        if not isinstance(said, dict):
+            raise InvalidInputError("is no JSON object", file=file)
+        _refuse_twice(root(text), only and self.key, "", file=file)
+        found = said.get(self.key, {})
+        if not isinstance(found, dict):
+            raise InvalidInputError("is no object", file=file, field=self.key)
+        if held := self.held(text):
+            _refuse_twice(held, only, "" if only else f"{self.key}.", file=file)
+        return found
 
 
-def _checked(text: str, form: HookForm, *, file: str) -> dict[str, Any]:
-    """Return the value of a text, checked to have the shape of hooks."""
-    said = parsed(text, file=file)
-    if not isinstance(said, dict):
-        raise InvalidInputError("is no JSON object", file=file)
-    _refuse_twice(root(text), "", file=file)
-    if "hooks" not in said:
-        return said
-    if not isinstance(said["hooks"], dict):
-        raise InvalidInputError("is no object", file=file, field="hooks")
-    hooks = root(text).named("hooks")
-    assert hooks is not None
-    _refuse_twice(container(text, hooks.value), "hooks.", file=file)
-    for name, found in said["hooks"].items():
-        if not isinstance(found, list) and name in form.events:
-            field = f"hooks.{name}"[:100]
-            raise InvalidInputError("is no list", file=file, field=field)
-    return said
-
-
-def _refuse_twice(found: Container, where: str, *, file: str) -> None:
+def _refuse_twice(found: Container, only: str, where: str, *, file: str) -> None:
     seen: set[str] = set()
     for one in found.members:
-        if one.key in seen:
+        if one.key in seen and only in ("", one.key):
             field = f"{where}{one.key}"[:100]
             raise InvalidInputError("is there twice", file=file, field=field)
         seen.add(one.key)
-
-
-def _install_one(
-    text: str, spans: list[TextSpan], form: HookForm, event: str
-) -> tuple[str, list[TextSpan]]:
-    hooks = root(text).named("hooks")
-    assert hooks is not None
-    events = container(text, hooks.value)
-    held = events.named(event)
-    if held is None:
-        return _put(text, spans, events, [form.entry(event)], key=event)
-    return _put(text, spans, container(text, held.value), form.entry(event))
-
-
-def _put(
-    text: str, spans: list[TextSpan], into: Container, value: Any, *, key: str = ""
-) -> tuple[str, list[TextSpan]]:
-    """Put a value in; what was put in before moves, or grows around it."""
-    text, (at, end) = put(text, into, value, key=key)
-    moved, is_inside = [], False
-    for one in spans:
-        begin, stop = one
-        is_inside = is_inside or begin < at < stop
-        by = end - at
-        moved.append(TextSpan(begin + by * (begin >= at), stop + by * (stop > at)))
-    return text, moved if is_inside else [*moved, TextSpan(at, end)]
-
-
-def _ours_in(found: object, form: HookForm) -> list[str]:
-    """Return our commands in an event's list."""
-    said = []
-    for one in found if isinstance(found, list) else []:
-        group = one.get("hooks") if form.in_groups and isinstance(one, dict) else [one]
-        handlers = group if isinstance(group, list) else []
-        said += [each[form.command_key] for each in handlers if form.is_ours(each)]
-    return said
-
-
-def _first_of_ours(text: str, form: HookForm, event: str) -> tuple[Any, Any] | None:
-    """Return our first entry in an event's list, with the container to remove it from."""
-    hooks = root(text).named("hooks")
-    held = hooks and container(text, hooks.value).named(event)
-    if held is None or text[held.value] != "[":
-        return None
-    entries = container(text, held.value)
-    for entry in entries.members:
-        value = parsed(text[entry.start : entry.end], file=event)
-        if not form.in_groups:
-            if form.is_ours(value):
-                return entries, entry
-            continue
-        if not (isinstance(value, dict) and isinstance(value.get("hooks"), list)):
-            continue
-        ours = [n for n, one in enumerate(value["hooks"]) if form.is_ours(one)]
-        if ours and len(value["hooks"]) == 1:
-            return entries, entry
-        if ours:
-            group = container(text, entry.start).named("hooks")
-            assert group is not None
-            handlers = container(text, group.value)
-            return handlers, handlers.members[ours[0]]
-    return None
-
-
-def _tidied(text: str, event: str) -> str:
-    """Return a text without an event's list that is empty."""
-    hooks = root(text).named("hooks")
-    assert hooks is not None
-    events = container(text, hooks.value)
-    held = events.named(event)
-    if held is None or container(text, held.value).members:
-        return text
-    return taken_out(text, events, held)

@@ -4,7 +4,7 @@ Below a folder of the user, links are not followed, so that the owner of a file 
 """
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
@@ -16,36 +16,12 @@ from ...errors import InvalidInputError, RefusedError
 from ...readable import as_json, originals
 from ..folders import NO_FOLDER, opened, opened_below
 from ..replace import FilePlace, NotPlainError, read_file, replace_file, replace_in
-from . import edits, mcp_entries
-from .edits import Edit, TextSpan, cut
-from .forms import FORMS, HookForm
-from .mcp_entries import MCP_FORMS, McpForm
+from .edits import Form, TextSpan, cut
+from .forms import FORMS, HOOKS
+from .mcp_entries import MCP, MCP_FORMS
 
 FILE_BYTES_MAX = 4 * 1024 * 1024
 SCOPES = ("project", "user")
-
-
-HOOKS, MCP = "hooks", "mcp"
-"""The content that is installed: hooks, or our MCP server."""
-
-
-class Entries(NamedTuple):
-    """What can be done with the text of a file, whatever is put into it."""
-
-    there: Callable[..., list[str]]
-    is_current: Callable[..., bool]
-    install: Callable[..., Edit]
-    without: Callable[..., str]
-    is_bare: Callable[..., bool]
-
-
-_OF_HOOKS = Entries(
-    edits.installed_events, edits.is_current, edits.install, edits.without, edits.is_bare
-)
-_OF_MCP = Entries(
-    *(mcp_entries.there, mcp_entries.is_current, mcp_entries.install),
-    *(mcp_entries.without, mcp_entries.is_bare),
-)
 
 
 class Remembered(msgspec.Struct, frozen=True):
@@ -66,7 +42,7 @@ class Remembered(msgspec.Struct, frozen=True):
 class HookFile(NamedTuple):
     """The file of one agent in one scope, for its hooks or for our server."""
 
-    form: HookForm | McpForm
+    form: Form
     scope: str
     root: Path
     """The folder that it is below: the project's, or the agent's own."""
@@ -79,32 +55,32 @@ class HookFile(NamedTuple):
         """The file."""
         return self.root / self.below
 
+    @property
+    def what(self) -> str:
+        """Return the content that is installed: `hooks` or `mcp`."""
+        return self.form.what
+
     def events(self) -> list[str]:
         """Return the events that call us, or the name of our server, as installed.
 
         Raise `InvalidInputError` for an invalid file.
         """
-        return self._entries.there(self._read(), self.form, file=str(self.path))
-
-    @property
-    def what(self) -> str:
-        """Return the content that is installed: `hooks` or `mcp`."""
-        return MCP if isinstance(self.form, McpForm) else HOOKS
-
-    @property
-    def _entries(self) -> Entries:
-        return _OF_MCP if isinstance(self.form, McpForm) else _OF_HOOKS
+        text = self._read()
+        return [] if text is None else self.form.names(text, file=str(self.path))
 
     def is_current(self) -> bool:
         """Return whether the current version is installed."""
-        return self._entries.is_current(self._read(), self.form, file=str(self.path))
+        return self._is_current(self._read())
+
+    def _is_current(self, text: str | None) -> bool:
+        return text is not None and self.form.is_current(text, file=str(self.path))
 
     def install(self, *, is_dry: bool = False) -> bool:
         """Install our content; return whether the file changes. It is idempotent."""
         before = self._read()
-        if self._entries.is_current(before, self.form, file=str(self.path)):
+        if self._is_current(before):
             return False
-        edit = self._entries.install(before, self.form, file=str(self.path))
+        edit = self.form.install(before, file=str(self.path))
         if is_dry:
             return True
         known = self._remembered(before)
@@ -118,24 +94,20 @@ class HookFile(NamedTuple):
 
         A file that was not edited since is restored exactly.
         """
-        before = self._read()
-        entries, path = self._entries, str(self.path)
-        if before is None or not entries.there(before, self.form, file=path):
+        before, form, path = self._read(), self.form, str(self.path)
+        if before is None or not form.names(before, file=path):
             return False
         known = self._remembered(before)
-        if known is not None and self._is_as_left(before, known):
+        if known is not None and known.sha256 == _digest(before):
             after = cut(before, [TextSpan(*one) for one in known.spans])
         else:
-            after = entries.without(before, self.form, file=path)
-        goes = entries.is_bare(after, self.form, file=path)
+            after = form.without(before, file=path)
+        goes = form.is_bare(after, file=path)
         goes = goes and not (known is not None and known.existed)
         if not is_dry:
             self._write(None if goes else after, before)
             self._memo.unlink(missing_ok=True)
         return True
-
-    def _is_as_left(self, text: str, known: Remembered) -> bool:
-        return known.sha256 == _digest(text)
 
     @property
     def _memo(self) -> Path:
@@ -214,12 +186,7 @@ class HookFile(NamedTuple):
 
 
 def hook_file(
-    form: HookForm | McpForm,
-    scope: str,
-    *,
-    project: Path,
-    home: Path,
-    environment: Mapping[str, str],
+    form: Form, scope: str, *, project: Path, home: Path, environment: Mapping[str, str]
 ) -> HookFile:
     """Return the file that holds an agent's hooks, or its servers, in a scope."""
     memory = state_folder(home=home, environment=environment)
@@ -228,9 +195,7 @@ def hook_file(
     return HookFile(form, scope, own_folder(form, home, environment), form.user, memory)
 
 
-def own_folder(
-    form: HookForm | McpForm, home: Path, environment: Mapping[str, str]
-) -> Path:
+def own_folder(form: Form, home: Path, environment: Mapping[str, str]) -> Path:
     """Return the folder of the person's own files of an agent."""
     variable, default = form.home
     named = environment.get(variable, "") if variable else ""
@@ -250,7 +215,7 @@ def remembered_files(*, home: Path, environment: Mapping[str, str]) -> Iterator[
     memory = state_folder(home=home, environment=environment)
     for path in sorted(memory.glob("*.json")):
         one = _read_memo(path)
-        form: HookForm | McpForm | None = None
+        form: Form | None = None
         if one is not None:
             forms = MCP_FORMS if one.what == MCP else FORMS
             form = forms.get(one.agent)

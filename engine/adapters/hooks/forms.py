@@ -7,31 +7,39 @@ tool runs: we would slow the tool down, or stop it.
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
+
+from ...errors import InvalidInputError
+from .edits import (
+    BLANK,
+    Container,
+    Edit,
+    Form,
+    JsonForm,
+    Member,
+    container,
+    parsed,
+    root,
+    taken_out,
+)
 
 _TIMEOUT_SECONDS = 5
 
 
-class HookForm(NamedTuple):
-    """One agent's file, and the content to install."""
+HOOKS = "hooks"
 
-    agent: str
-    project: str
-    """The file, below the project's root."""
-    user: str
-    """The file, below the folder that `home` says."""
-    home: tuple[str, str]
-    """The variable that names the agent's own folder, and the folder without it."""
-    events: tuple[str, ...]
-    begins: Mapping[str, Any] = {}
-    """What a new file begins with."""
+
+class HookForm(JsonForm, frozen=True):
+    """A file in JSON that has a list of handlers for each event."""
+
+    what = HOOKS
+    key: str = "hooks"
+    events: tuple[str, ...] = ()
     in_groups: bool = True
     """Whether an event has groups of handlers, or the handlers themselves."""
     handler: Mapping[str, Any] = {}
     """What a handler has beside its command."""
     command_key: str = "command"
-    is_plugin: bool = False
-    """Whether the file is a plugin in JavaScript that the agent loads, instead of JSON."""
     says_event: bool = False
     """Whether the event is an argument, since the input does not have it."""
 
@@ -45,23 +53,127 @@ class HookForm(NamedTuple):
         handler = {**self.handler, self.command_key: self.command(event)}
         return {"hooks": [handler]} if self.in_groups else handler
 
-    def is_ours(self, handler: object) -> bool:
+    def names(self, text: str, *, file: str) -> list[str]:
+        """Return the events that call us."""
+        return [*self._ours(text, file=file)]
+
+    def is_current(self, text: str, *, file: str) -> bool:
+        """Return whether exactly the hooks of this version are installed."""
+        wanted = {name: [self.command(name)] for name in self.events}
+        return self._ours(text, file=file) == wanted
+
+    def fill(self, edit: Edit) -> None:
+        """Add our entry to the list of each event."""
+        if self.held(edit.text) is None:
+            edit.put(root(edit.text), {}, key=self.key)
+        for event in self.events:
+            hooks = self.held(edit.text)
+            assert hooks is not None
+            if held := hooks.named(event):
+                edit.put(container(edit.text, held.value), self.entry(event))
+            else:
+                edit.put(hooks, [self.entry(event)], key=event)
+
+    def emptied(self, text: str, *, file: str) -> str:
+        """Return a text without our handlers, and without lists that are empty then."""
+        for event in self.names(text, file=file):
+            while found := self._first_of_ours(text, event):
+                text = taken_out(text, *found)
+            hooks = self.held(text)
+            held = hooks and hooks.named(event)
+            if hooks and held and not container(text, held.value).members:
+                text = taken_out(text, hooks, held)
+        return text
+
+    def _ours(self, text: str, *, file: str) -> dict[str, list[str]]:
+        """Return our commands by their events, checked to be in lists."""
+        found = self.checked(text, file=file)
+        for name, held in found.items():
+            if not isinstance(held, list) and name in self.events:
+                field = f"hooks.{name}"[:100]
+                raise InvalidInputError("is no list", file=file, field=field)
+        ours = {
+            name: [
+                handler[self.command_key]
+                for entry in (held if isinstance(held, list) else ())
+                for handler in self._handlers(entry)
+                if self._is_ours(handler)
+            ]
+            for name, held in found.items()
+        }
+        return {name: said for name, said in ours.items() if said}
+
+    def _handlers(self, entry: object) -> list[Any]:
+        """Return the handlers of an entry in an event's list."""
+        if not (self.in_groups and isinstance(entry, dict)):
+            return [entry]
+        handlers = entry.get("hooks")
+        return handlers if isinstance(handlers, list) else []
+
+    def _is_ours(self, handler: object) -> bool:
         """Return whether a handler calls us, in this form or an earlier one."""
-        if not isinstance(handler, dict):
-            return False
-        said = handler.get(self.command_key)
-        return isinstance(said, str) and bool(self._ours.search(said))
+        said = handler.get(self.command_key) if isinstance(handler, dict) else None
+        ours = rf"(?:^|[\s/;&|])sprintlog hook {re.escape(self.agent)}(?:\s|$)"
+        return isinstance(said, str) and bool(re.search(ours, said))
 
-    @property
-    def _ours(self) -> re.Pattern[str]:
-        return re.compile(rf"(?:^|[\s/;&|]){_PROGRAM} hook {re.escape(self.agent)}(?:\s|$)")
+    def _first_of_ours(self, text: str, event: str) -> tuple[Container, Member] | None:
+        """Return our first entry in an event's list, with the container that has it."""
+        hooks = self.held(text)
+        held = hooks and hooks.named(event)
+        if held is None or text[held.value] != "[":
+            return None
+        entries = container(text, held.value)
+        for entry in entries.members:
+            handlers = self._handlers(parsed(text[entry.start : entry.end], file=event))
+            ours = [n for n, one in enumerate(handlers) if self._is_ours(one)]
+            if ours and len(handlers) == 1:
+                return entries, entry
+            if ours:
+                group = container(text, entry.start).named("hooks")
+                assert group is not None
+                around = container(text, group.value)
+                return around, around.members[ours[0]]
+        return None
 
 
-_PROGRAM = "sprintlog"
+PLUGIN_MARK = "// Made by `sprintlog hooks install opencode`"
+
+
+class PluginForm(Form, frozen=True):
+    """A plugin in JavaScript that the agent loads instead of hooks; the file is ours."""
+
+    what = HOOKS
+    events: tuple[str, ...] = ()
+
+    def names(self, text: str, *, file: str) -> list[str]:
+        """Return the events of the plugin."""
+        return [*self.events] if text.startswith(PLUGIN_MARK) else []
+
+    def is_current(self, text: str, *, file: str) -> bool:
+        """Return whether the plugin is that of this version."""
+        return text == plugin()
+
+    def install(self, text: str | None, *, file: str) -> Edit:
+        """Return the plugin; the file of somebody else is refused."""
+        if text is not None and not text.startswith(PLUGIN_MARK):
+            raise InvalidInputError("is not ours, and stays as it is", file=file)
+        edit = Edit("")
+        edit.append(plugin())
+        return edit
+
+    def without(self, text: str, *, file: str) -> str:
+        """Return the text: the whole file is removed."""
+        return text
+
+    def is_bare(self, text: str, *, file: str) -> bool:
+        """Return whether the file is ours."""
+        return not text.strip(BLANK) or text.startswith(PLUGIN_MARK)
+
+
 _COMMAND = {"type": "command"}
 _SECONDS = {**_COMMAND, "timeout": _TIMEOUT_SECONDS}
 
-FORMS: dict[str, HookForm] = {
+FORMS: dict[str, HookForm | PluginForm] = {
     form.agent: form
     for form in (
         HookForm(
@@ -69,7 +181,7 @@ FORMS: dict[str, HookForm] = {
             ".claude/settings.json",
             "settings.json",
             ("CLAUDE_CONFIG_DIR", ".claude"),
-            (
+            events=(
                 *("SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolUseFailure"),
                 *("SubagentStop", "Stop", "StopFailure", "PreCompact", "SessionEnd"),
             ),
@@ -80,7 +192,7 @@ FORMS: dict[str, HookForm] = {
             ".codex/hooks.json",
             "hooks.json",
             ("CODEX_HOME", ".codex"),
-            (
+            events=(
                 *("SessionStart", "UserPromptSubmit", "PostToolUse", "SubagentStop"),
                 *("PreCompact", "Stop", "SessionEnd"),
             ),
@@ -93,7 +205,7 @@ FORMS: dict[str, HookForm] = {
             ".gemini/settings.json",
             ("GEMINI_CLI_HOME", ""),
             # It compacts before every turn, so the event means nothing.
-            ("SessionStart", "BeforeAgent", "AfterTool", "AfterAgent", "SessionEnd"),
+            events=("SessionStart", "BeforeAgent", "AfterTool", "AfterAgent", "SessionEnd"),
             handler={"name": "sprintlog", **_COMMAND, "timeout": _TIMEOUT_SECONDS * 1000},
         ),
         HookForm(
@@ -101,7 +213,7 @@ FORMS: dict[str, HookForm] = {
             ".github/hooks/sprintlog.json",
             "hooks/sprintlog.json",
             ("COPILOT_HOME", ".copilot"),
-            (
+            events=(
                 *("sessionStart", "userPromptSubmitted", "postToolUse"),
                 *("postToolUseFailure", "subagentStop", "agentStop", "errorOccurred"),
                 "sessionEnd",
@@ -117,7 +229,7 @@ FORMS: dict[str, HookForm] = {
             ".cursor/hooks.json",
             ".cursor/hooks.json",
             ("", ""),
-            (
+            events=(
                 *("sessionStart", "beforeSubmitPrompt", "postToolUse"),
                 *("postToolUseFailure", "subagentStop", "preCompact", "stop", "sessionEnd"),
             ),
@@ -125,22 +237,19 @@ FORMS: dict[str, HookForm] = {
             in_groups=False,
             handler={"timeout": _TIMEOUT_SECONDS},
         ),
-        HookForm(
+        PluginForm(
             "opencode",
             ".opencode/plugins/sprintlog.js",
             "opencode/plugins/sprintlog.js",
             ("XDG_CONFIG_HOME", ".config"),
-            (
+            events=(
                 *("session.created", "chat.message", "tool.execute.after"),
                 *("session.compacted", "session.error", "session.idle"),
             ),
-            is_plugin=True,
         ),
     )
 }
 """By the name of the agent."""
-
-PLUGIN_MARK = "// Made by `sprintlog hooks install opencode`"
 
 
 def plugin() -> str:

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...readable import quoted
-from .files import HOOKS, MCP, HookFile, hook_file
-from .forms import FORMS
-from .mcp_entries import MCP_FORMS
+from .files import HookFile, hook_file
+from .forms import FORMS, HOOKS
+from .mcp_entries import MCP, MCP_FORMS
 
 _BYTES_MAX = 4 * 1024 * 1024
 

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sprintlog.engine.adapters.hooks.edits import cut, install, installed_events, without
+from sprintlog.engine.adapters.hooks.edits import cut
 from sprintlog.engine.adapters.hooks.files import SCOPES, HookFile, hook_file
-from sprintlog.engine.adapters.hooks.forms import FORMS, plugin
+from sprintlog.engine.adapters.hooks.forms import FORMS, HookForm, plugin
 from sprintlog.engine.errors import RefusedError
 
 FIXTURES = Path(__file__).parents[3] / "fixtures" / "hooks"
-JSON_AGENTS = [name for name, form in FORMS.items() if not form.is_plugin]
+JSON_FORMS = {name: form for name, form in FORMS.items() if isinstance(form, HookForm)}
 
 
 def file_of(agent: str, root: Path, scope: str = "project") -> HookFile:
@@ -210,7 +210,7 @@ LISTS = st.lists(st.fixed_dictionaries({"command": TEXTS}), max_size=2)
 @st.composite
 def texts(draw: st.DrawFn) -> tuple[str, str]:
     """Return an agent and a text of its file, in some layout."""
-    agent = draw(st.sampled_from(JSON_AGENTS))
+    agent = draw(st.sampled_from([*JSON_FORMS]))
     said: dict[str, Any] = draw(st.dictionaries(KEYS, VALUES, max_size=3))
     if draw(st.booleans()):
         names = st.sampled_from([*FORMS[agent].events[:3], "Another"])
@@ -227,11 +227,11 @@ def texts(draw: st.DrawFn) -> tuple[str, str]:
 def test_what_is_put_in_is_found_and_cut_out_to_the_byte(found: tuple[str, str]) -> None:
     """For any text: ours are at each event once, all else stays, and ours go again."""
     agent, text = found
-    form = FORMS[agent]
+    form = JSON_FORMS[agent]
     before = json.loads(text.removeprefix("\ufeff"))
-    edit = install(text, form, file="f")
+    edit = form.install(text, file="f")
     after = json.loads(edit.text.removeprefix("\ufeff"))
-    assert set(installed_events(edit.text, form, file="f")) == set(form.events)
+    assert set(form.names(edit.text, file="f")) == set(form.events)
     for event in form.events:
         others = before.get("hooks", {}).get(event, [])
         assert after["hooks"][event] == [*others, form.entry(event)]
@@ -246,10 +246,10 @@ def test_what_is_put_in_is_found_and_cut_out_to_the_byte(found: tuple[str, str])
 def test_without_what_is_remembered_only_empty_lists_go(found: tuple[str, str]) -> None:
     """Our hooks are also recognized by their contents; a non-empty rest is unchanged."""
     agent, text = found
-    form = FORMS[agent]
+    form = JSON_FORMS[agent]
     before = json.loads(text.removeprefix("\ufeff"))
-    edit = install(text, form, file="f")
-    after = json.loads(without(edit.text, form, file="f").removeprefix("\ufeff"))
+    edit = form.install(text, file="f")
+    after = json.loads(form.without(edit.text, file="f").removeprefix("\ufeff"))
     kept = {
         name: entries
         for name, entries in before.get("hooks", {}).items()

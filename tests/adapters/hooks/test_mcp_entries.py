@@ -8,19 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sprintlog.engine.adapters.hooks.edits import Form
 from sprintlog.engine.adapters.hooks.files import SCOPES, HookFile, hook_file
-from sprintlog.engine.adapters.hooks.forms import FORMS, HookForm
-from sprintlog.engine.adapters.hooks.mcp_entries import (
-    MCP_FORMS,
-    NAME,
-    McpForm,
-    install,
-    without,
-)
+from sprintlog.engine.adapters.hooks.forms import FORMS
+from sprintlog.engine.adapters.hooks.mcp_entries import MCP_FORMS, NAME, McpForm
 from sprintlog.engine.errors import InvalidInputError
 from tests.lengths import examples
 
-JSON_AGENTS = [name for name, form in MCP_FORMS.items() if not form.is_toml]
+JSON_FORMS = [form for form in MCP_FORMS.values() if isinstance(form, McpForm)]
 THEIRS = '{ "model":"opus",\n\t"%s": {"other": {"command": "x", "args": [1.50]} } }\n'
 CODEX = '# mine\nmodel = "o"   # fast\n\n[mcp_servers.other]\ncommand = "x"\n'
 
@@ -93,7 +88,7 @@ def test_hooks_and_tools_of_one_file_go_by_themselves(tmp_path: Path) -> None:
     for first_out in (0, 1):
         root = tmp_path / str(first_out)
         root.mkdir()
-        forms: list[HookForm | McpForm] = [FORMS["gemini"], MCP_FORMS["gemini"]]
+        forms: list[Form] = [FORMS["gemini"], MCP_FORMS["gemini"]]
         both = [
             hook_file(form, "project", project=root, home=root / "home", environment={})
             for form in forms
@@ -145,17 +140,16 @@ _JSON = st.recursive(
     said=st.dictionaries(st.text(max_size=9), _JSON, max_size=4),
     servers=st.none() | st.dictionaries(st.text(max_size=9), _JSON, min_size=1, max_size=3),
     indent=st.none() | st.integers(0, 4),
-    agent=st.sampled_from(JSON_AGENTS),
+    form=st.sampled_from(JSON_FORMS),
 )
 @settings(max_examples=examples(150), deadline=None)
 def test_whatever_a_file_says_stays(
     said: dict[str, object],
     servers: dict[str, object] | None,
     indent: int | None,
-    agent: str,
+    form: McpForm,
 ) -> None:
     """Installation keeps the contents and adds our server; removal restores the text."""
-    form = MCP_FORMS[agent]
     if servers is not None:
         said = {
             **said,
@@ -166,8 +160,8 @@ def test_whatever_a_file_says_stays(
     if not said:
         return
     text = json.dumps(said, indent=indent, ensure_ascii=False)
-    edit = install(text, form, file="f")
+    edit = form.install(text, file="f")
     now = json.loads(edit.text)
     assert now[form.key].pop(NAME) == dict(form.entry)
     assert now == ({**said, form.key: {}} if servers is None else said)
-    assert without(edit.text, form, file="f") == text
+    assert form.without(edit.text, file="f") == text
