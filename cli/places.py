@@ -4,9 +4,8 @@ from hashlib import sha256
 from pathlib import Path
 
 from sprintlog.engine.errors import InvalidInputError
-from sprintlog.engine.service.place.location import Location
-from sprintlog.engine.service.place.state_places import PROGRESS as PROGRESS
-from sprintlog.engine.service.place.state_places import wrong_journal, wrong_place
+from sprintlog.engine.service.place.location import PROGRESS as PROGRESS
+from sprintlog.engine.service.place.location import Location, wrong_journal, wrong_place
 from sprintlog.engine.sprint.events import Place, Source
 
 

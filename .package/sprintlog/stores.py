@@ -31,7 +31,10 @@ from .engine.log.port import (
 )
 from .engine.log.stores import create_log as create_log, open_log as open_log
 from .engine.log.stores.head_file import HeadFile as HeadFile, check_head as check_head
-from .engine.log.stores.locks import FileLocks as FileLocks, MemoryLocks as MemoryLocks
+from .engine.log.stores.descriptors import (
+    FileLocks as FileLocks,
+    MemoryLocks as MemoryLocks,
+)
 
 if TYPE_CHECKING:
     from .engine.log.stores.memory import MemoryLog as MemoryLog

@@ -20,8 +20,7 @@ import click
 
 from sprintlog.engine.errors import BusyError, RefusedError
 from sprintlog.engine.log.port import Wait
-from sprintlog.engine.log.stores.descriptors import held_open
-from sprintlog.engine.log.stores.locks import take
+from sprintlog.engine.log.stores.descriptors import held_open, take
 from sprintlog.engine.own_files import keep_ours
 from sprintlog.projections.workspace import Workspace
 

@@ -12,7 +12,7 @@ from sprintlog.engine import errors
 from sprintlog.engine.adapters.hooks.files import SCOPES, remembered_files
 from sprintlog.engine.adapters.hooks.forms import FORMS, HOOKS
 from sprintlog.engine.adapters.hooks.mcp_entries import MCP
-from sprintlog.engine.log.stores.locks import lock_holders
+from sprintlog.engine.log.stores.descriptors import lock_holders
 from sprintlog.engine.service.place.location import ADDRESS, Location
 from sprintlog.engine.service.place.trust import home, owned_by_another
 from sprintlog.projections.health.findings import in_units, sizes

@@ -11,7 +11,7 @@ from ..log.port import Log
 from ..sprint.events import EditAdopted, EditObserved
 from ..sprint.plan.adoption import AdoptEdit, adopt_edit
 from ..sprint.state.sprint import Sprint
-from .place.state_places import PROGRESS
+from .place.location import PROGRESS
 from .port import Service, Skippable
 from .streams.catalogue import CODEC, sprint_stream
 

@@ -8,7 +8,7 @@ from sprintlog.engine.errors import RESCUE
 from sprintlog.engine.log.stores.sqlite.journal_mode import WAL_BYTES_MAX, has_wal_reset_bug
 from sprintlog.engine.readable import quoted
 from sprintlog.engine.service.agent_sessions.spool import FILES_MAX as WAITING_MAX
-from sprintlog.engine.service.place.state_places import NAMES, PROGRESS
+from sprintlog.engine.service.place.location import NAMES, PROGRESS
 
 from ..state_files.refresh import Refreshed
 from .findings import (

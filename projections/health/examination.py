@@ -23,8 +23,8 @@ from sprintlog.engine.adapters.snapshots.store import ASIDE, STORE
 from sprintlog.engine.errors import SprintlogError, UnreadableError
 from sprintlog.engine.log.envelope import Head
 from sprintlog.engine.log.port import EventStore
+from sprintlog.engine.log.stores.descriptors import lock_holders
 from sprintlog.engine.log.stores.head_file import HeadFile
-from sprintlog.engine.log.stores.locks import lock_holders
 from sprintlog.engine.log.stores.sqlite import backup
 from sprintlog.engine.log.stores.sqlite.database import (
     SQLITE_VERSION,
@@ -36,8 +36,12 @@ from sprintlog.engine.log.stores.sqlite.salvage.page_rows import SUFFIXES, PageI
 from sprintlog.engine.log.stores.sqlite.schema import MIGRATIONS
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 from sprintlog.engine.service.agent_sessions.spool import count_odd, waiting
-from sprintlog.engine.service.place.location import DATABASE, Location, spool_folders
-from sprintlog.engine.service.place.state_places import CHECKSUM_SUFFIX
+from sprintlog.engine.service.place.location import (
+    CHECKSUM_SUFFIX,
+    DATABASE,
+    Location,
+    spool_folders,
+)
 from sprintlog.engine.service.place.trust import owned_by_another
 from sprintlog.engine.service.work_tree.snapshot import FOLDER as SNAPSHOTS
 from sprintlog.engine.sessions.names import session_of

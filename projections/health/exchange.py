@@ -14,7 +14,7 @@ from sprintlog.engine.log.append import check_limits, check_moment
 from sprintlog.engine.log.chain import START, Row, check_chain, check_rows, recorded
 from sprintlog.engine.log.envelope import PAYLOAD_BYTES_MAX, Head, NewEvent, RecordedEvent
 from sprintlog.engine.log.lines import first_line, last_line, line, read_lines
-from sprintlog.engine.service.place.state_places import PROGRESS, wrong_place
+from sprintlog.engine.service.place.location import PROGRESS, wrong_place
 from sprintlog.engine.service.streams import catalogue
 from sprintlog.engine.sprint.events import Place
 from sprintlog.engine.sprint.plan.create import check_sprint_id

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sprintlog.engine.service.place.state_places import PROGRESS
+from sprintlog.engine.service.place.location import PROGRESS
 from sprintlog.engine.sprint.state.patch import segments, under_key
 
 NAMED_MAX = 2

@@ -14,7 +14,7 @@ from sprintlog.engine.judging.exact import Number, exact, rounded, shown
 from sprintlog.engine.judging.metrics import GROUPS, named
 from sprintlog.engine.judging.recommend import Recommendation
 from sprintlog.engine.judging.score import Score
-from sprintlog.engine.service.place.state_places import LOOPS, SELECTION, artifacts_path
+from sprintlog.engine.service.place.location import LOOPS, SELECTION, artifacts_path
 from sprintlog.engine.service.streams.evaluation import Judged
 
 Data = dict[str, Any]

@@ -20,8 +20,7 @@ from sprintlog.engine.adapters.folders import opened_below
 from sprintlog.engine.errors import BusyError, RefusedError
 from sprintlog.engine.log.port import Digests, Locks
 from sprintlog.engine.log.stores.descriptors import read_whole
-from sprintlog.engine.service.place.location import Location
-from sprintlog.engine.service.place.state_places import CHECKSUM_SUFFIX, wrong_place
+from sprintlog.engine.service.place.location import CHECKSUM_SUFFIX, Location, wrong_place
 from sprintlog.engine.service.port import Service
 
 if TYPE_CHECKING:

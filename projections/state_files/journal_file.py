@@ -9,7 +9,7 @@ from sprintlog.engine.journal.document import EVOLVE, JournalDocument
 from sprintlog.engine.journal.events import EntryRecorded
 from sprintlog.engine.journal.parts import Entry
 from sprintlog.engine.journal.state import JOURNAL, Journal
-from sprintlog.engine.service.place.state_places import wrong_journal
+from sprintlog.engine.service.place.location import wrong_journal
 from sprintlog.engine.service.streams.catalogue import CODEC
 
 from . import progress_json

@@ -12,7 +12,7 @@ from typing import Any
 from sprintlog.engine.errors import InvalidInputError, NotFoundError, RefusedError
 from sprintlog.engine.judging.events import KeptReport
 from sprintlog.engine.judging.tracker import BASELINE_NUMBER
-from sprintlog.engine.service.place.state_places import (
+from sprintlog.engine.service.place.location import (
     BASELINE,
     EVIDENCE,
     LOOPS,

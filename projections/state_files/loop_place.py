@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from sprintlog.engine.service.place.state_places import LOOPS
+from sprintlog.engine.service.place.location import LOOPS
 from sprintlog.engine.service.streams.catalogue import sprint_stream
 from sprintlog.engine.sprint.iterations.measurement import LOOP_ID
 from sprintlog.engine.sprint.state.sprint import Sprint

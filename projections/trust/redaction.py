@@ -21,8 +21,7 @@ from sprintlog.engine.log.envelope import Appended, RecordedEvent
 from sprintlog.engine.log.stores.descriptors import read_whole
 from sprintlog.engine.readable import as_json, originals
 from sprintlog.engine.service.erasure import erase_words
-from sprintlog.engine.service.place.location import REDACTION
-from sprintlog.engine.service.place.state_places import LOOPS
+from sprintlog.engine.service.place.location import LOOPS, REDACTION
 from sprintlog.engine.service.port import Skippable
 from sprintlog.engine.service.streams.catalogue import State
 from sprintlog.engine.service.streams.readings import forget_readings

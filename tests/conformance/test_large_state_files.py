@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sprintlog.engine import hashes
-from sprintlog.engine.service.place.state_places import CHECKSUM_SUFFIX
+from sprintlog.engine.service.place.location import CHECKSUM_SUFFIX
 from sprintlog.engine.sprint.events import (
     InjectionPosition,
     PhaseInjected,

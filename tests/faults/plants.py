@@ -11,7 +11,7 @@ from sprintlog.cli import record
 from sprintlog.engine.adapters import replace
 from sprintlog.engine.adapters.replace import FilePlace, forget_left_behind, swap_file
 from sprintlog.engine.log.envelope import RecordedEvent
-from sprintlog.engine.log.stores.sqlite import database, journal_mode, store
+from sprintlog.engine.log.stores.sqlite import creation, database, journal_mode, store
 from sprintlog.engine.log.stores.sqlite.journal_mode import JournalMode
 from sprintlog.projections.state_files import files
 
@@ -86,7 +86,8 @@ def digest_after_rename() -> None:
 
 def _choose(wal: bool) -> None:
     mode = JournalMode(wal, "chosen by a test")
-    _put(database, "choose_journal_mode", lambda folder: mode)
+    for module in (creation, database):
+        _put(module, "choose_journal_mode", lambda folder: mode)
 
 
 def _pragma(synchronous: str) -> None:
@@ -96,7 +97,8 @@ def _pragma(synchronous: str) -> None:
         setting(connection, mode)
         connection.execute(f"PRAGMA synchronous={synchronous}")
 
-    _put(database, "set_journal_mode", set_mode)
+    for module in (creation, database):
+        _put(module, "set_journal_mode", set_mode)
 
 
 def _put(owner: Any, name: str, value: Any) -> None:

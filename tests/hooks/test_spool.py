@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from sprintlog.engine.log.stores import open_log
-from sprintlog.engine.log.stores.sqlite.connection import JITTER_SECONDS
+from sprintlog.engine.log.stores.sqlite.database import JITTER_SECONDS
 from sprintlog.engine.service.agent_sessions import spool
 from sprintlog.engine.service.agent_sessions.drafts import DRAFT_BYTES_MAX
 from sprintlog.engine.service.agent_sessions.hook import WAIT, take_hook

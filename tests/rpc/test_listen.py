@@ -20,7 +20,7 @@ from sprintlog.cli.rpc import listener, session
 from sprintlog.cli.rpc.listener import Listener
 from sprintlog.engine.errors import RefusedError, UnreadableError
 from sprintlog.engine.log import append
-from sprintlog.engine.log.stores.sqlite.connection import Connection
+from sprintlog.engine.log.stores.sqlite.database import Connection
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 from sprintlog.projections import questions
 

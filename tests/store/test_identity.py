@@ -13,7 +13,7 @@ import pytest
 from sprintlog.engine.errors import RefusedError, UnreadableError
 from sprintlog.engine.log.envelope import NewEvent
 from sprintlog.engine.log.port import Expect
-from sprintlog.engine.log.stores.sqlite import database
+from sprintlog.engine.log.stores import head_file
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 from tests import needs
 
@@ -115,7 +115,7 @@ def looked_at(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         names.append(Path(name).name)
         return os.stat(name)
 
-    monkeypatch.setattr(database, "stat", stat)
+    monkeypatch.setattr(head_file, "stat", stat)
     return names
 
 
@@ -143,7 +143,7 @@ def test_believes_no_folder_that_may_change_within_the_same_moment(
     path: Path, looked_at: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """While the clock equals that of the folder's change, every file is checked."""
-    look = vars(database)["stat"]
+    look = vars(head_file)["stat"]
 
     def standing(name: str) -> Any:
         met = look(name)
@@ -151,7 +151,7 @@ def test_believes_no_folder_that_may_change_within_the_same_moment(
             st_dev=met.st_dev, st_ino=met.st_ino, st_nlink=met.st_nlink, st_ctime_ns=7
         )
 
-    monkeypatch.setattr(database, "stat", standing)
+    monkeypatch.setattr(head_file, "stat", standing)
     log = opened(path)
     if not log.journal_mode.wal:
         needs.skip("a local file system", "set TMPDIR to a folder on a local disk")

@@ -12,7 +12,7 @@ import pytest
 from sprintlog.engine.errors import BusyError, RefusedError
 from sprintlog.engine.log.envelope import NewEvent
 from sprintlog.engine.log.port import Expect, Wait
-from sprintlog.engine.log.stores.locks import locked
+from sprintlog.engine.log.stores.descriptors import locked
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 
 HOLD = """

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from sprintlog.engine.log.envelope import NewEvent
-from sprintlog.engine.log.stores.sqlite.connection import was_not_read
+from sprintlog.engine.log.stores.sqlite.errors import was_not_read
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 
 

@@ -13,8 +13,8 @@ import pytest
 
 from sprintlog.engine.errors import BusyError, RefusedError
 from sprintlog.engine.log.port import Wait
-from sprintlog.engine.log.stores.locks import locked
-from sprintlog.engine.log.stores.sqlite import connection
+from sprintlog.engine.log.stores.descriptors import locked
+from sprintlog.engine.log.stores.sqlite import database
 from sprintlog.engine.service.work_tree.snapshot import store_of
 from sprintlog.engine.sprint.events import NoteAdded, Place, SprintCompiled
 from sprintlog.projections.sql.query import ask
@@ -127,11 +127,11 @@ def test_who_waits_long_looks_as_often(
     with closing(sqlite3.connect(path)) as holder, closing(sqlite3.connect(path)) as raw:
         raw.execute("PRAGMA busy_timeout=0")
         holder.execute("BEGIN EXCLUSIVE")
-        patience = connection.Patience(
+        patience = database.Patience(
             Wait(60), entropy=lambda size: b"\x80" * size, path=path
         )
         for _ in range(500):
             with pytest.raises(sqlite3.OperationalError) as busy:
                 raw.execute("BEGIN IMMEDIATE")
             patience.after(busy.value)
-    assert slept == [connection.JITTER_SECONDS / 2] * 500
+    assert slept == [database.JITTER_SECONDS / 2] * 500

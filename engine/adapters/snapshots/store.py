@@ -12,8 +12,7 @@ from uuid import uuid4
 
 from ...errors import NotFoundError, RefusedError, SprintlogError, UnreadableError
 from ...log.port import Wait
-from ...log.stores.descriptors import held_open, sync
-from ...log.stores.locks import take
+from ...log.stores.descriptors import held_open, sync, take
 from ..folders import NAMES, is_sound
 from ..git.command import Git, GitError
 from .entries import GIT_MODES, Snapshot, assemble, decode

@@ -1,11 +1,20 @@
-"""Reading and writing of whole files, and closing of descriptors."""
+"""File descriptors: files read and written whole, and locked with a bounded wait.
+
+A long wait is reported. The holders of a database's locks are found in the system's list
+of locks, if it has one.
+"""
 
 import errno
 import fcntl
 import os
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from errno import ENOLCK
 from pathlib import Path
+
+from ...errors import BusyError, RefusedError
+from ..port import Wait
 
 
 @contextmanager
@@ -76,3 +85,167 @@ def is_being_written(descriptor: int) -> bool:
     except OSError as error:
         return error.errno == errno.EAGAIN
     return False
+
+
+_LOCKS = Path("/proc/locks")
+NO_LOCKS = "check the disk; a network file system must be mounted with locks"
+
+
+class Waiting:
+    """A wait for one file, starting now."""
+
+    def __init__(self, wait: Wait, path: Path) -> None:
+        self._wait = wait
+        self._path = path
+        self._since = time.monotonic()
+        self._said = False
+
+    def is_over(self) -> bool:
+        """Return whether the time is up; report the wait once, when it takes long."""
+        waited = time.monotonic() - self._since
+        if waited >= self._wait.seconds:
+            return True
+        if not self._said and waited >= self._wait.quiet_seconds:
+            self._said = True
+            left = self._wait.seconds - waited
+            self._wait.say(
+                f"waiting for {self._path}, held by {_named(lock_holders(self._path))}:"
+                f" {left:.0f} s at most"
+            )
+        return False
+
+    def pause(self) -> None:
+        """Sleep for a moment, shorter before the wait is reported."""
+        time.sleep(0.05 if self._said else 0.002)
+
+
+class FileLocks:
+    """Locks by files in the folder of a log, one for each name."""
+
+    def __init__(self, folder: Path, wait: Wait) -> None:
+        self._folder = folder
+        self.wait = wait
+
+    def hold(self, name: str) -> AbstractContextManager[None]:
+        """Hold a lock exclusively (see the port)."""
+        return locked(self._folder / name, self.wait)
+
+
+class MemoryLocks:
+    """Locks within one process, without waiting."""
+
+    def __init__(self, wait: Wait) -> None:
+        self.wait = wait
+        self._held: set[str] = set()
+
+    @contextmanager
+    def hold(self, name: str) -> Iterator[None]:
+        """Hold a lock exclusively; raise `BusyError` if it is held."""
+        if name in self._held:
+            raise BusyError(f"{name} is held by this process", holders=["this process"])
+        self._held.add(name)
+        try:
+            yield
+        finally:
+            self._held.discard(name)
+
+
+@contextmanager
+def locked(path: Path, wait: Wait) -> Iterator[None]:
+    """Hold a lock file exclusively, creating it if it is missing.
+
+    Raise `BusyError` if others hold it beyond the wait.
+    """
+    flags = os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK
+    with held_open(path, flags) as descriptor:
+        take(descriptor, path, wait)
+        yield
+
+
+def take(descriptor: int, path: Path, wait: Wait) -> None:
+    """Lock an open file; raise `BusyError` if others hold it beyond the wait."""
+    waiting: Waiting | None = None
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            waiting = waiting or Waiting(wait, path)
+            if waiting.is_over():
+                raise held(path, "") from error
+            waiting.pause()
+        except OSError as error:
+            if error.errno == ENOLCK:
+                said = f"{path}: the disk gives no locks ({error.strerror})"
+                raise RefusedError(said, hint=NO_LOCKS) from error
+            raise
+        else:
+            return
+
+
+def held(path: Path, said: str) -> BusyError:
+    """Return the error for a lock that others held beyond the wait."""
+    holders = lock_holders(path)
+    return BusyError(
+        f"{said}{path} is held by {_named(holders)}",
+        hint="wait for it to finish, or end it, and repeat the command",
+        path=str(path),
+        holders=holders,
+    )
+
+
+def lock_holders(path: Path) -> list[str]:
+    """Return the other processes that hold a write lock on a database or its files.
+
+    Each is like `process 4711 (python3)`; empty if the system does not list locks.
+    """
+    names = (path, path.with_name(f"{path.name}-shm"), path.with_name(f"{path.name}-wal"))
+    inodes = {name.stat().st_ino for name in names if name.exists()}
+    try:
+        lines = _LOCKS.read_text().splitlines()
+    except OSError:
+        return []
+    found = dict.fromkeys(pid for pid, inode in map(_parsed, lines) if inode in inodes)
+    return [f"process {pid} ({_name(pid)})" for pid in found if pid not in (0, os.getpid())]
+
+
+def why_no_lock(path: Path) -> str | None:
+    """Return why the disk of a database grants no locks; None if it does.
+
+    SQLite treats every failed lock as held by another process. This tries the head file,
+    which is never locked: closing the database's own files would release its locks.
+    """
+    try:
+        descriptor = os.open(f"{path}-head", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError as error:
+        # Any other error is not about locks.
+        return error.strerror if error.errno == errno.EIO else None
+    try:
+        fcntl.lockf(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):
+        return None
+    except OSError as error:
+        return error.strerror
+    finally:
+        give_back(descriptor)
+    return None
+
+
+def _parsed(line: str) -> tuple[int, int]:
+    """Return pid and inode of one write lock; zeros for any other line."""
+    fields = line.split()
+    # "1: POSIX  ADVISORY  WRITE 4711 fe:00:1234 120 120"; a waiting one has an arrow.
+    if len(fields) < 6 or fields[1] == "->" or fields[3] != "WRITE":
+        return 0, 0
+    inode = fields[5].rpartition(":")[2]
+    return int(fields[4]), int(inode) if inode.isdigit() else 0
+
+
+def _name(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/comm").read_text().strip()
+    except OSError:
+        return "unknown"
+
+
+def _named(holders: list[str]) -> str:
+    return ", ".join(holders) or "another process"

@@ -1,18 +1,21 @@
-"""The second head: position and hash of the last event, in a separate small file.
+"""Detection of losses: of the end of a log, and of its file.
 
 Neither a hash chain nor SQLite detects a lost end, but a head file ahead of the log does.
-It is written after each commit without waiting for the disk, so it may be older than the
-log. It has 48 bytes: `slh1`, the position as eight big-endian bytes, the hash, and the
-CRC-32 of these as four bytes.
+The head file holds position and hash of the last event. It is written after each commit
+without waiting for the disk, so it may be older than the log. It has 48 bytes: `slh1`, the
+position as eight big-endian bytes, the hash, and the CRC-32 of these as four bytes.
+
+If a database file is replaced, removed or restored while a process has it open, SQLite goes
+on writing into a file without a name, and those writes are lost: `Identity` detects that.
 """
 
 import os
 from binascii import crc32
 from collections.abc import Callable
-from os import pwrite
+from os import pwrite, stat
 from pathlib import Path
 
-from ...errors import RESCUE, UnreadableError
+from ...errors import RESCUE, LostLogError, RefusedError, UnreadableError
 from ..envelope import Head
 from .descriptors import give_back, read_whole
 
@@ -84,3 +87,81 @@ def check_head(known: Head | None, hash_at: Callable[[int], bytes | None]) -> No
         position=known.position,
         hint=f"{RESCUE}; if the log was set back on purpose, remove its head file",
     )
+
+
+class Identity:
+    """The identity of the database file and its write-ahead log when they were opened."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = os.fspath(path)
+        self._wal = f"{self._path}-wal"
+        self._folder = os.fspath(path.absolute().parent)
+        self._settled: os.stat_result | None = None
+        """The stat of the folder when its names were last known to be right.
+
+        Saved only after the clock has advanced, so that later changes have a later time.
+        """
+        found = stat(self._path)
+        self._known = found.st_dev, found.st_ino
+        self._known_wal: tuple[int, int] | None = None
+        if found.st_nlink > 1:
+            raise RefusedError(
+                f"{path} has a second name (a hard link): two names, two locks",
+                hint="`sprintlog doctor` says how to find the other one; remove that",
+                path=self._path,
+            )
+
+    def check(self, *, wal: bool) -> None:
+        """Raise `LostLogError` if a file was removed or replaced.
+
+        `wal` states that this process has just written to the write-ahead log.
+        """
+        # Adding, removing or replacing a name changes the time of its folder. Checking
+        # only the folder saves a third of an append: after a stat of a file, Linux gives
+        # its next write an exact time, which is expensive.
+        if (
+            (settled := self._settled)
+            and (folder := _met(self._folder))
+            and folder.st_ctime_ns == settled.st_ctime_ns
+            and folder.st_ino == settled.st_ino
+            and folder.st_dev == settled.st_dev
+        ):
+            return
+        self._look(wal=wal)
+
+    def _look(self, *, wal: bool) -> None:
+        """Check each file, and the folder last."""
+        self._settled = None
+        # First: later writes get the time of our last write or a later one.
+        met = _met(self._wal) if wal else None
+        if _file(_met(self._path)) != self._known:
+            raise self._lost(self._path)
+        if not wal:
+            return
+        if self._known_wal is None:
+            self._known_wal = _file(met)
+        elif _file(met) != self._known_wal:
+            raise self._lost(self._wal)
+        # Last: a folder whose change time precedes that write has not changed since, so
+        # the names checked above are valid, and its next change has a later time.
+        folder = _met(self._folder)
+        if met and folder and folder.st_ctime_ns < met.st_ctime_ns:
+            self._settled = folder
+
+    def _lost(self, name: str) -> LostLogError:
+        return LostLogError(
+            f"{name} was removed or replaced while it was open: what was recorded last "
+            "may be lost",
+            hint="end every sprintlog process, then `sprintlog verify`",
+        )
+
+
+def _met(name: str) -> os.stat_result | None:
+    try:
+        return stat(name)
+    except FileNotFoundError:
+        return None
+
+
+def _file(met: os.stat_result | None) -> tuple[int, int] | None:
+    return met and (met.st_dev, met.st_ino)

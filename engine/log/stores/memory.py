@@ -25,7 +25,7 @@ from ..port import (
     Wait,
     row_of,
 )
-from .locks import MemoryLocks
+from .descriptors import MemoryLocks
 
 ROWS_PER_PAGE = 512
 

@@ -21,8 +21,7 @@ from ...sprint.events import HookTaskSpawned
 from ...sprint.iterations.hook_tasks import tasks_of
 from ...sprint.state.document_fields import hooks_of
 from ...sprint.state.sprint import Sprint
-from ..place.location import HIDDEN
-from ..place.state_places import CHECKSUM_SUFFIX, LOOPS
+from ..place.location import CHECKSUM_SUFFIX, HIDDEN, LOOPS
 from ..port import Service
 
 OUTPUT = ".aiwg/output"

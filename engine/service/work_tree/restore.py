@@ -27,7 +27,7 @@ from ...sprint.iterations import snapshots
 from ...sprint.state.knowledge import HeldSnapshot, Restore
 from ...sprint.state.sprint import Sprint
 from ..command_context import completed
-from ..place.state_places import artifacts_path
+from ..place.location import artifacts_path
 from ..place.trees import shown_tree
 from ..port import Envelope, Outcome, Service
 from ..streams.evaluation import evaluate

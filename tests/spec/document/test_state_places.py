@@ -2,7 +2,7 @@
 
 import pytest
 
-from sprintlog.engine.service.place.state_places import wrong_place
+from sprintlog.engine.service.place.location import wrong_place
 
 LOOP = ".aiwg/ralph/ralph-001"
 

@@ -18,8 +18,8 @@ from ...chain import START, check_rows, recorded
 from ...envelope import Head
 from ...port import Clock, Entropy, Log
 from ..descriptors import sync
-from .connection import explained
 from .database import head_path
+from .errors import explained
 from .salvage.page_rows import SUFFIXES
 from .store import SqliteLog
 

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from ....errors import RefusedError, SprintlogError
 from ...port import Entropy, Wait
-from .connection import Connection
+from .database import Connection
+from .journal_mode import JournalMode
 from .schema import CACHES, CHECKPOINTS, rows_holding
 
 _LARGE = 256 * 1024
@@ -96,7 +97,7 @@ class SqliteCheckpoints:
 
     def forget(self, stream: str, *, but: Collection[int] = ()) -> None:
         """Drop the status of a stream, and its states except for some versions."""
-        if self._connection.steps is not None:
+        if self._connection.is_behind:
             return
         rows = self._connection.rows(
             "SELECT version FROM checkpoints WHERE stream = ?", (stream,)
@@ -213,7 +214,8 @@ class LocalCaches:
                 path=str(path),
             ) from error
         self._raw = raw
-        self._connection = Connection(path, raw, entropy=entropy, wait=wait)
+        mode = JournalMode(True, "the caches can be computed again")
+        self._connection = Connection(path, raw, entropy=entropy, wait=wait, mode=mode)
         self._make()
         self.checkpoints = SqliteCheckpoints(self._connection)
         self.digests = SqliteDigests(self._connection)

@@ -1,41 +1,27 @@
-"""Creation and opening of the database file, which is not trusted, and its identity.
+"""The database file of a log: its names, how it is opened, and its single connection.
 
-Pragmas and modes are set here. If a file is replaced, removed or restored while a process
-has it open, SQLite goes on writing into a file without a name, and those writes are lost.
-`Identity` detects that.
+The file is not trusted: pragmas and modes are set here. Each statement waits for other
+processes up to a limit.
 """
 
 import os
 import sqlite3
-from contextlib import closing
-from errno import ENOLCK
-from os import stat
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
-
-import msgspec
+from typing import Any, Final
 
 from .... import errors
 from ...port import Entropy, Wait
-from ..descriptors import sync
-from ..locks import NO_LOCKS, take
-from .connection import WAIT_MILLISECONDS, Patience, explained, is_busy
+from ..descriptors import Waiting
+from .errors import explained, is_busy, no_locks
 from .journal_mode import JournalMode, choose_journal_mode, set_journal_mode
-from .schema import APPLICATION_ID, MIGRATIONS, check_schema, migrate, stand_in
+from .schema import MIGRATIONS, check_schema, migrate, stand_in
 
 SQLITE_VERSION = sqlite3.sqlite_version_info
 _PLAIN_IN_URI = b"/-._~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _ESCAPED = {byte: f"%{byte:02X}" for byte in {*range(256)} - {*_PLAIN_IN_URI}}
-
-
-class Opened(msgspec.Struct, frozen=True):
-    """An open database, and how it was opened."""
-
-    connection: sqlite3.Connection
-    mode: JournalMode
-    only_read: errors.SprintlogError | None
-    """Why it is read-only, if opening it for writing failed."""
-    is_behind: bool
-    """Whether its schema is older; the first write migrates it."""
 
 
 def head_path(path: Path) -> Path:
@@ -68,86 +54,225 @@ def check_is_sqlite(path: Path, what: str) -> None:
         )
 
 
-def create_database(path: Path, *, wait: Wait) -> None:
-    """Create an empty log; it appears under its name only when complete."""
-    try:
-        path.parent.parent.mkdir(parents=True, exist_ok=True)
-        _make_folder(path.parent)
-        folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    except OSError as error:
-        raise _not_created(path, error) from error
-    try:
-        # Otherwise two concurrent creators would replace each other's log.
-        take(folder, path.parent, wait)
-        _refuse_leftovers(path)
-        draft = path.with_name(f"{path.name}-new")
-        _remove(draft)
-        os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-        draft.chmod(0o600)
-        _fill(draft)
-        draft.rename(path)
-        os.fsync(folder)
-        # The folder may be new too, and its name must survive a power failure.
-        sync(path.parent.parent)
-    except OSError as error:
-        raise _not_created(path, error) from error
-    except sqlite3.Error as error:
-        raise explained(error, path) from error
-    finally:
-        os.close(folder)
+JITTER_SECONDS = 0.032
+LOCK_LOOK_SECONDS = 0.25
+WAIT_MILLISECONDS = 8
+"""How long SQLite itself waits, in steps of 1, 2 and 5 ms; later steps would grow to 100.
+
+An append holds the database for less than 1 ms. With long steps the database would be
+idle most of the time, and the longest waiter would retry least often.
+"""
+_TRIGGERS: Final = getattr(sqlite3, "SQLITE_DBCONFIG_ENABLE_TRIGGER", None)
+
+_CACHE_KIB, _WALKING_KIB = 2000, 64
+"""The page cache: SQLite's default, and the size sufficient for a sequential scan."""
 
 
-def open_database(path: Path, *, readonly: bool, wait: Wait, entropy: Entropy) -> Opened:
+class Connection:
+    """A connection to a log's database, private to the store."""
+
+    only_read: errors.SprintlogError | None = None
+    """Why it is read-only, if opening it for writing failed."""
+
+    def __init__(
+        self,
+        path: Path,
+        raw: sqlite3.Connection,
+        *,
+        entropy: Entropy,
+        wait: Wait,
+        mode: JournalMode,
+        is_behind: bool = False,
+    ) -> None:
+        self.path = path
+        self.raw = raw
+        self.wait = wait
+        self.mode = mode
+        """The journal mode chosen for its place, and why."""
+        self.is_behind = is_behind
+        """Whether the schema is older; the first write migrates it."""
+        self._entropy = entropy
+        self._doubted = False
+        self._look = LockLook(path)
+
+    def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
+        """Run one statement and return its rows, waiting for other processes.
+
+        Raise `BusyError` if they hold the database beyond the wait.
+        """
+        if self._doubted and (failure := self._look.failure()):
+            # SQLite alone waits ten seconds for a failing lock.
+            raise failure
+        patience: Patience | None = None
+        while True:
+            try:
+                found = self.raw.execute(sql, parameters).fetchall()
+            except sqlite3.Error as error:
+                self._doubted = True
+                patience = patience or Patience(
+                    self.wait, entropy=self._entropy, path=self.path, look=self._look
+                )
+                patience.after(error)
+            else:
+                self._doubted = False
+                return found
+
+    def begin_to_write(self) -> None:
+        """Migrate an older schema before the first write; reads never migrate."""
+        if not self.is_behind:
+            return
+        try:
+            self.raw.execute("PRAGMA query_only=OFF")
+            set_journal_mode(self.raw, self.mode)
+            migrate(self.raw)
+        except sqlite3.Error as error:
+            raise explained(error, self.path) from error
+        self.is_behind = False
+        done = f"schema {len(MIGRATIONS)} now, which older versions of sprintlog refuse"
+        self.wait.say(f"{self.path}: {done}")
+
+    def doubt(self) -> None:
+        """Check the locks before the next statement, because one has failed."""
+        self._doubted = True
+
+    @contextmanager
+    def walking(self) -> Iterator[None]:
+        """Use a small page cache: a sequential scan reads each page only once."""
+        self.raw.execute(f"PRAGMA cache_size = -{_WALKING_KIB}")
+        try:
+            yield
+        finally:
+            # The caller may have abandoned the scan and closed the log since.
+            with suppress(sqlite3.ProgrammingError):
+                self.raw.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Block other writers until the context exits; commit unless an error occurs.
+
+        It is immediate: SQLite rejects a transaction that reads first and writes later as
+        soon as another process wrote in between, regardless of the wait. With a rollback
+        journal, readers can delay the commit, which can be repeated.
+        """
+        self.rows("BEGIN IMMEDIATE")
+        try:
+            yield
+            self.commit()
+        except BaseException as error:
+            if self.raw.in_transaction:
+                self.raw.rollback()
+            if isinstance(error, sqlite3.Error):
+                raise explained(error, self.path) from error
+            raise
+
+    @contextmanager
+    def triggers_off(self) -> Iterator[None]:
+        """Disable the log's triggers in this connection, if Python supports it.
+
+        Use it only inside a transaction that has checked the end of the log. Other
+        connections are not affected, and the triggers are enabled again afterwards.
+        """
+        switch = getattr(self.raw, "setconfig", None)
+        if switch is None or _TRIGGERS is None:
+            # Before Python 3.12.
+            yield
+            return
+        switch(_TRIGGERS, False)
+        try:
+            yield
+        finally:
+            switch(_TRIGGERS, True)
+
+    def commit(self) -> None:
+        """Commit the transaction."""
+        self.rows("COMMIT")
+
+
+class LockLook:
+    """Checks occasionally whether the disk of a database grants locks at all."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._next = 0.0
+
+    def failure(self) -> errors.SprintlogError | None:
+        """Return the error if it grants none; None if it does or was checked recently."""
+        now = time.monotonic()
+        if now < self._next:
+            return None
+        self._next = now + LOCK_LOOK_SECONDS
+        return no_locks(self._path)
+
+
+class Patience:
+    """A bounded wait with jitter for a database that other processes hold."""
+
+    def __init__(
+        self, wait: Wait, *, entropy: Entropy, path: Path, look: LockLook | None = None
+    ) -> None:
+        self._waiting = Waiting(wait, path)
+        self._entropy = entropy
+        self._path = path
+        self._look = look or LockLook(path)
+
+    def after(self, error: sqlite3.Error) -> None:
+        """Wait a moment; raise if the time is up or waiting would not help."""
+        if not is_busy(error) or self._waiting.is_over() or self._look.failure():
+            raise explained(error, self._path) from error
+        # All waiters retry equally often, so that none of them starves.
+        time.sleep(JITTER_SECONDS * self._entropy(1)[0] / 256)
+
+
+def open_database(
+    path: Path, *, readonly: bool, wait: Wait, entropy: Entropy
+) -> Connection:
     """Return a connection to an existing log with the current or an older schema.
 
-    A log with an older schema is read-only until `bring_up_to_date`; a log on a full disk
+    A log with an older schema is read-only until the first write; a log on a full disk
     or a read-only file system stays read-only. Raise `BusyError` if other processes hold
     it beyond the wait.
     """
     mode = choose_journal_mode(path.parent)
     patience: Patience | None = None
+    only_read: errors.SprintlogError | None = None
     while True:
         try:
-            return _open_as_it_can(path, mode, readonly=readonly)
+            is_reader = readonly or only_read is not None
+            raw, is_behind = _open(path, mode, readonly=is_reader)
         except sqlite3.Error as error:
             patience = patience or Patience(wait, entropy=entropy, path=path)
             patience.after(error)
+        except errors.SprintlogError as error:
+            if only_read is not None:
+                raise only_read from None
+            is_refused = isinstance(error, errors.RefusedError)
+            if readonly or not is_refused or isinstance(error, errors.NotFoundError):
+                raise
+            only_read = error
+        else:
+            opened = Connection(
+                path, raw, entropy=entropy, wait=wait, mode=mode, is_behind=is_behind
+            )
+            opened.only_read = only_read
+            return opened
 
 
-def _open_as_it_can(path: Path, mode: JournalMode, *, readonly: bool) -> Opened:
-    try:
-        return _open(path, mode, readonly=readonly)
-    except errors.RefusedError as error:
-        if readonly or isinstance(error, errors.NotFoundError):
-            raise
-        try:
-            opened = _open(path, mode, readonly=True)
-            return msgspec.structs.replace(opened, only_read=error)
-        except errors.SprintlogError:
-            raise error from None
-
-
-def bring_up_to_date(opened: Opened) -> str:
-    """Migrate the schema, enable writes, and return a line that reports it."""
-    opened.connection.execute("PRAGMA query_only=OFF")
-    set_journal_mode(opened.connection, opened.mode)
-    migrate(opened.connection)
-    return f"schema {len(MIGRATIONS)} now, which older versions of sprintlog refuse"
-
-
-def _open(path: Path, mode: JournalMode, *, readonly: bool) -> Opened:
+def _open(
+    path: Path, mode: JournalMode, *, readonly: bool
+) -> tuple[sqlite3.Connection, bool]:
+    """Return a connection, and whether the schema is older."""
     if not path.exists():
         raise errors.NotFoundError(f"there is no log at {path}", path=str(path))
     try:
-        connection = _connect_readonly(path) if readonly else _connect(path, "mode=rw")
+        raw = _connect_readonly(path) if readonly else connect(path, "mode=rw")
         try:
-            if is_behind := check_schema(connection):
-                stand_in(connection)
-                connection.execute("PRAGMA query_only=ON")
+            if is_behind := check_schema(raw):
+                stand_in(raw)
+                raw.execute("PRAGMA query_only=ON")
             elif not readonly:
-                set_journal_mode(connection, mode)
+                set_journal_mode(raw, mode)
         except BaseException:
-            connection.close()
+            raw.close()
             raise
     except sqlite3.Error as error:
         if is_busy(error):
@@ -158,18 +283,11 @@ def _open(path: Path, mode: JournalMode, *, readonly: bool) -> Opened:
         raise errors.UnreadableError(
             f"{path} is damaged: its schema is no text", hint=errors.RESCUE
         ) from error
-    return Opened(connection, mode, None, is_behind)
+    return raw, is_behind
 
 
-def _fill(draft: Path) -> None:
-    with closing(_connect(draft, "mode=rw")) as connection:
-        connection.execute("PRAGMA synchronous=EXTRA")
-        connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
-        migrate(connection)
-        set_journal_mode(connection, choose_journal_mode(draft.parent))
-
-
-def _connect(path: Path, query: str) -> sqlite3.Connection:
+def connect(path: Path, query: str) -> sqlite3.Connection:
+    """Return a connection to an existing file, with the options of a URI."""
     # A URI, because a plain name would create a missing file.
     connection = sqlite3.connect(
         f"{uri_of(path)}?{query}",
@@ -191,126 +309,11 @@ def _connect(path: Path, query: str) -> sqlite3.Connection:
 
 def _connect_readonly(path: Path) -> sqlite3.Connection:
     try:
-        return _connect(path, "mode=ro")
+        return connect(path, "mode=ro")
     except sqlite3.OperationalError as error:
         # In a read-only folder SQLite cannot share its write-ahead log; without one,
         # the database file is complete.
         wal = wal_path(path)
         if is_busy(error) or (wal.exists() and wal.stat().st_size):
             raise
-        return _connect(path, "mode=ro&immutable=1")
-
-
-def _make_folder(folder: Path) -> None:
-    try:
-        folder.mkdir(mode=0o700)
-    except FileExistsError:
-        return
-    # The umask may have removed even the owner's permissions.
-    folder.chmod(0o700)
-
-
-def _refuse_leftovers(path: Path) -> None:
-    if os.path.lexists(path):
-        raise errors.RefusedError(
-            f"{path} exists: a log is never created over another", path=str(path)
-        )
-    for name in (wal_path(path), path.with_name(f"{path.name}-journal"), head_path(path)):
-        if os.path.lexists(name):
-            # SQLite would apply another log's journal to the new one.
-            raise errors.RefusedError(
-                f"{name} is left of a log that is gone",
-                hint="restore that log, or move the file away to begin a new one",
-                path=str(name),
-            )
-
-
-def _remove(draft: Path) -> None:
-    for suffix in ("", "-journal", "-wal", "-shm"):
-        draft.with_name(draft.name + suffix).unlink(missing_ok=True)
-
-
-def _not_created(path: Path, error: OSError) -> errors.RefusedError:
-    hint = "check the permissions of the folder, and the free space on its disk"
-    return errors.RefusedError(
-        f"{path} cannot be created: {error.strerror}",
-        hint=NO_LOCKS if error.errno == ENOLCK else hint,
-        path=str(path),
-    )
-
-
-class Identity:
-    """The identity of the database file and its write-ahead log when they were opened."""
-
-    def __init__(self, path: Path) -> None:
-        self._path, self._wal = os.fspath(path), os.fspath(wal_path(path))
-        self._folder = os.fspath(path.absolute().parent)
-        self._settled: os.stat_result | None = None
-        """The stat of the folder when its names were last known to be right.
-
-        Saved only after the clock has advanced, so that later changes have a later time.
-        """
-        found = stat(self._path)
-        self._known = found.st_dev, found.st_ino
-        self._known_wal: tuple[int, int] | None = None
-        if found.st_nlink > 1:
-            raise errors.RefusedError(
-                f"{path} has a second name (a hard link): two names, two locks",
-                hint="`sprintlog doctor` says how to find the other one; remove that",
-                path=self._path,
-            )
-
-    def check(self, *, wal: bool) -> None:
-        """Raise `LostLogError` if a file was removed or replaced.
-
-        `wal` states that this process has just written to the write-ahead log.
-        """
-        # Adding, removing or replacing a name changes the time of its folder. Checking
-        # only the folder saves a third of an append: after a stat of a file, Linux gives
-        # its next write an exact time, which is expensive.
-        if (
-            (settled := self._settled)
-            and (folder := _met(self._folder))
-            and folder.st_ctime_ns == settled.st_ctime_ns
-            and folder.st_ino == settled.st_ino
-            and folder.st_dev == settled.st_dev
-        ):
-            return
-        self._look(wal=wal)
-
-    def _look(self, *, wal: bool) -> None:
-        """Check each file, and the folder last."""
-        self._settled = None
-        # First: later writes get the time of our last write or a later one.
-        met = _met(self._wal) if wal else None
-        if _file(_met(self._path)) != self._known:
-            raise self._lost(self._path)
-        if not wal:
-            return
-        if self._known_wal is None:
-            self._known_wal = _file(met)
-        elif _file(met) != self._known_wal:
-            raise self._lost(self._wal)
-        # Last: a folder whose change time precedes that write has not changed since, so
-        # the names checked above are valid, and its next change has a later time.
-        folder = _met(self._folder)
-        if met and folder and folder.st_ctime_ns < met.st_ctime_ns:
-            self._settled = folder
-
-    def _lost(self, name: str) -> errors.LostLogError:
-        return errors.LostLogError(
-            f"{name} was removed or replaced while it was open: what was recorded last "
-            "may be lost",
-            hint="end every sprintlog process, then `sprintlog verify`",
-        )
-
-
-def _met(name: str) -> os.stat_result | None:
-    try:
-        return stat(name)
-    except FileNotFoundError:
-        return None
-
-
-def _file(met: os.stat_result | None) -> tuple[int, int] | None:
-    return met and (met.st_dev, met.st_ino)
+        return connect(path, "mode=ro&immutable=1")

@@ -15,8 +15,7 @@ from pathlib import Path
 from ....errors import RefusedError
 from ...envelope import Span, places_in
 from ..descriptors import held_open, sync
-from .connection import Connection
-from .database import mark_path
+from .database import Connection, mark_path
 from .journal_mode import checkpoint
 from .schema import NEVER_CHANGE, text_of
 

@@ -12,7 +12,7 @@ from ...chain import START, misfit
 from ...chain import Row as StoredRow
 from ...envelope import Head, RecordedEvent
 from ...port import Page
-from .connection import Connection
+from .database import Connection
 from .rows import READ, events_of
 
 ROWS_PER_READ = 256

@@ -18,8 +18,8 @@ from ...port import Clock, Entropy
 from ..descriptors import sync
 from ..head_file import HeadFile
 from .backup import check_copy, files_now
-from .connection import explained, not_read
 from .database import head_path
+from .errors import explained, not_read
 from .salvage.page_rows import PageImages, PageRows
 from .store import SqliteLog
 

@@ -4,7 +4,6 @@ import os
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from functools import partial
 from pathlib import Path
 from typing import Self
 
@@ -13,13 +12,13 @@ from ...append import PreparedAppend, Stamping, check_limits, place
 from ...chain import START
 from ...envelope import Appended, Head, NewEvent, RecordedEvent, Span
 from ...port import WAIT, Clock, Entropy, Expected, OwnLeases, Take, Wait
-from ..head_file import HeadFile
+from ..descriptors import FileLocks
+from ..head_file import HeadFile, Identity
 from ..head_file import check_head as compare
-from ..locks import FileLocks
 from . import database
 from .caches import SqliteCheckpoints, SqliteDigests
-from .connection import Connection, explained, is_busy
-from .journal_mode import Growth, JournalMode, checkpoint, checkpoint_if_large
+from .errors import explained, is_busy
+from .journal_mode import Growth, checkpoint, checkpoint_if_large
 from .queries import Queries
 from .rows import ROWS_PER_INSERT, insert, insert_each, insert_many
 from .schema import rows_holding, tables_of, tables_of_litestream
@@ -54,19 +53,16 @@ class SqliteLog:
         self._together: list[RecordedEvent] | None = None
         self._closed = False
         known = self._head_file.read() if check_head else None
-        opened = database.open_database(path, readonly=readonly, wait=wait, entropy=entropy)
-        self.readonly = readonly or opened.only_read is not None
-        self._only_read = opened.only_read
-        self.journal_mode: JournalMode = opened.mode
-        """The journal mode chosen for this place, and why."""
-        self.connection = Connection(path, opened.connection, entropy=entropy, wait=wait)
-        if opened.is_behind:
-            self.connection.steps = partial(database.bring_up_to_date, opened)
+        self.connection = database.open_database(
+            path, readonly=readonly, wait=wait, entropy=entropy
+        )
+        self.journal_mode = self.connection.mode
+        self.readonly = readonly or self.connection.only_read is not None
         # One cursor for all of them: to make one takes as long as to hash an event.
-        cursor = opened.connection.cursor()
+        cursor = self.connection.raw.cursor()
         self._write = cursor.execute
         # Closed in this order: SQLite keeps its files open for the statement of a cursor.
-        self._held = (self._head_file, cursor, opened.connection)
+        self._held = (self._head_file, cursor, self.connection.raw)
         queries = self._queries = Queries(self.connection)
         self.find_key, self.find_id = queries.find_key, queries.find_id
         self.read, self.pages = queries.read, queries.pages
@@ -78,7 +74,7 @@ class SqliteLog:
         self.digests = SqliteDigests(self.connection)
         self.locks = FileLocks(path.parent, wait)
         try:
-            self._identity = database.Identity(path)
+            self._identity = Identity(path)
             compare(known, queries.hash_at)
             # The first append need not look: the insert fails unless this is the end.
             self._head = known
@@ -94,7 +90,10 @@ class SqliteLog:
         cls, path: str | Path, *, clock: Clock, entropy: Entropy, wait: Wait = WAIT
     ) -> Self:
         """Make a new log and return it open; raise `RefusedError` where one exists."""
-        database.create_database(Path(path), wait=wait)
+        # Imported here: a log is created once.
+        from .creation import create_database
+
+        create_database(Path(path), wait=wait)
         log = cls(path, clock=clock, entropy=entropy, wait=wait)
         log._head_file.write(START)
         return log
@@ -129,7 +128,7 @@ class SqliteLog:
 
     def _check_can_record(self) -> None:
         if self.readonly:
-            raise self._only_read or RefusedError(
+            raise self.connection.only_read or RefusedError(
                 "nothing recorded: the log was opened for reading only"
             )
         if self._closed:
@@ -350,7 +349,7 @@ class SqliteLog:
             return
         self._closed = True
         try:
-            if not self.readonly and self.connection.steps is None:
+            if not self.readonly and not self.connection.is_behind:
                 checkpoint_if_large(self.connection.raw, database.wal_path(self.path))
         finally:
             for one in self._held:
