@@ -231,7 +231,7 @@ class Form(msgspec.Struct, frozen=True):
         raise NotImplementedError
 
     def install(self, text: str | None, *, file: str) -> Edit:
-        """Return a text with our content, once, after that of others."""
+        """Return a text with our content, once, behind third-party content."""
         raise NotImplementedError
 
     def without(self, text: str, *, file: str) -> str:
@@ -259,7 +259,7 @@ class JsonForm(Form, frozen=True):
         raise NotImplementedError
 
     def install(self, text: str | None, *, file: str) -> Edit:
-        """Return a text with our content, after that of others."""
+        """Return a text with our content, behind third-party content."""
         if text and text.strip(BLANK):
             edit = Edit(self.without(text, file=file))
         else:
@@ -286,7 +286,7 @@ class JsonForm(Form, frozen=True):
         return not text.strip(BLANK) or parsed(text, file=file) in ({}, self.begins)
 
     def held(self, text: str) -> Container | None:
-        """Return the object at the key, as it is in a text; None if there is none."""
+        """Return the object at the key, located in a text; None if it is missing."""
         member = root(text).named(self.key)
         return container(text, member.value) if member else None
 

@@ -41,7 +41,7 @@ class McpForm(JsonForm, frozen=True):
         return bool(self._servers(text, file=file).get(NAME) == self.entry)
 
     def fill(self, edit: Edit) -> None:
-        """Add our server after those of others."""
+        """Add our server after third-party servers."""
         if (held := self.held(edit.text)) is not None:
             edit.put(held, dict(self.entry), key=NAME)
         else:
