@@ -144,7 +144,7 @@ FORGED = '{"exit": 0, "timed_out": false, "seconds": 0, "left_behind": 0, "unkil
 DISOWNING = {
     "kills its supervisor": "setsid sleep 100 & sleep 0.1; kill -KILL $PPID; sleep 100",
     "stops its supervisor": "setsid sleep 100 & kill -STOP $PPID; sleep 100",
-    "kills its supervisor from a session of its own": (
+    "kills its supervisor from a separate session": (
         'setsid sh -c "sleep 100 & sleep 0.1; kill -KILL $PPID; setsid sleep 100; :"; :'
     ),
     "answers in its supervisor's place": (

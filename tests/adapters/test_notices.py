@@ -47,11 +47,11 @@ def notice(word: str = STOPPED, why: str | None = None) -> Notice:
 
 def test_each_is_told_in_its_order(make: Make, tmp_path: Path, said: list[str]) -> None:
     """The command gets one JSON object each time, in the order in which they came."""
-    notices = make("cat >> told")
+    notices = make("cat >> seen")
     for why in ("one", 'two "; touch HARM; $(touch HARM)', "three"):
         notices.send(notice(STOPPED, why))
     notices.end()
-    told = [json.loads(line) for line in (tmp_path / "told").read_text().splitlines()]
+    told = [json.loads(line) for line in (tmp_path / "seen").read_text().splitlines()]
     assert [one["why"] for one in told][::2] == ["one", "three"]
     assert told[0] == {
         "notice": "stopped",
@@ -59,7 +59,7 @@ def test_each_is_told_in_its_order(make: Make, tmp_path: Path, said: list[str]) 
         "at": "2026-01-01T00:00:00Z",
         "why": "one",
     }
-    assert [path.name for path in tmp_path.iterdir()] == ["told"]
+    assert [path.name for path in tmp_path.iterdir()] == ["seen"]
     assert said == []
 
 
@@ -73,7 +73,7 @@ def test_a_failure_is_a_warning(make: Make, said: list[str]) -> None:
 
 def test_nothing_is_run_for_nobody(make: Make, tmp_path: Path) -> None:
     """Without a request nothing is started."""
-    notices = make("touch told", of=(QUALITY,))
+    notices = make("touch seen", of=(QUALITY,))
     notices.send(notice(STOPPED))
     notices.end()
     assert list(tmp_path.iterdir()) == []
@@ -97,12 +97,12 @@ def test_a_command_that_floods_is_read_and_let_go(
     make: Make, tmp_path: Path, said: list[str]
 ) -> None:
     """Its output is discarded, and the next notice is sent."""
-    notices = make("head -c 30000000 /dev/zero | tee /dev/stderr; cat >> told")
+    notices = make("head -c 30000000 /dev/zero | tee /dev/stderr; cat >> seen")
     for _ in range(2):
         notices.send(notice())
     notices.end()
-    assert len((tmp_path / "told").read_text().splitlines()) == 2
-    assert [path.name for path in tmp_path.iterdir()] == ["told"]
+    assert len((tmp_path / "seen").read_text().splitlines()) == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["seen"]
     assert said == []
 
 

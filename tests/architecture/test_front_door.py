@@ -29,7 +29,7 @@ event: events.PhaseCompleted = events.PhaseCompleted(phase="build")
 sprintlog.opne("somewhere")
 events.PhaseCompleted(phase=1)
 errors.NoSuchError
-init(here="no such option of ours")
+init(here="no such option")
 workspace.handle(commands.CompletePhase("build", summary="x"), sprint_id="auth")
 workspace.handle(commands.CompletePhase("build", sumary="x"), sprint_id="auth")
 entries: int = workspace.handle(commands.OpenJournal()).state.version

@@ -27,7 +27,7 @@ MAKERS = {
     "engine/service/agent_sessions/drafts.py": "a draft, masked when it was made or read",
     "engine/service/fork.py": "exact copies of recorded events",
     "projections/health/exchange.py": "checks an imported event, which stays exact",
-    "engine/log/stores/kit.py": "checks a store with events of its own",
+    "engine/log/stores/kit.py": "checks a store with test events",
 }
 """The only modules that construct an event to append, and why its texts have no secret."""
 

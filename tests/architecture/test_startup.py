@@ -210,12 +210,12 @@ RECORD = """
 import atexit, sys
 from sprintlog.cli.__main__ import main
 
-def tell():
-    # What is put off is there, but its code has not run.
+def report():
+    # A deferred module exists, but its code has not run.
     ran = [n for n, x in sys.modules.items() if type(x).__name__ != "_Waiting"]
     print(*ran, file=sys.stderr)
 
-atexit.register(tell)
+atexit.register(report)
 main()
 """
 
@@ -269,14 +269,14 @@ from pathlib import Path
 from sprintlog.cli import imports
 
 root, *names = sys.argv[1:]
-told = ("origin", "cached", "has_location", "submodule_search_locations", "parent")
+shown = ("origin", "cached", "has_location", "submodule_search_locations", "parent")
 for number, name in enumerate(names):
     path = __import__(name.rpartition(".")[0], fromlist=["x"]).__path__
     theirs, ours = PathFinder.find_spec(name, path), imports._Finder.find_spec(name, path)
     assert theirs is not None and ours is not None, name
     if number % 40 == 0:
         assert ours.loader.get_code(name) == theirs.loader.get_code(name), name
-    for part in told:
+    for part in shown:
         assert getattr(ours, part) == getattr(theirs, part), (name, part)
 nothing = [("sprintlog", None), ("json.decoder", ["/nowhere"])]
 nothing += [(f"sprintlog.cli.{name}", [f"{root}/cli"]) for name in ("work2", "typed.x")]

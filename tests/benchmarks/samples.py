@@ -35,7 +35,7 @@ _SECONDS_A_EVENT = 30
 _PHASES_AN_ITERATION = 10
 _FAILURE = 0.1
 _PROSE = (
-    "add the login form, its tests and the error texts; keep names as they are: check "
+    "add the login form, its tests and the error texts; keep the names: check "
     "every caller, run all suites, note what was left open and why it has to wait until "
     "the schema of users changes (see #42), then commit on the branch of this sprint"
 )

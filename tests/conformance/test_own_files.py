@@ -116,7 +116,7 @@ def test_an_edit_that_was_looked_at_is_kept(workspace: Workspace) -> None:
 
 @pytest.mark.usefixtures("alike")
 def test_a_file_that_stays_is_read(workspace: Workspace) -> None:
-    """If nothing is to be written, a file is compared regardless of its status."""
+    """Without a write, a file is compared regardless of its status."""
     content = edit(workspace)
     assert kept_of(workspace, workspace.refresh("s").kept) == content
 

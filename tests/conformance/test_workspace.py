@@ -202,7 +202,7 @@ def _reads(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_place_is_decided_by_one_reading(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The decided state determines the owner of a place, with one reading of others."""
+    """The decided state determines the owner of a place; other sprints are read once."""
     place = Place("other/PROGRESS.yaml")
     workspace.handle_with("other", lambda sprint, at: [SprintCompiled(DOCUMENT, place)])
     assert workspace.tree.id

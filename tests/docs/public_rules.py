@@ -14,8 +14,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 RULES = ROOT / "projections" / "trust" / "public_rules.toml"
 
-NAMES_SOMEBODY = "an id or a public key: it names somebody and is no secret"
-BY_ENTROPY = "nothing but entropy tells it from other words"
+NAMES_SOMEBODY = "an id or a public key, which is not secret"
+BY_ENTROPY = "only entropy distinguishes it from other words"
 UNBOUNDED = "it takes more time than in proportion to the text"
 A_FILE = "it is about names of files"
 MASKED = "masked on the way in, so among the forms of engine/masking_forms.toml"
@@ -106,7 +106,7 @@ WORDS = {
 }
 """With which a rule begins, where its keywords are others."""
 HEAD = """\
-# Rules of gitleaks for tokens that a name near them tells, for `sprintlog scan` alone.
+# Rules of gitleaks for tokens that only a name before them reveals, for `sprintlog scan`.
 #
 # source   https://github.com/gitleaks/gitleaks, config/gitleaks.toml
 # commit   {commit}

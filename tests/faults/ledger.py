@@ -106,7 +106,7 @@ class Ledger:
             if event_or_none is None:
                 problems.append(f"{token} was acknowledged and is lost")
             elif answer != _answer(event_or_none):
-                problems.append(f"{token} is not where it was acknowledged")
+                problems.append(f"{token} is not at its acknowledged place")
         return problems
 
 
@@ -204,7 +204,7 @@ def _unlike(root: Path, sprints: list[str]) -> list[str]:
     with Workspace.open(root) as workspace:
         said = {name: render(workspace.repository.from_nothing(name)) for name in sprints}
     return [
-        f"{name}: the state file is not what the log says"
+        f"{name}: the state file differs from the log"
         for name in sprints
         if not (file := root / state_file(name)).exists() or file.read_bytes() != said[name]
     ]

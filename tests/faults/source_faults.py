@@ -70,7 +70,7 @@ FAULTS = (
         ("test_queue_rules.py",),
     ),
     Fault(
-        "what is deferred to the next sprint returns in this one",
+        "a request deferred to the next sprint returns in this one",
         'entry["status"] == words.DEFERRED and entry.get("deferred-until") != NEXT_SPRINT',
         'entry["status"] == words.DEFERRED',
         ("test_queue_at_the_goal.py",),
@@ -100,7 +100,7 @@ FAULTS = (
         ("test_chain.py",),
     ),
     Fault(
-        "a gap in the log is no gap",
+        "a gap in the log is accepted",
         "if event.position != before.position + 1:",
         "if event.position <= before.position:",
         ("test_chain.py",),
@@ -142,7 +142,7 @@ FAULTS = (
         ("test_masking.py",),
     ),
     Fault(
-        "a digest tells a password that somebody chose",
+        "a digest reveals a chosen password",
         "        if is_chosen:\n",
         "        if not is_chosen:\n",
         ("test_masking.py",),
@@ -178,7 +178,7 @@ FAULTS = (
         ("test_query.py",),
     ),
     Fault(
-        "the copy of the log forgets what a rollback voided",
+        "the copy of the log forgets discarded events",
         "for counts, stretches in ((0, gone), (1, back)):",
         "for counts, stretches in ((1, gone), (1, back)):",
         ("test_query.py",),

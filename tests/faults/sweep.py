@@ -137,7 +137,7 @@ def _play(
     seconds_max = LASTING_SECONDS_MAX if lasting else SECONDS_MAX
     yield from judge_ending(first, seconds_max=seconds_max)
     if again.code != 0 or "error" in again.err:
-        yield f"the next command says {again.code} {again.err.strip()!r}"
+        yield f"the next command gives {again.code} {again.err.strip()!r}"
     yield from _judge_log(template, first, again, runner.inspect(place, plants=modes))
     if state_files(place) != template.files:
         yield "the state files are not right after the next command"

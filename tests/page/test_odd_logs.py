@@ -54,7 +54,7 @@ def loop(iterations: int) -> Iterator[Event]:
         tests = 40 + number
         yield f.IterationStarted(number)
         usage = Usage(40_000 + number, 3_000, cost_usd=0.4 + number % 7 / 10, turns=9)
-        summary = f"iteration {number}: what was done, and what is left to do"
+        summary = f"iteration {number}: finished work, and the rest"
         yield f.AgentRan("", "completed", 0, duration_ms=240_000, usage=usage,
                          iteration=number, output=summary)  # fmt: skip
         yield f.IterationEnded(number, summary)
@@ -77,7 +77,7 @@ def test_two_hundred_iterations_are_small(tmp_path: Path) -> None:
 def busy_loop(iterations: int) -> Iterator[Event]:
     """Yield a loop with 49 events in each iteration, in a plan of a hundred phases."""
     phases = [
-        {"id": f"phase-{n:03}", "prompt": "what is to be done " * 8} for n in range(100)
+        {"id": f"phase-{n:03}", "prompt": "a long task text " * 8} for n in range(100)
     ]
     plan = {"sprint-id": "odd", "status": "in-progress", "goal": "Win", "phases": phases}
     yield f.SprintCompiled(plan, f.Place("PROGRESS.yaml"))

@@ -108,7 +108,9 @@ def faults_of(url: str, writers: Writers) -> list[str]:
         lost = [n for n in range(told) if b'{"n":%d}' % n not in there]
         found += [f"{name}: {n} was acknowledged and is not there" for n in lost]
     if len(events) != sum(writers.acknowledged.values()):
-        found.append(f"{len(events)} events, {sum(writers.acknowledged.values())} told")
+        found.append(
+            f"{len(events)} events, {sum(writers.acknowledged.values())} acknowledged"
+        )
     return found
 
 

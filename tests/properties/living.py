@@ -107,7 +107,7 @@ def help_on(life: Life, action: Action) -> None:
     same = (after.do, after.phase, after.why) == (STOP, action.phase, action.why)
     if same and any(changes_state(step.words) for step in steps):
         done = "\n".join(map(str, [action, *steps, after]))
-        raise DeadEndError(f"after what its hint says next stops there again:\n{done}")
+        raise DeadEndError(f"after its hint next stops there again:\n{done}")
 
 
 def live_to_the_end(chance: Random, *, census: Counter[str] | None = None) -> Life:

@@ -120,7 +120,7 @@ class StormClient(threading.Thread):
         request = self._under_way.pop(answer["id"], None)
         if request is None:
             if "error" not in answer:
-                self.problems.append(f"nobody asked for {answer}")
+                self.problems.append(f"an answer without a request: {answer}")
             return
         params = request["params"]
         if request["method"] == "record":

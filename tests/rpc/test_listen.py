@@ -253,7 +253,7 @@ def test_hostile_clients_hold_up_nobody(connect: Any) -> None:
         with suppress(TimeoutError):
             for _ in range(100_000):
                 one.socket.sendall(line + b"\n")
-            pytest.fail("all of it was taken in, though nobody reads the answers")
+            pytest.fail("all requests were accepted, although the answers are not read")
     for number in range(5):
         assert good.record("add-note", text="x")["version"] == 3 + number
     flood.close()

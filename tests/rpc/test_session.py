@@ -107,7 +107,7 @@ WRONG: list[tuple[str, dict[str, Any], int, str]] = [
 
 
 def test_wrong_requests_get_one_answer(client: Client) -> None:
-    """Each names method, field or value, has the code of its kind, and changes nothing."""
+    """Each names method, field or value, has the right code, and changes nothing."""
     for method, params, code, said in WRONG:
         error = client.refused(method, **params)
         assert error.code == code, (method, params, error.message)

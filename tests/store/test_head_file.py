@@ -105,7 +105,7 @@ def test_lost_tail_of_the_journal_is_noticed(
 def test_torn_head_file_says_nothing(
     log: SqliteLog, reopen: Reopen, new_event: NewEvent, content: bytes
 ) -> None:
-    """A head file torn by a power cut is no evidence; the next append renews it."""
+    """A torn head file proves nothing; the next append renews it."""
     log.append("a", [new_event], expect=0)
     log.close()
     path = log.path.with_name("log.db-head")

@@ -17,7 +17,7 @@ from .steps import steps_of
 WALKS = {
     "FROM events ORDER BY position DESC": "it ends at the first row",
     "WHERE id = ": "only people ask for ids, so they have no index",
-    "FROM names": "what is walked through is only the names",
+    "FROM names": "only the names are scanned",
 }
 """What goes through a whole table, and why that may be."""
 SORTS = ("SELECT digest, version FROM written", "FROM names")

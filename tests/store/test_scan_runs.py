@@ -79,7 +79,7 @@ def test_a_missing_row_of_a_run_is_noticed(workspace: Workspace) -> None:
 def test_events_in_one_stretch_are_read_without_their_numbers(
     log: SqliteLog, new_event: NewEvent
 ) -> None:
-    """Records of others in between cost one page read again, and not all that follow."""
+    """Concurrent records cost one page read again, and not all following ones."""
     for _ in range(2):
         log.append("a", [new_event] * 10 * ROWS_PER_READ, expect=Expect.ANY)
         log.append("b", [new_event] * 3, expect=Expect.ANY)

@@ -198,7 +198,7 @@ def test_pending_steps_are_applied_by_the_first_append(
 def test_log_opened_for_reading_refuses_appends(
     log: SqliteLog, reopen: Reopen, new_event: NewEvent
 ) -> None:
-    """A log opened for reading reads new events of others, and appends nothing."""
+    """A log opened for reading reads later events, and appends nothing."""
     repository = reopen(readonly=True)
     log.append("a", [new_event], expect=0)
     assert repository.version("a") == 1

@@ -58,7 +58,7 @@ def long(data: Path, seed: int) -> Verdict:
     if (late.files, late.threads) > (early.files, early.threads):
         problems.append(f"{late} holds more than {early}")
     if cost != ITERATIONS * float(long_loop.COST):
-        problems.append(f"{cost} dollars are not the sum of what was paid")
+        problems.append(f"{cost} dollars are not the sum of the costs")
     counts = (
         f"{ITERATIONS:,} iterations, {len(found.samples):,} looks; {early.kib:,} KiB and "
         f"{early.files} files in the second tenth, {late.kib:,} KiB and {late.files} files "

@@ -144,7 +144,7 @@ def _killed_rollbacks(
             running.wait()
             done += 1
             if on_disk().keys() - contents[0].keys() - _drafts(on_disk()):
-                yield f"{files} files: others stand there after kill {done}"
+                yield f"{files} files: they differ after kill {done}"
         ended = start("rollback", f"iter:{at + 1}", "--files", "--yes").wait()
         if ended != 0 or on_disk() != contents[at]:
             yield f"{files} files: after kill {done} it ends with {ended}, or files differ"

@@ -37,7 +37,7 @@ def tell_all(data: Path, seed: int, *, folder: Path | None = None) -> Verdict:
             problems += [f"{case}: {problem}" for problem in seen[0]]
             count, calls, by_hook = count + 1, calls + seen[1], by_hook + seen[2]
     names = ", ".join(program.name for program in programs)
-    counts = f"{count} runs of {names}; {calls} tool calls, hooks told of {by_hook}"
+    counts = f"{count} runs of {names}; {calls} tool calls, hooks reported {by_hook}"
     return Verdict(not problems, counts, problems)
 
 
@@ -79,7 +79,7 @@ def _play(
             found = _Found(work, env)
         except AssertionError as error:
             # A program ends its hooks after some seconds: on a machine that is too busy.
-            return [*problems, f"nothing can be said of it: {error}"], 0, 0
+            return [*problems, f"it cannot be examined: {error}"], 0, 0
         problems += _problems(case, server.ledger.taken(), found)
         run(work, "verify", **env)
         run(work, "hooks", "uninstall", case.program.name, **env)

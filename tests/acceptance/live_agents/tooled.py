@@ -83,5 +83,5 @@ def _problems(work: Path, env: dict[str, str]) -> list[str]:
     if any(not e["actor"].startswith("agent:") for e in ours):
         problems.append(f"by {sorted({e['actor'] for e in ours})}, not by an agent")
     if ours and len({e["correlation_id"] for e in ours}) != 1:
-        problems.append("what one run recorded has more than one correlation id")
+        problems.append("the records of one run have more than one correlation id")
     return problems

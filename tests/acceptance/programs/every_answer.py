@@ -110,7 +110,7 @@ def test_every_answer_is_the_same(life: Path, monkeypatch: pytest.MonkeyPatch) -
             if one != other:
                 lines = difflib.unified_diff(one.splitlines(), other.splitlines(), n=0)
                 different.append((words, [*lines][:8]))
-    print(f"{len(asked)} of {len(ANSWERS)} commands with an answer of their own")
+    print(f"{len(asked)} of {len(ANSWERS)} commands with a special answer")
     assert not different, "\n".join(map(str, different))
     assert asked | UNASKED.keys() >= ANSWERS.keys()
     assert not asked & UNASKED.keys()

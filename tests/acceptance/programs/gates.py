@@ -90,7 +90,7 @@ def _wrong(gate: Gate, answer: dict[str, Any]) -> list[str]:
     if answer["status"] != ("passed" if gate.exit_codes == (0,) else "retrying"):
         wrong.append(f"status {answer['status']}")
     if (answer["left_behind"] > 0) != gate.leaves:
-        wrong.append(f"left behind: {answer['left_behind']}")
+        wrong.append(f"still running: {answer['left_behind']}")
     if gate.output_bytes not in (None, answer["output_bytes"]):
         wrong.append(f"{answer['output_bytes']} bytes of output")
     if len(answer["output"]) > 50_000:

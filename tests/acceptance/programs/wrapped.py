@@ -63,5 +63,5 @@ def constant_memory(data: Path, seed: int) -> Verdict:
             problems.append("the record has another digest")
         if ours > OURS_KIB_MAX or recorders > RECORDERS_KIB_MAX:
             problems.append(f"{ours} KiB and {recorders} KiB were used")
-    counts = f"1 GiB, {ours} KiB in the relay, {recorders} KiB beside it"
+    counts = f"1 GiB, {ours} KiB in the relay, {recorders} KiB in the recorder"
     return Verdict(not problems, counts, problems)

@@ -38,7 +38,7 @@ def long_page(data: Path, seed: int) -> Verdict:
     size = len(said.encode())
     problems = [f"{size:,} bytes"] if size > SIZE_MAX else []
     if "earlier ones" not in said or version < EVENTS:
-        problems.append(f"of {version:,} events it does not say what is left out")
+        problems.append(f"of {version:,} events it does not list omissions")
     return Verdict(not problems, f"{version:,} events, {size:,} bytes", problems)
 
 

@@ -304,7 +304,7 @@ def test_two_runs_in_one_output(name: str, mark: bytes) -> None:
         "[1, 2]",
         "{ not JSON at all }",
         '{"type": "result", "status": "completed"}',
-        'so:\n\n{"type":"result","result":"x"}\n\nis what it prints\nin that case',
+        'so:\n\n{"type":"result","result":"x"}\n\nis printed\nin that case',
         "\ufeffwords",
     ],
 )

@@ -53,11 +53,11 @@ REFUSED: dict[str, tuple[str, str]] = {
         '<report name="a"><counter type="LINE" covered="1"/></report>',
         "missed: '' is not a count",
     ),
-    "NUnit with an outcome of its own": (
+    "NUnit with an unknown outcome": (
         '<test-run result="Failed"><test-case result="Great"/></test-run>',
         "result: 'Great' is not a known outcome",
     ),
-    "TRX with an outcome of its own": (
+    "TRX with an unknown outcome": (
         '<TestRun><UnitTestResult outcome="Great"/></TestRun>',
         "outcome: 'Great' is not a known outcome",
     ),
@@ -65,7 +65,7 @@ REFUSED: dict[str, tuple[str, str]] = {
         JEST % (2, '{"status":"failed"}'),
         "numFailedTests: 1 failed tests are listed, 2 stated",
     ),
-    "Jest with a status of its own": (
+    "Jest with an unknown status": (
         JEST % (0, '{"status":"great"}'),
         "testResults[0].assertionResults[0].status: Invalid enum value 'great'",
     ),
@@ -96,7 +96,7 @@ REFUSED: dict[str, tuple[str, str]] = {
     "TAP with braces": ("1..1\nok 1 - a {\n    ok 1\n}\n", "2: a summary before its"),
     "tsc and prose": ("error TS1: a\nhello\n", "2: not a line that tsc prints"),
     "another JSON": ('{"a": 1}', "its format is not known"),
-    "a list of others": ('[{"a": 1}]', "its format is not known"),
+    "a list of other objects": ('[{"a": 1}]', "its format is not known"),
     "a list of no objects": ("[1]", "not JSON: Expected `object`"),
     "a bomb of entities": (BOMB, "declares entities or a document type of its own"),
     "an external entity": (
@@ -192,7 +192,7 @@ REFUSED: dict[str, tuple[str, str]] = {
         "2: not a line that mypy prints",
     ),
     "mypy, cut": ('{"file":"a","line":1,"message":"m"}\n{"file":"a","li', "2: not JSON"),
-    "an agent that says nothing": (
+    "an agent without output": (
         '{"type":"result","result":"done"}',
         "no result of an agent that states tokens, cost or turns",
     ),

@@ -41,7 +41,7 @@ def _measured() -> Iterator[Event]:
             if number:
                 usage = Usage(40_000 + number, 3_000, cost_usd=0.5)
                 yield AgentRan("", "completed", 0, usage=usage, iteration=number)
-                yield IterationEnded(number, "what was done in it")
+                yield IterationEnded(number, "the work of it")
                 passed = 40 + number - number % 3
                 metrics = Metrics(test_count=40 + number, tests_passed=passed)
                 yield IterationMeasured(number, metrics, previous=number - 1 or None)

@@ -43,7 +43,7 @@ def test_killed_restore_is_finished_by_the_library_too(
 def test_nobody_goes_on_unknowing_beside_a_killed_restore(
     tree: Path, done: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If it cannot be finished and `tell` is missing, an action is refused."""
+    """Without a callback, an action is refused if the restore cannot be finished."""
     cut_short(done, monkeypatch)
     with Workspace.open(tree) as workspace:
         workspace.environment = {"PATH": str(tree)}

@@ -35,7 +35,7 @@ echo "$(basename "$0")" "$@"
 exit 7
 """
 WAITS = """#!/bin/sh
-trap 'echo told; exit 9' TERM
+trap 'echo ended; exit 9' TERM
 echo ready
 for _ in $(seq 400); do sleep 0.05; done
 """
@@ -119,7 +119,7 @@ def test_the_shim_passes_signals_on(tmp_path: Path) -> None:
         assert started.stdout is not None
         assert started.stdout.readline() == "ready\n"
         started.send_signal(signal.SIGTERM)
-        assert started.stdout.readline() == "told\n"
+        assert started.stdout.readline() == "ended\n"
         assert started.wait() == 9
 
 

@@ -94,7 +94,7 @@ COMMANDS_HEAD = """\
 {note}
 
 What `handle` takes, from `sprintlog.commands`: each with its arguments in order, their
-types and what they are without. What an argument holds, like a `Learning`, is in
+types and their defaults. Structs in arguments, such as `Learning`, are in
 `sprintlog.events`, and on the page of [the events](events.md). `sprintlog schema commands`
 prints all of them as JSON Schema."""
 _MODULES = re.compile(r"\b(?:\w+\.)+(?=\w)")

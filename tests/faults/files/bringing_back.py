@@ -151,7 +151,7 @@ def _judge(runner: Runner, ground: Ground, case: Case, place: Path) -> Iterator[
     yield from judge_ending(first)
     again = runner.run(place, "note", "next", *AT)
     if again.code != 0 or again.err:
-        yield f"the next command says {again.code} {again.err!r}"
+        yield f"the next command gives {again.code} {again.err!r}"
     now = picture(place)
     types = [event["type"] for event in runner.inspect(place)["events"]]
     began = types.count("restore-started")
@@ -161,7 +161,7 @@ def _judge(runner: Runner, ground: Ground, case: Case, place: Path) -> Iterator[
         yield f"{began} restores began, {types.count('files-restored')} ended"
     last = runner.run(place, *COMMAND, "--json")
     if last.code != 0:
-        yield f"repeated it says {last.code} {last.err!r}"
+        yield f"repeated it gives {last.code} {last.err!r}"
     if picture(place) != ground.after:
         yield "the tree is not right after the repetition"
     yield from _still_there(runner, ground, place)
@@ -176,10 +176,10 @@ def _judge_given_up(
     began = "restore-started" in types
     done = runner.run(place, "undo", "--yes", *AT)
     if done.code != (0 if began else 1):
-        yield f"given up it says {done.code} {done.err!r}"
+        yield f"given up it gives {done.code} {done.err!r}"
     last = runner.run(place, "note", "next", *AT)
     if last.code != 0 or last.err:
-        yield f"the next command says {last.code} {last.err!r}"
+        yield f"the next command gives {last.code} {last.err!r}"
     if (now := picture(place)) != ground.before:
         yield f"given up, the tree differs in {_unlike(ground, now, began=0)}"
     seen = runner.inspect(place)

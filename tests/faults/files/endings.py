@@ -60,7 +60,7 @@ def unheard(runner: Runner, folder: Path, output: str) -> Iterator[str]:
         yield from (f"{name}: {problem}" for problem in judge_ending(first))
         again = runner.run(folder, *arguments, stdin=stdin)
         if again.code != 0 or len(acknowledged(again)) != keys:
-            yield f"{name}: repeated it says {again.code} {again.err!r}"
+            yield f"{name}: repeated it gives {again.code} {again.err!r}"
     yield from _all_once(runner, folder, {"k1", "k2", "loop-0", "loop-1", "loop-2"})
 
 
@@ -80,7 +80,7 @@ def signalled(
         again = runner.run(folder, *command)
         claims += acknowledged(again)
         if again.code != 0:
-            yield f"{kind.name}: the next command says {again.code} {again.err!r}"
+            yield f"{kind.name}: the next command gives {again.code} {again.err!r}"
     seen = yield from _all_once(runner, folder, {f"s{n}" for n in range(times)})
     if lost := missing(claims, seen["events"]):
         yield f"acknowledged and lost: {lost}"
@@ -95,7 +95,7 @@ def limited(runner: Runner, folder: Path, kind: str, values: list[int]) -> Itera
             yield f"RLIMIT_{kind} {value}: {problem}"
         again = runner.run(folder, *command)
         if again.code != 0 or len(acknowledged(again)) != 1:
-            yield f"RLIMIT_{kind} {value}: the next command says {again.code} {again.err!r}"
+            yield f"RLIMIT_{kind} {value}: the next one gives {again.code} {again.err!r}"
     yield from _all_once(runner, folder, {f"limit-{value}" for value in values})
 
 

@@ -101,14 +101,14 @@ def _play(
     if following.code != 0:
         yield f"the next one says {following.code} {following.err.strip()!r}"
     if (place / LOG / "redaction").exists():
-        yield "the note of what is to be erased is still there"
+        yield "the note of the pending erasure still exists"
     seen = runner.inspect(place, plants=modes)
     if not seen["sound"]:
         yield f"not sound: {seen['findings']}"
     yield from _all_or_nothing(seen, holding(place, SECRET), template)
     again = runner.run(place, *SCENE.arguments, "--json", plants=modes)
     if again.code != 0:
-        yield f"repeated, it says {again.code} {again.err.strip()!r}"
+        yield f"repeated, it gives {again.code} {again.err.strip()!r}"
     if left := holding(place, SECRET):
         yield f"repeated, it leaves the text in {left}"
     if _events(runner.inspect(place, plants=modes)) != template.events:
@@ -126,6 +126,6 @@ def _all_or_nothing(seen: Any, left: list[str], template: Template) -> Iterator[
     if not said and not any("opensesame" in event["data"] for event in there):
         yield "not begun, and the text is in no event"
     if len(said) > 1:
-        yield f"it is said {len(said)} times"
+        yield f"it is printed {len(said)} times"
     if said and _events(seen) != template.events:
         yield "finished, and the events are other ones"

@@ -56,7 +56,7 @@ def test_every_text_is_kept(calm: goals.Goal) -> None:
         "completed",
         "pending",
     )
-    assert steps["step-9"]["prompt"] == "ninth, said anew"
+    assert steps["step-9"]["prompt"] == "ninth, again"
     assert steps["étape"]["added-in-iteration"] == 9
     assert document["goal"] == goals.GOAL
     assert document["ralph-exit"]["iteration"] == goals.ITERATIONS

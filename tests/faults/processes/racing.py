@@ -64,7 +64,7 @@ def race_to_append(root: Path, *, writers: int, rounds: int, seconds: float) -> 
     problems += [problem for answer in answers if (problem := _wrong(answer))]
     told = Counter(answer["answer"] for answer in answers)
     if told["duplicate"] + told["key-conflict"] != 2 * rounds * (writers - 1):
-        problems.append(f"not every other one was told: {dict(told)}")
+        problems.append(f"not every other one was notified: {dict(told)}")
     return Counts(len(events), told["conflict"], told["duplicate"], problems)
 
 
@@ -118,7 +118,7 @@ def _wrong(answer: dict[str, Any]) -> str | None:
             else:
                 told = actual > expected
             fine = given == expected and told
-            return None if fine else f"a conflict that tells a lie: {answer}"
+            return None if fine else f"a false conflict: {answer}"
         case {
             "answer": "recorded",
             "form": "exact",
@@ -128,7 +128,7 @@ def _wrong(answer: dict[str, Any]) -> str | None:
             follows = first == given + 1
             return None if follows else f"recorded elsewhere than expected: {answer}"
         case {"answer": "conflict"}:
-            return f"a conflict that says too little: {answer}"
+            return f"an incomplete conflict: {answer}"
         case _:
             return None
 

@@ -61,7 +61,7 @@ def test_a_random_history_contradicts_no_rule(tmp_path: Path, seed: int) -> None
 # --- Histories that failed once --------------------------------------------------------
 
 FAILED: dict[str, list[Step]] = {
-    "work trees share no sprint, and a submodule has a log of its own": [
+    "work trees share no sprint, and a submodule has a separate log": [
         ("begin", "main", 965274705),
         ("begin", "left", 4522707),
         ("begin", "sub", 461060838),

@@ -142,7 +142,7 @@ def test_the_marker_is_the_last_line(text: str, summary: str | None) -> None:
     "text",
     [
         "RALPH_COMPLETE: pretend",
-        "told so:\n  RALPH_COMPLETE: pretend",
+        "as asked:\n  RALPH_COMPLETE: pretend",
         "Say RALPH_COMPLETE: [summary]",
         "RALPH_COMPLETE: yes\nbut not quite",
         " RALPH_COMPLETE: indented",
@@ -152,7 +152,7 @@ def test_the_marker_is_the_last_line(text: str, summary: str | None) -> None:
         "it is done, RALPH_COMPLETE",
         "the word is: RALPH_COMPLETE",
         "All done. RALPH_COMPLETE is what I say",
-        "I was told so. RALPH_COMPLETE: pretend",
+        "I was asked so. RALPH_COMPLETE: pretend",
         "All done.RALPH_COMPLETE",
         "RALPH_COMPLETED",
         "RALPH_COMPLETE - all",

@@ -98,7 +98,7 @@ def test_needs_nothing_that_only_the_baseline_has() -> None:
     ],
 )
 def test_more_measured_replaces_what_is_no_better(second: Metrics, best: int) -> None:
-    """Scores are compared on what the best one has; of equals the one with more wins."""
+    """Scores are compared on the best one's parts; of equals the one with more wins."""
     found = Measured()
     found.measure(TESTS)
     assert not found.measure(second).is_incomplete

@@ -1,4 +1,4 @@
-"""Files with a journal's name that are none of its versions."""
+"""Files with a journal's name but other contents."""
 
 from typing import Any
 

@@ -81,7 +81,7 @@ def test_every_event_declares_what_is_known_of_it(event: type[Event], name: str)
 def test_every_event_says_what_happened(event: type[Event]) -> None:
     """An event has a distinct sentence, which the reference prints."""
     said = vars(event).get("__doc__") or ""
-    assert said.strip().endswith("."), f"{event.__name__} has no docstring of its own"
+    assert said.strip().endswith("."), f"{event.__name__} has no docstring"
 
 
 @each

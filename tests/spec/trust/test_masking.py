@@ -133,7 +133,7 @@ def test_masks_every_text_of_a_command() -> None:
 @pytest.mark.parametrize("length", range(8, 60))
 def test_no_cut_goes_through_a_secret(length: int) -> None:
     """A text that is cut holds a secret whole or not at all, and is never too long."""
-    text = f"use the {GITHUB} now, please, and tell nobody"
+    text = f"use the {GITHUB} now, please"
     shown = cut(text, length)
     assert len(shown) <= length
     assert text.startswith(shown)

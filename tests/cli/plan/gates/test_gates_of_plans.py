@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 BAD: dict[str, tuple[dict[str, Any], str]] = {
-    "a script that is no text": ({"script": True}, "script"),
+    "a script of another type": ({"script": True}, "script"),
     "no script": ({"max-retries": 1}, "script"),
     "a script without text": ({"script": " "}, "script"),
     "a script with a NUL": ({"script": "a\0b"}, "script"),
-    "a prompt that is no text": ({"script": "x", "on-fail-prompt": 7}, "on-fail-prompt"),
+    "a prompt of another type": ({"script": "x", "on-fail-prompt": 7}, "on-fail-prompt"),
     "retries as text": ({"script": "x", "max-retries": "3"}, "max-retries"),
     "negative retries": ({"script": "x", "on-fail": {"max-retries": -1}}, "max-retries"),
     "a timeout as text": ({"script": "x", "timeout": "60"}, "timeout"),

@@ -60,7 +60,7 @@ def test_keeps_what_only_looks_like_a_number(folder: Path, done: Any) -> None:
 
 NOTHING_TO_DO = {
     "no phases": ("sprint-id: x\nstatus: in-progress\ntasks: [{id: a}]\n", "phases"),
-    "phases that are none": ("sprint-id: x\nstatus: in-progress\nphases:\n", "phases"),
+    "empty phases": ("sprint-id: x\nstatus: in-progress\nphases:\n", "phases"),
     "nothing takes part": (
         "sprint-id: x\nstatus: in-progress\nphases: [{name: a}, {name: b}]\n",
         "phases",

@@ -202,7 +202,7 @@ def test_a_run_whose_lock_is_held_is_alive(
 
 
 def test_a_library_is_not_kept_from_anything(folder: Path, goal_agent: Make) -> None:
-    """If `tell` is not set, a lost run is recorded and work continues."""
+    """Without a callback, a lost run is recorded and work continues."""
     killed(folder, goal_agent(HANGS_ONCE))
     with Workspace.open(folder) as workspace:
         sprint_id = workspace.choose(None)
