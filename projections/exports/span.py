@@ -177,7 +177,7 @@ class _About(NamedTuple):
 def event_span(told: ExportedEvent, place: PlaceInTrace, said: Attributes) -> TraceSpan:
     """Return the span of an event of `SPANS`, which was recorded at its end.
 
-    Of an erased one it says only that it existed.
+    The span of an erased event has neither attributes nor a duration.
     """
     name, about = SPANS[told.recorded.type]
     found = _About(name, {}) if told.event is None else about(told.event, told)
@@ -268,7 +268,7 @@ SPANS: dict[str, tuple[str, Callable[[Any, ExportedEvent], _About]]] = {
     GateChecked.type: ("gate", _gate),
     ToolCalled.type: (TOOL, _tool),
 }
-"""The events that have a span: its name if the event was erased, and what it says."""
+"""The name of the span of an erased event, and the function for the others, by type."""
 
 
 def _usage(used: Usage | None) -> dict[str, Any]:
