@@ -23,8 +23,8 @@ from sprintlog.engine.sprint.state.tree import gate_status
 
 from .history import blame, differences
 from .history.kept_decisions import decisions_at
-from .judging.tracker import tracker_data
 from .state_files import progress_json
+from .state_files.tracker import tracker_data
 from .views import (
     answers,
     events,

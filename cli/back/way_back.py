@@ -29,10 +29,10 @@ from sprintlog.engine.sprint.state.effective_history import (
     stretches_only_in,
 )
 from sprintlog.engine.sprint.state.sprint import Sprint
-from sprintlog.projections.judging.quality import as_the_best
 from sprintlog.projections.views import back as views
 from sprintlog.projections.views.back import ChangedFiles, PlanTurn, WentBack, differing
 from sprintlog.projections.views.events import described
+from sprintlog.projections.views.iteration_quality import as_the_best
 from sprintlog.projections.workspace import Handled
 
 from .. import output

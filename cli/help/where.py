@@ -21,8 +21,8 @@ from sprintlog.engine.sprint.state.words import (
     PENDING,
     RETRYING,
 )
-from sprintlog.projections.judging.quality import brought_back, files_said
 from sprintlog.projections.text.stops import at_iteration, standing
+from sprintlog.projections.views.iteration_quality import brought_back, files_said
 from sprintlog.projections.views.runs import what_is_next
 from sprintlog.projections.views.work import STOPPED, status
 from sprintlog.projections.workspace import Workspace

@@ -3,10 +3,10 @@
 from sprintlog.engine.judging.exact import HOW_TO_MEASURE
 from sprintlog.engine.judging.score import Score, unknown_parts
 from sprintlog.engine.service.streams.evaluation import Judged, evaluate
-from sprintlog.projections.judging import quality
-from sprintlog.projections.judging.iteration_report import said
-from sprintlog.projections.judging.tracker import tracker_data
+from sprintlog.projections.state_files.iteration_report import said
 from sprintlog.projections.state_files.loop_files import tracker_yaml
+from sprintlog.projections.state_files.tracker import tracker_data
+from sprintlog.projections.views import iteration_quality
 from sprintlog.projections.views import iterations as views
 
 from .. import typed
@@ -39,12 +39,12 @@ def command(explain: bool, reading: ReadOptions) -> None:
         print_text(f"iteration {best.number} (quality: {said(one.score.value, 2)})")
         if unknown := unknown_parts(one.score):
             print_text(*wrapped(f"of the score: {unknown}", indent="  "))
-        if equals := quality.equals_by_exit_code(judged):
+        if equals := iteration_quality.equals_by_exit_code(judged):
             print_text(*wrapped(equals, indent="  "))
-        if removed := quality.removed_tests(judged, one):
+        if removed := iteration_quality.removed_tests(judged, one):
             print_text(f"tests: {removed}")
         if (target := judged.target()) not in (best.number, None):
-            which = quality.as_the_best(judged, target)
+            which = iteration_quality.as_the_best(judged, target)
             why = f": {which}, and later" if which else ""
             way = f"a rollback to the best goes to iteration {target}{why}"
             print_text(*wrapped(way, indent="  "))

@@ -12,10 +12,10 @@ from sprintlog.engine.sprint.iterations.described import Description
 from sprintlog.engine.sprint.state.sprint import Spent
 from sprintlog.engine.sprint.state.words import COMPLETED
 from sprintlog.engine.usage import COST, bounded
-from sprintlog.projections.judging.quality import equals_by_exit_code
-from sprintlog.projections.judging.summary_report import BARS, PLAIN, sparkline
 from sprintlog.projections.text.phrases import dollars, duration
+from sprintlog.projections.text.summary_report import BARS, PLAIN, sparkline
 from sprintlog.projections.views.files import FileChange
+from sprintlog.projections.views.iteration_quality import equals_by_exit_code
 from sprintlog.projections.views.iterations import ListedIterations, judgements, listed
 from sprintlog.projections.views.work import work_trees
 from sprintlog.projections.workspace import Workspace

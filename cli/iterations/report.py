@@ -18,24 +18,24 @@ from sprintlog.engine.sprint.events.snapshots import left_words
 from sprintlog.engine.sprint.state.times import parse
 from sprintlog.engine.sprint.state.transitions import check_exists
 from sprintlog.projections.facts.sprint_facts import sprint_facts
-from sprintlog.projections.judging.iteration_report import (
+from sprintlog.projections.markdown import code
+from sprintlog.projections.page.document import DRAWINGS, job_summary
+from sprintlog.projections.page.document import page as page_of
+from sprintlog.projections.page.timeline import laid_out
+from sprintlog.projections.state_files.iteration_report import (
     done_after,
     iteration_markdown,
     iteration_report,
     made_with,
     unmeasured_markdown,
 )
-from sprintlog.projections.judging.iteration_report import ended as ended_lines
-from sprintlog.projections.judging.selection_report import selection_markdown
-from sprintlog.projections.judging.summary_report import SummaryTexts, summary_markdown
-from sprintlog.projections.judging.tracker import selection_data
-from sprintlog.projections.markdown import code
-from sprintlog.projections.page.document import DRAWINGS, job_summary
-from sprintlog.projections.page.document import page as page_of
-from sprintlog.projections.page.timeline import laid_out
+from sprintlog.projections.state_files.iteration_report import ended as ended_lines
 from sprintlog.projections.state_files.loop_files import then_of
+from sprintlog.projections.state_files.selection_report import selection_markdown
+from sprintlog.projections.state_files.tracker import selection_data
 from sprintlog.projections.text.phrases import duration, spent_said, usage
 from sprintlog.projections.text.stops import work_ended
+from sprintlog.projections.text.summary_report import SummaryTexts, summary_markdown
 from sprintlog.projections.views import iterations as views
 from sprintlog.projections.views.quality import Written
 from sprintlog.projections.views.runs import what_is_next

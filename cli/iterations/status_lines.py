@@ -19,7 +19,7 @@ from sprintlog.engine.sprint.state.document_fields import goal_said
 from sprintlog.engine.sprint.state.effective_history import effective_ranges, is_effective
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.words import COMPLETED
-from sprintlog.projections.judging import quality
+from sprintlog.projections.views import iteration_quality
 from sprintlog.projections.workspace import Workspace
 
 from ..output import coloured, counted, visible, wrapped
@@ -104,7 +104,7 @@ RECENT_MAX = 20
 
 def standing_lines(judged: Judged) -> list[str]:
     """Return for people how good the iterations are, with the command for what waits."""
-    found = quality.standing(judged)
+    found = iteration_quality.standing(judged)
     known = [
         f"{name} iteration {one.number} "
         f"({shown(one.score.value, 2)}{_class(one, name) or _later(judged, name)})"
@@ -126,7 +126,7 @@ def standing_lines(judged: Judged) -> list[str]:
         )
         said = _advice(judged, found.advice, more)
         lines += _toned(f"advice: {said}", ATTENTION)
-    if (files := quality.files_said(judged)) is not None:
+    if (files := iteration_quality.files_said(judged)) is not None:
         lines += wrapped(f"files: {files}", indent="  ")
     return lines
 
@@ -151,19 +151,23 @@ def _turns(judged: Judged) -> list[str]:
 
 def is_rollback_due(judged: Judged) -> bool:
     """Return whether a rollback was advised and not performed."""
-    given = quality.pending_advice(judged)
+    given = iteration_quality.pending_advice(judged)
     return given is not None and given.action == ROLLBACK
 
 
 def way_back(judged: Judged) -> str | None:
     """Return the command that restores the best files; None if present or not saved."""
-    now = quality.files_now(judged.sprint)
-    if now is None or now.is_brought_back or not quality.is_behind(judged, now.iteration):
+    now = iteration_quality.files_now(judged.sprint)
+    if (
+        now is None
+        or now.is_brought_back
+        or not iteration_quality.is_behind(judged, now.iteration)
+    ):
         return None
     target = judged.target()
     if target in (None, now.iteration) or not has_snapshot(judged.sprint, target):
         return None
-    which = quality.as_the_best(judged, target)
+    which = iteration_quality.as_the_best(judged, target)
     said = f" (those of iteration {target}, {which})" if which else ""
     return f"`sprintlog rollback best --files` brings the best files back{said}"
 
@@ -195,7 +199,7 @@ def _advice(judged: Judged, given: Recommendation, more: str) -> str:
         if has_snapshot(judged.sprint, given.target):
             both += f"; its files alone: `{typed} --files`"
         # The best is the first of those that are as good; the last has the most work in it.
-        which = quality.as_the_best(judged, given.target)
+        which = iteration_quality.as_the_best(judged, given.target)
         which = f", {which} and later" if which else ""
         return f"roll back to iteration {given.target}{which}{why}  ({both})"
     said = {"stop": "stop", "escalate": "a person should look"}.get(given.action)
@@ -209,7 +213,7 @@ def _class(one: Judgement, name: str) -> str:
 def _later(judged: Judged, name: str) -> str:
     """Return which later iteration stands for the best one, where one does."""
     target = judged.target() if name == "best" else None
-    how = quality.as_the_best(judged, target).removesuffix(" as the best")
+    how = iteration_quality.as_the_best(judged, target).removesuffix(" as the best")
     if not how:
         return ""
     which = "has the same files" if how == "the same files" else f"is {how}"

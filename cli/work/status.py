@@ -26,10 +26,10 @@ from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.transitions import check_exists
 from sprintlog.engine.sprint.state.tree import Node, gate_is_open, gate_status
 from sprintlog.engine.sprint.state.words import COMPLETED, IN_PROGRESS, PASSED, PENDING
-from sprintlog.projections.judging.quality import brought_back
 from sprintlog.projections.text.phrases import spent_said
 from sprintlog.projections.text.stops import at_iteration, worked
 from sprintlog.projections.views import work as views
+from sprintlog.projections.views.iteration_quality import brought_back
 from sprintlog.projections.views.runs import all_standings, what_is_next
 from sprintlog.projections.workspace import Workspace
 

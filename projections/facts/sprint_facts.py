@@ -37,13 +37,13 @@ from sprintlog.engine.sprint.state.tree import Node, gate_status
 from ..history.blame import event_at
 from ..history.decisions import Decision
 from ..history.kept_decisions import decisions_at
-from ..judging.quality import equals_by_exit_code, files_said, pending_advice
 from ..text.decision_sentences import DecisionWords, decided
 from ..text.event_line import figures, what
 from ..text.phrases import milliseconds
 from ..text.stops import Told, standing, worked
 from ..views import iterations as iteration_views
 from ..views import work as work_views
+from ..views.iteration_quality import equals_by_exit_code, files_said, pending_advice
 from ..views.queue import RequestAnswer, request
 from ..views.runs import what_is_next
 from ..workspace import Workspace

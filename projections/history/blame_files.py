@@ -20,8 +20,8 @@ from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.state.patch import MISSING, Path, find, parse_path
 from sprintlog.engine.sprint.state.transitions import check_exists
 
-from ..judging.tracker import tracker_data
 from ..state_files import progress_json
+from ..state_files.tracker import tracker_data
 from ..state_files.yaml.writer import dump
 from .blame import Blame, blamed, event_at, token, told_by
 

@@ -31,13 +31,13 @@ from sprintlog.engine.service.work_tree.kept_reports import content_of, is_kept
 from sprintlog.engine.sprint.iterations.measurement import LOOP_ID
 from sprintlog.engine.sprint.state.sprint import Sprint
 
-from ..judging.iteration_report import AWAITING, iteration_markdown, iteration_report
-from ..judging.selection_report import selection_markdown
-from ..judging.tracker import iteration_data, selection_data, tracker_data
 from .files import FilesService
+from .iteration_report import AWAITING, iteration_markdown, iteration_report
 from .progress_json import as_json
 from .progress_json import load as load_json
 from .refresh import ProjectedFile, Refreshed
+from .selection_report import selection_markdown
+from .tracker import iteration_data, selection_data, tracker_data
 from .yaml.writer import dump_bytes
 
 SAFE = (

@@ -22,12 +22,12 @@ from sprintlog.engine.sprint.agent.actions import Action
 from sprintlog.engine.sprint.events import GitState
 from sprintlog.engine.sprint.iterations.described import Description
 
-from ..judging.iteration_report import IterationReport, is_best_preserved
-from ..judging.quality import ScorePart, advice_in_force, plain, score_fields
-from ..judging.tracker import selection_data
+from ..state_files.iteration_report import IterationReport, is_best_preserved
+from ..state_files.tracker import selection_data
 from .back import ChangedFiles
 from .events import Answered, Recorded, Unchanged, filled
 from .files import Differences
+from .iteration_quality import ScorePart, advice_in_force, plain, score_fields
 from .runs import Spending, spending
 from .work import PathsLeftOut, left_out, work_tree, work_trees
 

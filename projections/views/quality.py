@@ -15,9 +15,9 @@ from sprintlog.engine.service.workspace import ServiceWorkspace
 from sprintlog.engine.sprint.events import Budgets
 from sprintlog.engine.sprint.state.sprint import Sprint
 
-from ..judging.quality import standing
 from . import work
 from .files import FileChange
+from .iteration_quality import standing
 from .iterations import (
     Advice,
     Figures,

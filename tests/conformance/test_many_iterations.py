@@ -17,8 +17,8 @@ from sprintlog.engine.judging.tracker import UNKEPT, TrackedIteration, Tracker
 from sprintlog.engine.service.streams.evaluation import evaluate
 from sprintlog.engine.sprint.events import IterationStarted, Place, SprintCompiled
 from sprintlog.engine.sprint.state.sprint import Sprint
-from sprintlog.projections.judging.tracker import tracker_data
 from sprintlog.projections.state_files.loop_files import write_loop_files
+from sprintlog.projections.state_files.tracker import tracker_data
 from sprintlog.projections.views.iterations import best, summary
 from sprintlog.projections.workspace import Workspace
 

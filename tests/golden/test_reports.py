@@ -13,8 +13,8 @@ from sprintlog.engine.sprint.events import RolledBack
 from sprintlog.engine.sprint.fold import fold
 from sprintlog.engine.sprint.state.effective_history import effective_ranges
 from sprintlog.engine.sprint.state.sprint import Sprint
-from sprintlog.projections.judging.summary_report import SummaryTexts, summary_markdown
 from sprintlog.projections.state_files.loop_files import loop_files
+from sprintlog.projections.text.summary_report import SummaryTexts, summary_markdown
 
 from .test_streams import FIXTURES, lines, recorded_of
 

@@ -15,8 +15,8 @@ from sprintlog.engine.service import wrap
 from sprintlog.engine.service.streams.evaluation import evaluate
 from sprintlog.engine.service.wrap import sprint_for
 from sprintlog.engine.sprint.events import Place, SprintCompleted
-from sprintlog.projections.judging.summary_report import SummaryTexts, summary_markdown
 from sprintlog.projections.page.document import page
+from sprintlog.projections.text.summary_report import SummaryTexts, summary_markdown
 from sprintlog.projections.views.iterations import listed, summary
 from sprintlog.projections.views.work import work_tree, work_trees
 from sprintlog.projections.workspace import Workspace

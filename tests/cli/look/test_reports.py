@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sprintlog.cli.output import shows_bars
-from sprintlog.projections.judging.summary_report import BARS, PLAIN, sparkline
+from sprintlog.projections.text.summary_report import BARS, PLAIN, sparkline
 from tests.spec.iterations.measured import (
     BASELINE_OF_PEAK,
     BASELINE_OF_REGRESSION,

@@ -7,7 +7,7 @@ import pytest
 from sprintlog.engine.judging.events import Usage
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.iterations.outcomes import RunEnding, RunSeen, runs_seen
-from sprintlog.projections.judging.iteration_report import notes_of, unknown_costs
+from sprintlog.projections.state_files.iteration_report import notes_of, unknown_costs
 
 BEGUN = [(2, 1), (6, 2)]
 """Iteration 1 began with version 2, the second one with version 6."""

@@ -41,7 +41,7 @@ def notes_of(seen: Iterable[RunSeen]) -> list[str]:
     said = []
     for one in seen:
         if one.limit is not None:
-            said.append(_limit(one.limit))
+            said.append(LIMITS.get(one.limit, one.limit))
         if one.cut_by is not None:
             said.append("a run was lost" if is_lost(one) else "a run was cut short")
     return list(dict.fromkeys(said))
@@ -49,30 +49,17 @@ def notes_of(seen: Iterable[RunSeen]) -> list[str]:
 
 def unknown_costs(found: Mapping[int, Sequence[RunSeen]]) -> str:
     """Return the runs of unknown cost; empty if there are none."""
-    named = [
-        f"iteration {number}{_which(at, len(seen))} ({_why(one)})"
-        for number, seen in found.items()
-        for at, one in enumerate(seen, 1)
-        if not one.says_cost
-    ]
+    named = []
+    for number, seen in found.items():
+        for at, one in enumerate(seen, 1):
+            if not one.says_cost:
+                which = f", run {at} of {len(seen)}" if len(seen) > 1 else ""
+                why = next(iter(notes_of([one])), "it did not say")
+                named.append(
+                    f"iteration {number}{which} ({why.removeprefix('a run was ')})"
+                )
     more = len(named) - NAMED_MAX
     return ", ".join(named[:NAMED_MAX]) + (f" and {more} more" if more > 0 else "")
-
-
-def _which(at: int, count: int) -> str:
-    return f", run {at} of {count}" if count > 1 else ""
-
-
-def _why(one: RunSeen) -> str:
-    if one.limit is not None:
-        return _limit(one.limit)
-    if one.cut_by is not None:
-        return "lost" if is_lost(one) else "cut short"
-    return "it did not say"
-
-
-def _limit(word: str) -> str:
-    return LIMITS.get(word, word)
 
 
 MISSING = "missing"

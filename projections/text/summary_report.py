@@ -18,8 +18,19 @@ from sprintlog.engine.sprint.state.words import COMPLETED
 from sprintlog.engine.usage import COST, bounded
 
 from ..markdown import bare, code, code_cell, table
-from .iteration_report import MISSING, NOT_COMPARED, notes_of, said, unknown_costs
-from .quality import as_the_best, equals_by_exit_code, pending_advice, removed_tests
+from ..state_files.iteration_report import (
+    MISSING,
+    NOT_COMPARED,
+    notes_of,
+    said,
+    unknown_costs,
+)
+from ..views.iteration_quality import (
+    as_the_best,
+    equals_by_exit_code,
+    pending_advice,
+    removed_tests,
+)
 
 BARS = "▁▂▃▄▅▆▇█"
 PLAIN = "_.-=+*#@"

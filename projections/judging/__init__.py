@@ -1,1 +1,0 @@
-"""Judged iterations of a sprint: as data, and as reports in Markdown."""
