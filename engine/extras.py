@@ -14,7 +14,6 @@ EXTRAS = {
     "postgres": ("psycopg[binary]>=3.2",),
     "complexity": ("lizard>=1.17.10",),
     "mcp": ("mcp>=2.3,<3",),
-    "parquet": ("pyarrow>=18",),
     "web": ("sse-starlette>=2.1", "starlette>=0.49", "uvicorn>=0.30"),
 }
 """The libraries of each extra of pyproject.toml that serves a command.

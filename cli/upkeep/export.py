@@ -6,7 +6,6 @@ next to the log.
 """
 
 import os
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -22,7 +21,6 @@ from sprintlog.engine.adapters import delivery
 from sprintlog.engine.adapters.folders import opened
 from sprintlog.engine.adapters.replace import FilePlace, read_file, replace_file
 from sprintlog.engine.errors import InvalidInputError, RefusedError
-from sprintlog.engine.extras import not_installed
 from sprintlog.engine.log.envelope import Head
 from sprintlog.engine.log.port import EventStore
 from sprintlog.engine.log.stores.descriptors import sync
@@ -275,8 +273,6 @@ def command(
     if not address and with_content and format_ in (LOG, OPENMETRICS):
         told = "is always whole" if format_ == LOG else "holds figures alone"
         raise click.UsageError(f"--format {format_} {told}: leave out --with-content")
-    if format_ == "parquet" and out is None and sys.stdout.isatty():
-        raise click.UsageError("give --out: a Parquet file is not for a terminal")
     with open_workspace() as workspace:
         name = None if sprint_id is None else workspace.choose(sprint_id)
         if address:
@@ -315,20 +311,9 @@ def _export(
         return _export_figures(workspace, write, name)
     stream = None if name is None else sprint_stream(name)
     log = workspace.log
-    try:
-        head = write_events(
-            *(log, format_, write),
-            stream=stream,
-            with_content=with_content,
-            progress=progress,
-        )
-    except ImportError as error:
-        # No other format has a library.
-        raise not_installed(
-            "parquet",
-            "Parquet needs pyarrow, which is not installed here",
-            instead=", or --format csv",
-        ) from error
+    head = write_events(
+        *(log, format_, write), stream=stream, with_content=with_content, progress=progress
+    )
     return Carried(head.position if stream is None else log.version(stream), head)
 
 

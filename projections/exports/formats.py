@@ -13,7 +13,7 @@ from .tables import csv
 Write = Callable[[bytes], object]
 Progress = Callable[[int], None]
 
-EVENTS = ("cloudevents", "otlp-json", "csv", "parquet")
+EVENTS = ("cloudevents", "otlp-json", "csv")
 """The formats of events; `openmetrics` contains figures."""
 
 
@@ -32,18 +32,12 @@ def write_events(
     """
     if format_ not in EVENTS:
         raise InvalidInputError(f"{format_[:40]!r} is no format of events", field="format")
-    if format_ == "parquet":
-        # Imported here: only this format needs Arrow.
-        from .parquet import write_parquet
     callers = ToolCallers()
     types = TYPES if format_ == "otlp-json" else ()
     known = survey(log, types=types, look=callers.look, progress=progress)
     telling = ExportedLog(log, known, stream, with_content, progress)
-    if format_ == "parquet":
-        write_parquet(telling, write)
-    else:
-        for part in _parts(format_, telling, callers):
-            write(part)
+    for part in _parts(format_, telling, callers):
+        write(part)
     return known.head
 
 

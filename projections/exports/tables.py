@@ -44,42 +44,33 @@ def csv_text(text: str) -> str:
     return f"'{text}" if text.lstrip().startswith(_FORMULA) or text[:1] == "\t" else text
 
 
-NUMBER, TEXT, TIME, TRUTH = "number", "text", "time", "truth"
-
-COLUMNS: dict[str, str] = {
-    "position": NUMBER,
-    "stream": TEXT,
-    "sprint": TEXT,
-    "version": NUMBER,
-    "id": TEXT,
-    "type": TEXT,
-    "at": TIME,
-    "recorded_at": TIME,
-    "actor": TEXT,
-    "correlation_id": TEXT,
-    "causation_id": TEXT,
-    "observed": TRUTH,
-    "phase": TEXT,
-    "iteration": NUMBER,
-    "in_force": TRUTH,
-    "erased": TRUTH,
-    "data": TEXT,
-    "hash": TEXT,
-}
-"""The type of each column; times are text in CSV and timestamps in Parquet."""
-
-
-def rows(telling: ExportedLog, step: int = EVENTS_A_STEP) -> Iterator[list[Row]]:
-    """Yield the events of a log as rows, many at a time."""
-    found = map(_row, telling.events())
-    while page := list(islice(found, step)):
-        yield page
+COLUMNS = (
+    "position",
+    "stream",
+    "sprint",
+    "version",
+    "id",
+    "type",
+    "at",
+    "recorded_at",
+    "actor",
+    "correlation_id",
+    "causation_id",
+    "observed",
+    "phase",
+    "iteration",
+    "in_force",
+    "erased",
+    "data",
+    "hash",
+)
 
 
 def csv(telling: ExportedLog) -> Iterator[bytes]:
     """Yield the table as CSV, the names of its columns first; truth is 1 or 0."""
-    yield csv_lines([tuple(COLUMNS)]).encode()
-    for page in rows(telling):
+    yield csv_lines([COLUMNS]).encode()
+    rows = map(_row, telling.events())
+    while page := list(islice(rows, EVENTS_A_STEP)):
         plain = [[int(x) if isinstance(x, bool) else x for x in row] for row in page]
         yield csv_lines(plain).encode()
 

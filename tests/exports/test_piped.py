@@ -35,18 +35,9 @@ said = [
 ]
 """,
     "csv": """
-from pyarrow import csv
-# A pool of threads that still runs at the end can abort the process.
-alone = csv.ReadOptions(use_threads=False)
-rows = csv.read_csv(sys.stdin.buffer, read_options=alone).to_pylist()
-said = [(one["hash"], one["in_force"] == 1, one["erased"] == 1) for one in rows]
-""",
-    "parquet": """
-from io import BytesIO
-from pyarrow import parquet
-alone = {"use_threads": False, "pre_buffer": False}
-rows = parquet.read_table(BytesIO(sys.stdin.buffer.read()), **alone).to_pylist()
-said = [(one["hash"], one["in_force"], one["erased"]) for one in rows]
+import csv
+rows = csv.DictReader(sys.stdin)
+said = [(one["hash"], one["in_force"] == "1", one["erased"] == "1") for one in rows]
 """,
     "otlp-json": """
 from google.protobuf.json_format import Parse
@@ -77,8 +68,7 @@ said = [
 """Programs that read standard input with the official library of a format."""
 LIBRARIES = {
     "cloudevents": "cloudevents",
-    "csv": "pyarrow",
-    "parquet": "pyarrow",
+    "csv": "csv",
     "otlp-json": "opentelemetry.proto",
     "openmetrics": "prometheus_client",
 }
@@ -99,9 +89,7 @@ def piped(log: Path, format_: str, *words: str) -> Any:
     """Return the official reader's result for the real command's output."""
     needs.package(LIBRARIES[format_], LIBRARIES[format_].partition(".")[0])
     command = [*EXPORT, format_, *words]
-    # Arrow's threads can abort a process that ends in the usual way.
-    end = "print(json.dumps(said), flush=True)\nos._exit(0)"
-    program = f"import json, os, sys\n{READERS[format_]}\n{end}"
+    program = f"import json, sys\n{READERS[format_]}\nprint(json.dumps(said))"
     with subprocess.Popen(
         command, cwd=log, stdout=subprocess.PIPE, env=os.environ
     ) as export:
@@ -119,7 +107,7 @@ def piped(log: Path, format_: str, *words: str) -> Any:
 
 
 @pytest.mark.sampled(1)
-@pytest.mark.parametrize("format_", ["cloudevents", "csv", "parquet"])
+@pytest.mark.parametrize("format_", ["cloudevents", "csv"])
 def test_every_event_is_read(log: Path, done: Run, format_: str) -> None:
     """Each event is present once, in order, marked as effective and erased."""
     asked = done("query", "SELECT hash, in_force FROM v_events", "--json").out

@@ -107,7 +107,6 @@ EXPORTED = {
     "cloudevents": "CloudEvents 1.0, one JSON object a line",
     "otlp-json": "traces of OpenTelemetry",
     "csv": "one table of all events",
-    "parquet": "the same table, typed",
     "openmetrics": "figures of each sprint",
 }
 
