@@ -1,6 +1,6 @@
-"""`sprintlog import prd`, `orchestrator` and so on: the files of other loops.
+"""`sprintlog import prd`, `orchestrator` and so on, and the importers of extensions.
 
-Each importer is imported when its command is typed.
+Each built-in importer is imported when its command is typed.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,18 +10,17 @@ from typing import Any, TypeVar
 import click
 from msgspec.structs import replace
 
-from sprintlog.engine.errors import RefusedError
+from sprintlog.engine.errors import InvalidInputError, NotFoundError
+from sprintlog.engine.extensions import Extension, ExtensionError, loaded, named
 from sprintlog.engine.service import from_transcripts
-from sprintlog.engine.service.state_file_owner import loop_holder
 from sprintlog.projections.workspace import Workspace
 
 from .. import typed
 from ..context import open_workspace, with_actor, with_json, with_sprint
-from ..importers.aiwg import FoundAiwg
-from ..intake.imported import ImportedLoop
+from ..intake.imported import Imported
 from ..intake.transcript import TranscriptRead
 from ..record import Options, Recording, refresh
-from .loop_facts import key_of, number_of, options_of, take_facts, tell
+from .import_record import key_of, number_of, options_of, take_imported, tell
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 FILE = click.Path(path_type=Path)
@@ -79,9 +78,7 @@ def orchestrator(path: Path, **given: Any) -> None:
     """
     from ..importers.orchestrator import read_orchestrator
 
-    loop = read_orchestrator(path)
-    with open_workspace() as workspace:
-        take_loop(workspace, path, loop, options_of(given, path), kind="orchestrator")
+    _take(path, given, read_orchestrator(path), kind="orchestrator")
 
 
 @typed.command("aiwg", epilog="Example: sprintlog import aiwg .aiwg")
@@ -96,9 +93,7 @@ def aiwg(path: Path, **given: Any) -> None:
     """
     from ..importers.aiwg import read_aiwg
 
-    found = read_aiwg(path)
-    with open_workspace() as workspace:
-        take_aiwg(workspace, path, found, options_of(given, path))
+    _take(path, given, *read_aiwg(path), kind="aiwg")
 
 
 @typed.command(
@@ -114,9 +109,62 @@ def ralph_loop(file: Path, **given: Any) -> None:
     """
     from ..importers.ralph_loop import read_ralph_loop
 
-    loop = read_ralph_loop(file)
+    _take(file, given, read_ralph_loop(file), kind="ralph-loop")
+
+
+def _take(path: Path, given: dict[str, Any], *several: Imported, kind: str) -> None:
+    """Record the content of a source that was read."""
     with open_workspace() as workspace:
-        take_loop(workspace, file, loop, options_of(given, file), kind="ralph-loop")
+        options = options_of(given, path)
+        take_imported(workspace, path, *several, options=options, kind=kind)
+
+
+def command_of(group: click.Command, kind: str) -> click.Command:
+    """Return the command of a kind that was recognised; raise if there is none."""
+    root = click.get_current_context().find_root()
+    if kind == "log" and (store := typed.below(root, "store")) is not None:
+        group, kind = store.command, "import"
+    assert isinstance(group, click.Group)
+    command = group.commands.get(kind) or extended_command(kind)
+    assert command is not None
+    return command
+
+
+def extended_command(name: str) -> click.Command | None:
+    """Return the command of an importer, built in or of an extension; None without one."""
+    # Imported here: only an unknown word needs it.
+    from ..importers.markdown import READERS
+
+    if name in READERS:
+        read, extension = READERS[name], Extension("importer", name, "", "sprintlog", "")
+    else:
+        try:
+            extension, read = loaded("importer", name)
+        except NotFoundError:
+            return None
+
+    @typed.command(name, epilog=f"Example: sprintlog import {name} PATH")
+    @typed.argument("path", type=FILE)
+    @_with_source
+    def command(path: Path, **given: Any) -> None:
+        """Import what this importer reads; the same source again brings nothing."""
+        _take(path, given, read_with(extension, read, path), kind=extension.name)
+
+    return command
+
+
+def read_with(extension: Extension, read: Any, path: Path) -> Imported:
+    """Return the result of an importer; raise an error naming it if it is unusable."""
+    if not path.exists():
+        raise NotFoundError(f"{path}: there is no such file", file=str(path))
+    with named(extension):
+        imported = read(path)
+    if not isinstance(imported, Imported):
+        kind = type(imported).__name__
+        raise ExtensionError(f"{extension.described()} gives {kind}, and no Imported")
+    if not imported.sprints:
+        raise InvalidInputError("there is nothing to take in", file=str(path))
+    return imported
 
 
 @typed.command(
@@ -194,39 +242,3 @@ def _record(run: Recording, known: Known, sprint_id: str, session: TranscriptRea
 
 def _keyed(run: Recording, sprint_id: str, fact: str, *, at: str | None) -> Options:
     return run.options.with_values(at=at, key=key_of(sprint_id, fact, kind="transcript"))
-
-
-def take_loop(
-    workspace: Workspace, path: Path, loop: ImportedLoop, options: Options, *, kind: str
-) -> None:
-    """Record a loop that was read."""
-    sprint_id = options.sprint_id or loop.name
-    run = Recording(f"import {kind}", options, workspace)
-    recorded = take_facts(run, sprint_id, loop, kind=kind)
-    unread = loop.unread
-    tell(run, path, kind, sprint_id, found=loop.found, recorded=recorded, unread=unread)
-    refresh(workspace, sprint_id)
-
-
-def take_aiwg(
-    workspace: Workspace, path: Path, found: Sequence[FoundAiwg], options: Options
-) -> None:
-    """Record the loops of a folder, none of them where one cannot be.
-
-    Raise `RefusedError` for several that are to be one sprint, and for files of our own.
-    """
-    if options.sprint_id is not None and len(found) > 1:
-        raise RefusedError(
-            f"{path}: {len(found)} loops cannot be the one sprint {options.sprint_id}",
-            hint="leave --sprint out, or give the file of one loop",
-            allowed=[one.id for one in found],
-        )
-    for one in found:
-        if one.is_measured and (own := loop_holder(workspace, one.id)):
-            raise RefusedError(
-                f"{path}: the measurements of {one.id} are those of sprint {own} here",
-                hint="they are recorded already",
-                sprint=own,
-            )
-    for one in found:
-        take_loop(workspace, path, one.loop, options, kind="aiwg")

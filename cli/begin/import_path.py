@@ -31,8 +31,8 @@ from ..intake.files import read_bytes
 from ..intake.foreign_files import check_no_link, json_of
 from ..intake.transcript import NOT_TRANSCRIPTS
 from ..output import print_answer
-from .import_extended import command_of, read_with, take_imported
-from .loop_facts import options_of
+from .import_others import command_of, read_with
+from .import_record import options_of, take_imported
 
 BEGINNING = 256 * 1024
 """The length of the beginning that is examined."""
@@ -208,7 +208,9 @@ def _extensions(
             _check_unread(own, tools)
             with open_workspace() as workspace:
                 options = options_of(given, folder)
-                take_imported(workspace, folder, imported, options, kind=extension.name)
+                take_imported(
+                    workspace, folder, imported, options=options, kind=extension.name
+                )
             tools[extension.name] = own
         except NotFoundError:
             continue

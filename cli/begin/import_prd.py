@@ -1,8 +1,8 @@
 """`sprintlog import prd`: task lists as sprints, and the progress.txt next to them."""
 
-import os
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import nullcontext
 from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,25 +10,20 @@ from typing import Any, NamedTuple
 from sprintlog.engine.errors import InvalidInputError, NotFoundError, RefusedError
 from sprintlog.engine.journal.progress_text import Parsed, TakeText, parse_text
 from sprintlog.engine.journal.state import JOURNAL
-from sprintlog.engine.log.envelope import DOCUMENT_BYTES_MAX
-from sprintlog.engine.service.streams.catalogue import CODEC
-from sprintlog.engine.sprint.events import Place, SprintImported
-from sprintlog.engine.sprint.plan.create import ImportDocument
+from sprintlog.engine.sprint.events import Place
 from sprintlog.engine.sprint.plan.imported_documents import losses
-from sprintlog.engine.sprint.state.effective_history import effective_ranges, is_effective
 from sprintlog.engine.sprint.state.tree import Tree
-from sprintlog.projections.history.committed import committed_file
 from sprintlog.projections.workspace import Workspace
 
 from ..importers.markdown import folder_of
 from ..importers.task_lists import TaskList, branch_of, read_task_lists, title_of
 from ..intake.files import read_text
 from ..intake.foreign_files import Unread, bytes_of, kept_of, name_from
-from ..intake.versions import moments
+from ..intake.versions import FileText, Texts, committed_texts
 from ..output import hint, warn
 from ..places import place_in
 from ..record import Options, Recording, refresh, refresh_stream
-from .loop_facts import tell, warn_of_cut
+from .import_record import check_name, known_sources, record_document, tell, warn_of_cut
 
 
 class ListsVersion(NamedTuple):
@@ -50,50 +45,36 @@ class ListsHistory(NamedTuple):
     """Whether the repository lacks the older versions."""
 
 
-def lists_at_hand(file: Path) -> ListsHistory:
-    """Return the current file."""
-    return _with_unread([_at_hand(file, bytes_of(file))])
-
-
-def committed_lists(file: Path) -> ListsHistory:
-    """Return every committed version, then the file at hand if it differs.
+def read_history(file: Path, *, of_git: bool) -> ListsHistory:
+    """Return the current file, with `of_git` after each committed version.
 
     A version without a task list is reported and left out. Raise `NotFoundError` if no
-    version has one.
+    version has one. What the newest version leaves open is reported as well.
     """
-    content = bytes_of(file) if file.is_file() else None
-    versions: list[tuple[ListsVersion, Sequence[Unread]]] = []
-    left_out = []
-    with committed_file(file, os.environ, bytes_max=DOCUMENT_BYTES_MAX) as history:
-        committed = history.versions(_is_same)
-        for version in committed:
-            name = f"{version.path}@{version.commit[:12]}"
-            text = b""
+    at_hand = bytes_of(file) if file.is_file() or not of_git else None
+    given = Texts([FileText(str(file), lambda: at_hand or b"")])
+    versions: list[ListsVersion] = []
+    left_out: list[Unread] = []
+    newest: Sequence[Unread] = ()
+    with (
+        committed_texts(file, at_hand, _is_same) if of_git else nullcontext(given) as found
+    ):
+        for text in found.texts:
+            content = b""
             try:
-                text = history.content(version)
-                read = read_task_lists(text, file=name)
+                content = text.read()
+                read = read_task_lists(content, file=text.name)
             except InvalidInputError as error:
-                left_out.append(Unread(name, 0, error.message, kept_of(text)))
+                if text.commit is None:
+                    raise
+                left_out.append(Unread(text.name, 0, error.message, kept_of(content)))
                 continue
-            found = ListsVersion(name, read.lists, *moments(version))
-            versions.append((found, read.unread))
-        if content is not None and not history.is_text_of(committed[-1], content):
-            versions.append(_at_hand(file, content))
-        is_cut = history.is_cut
+            source = text.name if text.commit else f"{file.name}@{read.digest[:12]}"
+            versions.append(ListsVersion(source, read.lists, *text.moments()))
+            newest = read.unread
     if not versions:
         raise NotFoundError(f"{file}: git has no version with a task list", file=str(file))
-    found_all = _with_unread(versions)
-    return found_all._replace(unread=[*left_out, *found_all.unread], is_cut=is_cut)
-
-
-def _with_unread(versions: list[tuple[ListsVersion, Sequence[Unread]]]) -> ListsHistory:
-    """Return a history; what the newest version leaves open is reported."""
-    return ListsHistory([one for one, _ in versions], [*versions[-1][1]])
-
-
-def _at_hand(file: Path, content: bytes) -> tuple[ListsVersion, Sequence[Unread]]:
-    read = read_task_lists(content, file=str(file))
-    return ListsVersion(f"{file.name}@{read.digest[:12]}", read.lists), read.unread
+    return ListsHistory(versions, [*left_out, *newest], found.is_cut)
 
 
 def _is_same(older: bytes, newer: bytes) -> bool:
@@ -128,7 +109,7 @@ def take_prd(
     sprint_dir: Path | None = None,
 ) -> None:
     """Record the task lists of a file and the entries next to it; both are read first."""
-    history = committed_lists(file) if of_git else lists_at_hand(file)
+    history = read_history(file, of_git=of_git)
     if history.is_cut:
         warn_of_cut(file)
     text_file = text or _beside(file)
@@ -199,16 +180,11 @@ def _features(
                     break
     if not found and empty:
         found[empty[0]] = [empty[1:]]
-    if sprint_id is not None and len(found) > 1:
-        raise RefusedError(
-            f"{file}: {len(found)} lists cannot be the one sprint {sprint_id}",
-            hint="leave --sprint out",
-            allowed=[*found],
-        )
+    check_name(file, found, sprint_id, noun="lists")
     if sprint_id is not None:
         found = dict(zip([sprint_id], found.values(), strict=True))
     for name in {*found} & {*workspace.sprints()}:
-        if not in_force(workspace, name)[1]:
+        if not known_sources(workspace, name).every:
             raise RefusedError(
                 f"there is a sprint {name} already, which was not imported",
                 hint="name another one with --sprint",
@@ -240,7 +216,7 @@ def _newest(workspace: Workspace, name: str, found: Features) -> Data | None:
     """Return the newest document of a sprint that was imported; None if there is none."""
     if name in found:
         return found[name][-1][1].document
-    if name not in workspace.sprints() or not in_force(workspace, name)[1]:
+    if name not in workspace.sprints() or not known_sources(workspace, name).every:
         return None
     return workspace.sprint(name).document
 
@@ -265,41 +241,25 @@ def _is_same_feature(older: Data, newer: Data) -> bool:
 def _record(run: Recording, sprint_id: str, versions: Versions, place: Place | None) -> int:
     """Record the new versions of a sprint; return the number of events."""
     recorded = 0
-    known, _ = in_force(run.workspace, sprint_id)
+    known = known_sources(run.workspace, sprint_id).in_force
     for version, one in versions:
         # A committed version is known by its commit; the file at hand may go back.
         is_known = version.source in (known if version.committed_at else known[-1:])
         if is_known or one.document is None:
             continue
-        document = {"sprint-id": sprint_id, **one.document}
-        command = ImportDocument(
-            document, version.source, place, version.committed_at, with_facts=True
+        outcome = record_document(
+            run,
+            sprint_id,
+            {"sprint-id": sprint_id, **one.document},
+            version.source,
+            place=place,
+            at=version.at,
+            committed_at=version.committed_at,
         )
-        options = run.options.with_values(at=version.at)
-        dated = Recording(run.name, options, run.workspace)
-        outcome = dated.handle_with(command, sprint_id=sprint_id, observed=True)
         recorded += len(outcome.events)
         if outcome.events:
             known.append(version.source)
     return recorded
-
-
-def in_force(workspace: Workspace, sprint_id: str) -> tuple[list[str], bool]:
-    """Return which versions were taken in, and whether any ever was.
-
-    Those that a rollback went back before may come once more.
-    """
-    sprint = workspace.sprint(sprint_id)
-    stretches = effective_ranges(sprint.knowledge.rollbacks, sprint.version)
-    known, was_imported = [], False
-    for recorded in workspace.events(sprint_id):
-        if recorded.type != SprintImported.type:
-            continue
-        was_imported = True
-        event = CODEC.decode(recorded)
-        if isinstance(event, SprintImported) and is_effective(stretches, recorded.version):
-            known.append(event.source)
-    return known, was_imported
 
 
 def _unread(parsed: Parsed, text_file: Path | None) -> list[Unread]:

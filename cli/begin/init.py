@@ -18,7 +18,7 @@ from sprintlog.projections.workspace import Workspace
 from .. import settings, typed
 from ..context import environment, here, log_place, with_json
 from ..output import counted, print_json, print_text
-from .suggestions import WANTED, look, offers
+from .suggestions import look, offers
 
 TAKEN_AT_ONCE = ("state", "plan")
 """Kinds of offers that a person is asked about; what others name comes later."""
@@ -112,7 +112,7 @@ def _made(location: Location, events: int) -> str:
 
 def _around(location: Location, start: Path) -> list[Offer]:
     """Return what fits what is in the work tree, in words that can be typed here."""
-    found = look(location.root, WANTED, path=environment().get("PATH", ""))
+    found = look(location.root, path=environment().get("PATH", ""))
     up = os.path.relpath(location.root, start)
     return offers(found, prefix="" if up == "." else f"{up}/")
 

@@ -13,7 +13,7 @@ from contextlib import suppress
 from importlib.resources import files
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sprintlog.engine.adapters.folders import opened, opened_below, read_plain
 from sprintlog.engine.readable import quoted
@@ -40,26 +40,16 @@ class Surroundings(NamedTuple):
     programs: frozenset[str]
 
 
-class Wanted(NamedTuple):
-    """The files and programs to look for, as paths below the root."""
-
-    names: frozenset[str]
-    read: frozenset[str]
-    sprints_in: tuple[str, ...]
-    sprint_files: tuple[str, ...]
-    programs: frozenset[str]
-
-
-def look(root: Path, wanted: Wanted, *, path: str) -> Surroundings:
-    """Return what of the wanted is below a folder, and on a PATH outside of it."""
+def look(root: Path, *, path: str) -> Surroundings:
+    """Return the wanted files and folders below a folder, and programs on a PATH."""
     with opened(root) as top:
-        sprints = [s for folder in wanted.sprints_in for s in _sprints(top, folder, wanted)]
-        inside = {f"{s}/{name}" for s in sprints for name in wanted.sprint_files}
-        kinds = {name: _kind(top, name) for name in sorted(wanted.names | inside)}
+        sprints = [sprint for folder in SPRINTS_IN for sprint in _sprints(top, folder)]
+        inside = {f"{sprint}/{name}" for sprint in sprints for name in SPRINT_FILES}
+        kinds = {name: _kind(top, name) for name in sorted(NAMES | inside)}
         files = frozenset(name for name, kind in kinds.items() if kind == stat.S_IFREG)
         folders = frozenset(name for name, kind in kinds.items() if kind == stat.S_IFDIR)
-        texts = {name: _beginning(top, name) for name in sorted(files & wanted.read)}
-    programs = frozenset(_programs(wanted.programs, path, root=root))
+        texts = {name: _beginning(top, name) for name in sorted(files & READ)}
+    programs = frozenset(_programs(AGENTS, path, root=root))
     return Surroundings(files, folders, texts, tuple(sprints), programs)
 
 
@@ -79,14 +69,14 @@ def _beginning(top: int, path: str) -> str:
     return ""
 
 
-def _sprints(top: int, folder: str, wanted: Wanted) -> Iterator[str]:
+def _sprints(top: int, folder: str) -> Iterator[str]:
     """Yield the folders below one that hold a sprint's file, those with plain names."""
     names: list[str] = []
     with suppress(OSError), opened_below(top, folder) as held, os.scandir(held) as entries:
         names = [entry.name for entry in islice(entries, ENTRIES_MAX)]
     plain = sorted(name for name in names if _PLAIN.fullmatch(name))
     found = (f"{folder}/{name}" for name in plain)
-    holding = (s for s in found if any(_is_file(top, s, f) for f in wanted.sprint_files))
+    holding = (s for s in found if any(_is_file(top, s, f) for f in SPRINT_FILES))
     yield from islice(holding, SPRINTS_MAX)
 
 
@@ -108,12 +98,7 @@ def _programs(names: Iterable[str], path: str, *, root: Path) -> Iterator[str]:
                 break
 
 
-PROGRESS, SPRINT = "PROGRESS.yaml", "SPRINT.yaml"
-JOURNALS = (".ralph/progress.json", "progress.json")
-TEXTS = (
-    *(".ralph/progress.txt", "scripts/ralph/progress.txt"),
-    *("progress.txt", "claude-progress.txt"),
-)
+PROGRESS, SPRINT = SPRINT_FILES = ("PROGRESS.yaml", "SPRINT.yaml")
 SPRINTS_IN = (".claude/sprints", "sprints")
 
 _PLACES = tomllib.loads(
@@ -127,34 +112,24 @@ EXTENDED: dict[str, str] = _PLACES["tools"]
 AGENTS: dict[str, tuple[str, list[str]]] = _PLACES["agents"]
 """How an agent is given a prompt (docs/reference/agents.md), and its signs in a tree."""
 
-PYTEST = "iteration baseline --run 'pytest --junitxml=report.xml' --report report.xml"
-BUILD = "iteration baseline --build {}"
-
-CI: dict[str, str] = _PLACES["ci"]
-TEST_FILES = {"pytest.ini", "conftest.py", "pyproject.toml", "setup.cfg", "tox.ini"} | {
-    *("package.json", "go.mod", "Cargo.toml", "Makefile")
+OFFERS: list[dict[str, Any]] = _PLACES["offers"]
+"""Further offers, each with its signs: a file, and a line that it must have."""
+SIGNS = {sign: line for one in OFFERS for sign, line in one["signs"].items()}
+NAMES = {*SPRINT_FILES, *LOOPS, *EXTENDED, *SIGNS} | {
+    sign for _, signs in AGENTS.values() for sign in signs
 }
-
-WANTED = Wanted(
-    names=frozenset(
-        {PROGRESS, SPRINT, *JOURNALS, *TEXTS, *LOOPS, *EXTENDED, *CI, *TEST_FILES}
-        | {sign for _, signs in AGENTS.values() for sign in signs}
-    ),
-    read=frozenset({*JOURNALS, *TEST_FILES} - {"go.mod", "Cargo.toml"}),
-    sprints_in=SPRINTS_IN,
-    sprint_files=(PROGRESS, SPRINT),
-    programs=frozenset(AGENTS),
-)
+READ = {sign for sign, line in SIGNS.items() if line}
 
 
 def offers(found: Surroundings, *, prefix: str = "") -> list[Offer]:
     """Return what fits what was found; `prefix` leads from where one stands to the root."""
-    there = (*_documents(found, prefix), *_loops(found, prefix), *_agents(found))
-    return [*there, *_tests(found), *_ci(found)]
+    there = (*_documents(found, prefix), *_stated(found, prefix, "state"))
+    there += (*_loops(found, prefix), *_agents(found))
+    return [*there, *_stated(found, prefix, "tests", "ci")]
 
 
 def _documents(found: Surroundings, prefix: str) -> Iterator[Offer]:
-    """Yield the files that are read: of sprints, and of a journal."""
+    """Yield the files of sprints."""
     for folder in ("", *(f"{sprint}/" for sprint in found.sprints)):
         file = quoted(f"{prefix}{folder}{PROGRESS}")
         if f"{folder}{PROGRESS}" in found.files:
@@ -164,17 +139,18 @@ def _documents(found: Surroundings, prefix: str) -> Iterator[Offer]:
             file = quoted(f"{prefix}{folder}{SPRINT}")
             said = "a sprint that can be compiled"
             yield _offer("plan", folder + SPRINT, said, f"compile {file}")
-    for name in JOURNALS:
-        # Another tool has a file of this name with other fields.
-        if name in found.files and '"entries"' in found.texts.get(name, ""):
-            said, file = "a journal of what was tried and learned", quoted(prefix + name)
-            yield _offer("state", name, said, f"import journal {file}")
-            return
-    for name in TEXTS:
-        if name in found.files:
-            said, file = "what a loop wrote down, as text", quoted(prefix + name)
-            yield _offer("state", name, said, f"journal migrate {file}")
-            return
+
+
+def _stated(found: Surroundings, prefix: str, *kinds: str) -> Iterator[Offer]:
+    """Yield the offers of some kinds in the table, each for the first sign of it."""
+    for one in (one for one in OFFERS if one["kind"] in kinds):
+        there = found.files | (found.folders if one["kind"] == "ci" else set())
+        for sign, line in one["signs"].items():
+            text = found.texts.get(sign, "")
+            if sign in there and (not line or re.search(line, text, re.MULTILINE)):
+                command = one["command"].format(file=quoted(prefix + sign))
+                yield _offer(one["kind"], one.get("found", sign), one["says"], command)
+                break
 
 
 def _loops(found: Surroundings, prefix: str) -> Iterator[Offer]:
@@ -204,39 +180,6 @@ def _agents(found: Surroundings) -> Iterator[Offer]:
         elif signs[name]:
             said = f"of the agent {name}, which is not on the PATH"
             yield Offer("agent", signs[name][0], said)
-
-
-def _tests(found: Surroundings) -> Iterator[Offer]:
-    texts = found.texts
-    in_settings = "[tool.pytest" in texts.get("pyproject.toml", "")
-    in_settings |= "[tool:pytest]" in texts.get("setup.cfg", "")
-    in_settings |= "[pytest]" in texts.get("tox.ini", "")
-    if in_settings or found.files & {"pytest.ini", "conftest.py"}:
-        yield _offer("tests", "pytest", "measures the state before any change", PYTEST)
-    script = re.search(r'"scripts"\s*:\s*\{[^}]*"test"\s*:', texts.get("package.json", ""))
-    makes = re.search(r"^test\s*:", texts.get("Makefile", ""), re.MULTILINE)
-    for command, is_there in (
-        ("npm test", script is not None),
-        ("go test ./...", "go.mod" in found.files),
-        ("cargo test", "Cargo.toml" in found.files),
-        ("make test", makes is not None),
-    ):
-        if is_there:
-            said = "for a loop: what it says now is where you begin"
-            yield _offer("tests", command, said, BUILD.format(quoted(command)))
-
-
-def _ci(found: Surroundings) -> Iterator[Offer]:
-    for sign, name in CI.items():
-        if sign not in found.files | found.folders:
-            continue
-        if sign == ".github/workflows":
-            said = f"of {name}: a step can show the report"
-            command = 'report >> "$GITHUB_STEP_SUMMARY"'
-            yield _offer("ci", sign, said, command)
-        else:
-            said = f"of {name}: a step can check the log"
-            yield _offer("ci", sign, said, "verify")
 
 
 def _offer(kind: str, found: str, says: str, command: str, is_safe: bool = False) -> Offer:

@@ -36,7 +36,8 @@ from sprintlog.projections.extended import ExtendedProjection, SprintReading, re
 from sprintlog.projections.runner import Happened, catch_up_sprint, happened
 from sprintlog.projections.workspace import Workspace
 
-from ..begin.import_extended import read_with, record_imported
+from ..begin.import_others import read_with
+from ..begin.import_record import record_imported
 from ..intake.imported import Imported, document_of, facts_of
 from ..record import Options
 

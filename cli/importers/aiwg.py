@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 from sprintlog.errors import InvalidInputError, NotFoundError, RefusedError
-from sprintlog.extensions import ForeignFile, ImportedLoop, Unread
+from sprintlog.extensions import ForeignFile, Imported, Unread
 
 from .aiwg_loop import DOCUMENT, AiwgLoop
 
@@ -26,15 +25,7 @@ _FILES = (
 _SUFFIXES = (".json", ".yaml", ".yml")
 
 
-class FoundAiwg(NamedTuple):
-    """One loop, and whether its measurements are in a folder of its name."""
-
-    id: str
-    loop: ImportedLoop
-    is_measured: bool
-
-
-def read_aiwg(path: Path) -> list[FoundAiwg]:
+def read_aiwg(path: Path) -> list[Imported]:
     """Return the loops of a folder, or of one of its files.
 
     Raise `NotFoundError` if there is no such file, `InvalidInputError` naming the file
@@ -50,13 +41,10 @@ def read_aiwg(path: Path) -> list[FoundAiwg]:
         if folder is None:
             raise InvalidInputError(problem, file=str(file))
         unread.append(Unread(str(file), 0, problem, ""))
-    found = [
-        FoundAiwg(name, loop.found(name), loop.is_measured) for name, loop in loops.items()
-    ]
-    if not found:
+    if not loops:
         raise NotFoundError(f"{path}: nothing of a loop is in it", file=str(path))
-    found[0].loop.unread += unread
-    return found
+    first, *others = [loop.found(name) for name, loop in loops.items()]
+    return [first._replace(unread=[*first.unread, *unread]), *others]
 
 
 def _files(path: Path) -> list[Path]:

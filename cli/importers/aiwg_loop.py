@@ -1,96 +1,97 @@
-"""What the files of one loop of AIWG come to: the facts of its iterations.
+"""The facts of one loop of AIWG, from its state, its analytics and its measurements.
 
 The state has the iterations without their times: they are counted from its start by what
 each took, unless the analytics or a measurement say when one ended.
 """
 
+from collections import defaultdict
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from msgspec import Meta, Struct
 
-from sprintlog.extensions import ForeignFile, ImportedLoop, Unread, name_from
+from sprintlog.extensions import (
+    ForeignFile,
+    Imported,
+    ImportedLoop,
+    ImportedSprint,
+    Unread,
+    name_from,
+)
 from sprintlog.formatting import cut, parse_time
 from sprintlog.usage import Usage
 
 ITERATIONS_MAX = ImportedLoop.ITERATIONS_MAX
-Text = Annotated[str, Field(strict=True)]
-Identity = Annotated[str, Field(strict=True, min_length=1, max_length=128)]
-Number = Annotated[int, Field(strict=True, ge=1, le=ITERATIONS_MAX)]
-Milliseconds = Annotated[float, Field(strict=True, ge=0, le=10**12)] | None
-Texts = list[Text] | None
-Begun = Annotated[int, Field(strict=True, ge=0, le=ITERATIONS_MAX)] | None
+Identity = Annotated[str, Meta(min_length=1, max_length=128)]
+Number = Annotated[int, Meta(ge=1, le=ITERATIONS_MAX)]
+NumberOrNone = Annotated[int, Meta(ge=0, le=ITERATIONS_MAX)]
+Milliseconds = Annotated[float, Meta(ge=0, le=10**12)]
+SHARE, TOKENS, DOLLARS = Meta(ge=0, le=1), Meta(ge=0, lt=10**15), Meta(ge=0, lt=10**9)
 
 
-class AiwgModel(BaseModel):
-    """A mapping of another tool; further keys are allowed."""
-
-    model_config = ConfigDict(extra="allow", protected_namespaces=(), frozen=True)
-
-
-class LoopIteration(AiwgModel):
+class Run(Struct, rename="camel"):
     """An iteration in the state of a loop."""
 
     number: Number
-    status: Text | None = None
-    exitCode: Annotated[int, Field(strict=True, ge=-(2**31), lt=2**31)] | None = None  # noqa: N815
-    duration: Milliseconds = None
-    sessionId: Identity | None = None  # noqa: N815
-    toolCallCount: Annotated[int, Field(strict=True, ge=0, lt=10**12)] | None = None  # noqa: N815
-    learnings: Texts = None
-    filesModified: Texts = None  # noqa: N815
-    progress: Text | None = None
+    status: str | None = None
+    exit_code: Annotated[int, Meta(ge=-(2**31), lt=2**31)] | None = None
+    duration: Milliseconds | None = None
+    session_id: Identity | None = None
+    tool_call_count: Annotated[int, Meta(ge=0, lt=10**12)] | None = None
+    learnings: list[str] | None = None
+    files_modified: list[str] | None = None
+    progress: str | None = None
 
 
-class LoopState(AiwgModel):
+class LoopState(Struct, rename="camel"):
     """A session-state.json, or the state.json of one loop among several."""
 
-    loopId: Identity  # noqa: N815
-    objective: Text | None = None
-    task: Text | None = None
-    completionCriteria: Text | None = None  # noqa: N815
-    completion: Text | None = None
-    status: Text | None = None
-    maxIterations: Annotated[int, Field(strict=True, ge=0, le=10**9)] | None = None  # noqa: N815
-    currentIteration: Begun = None  # noqa: N815
-    startTime: Text | None = None  # noqa: N815
-    lastUpdate: Text | None = None  # noqa: N815
-    iterations: list[LoopIteration] | None = None
+    loop_id: Identity
+    objective: str | None = None
+    task: str | None = None
+    completion_criteria: str | None = None
+    completion: str | None = None
+    status: str | None = None
+    max_iterations: Annotated[int, Meta(ge=0, le=10**9)] | None = None
+    current_iteration: NumberOrNone | None = None
+    start_time: str | None = None
+    last_update: str | None = None
+    iterations: list[Run] | None = None
 
 
-class AnalyticsIteration(AiwgModel):
+class Analysis(Struct):
     """An iteration in the analytics of a loop."""
 
     iteration_number: Number
-    timestamp: Text | None = None
-    quality_score: Annotated[float, Field(strict=True, ge=0, le=100)] | None = None
-    tokens_used: Annotated[float, Field(strict=True, ge=0, lt=10**15)] | None = None
-    token_cost_usd: Annotated[float, Field(strict=True, ge=0, lt=10**9)] | None = None
-    execution_time_ms: Milliseconds = None
-    verification_status: Text | None = None
-    reflections: Texts = None
+    timestamp: str | None = None
+    quality_score: Annotated[float, Meta(ge=0, le=100)] | None = None
+    tokens_used: Annotated[int, TOKENS] | Annotated[float, TOKENS] | None = None
+    token_cost_usd: Annotated[int, DOLLARS] | Annotated[float, DOLLARS] | None = None
+    execution_time_ms: Milliseconds | None = None
+    verification_status: str | None = None
+    reflections: list[str] | None = None
 
 
-class Analytics(AiwgModel):
+class Analytics(Struct):
     """The analytics of a loop."""
 
     loop_id: Identity
-    iterations: list[AnalyticsIteration]
-    task_description: Text | None = None
-    start_time: Text | None = None
+    iterations: list[Analysis]
+    task_description: str | None = None
+    start_time: str | None = None
     selected_iteration: Number | None = None
-    selection_reason: Text | None = None
+    selection_reason: str | None = None
 
 
-class Measurement(AiwgModel):
+class Measurement(Struct):
     """The fields of `iteration_metrics`, without the metrics themselves."""
 
-    iteration: Annotated[int, Field(strict=True, ge=0, le=ITERATIONS_MAX)]
-    timestamp: Text | None = None
-    quality_score: Annotated[float, Field(strict=True, ge=0, le=1)] | None = None
+    iteration: NumberOrNone
+    timestamp: str | None = None
+    quality_score: Annotated[int, SHARE] | Annotated[float, SHARE] | None = None
 
 
-class MetricsDocument(AiwgModel):
+class MetricsDocument(Struct):
     """The document of one iteration."""
 
     iteration_metrics: Measurement
@@ -109,237 +110,222 @@ _WENT_WELL = ("completed", "incomplete")
 _WENT_WRONG = ("failed", "crashed", "error")
 
 
+class LoopIteration:
+    """All that the files contain of one iteration; a number of 0 stands for nothing."""
+
+    def __init__(self) -> None:
+        self.run = Run(0)
+        self.analysis = Analysis(0)
+        self.measurement = Measurement(0)
+        self.metrics: Data | None = None
+
+    @property
+    def at(self) -> str | None:
+        """Return when it ended, if that is stated."""
+        return self.analysis.timestamp or self.measurement.timestamp
+
+    def took(self) -> int | None:
+        """Return its milliseconds."""
+        run, analysed = self.run.duration, self.analysis.execution_time_ms
+        took = run if run is not None else analysed
+        return None if took is None else round(took)
+
+    def times(self, before: str | None) -> tuple[str | None, str | None]:
+        """Return when it began and ended, after the iteration before."""
+        took, ended = self.took() or 0, self.at
+        if ended is None:
+            return before, before and _later(before, took)
+        began = _text_of(parse_time(ended) - timedelta(milliseconds=took))
+        if before is not None and parse_time(began) < parse_time(before):
+            began = before if parse_time(before) <= parse_time(ended) else ended
+        return began, ended
+
+    def figures(self) -> Data:
+        """Return the figures of its run."""
+        run, code = self.run, self.run.exit_code
+        went_well = code in (None, 0) and run.status in (None, *_WENT_WELL)
+        return {
+            "outcome": "completed" if went_well else "failed",
+            # A run that could not start has -1, which is not a signal.
+            "exit_code": code if code is not None and code >= 0 else None,
+            "duration_ms": self.took(),
+            "sessions": (run.session_id,) if run.session_id else (),
+            "tool_calls": run.tool_call_count,
+        }
+
+    def texts(self) -> list[str]:
+        """Return the facts that have no field here, as texts."""
+        run, analysed = self.run, self.analysis
+        learned = [*(run.learnings or []), *(analysed.reflections or [])]
+        said = [_short(f"learned: {text}") for text in dict.fromkeys(learned) if text]
+        if run.files_modified:
+            said.append(_short(f"files modified: {', '.join(run.files_modified)}"))
+        if analysed.verification_status:
+            tokens = analysed.tokens_used
+            more = f"; tokens_used {tokens}" if tokens else ""
+            said.append(_short(f"verification {analysed.verification_status}{more}"))
+        return said
+
+    def worth(self) -> tuple[Data, float | None, Usage | None] | None:
+        """Return its metrics, score and usage, if it was measured."""
+        score = self.analysis.quality_score
+        score = self.measurement.quality_score if score is None else score / 100
+        if score is None and not self.metrics:
+            return None
+        # It writes 0 where it does not know the cost.
+        cost, took = self.analysis.token_cost_usd or None, self.took()
+        known = cost is not None or took is not None
+        usage = Usage(cost_usd=cost, duration_ms=took) if known else None
+        return self.metrics or {}, score, usage
+
+
 class AiwgLoop:
     """A loop, as far as its files were read."""
 
     def __init__(self) -> None:
-        self.is_measured = False
-        self._state: Data = {}
-        self._analytics: Data = {}
-        self._runs: dict[int, Data] = {}
-        self._analysed: dict[int, Data] = {}
-        self._measured: dict[int, Data] = {}
+        self._state = LoopState("")
+        self._analytics = Analytics("", [])
+        self._iterations = defaultdict[int, LoopIteration](LoopIteration)
+        self._is_measured = False
         self._unread: list[Unread] = []
         self._files = 0
 
     def take_state(self, given: Data, source: ForeignFile) -> None:
         """Take the state of the loop."""
         self._files += 1
-        if self._state:
+        if self._state.loop_id:
             self._refuse(source, "is the state of the same loop once more", given)
             return
-        source.check(LoopState, given)
-        for name in ("startTime", "lastUpdate"):
-            _moment(given, name, source)
-        self._state = given
-        self._number(self._runs, given.get("iterations") or [], "number", source)
-        for number, run in self._runs.items():
-            if run.get("status") not in (None, *_WENT_WELL, *_WENT_WRONG):
+        state: LoopState = source.check(LoopState, given)
+        state.start_time = _time(state.start_time, source, "startTime")
+        state.last_update = _time(state.last_update, source, "lastUpdate")
+        self._state = state
+        for index, run in enumerate(state.iterations or ()):
+            what = given["iterations"][index]
+            one = self._iterations[run.number]
+            if one.run.number:
+                self._refuse(source, f"iteration {run.number} is there twice", what)
+                continue
+            one.run = run
+            if run.status not in (None, *_WENT_WELL, *_WENT_WRONG):
                 problem = (
-                    f"iteration {number}: status {str(run['status'])[:40]!r} is unknown"
+                    f"iteration {run.number}: status {str(run.status)[:40]!r} is unknown"
                 )
-                self._refuse(source, problem, run)
-        known = (None, "completed", *OPEN, *BROKEN_OFF)
-        if given.get("status") not in known:
-            problem = f"status: {str(given['status'])[:40]!r} is unknown"
-            self._refuse(source, problem, given["status"])
+                self._refuse(source, problem, what)
+        if state.status not in (None, "completed", *OPEN, *BROKEN_OFF):
+            problem = f"status: {str(state.status)[:40]!r} is unknown"
+            self._refuse(source, problem, state.status)
 
     def take_analytics(self, given: Data, source: ForeignFile) -> None:
         """Take the analytics of the loop."""
         self._files += 1
-        if self._analytics:
+        if self._analytics.loop_id:
             self._refuse(source, "is the analytics of the same loop once more", given)
             return
-        source.check(Analytics, given)
-        _moment(given, "start_time", source)
-        for index, one in enumerate(given["iterations"]):
-            _moment(one, "timestamp", source, f"iterations[{index}].")
-        self._analytics = given
-        self._number(self._analysed, given["iterations"], "iteration_number", source)
+        analytics: Analytics = source.check(Analytics, given)
+        analytics.start_time = _time(analytics.start_time, source, "start_time")
+        self._analytics = analytics
+        for index, analysis in enumerate(analytics.iterations):
+            field = f"iterations[{index}].timestamp"
+            analysis.timestamp = _time(analysis.timestamp, source, field)
+            number = analysis.iteration_number
+            one = self._iterations[number]
+            if one.analysis.iteration_number:
+                problem = f"iteration {number} is there twice"
+                self._refuse(source, problem, given["iterations"][index])
+            else:
+                one.analysis = analysis
 
     def take_document(self, given: Any, source: ForeignFile) -> None:
         """Take the measurement of one iteration, 0 for the baseline."""
         self._files += 1
-        self.is_measured = True
+        self._is_measured = True
         metrics = source.metrics(given)
-        source.check(MetricsDocument, {DOCUMENT: given})
-        at = _moment(given, "timestamp", source, f"{DOCUMENT}.")
-        number = given["iteration"]
-        if number in self._measured:
-            self._refuse(source, f"measures iteration {number} once more", given)
-            return
-        score = given.get("quality_score")
-        self._measured[number] = {"metrics": metrics, "score": score, "at": at}
+        document: MetricsDocument = source.check(MetricsDocument, {DOCUMENT: given})
+        found = document.iteration_metrics
+        found.timestamp = _time(found.timestamp, source, f"{DOCUMENT}.timestamp")
+        one = self._iterations[found.iteration]
+        if one.metrics is not None:
+            self._refuse(source, f"measures iteration {found.iteration} once more", given)
+        else:
+            one.measurement, one.metrics = found, metrics
 
-    def found(self, loop_id: str) -> ImportedLoop:
+    def found(self, loop_id: str) -> Imported:
         """Return the loop with all that was read of it."""
-        state = self._state
-        goal = _first(state, "objective", "task") or self._analytics.get("task_description")
-        criteria = _first(state, "completionCriteria", "completion")
-        numbers = self._numbers()
-        loop = ImportedLoop(
-            name_from(f"aiwg-{loop_id}"), str(goal or f"the loop {loop_id}")
-        )
+        state, analytics = self._state, self._analytics
+        begun = range(1, (state.current_iteration or 0) + 1)
+        numbers = sorted({*self._iterations, *begun} - {0})
+        loop = ImportedLoop()
+        loop.max_iterations = state.max_iterations or 0
+        loop.measured_as = loop_id if self._is_measured else ""
         self._add_facts(loop, loop_id, numbers)
-        measured = sum(self._worth(number) is not None for number in numbers)
-        loop.found = {
-            "iteration": len(numbers),
-            "measurement": measured,
-            "file": self._files,
-        }
-        loop.unread = self._unread
-        loop.max_iterations = state.get("maxIterations") or 0
-        loop.more = {"completion-criteria": criteria} if criteria else {}
-        return loop
-
-    def _numbers(self) -> list[int]:
-        """Return the iterations that began."""
-        begun = range(1, (self._state.get("currentIteration") or 0) + 1)
-        named = {*self._runs, *self._analysed, *self._measured, *begun}
-        return sorted(named - {0})
+        goal = state.objective or state.task or analytics.task_description
+        criteria = state.completion_criteria or state.completion
+        sprint = ImportedSprint(
+            name_from(f"aiwg-{loop_id}"),
+            goal=goal or f"the loop {loop_id}",
+            more={"completion-criteria": criteria} if criteria else {},
+            loop=loop,
+        )
+        measured = sum(self._iterations[n].worth() is not None for n in numbers)
+        counts = {"iteration": len(numbers), "measurement": measured, "file": self._files}
+        return Imported([sprint], counts, self._unread)
 
     def _add_facts(self, loop: ImportedLoop, loop_id: str, numbers: list[int]) -> None:
-        said = (self._measured[n]["at"] for n in sorted(self._measured))
-        first = _first(self._state, "startTime") or self._analytics.get("start_time")
-        at = _normalised(first) if first else next((one for one in said if one), None)
-        if (base := self._measured.get(0)) is not None and base["metrics"]:
-            loop.baseline(f"{loop_id}:baseline", base["at"] or at, base["metrics"])
+        stated = [self._iterations[n].measurement.timestamp for n in (0, *numbers)]
+        at = self._state.start_time or self._analytics.start_time
+        at = at or next((one for one in stated if one), None)
+        if metrics := self._iterations[0].metrics:
+            loop.baseline(f"{loop_id}:baseline", stated[0] or at, metrics)
         for number in numbers:
-            began, at = self._times(number, at)
-            self._add_iteration(loop, f"{loop_id}:{number}", number, began, at)
+            at = self._add_iteration(loop, f"{loop_id}:{number}", number, at)
         self._add_end(loop, loop_id, at, len(numbers))
 
-    def _times(self, number: int, before: str | None) -> tuple[str | None, str | None]:
-        """Return when an iteration began and ended, after the one before."""
-        took = self._took(number) or 0
-        stated = self._analysed.get(number, {}).get("timestamp")
-        stated = stated or self._measured.get(number, {}).get("at")
-        if stated is None:
-            return before, before and _later(before, took)
-        ended = _normalised(stated)
-        began = _text_of(parse_time(ended) - timedelta(milliseconds=took))
-        if before is not None and parse_time(began) < parse_time(before):
-            began = before if parse_time(before) <= parse_time(ended) else ended
-        return began, ended
-
-    def _took(self, number: int) -> int | None:
-        run = self._runs.get(number, {}).get("duration")
-        analysed = self._analysed.get(number, {}).get("execution_time_ms")
-        took = run if run is not None else analysed
-        return None if took is None else round(took)
-
     def _add_iteration(
-        self,
-        loop: ImportedLoop,
-        key: str,
-        number: int,
-        began: str | None,
-        ended: str | None,
-    ) -> None:
+        self, loop: ImportedLoop, key: str, number: int, before: str | None
+    ) -> str | None:
+        """Add the facts of an iteration; return when it ended."""
+        one = self._iterations[number]
+        began, ended = one.times(before)
         loop.began(f"{key}:began", began, number)
-        for text in self._texts(number):
+        for text in one.texts():
             loop.noted(f"{key}:said:{text}", ended, text)
-        if (worth := self._worth(number)) is not None:
+        if (worth := one.worth()) is not None:
             loop.measured(f"{key}:measured", ended, *worth)
-        run = self._runs.get(number)
         # If there is a state, only its iterations have ended.
-        if run is not None:
-            summary = _short(run.get("progress") or "") or None
-            figures = self._run(number, run)
-            loop.ended(f"{key}:ended", ended, summary=summary, **figures)
-        elif not self._state:
+        if one.run.number:
+            summary = _short(one.run.progress or "") or None
+            loop.ended(f"{key}:ended", ended, summary=summary, **one.figures())
+        elif not self._state.loop_id:
             loop.ended(f"{key}:ended", ended)
-
-    def _run(self, number: int, run: Data) -> Data:
-        code, status = run.get("exitCode"), run.get("status")
-        went_well = code in (None, 0) and status in (None, *_WENT_WELL)
-        session = run.get("sessionId")
-        return {
-            "outcome": "completed" if went_well else "failed",
-            # A run that could not start has -1, which is not a signal.
-            "exit_code": code if code is not None and code >= 0 else None,
-            "duration_ms": self._took(number),
-            "sessions": (session,) if session else (),
-            "tool_calls": run.get("toolCallCount"),
-        }
-
-    def _texts(self, number: int) -> list[str]:
-        """Return the facts of an iteration that have no field here, as texts."""
-        run, analysed = self._runs.get(number, {}), self._analysed.get(number, {})
-        learned = [*(run.get("learnings") or []), *(analysed.get("reflections") or [])]
-        said = [_short(f"learned: {text}") for text in dict.fromkeys(learned) if text]
-        if files := run.get("filesModified"):
-            said.append(_short(f"files modified: {', '.join(files)}"))
-        if verified := analysed.get("verification_status"):
-            tokens = analysed.get("tokens_used")
-            more = f"; tokens_used {tokens}" if tokens else ""
-            said.append(_short(f"verification {verified}{more}"))
-        return said
-
-    def _worth(self, number: int) -> tuple[Data, float | None, Usage | None] | None:
-        """Return the metrics, the score and the usage of an iteration, if measured."""
-        measured, analysed = self._measured.get(number, {}), self._analysed.get(number, {})
-        score = analysed.get("quality_score")
-        score = measured.get("score") if score is None else score / 100
-        metrics = measured.get("metrics") or {}
-        if score is None and not metrics:
-            return None
-        # It writes 0 where it does not know the cost.
-        cost, took = analysed.get("token_cost_usd") or None, self._took(number)
-        known = cost is not None or took is not None
-        usage = Usage(cost_usd=cost, duration_ms=took) if known else None
-        return metrics, score, usage
+        return ended
 
     def _add_end(
         self, loop: ImportedLoop, loop_id: str, at: str | None, count: int
     ) -> None:
-        status = self._state.get("status")
+        status, at = self._state.status, self._state.last_update or at
         if status not in ("completed", *BROKEN_OFF):
             return
-        stated = self._state.get("lastUpdate")
-        at = _normalised(stated) if stated else at
-        selected, why = (
-            self._analytics.get(n) for n in ("selected_iteration", "selection_reason")
-        )
-        if selected is not None:
-            text = f"the loop selected iteration {selected}: {why or 'no reason is said'}"
+        if (selected := self._analytics.selected_iteration) is not None:
+            why = self._analytics.selection_reason or "no reason is said"
+            text = f"the loop selected iteration {selected}: {why}"
             loop.noted(f"{loop_id}:selected:{count}", at, _short(text))
         if status == "completed":
             loop.completed(f"{loop_id}:over:{count}", at, "the loop completed")
         else:
             loop.noted(f"{loop_id}:ended:{count}", at, f"the loop ended: {status}")
 
-    def _number(
-        self, into: dict[int, Data], listed: list[Data], name: str, source: ForeignFile
-    ) -> None:
-        for one in listed:
-            if one[name] in into:
-                self._refuse(source, f"iteration {one[name]} is there twice", one)
-            else:
-                into[one[name]] = one
-
     def _refuse(self, source: ForeignFile, problem: str, what: object) -> None:
         self._unread.append(Unread.of(str(source.file), problem, what))
-
-
-def _first(given: Data, *names: str) -> Any:
-    """Return the value of the first of some names that has one."""
-    return next((given[name] for name in names if given.get(name)), None)
 
 
 def _short(text: str) -> str:
     return cut(text, TEXT_CHARS_MAX)
 
 
-def _moment(given: Data, name: str, source: ForeignFile, before: str = "") -> str | None:
-    """Return the time of a field, if any; raise `InvalidInputError` for other text."""
-    if given.get(name) is None:
-        return None
-    return source.time(given[name], f"{before}{name}")
-
-
-def _normalised(text: str) -> str:
-    return ForeignFile.normalised(text)
+def _time(text: str | None, source: ForeignFile, field: str) -> str | None:
+    """Return a time as the log has it; raise `InvalidInputError` for other text."""
+    return None if text is None else source.time(text, field)
 
 
 def _text_of(moment: datetime) -> str:

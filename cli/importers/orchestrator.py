@@ -11,7 +11,14 @@ from typing import Any
 import msgspec
 
 from sprintlog.errors import InvalidInputError, NotFoundError
-from sprintlog.extensions import ForeignFile, ImportedLoop, name_from
+from sprintlog.extensions import (
+    ForeignFile,
+    Imported,
+    ImportedLoop,
+    ImportedSprint,
+    Unread,
+    name_from,
+)
 from sprintlog.formatting import parse_time
 
 Data = dict[str, Any]
@@ -22,7 +29,7 @@ TEXT_CHARS_MAX = 2_000
 _SAID = {"loop_resumed", "event_published"}
 
 
-def read_orchestrator(path: Path) -> ImportedLoop:
+def read_orchestrator(path: Path) -> Imported:
     """Return the loop of a folder, or of one of its files.
 
     Raise `NotFoundError` where neither file is there, `InvalidInputError` for a file of
@@ -34,7 +41,7 @@ def read_orchestrator(path: Path) -> ImportedLoop:
         lines = ForeignFile(file, below=path if path.is_dir() else None).lines()
         reading.take(lines, is_history=not file.name.startswith("events"))
         lines.check()
-        reading.loop.unread += lines.unread
+        reading.unread += lines.unread
     return reading.ended(files[0])
 
 
@@ -54,7 +61,9 @@ class _Reading:
     """The lines that were understood so far."""
 
     def __init__(self) -> None:
-        self.loop = ImportedLoop("")
+        self.loop = ImportedLoop()
+        self.unread: list[Unread] = []
+        self._goal = ""
         self._open: tuple[str, int] | None = None
         self._seen: Counter[bytes] = Counter()
         self._found: Counter[str] = Counter()
@@ -74,16 +83,16 @@ class _Reading:
                 continue
             self._found["line" if is_history else "event"] += 1
 
-    def ended(self, file: Path) -> ImportedLoop:
+    def ended(self, file: Path) -> Imported:
         """Return all of it, in the order of its times."""
-        folder, loop = file.resolve().parent, self.loop
+        folder = file.resolve().parent
         top = folder.parent if folder.name.startswith(".") else folder
-        loop.sort()
-        loop.name = name_from(f"orchestrator-{top.name}")
-        loop.goal = loop.goal or f"the loop in {top.name or 'this folder'}"
-        iterations = self._found.pop("iteration", 0)
-        loop.found = {"iteration": iterations, **self._found}
-        return loop
+        self.loop.sort()
+        name = name_from(f"orchestrator-{top.name}")
+        goal = self._goal or f"the loop in {top.name or 'this folder'}"
+        found = {"iteration": self._found.pop("iteration", 0), **self._found}
+        sprint = ImportedSprint(name, goal=goal, loop=self.loop)
+        return Imported([sprint], found, self.unread)
 
     def _key(self, line: Data) -> str:
         """Return what names a line, and the same one once more."""
@@ -98,7 +107,7 @@ class _Reading:
         kind, loop = _text(said, "kind", "type."), self.loop
         if kind == "loop_started":
             prompt = _text(said, "prompt", "type.")
-            loop.goal = loop.goal or prompt
+            self._goal = self._goal or prompt
             loop.noted(key, at, f"the loop began: {prompt}"[:TEXT_CHARS_MAX])
         elif kind == "iteration_started":
             self._open = at, _number(said)

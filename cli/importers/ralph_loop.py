@@ -9,7 +9,15 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from sprintlog.errors import InvalidInputError
-from sprintlog.extensions import ForeignFile, ImportedLoop, Unread, name_from, read_text
+from sprintlog.extensions import (
+    ForeignFile,
+    Imported,
+    ImportedLoop,
+    ImportedSprint,
+    Unread,
+    name_from,
+    read_text,
+)
 
 _PARTS = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*$\n?(.*)", re.DOTALL | re.MULTILINE)
 _PAIR = re.compile(r"([A-Za-z_][\w-]*):[ \t]*(.*)")
@@ -23,7 +31,7 @@ _KEYS = (
 )
 
 
-def read_ralph_loop(file: Path) -> ImportedLoop:
+def read_ralph_loop(file: Path) -> Imported:
     """Return the loop that a file describes.
 
     Raise `InvalidInputError` naming the field that is wrong. When an iteration after the
@@ -43,17 +51,15 @@ def read_ralph_loop(file: Path) -> ImportedLoop:
     number = reading.number("iteration", at_most=ImportedLoop.ITERATIONS_MAX)
     milliseconds = file.stat().st_mtime_ns // 1_000_000
     written = datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=milliseconds)
-    loop = ImportedLoop(name_from(f"ralph-loop-{started}"), goal)
-    promise = reading.text(_PROMISE)
-    loop.more = {"completion-promise": promise} if promise else {}
+    promise = reading.text("completion_promise")
+    loop = ImportedLoop()
     loop.max_iterations = reading.number("max_iterations", at_most=10**9)
-    loop.found, loop.unread = {"iteration": number}, unread
     at = ForeignFile.normalised(written.isoformat())
     _add_facts(loop, reading, started, number, written=at)
-    return loop
-
-
-_PROMISE = "completion_promise"
+    more = {"completion-promise": promise} if promise else {}
+    name = name_from(f"ralph-loop-{started}")
+    sprint = ImportedSprint(name, goal=goal, more=more, loop=loop)
+    return Imported([sprint], {"iteration": number}, unread)
 
 
 def _pairs(front: str, file: Path) -> tuple[dict[str, str], list[Unread]]:

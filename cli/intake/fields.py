@@ -45,14 +45,9 @@ Text = Annotated[str, Field(strict=True)]
 Flag = Annotated[bool, Field(strict=True)]
 Count = Annotated[int, Field(strict=True, ge=0)]
 Identity = Annotated[str, Field(strict=True, min_length=1, max_length=128)]
-Moment = Text | None
 
 Model = Annotated[str, OneOf(words.MODELS)]
 Mode = Annotated[str, OneOf(words.MODES)]
-DecisionWord = Annotated[str, OneOf(words.DECISIONS)]
-Priority = Annotated[str, OneOf(words.PRIORITIES)]
-RequestType = Annotated[str, OneOf(words.REQUEST_TYPES)]
-Deferral = Annotated[str, OneOf(words.DEFERRALS)]
 
 
 def kebab(name: str) -> str:
@@ -71,9 +66,3 @@ class Open(BaseModel):
     model_config = ConfigDict(
         extra="allow", alias_generator=kebab, protected_namespaces=(), frozen=True
     )
-
-
-class Closed(Open):
-    """A mapping in which a key that no field has is an error."""
-
-    model_config = ConfigDict(extra="forbid")

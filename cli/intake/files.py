@@ -141,10 +141,3 @@ def decoded(content: bytes, *, file: str) -> str:
         return content.decode()
     except UnicodeDecodeError as error:
         raise InvalidInputError("is not UTF-8", file=file) from error
-
-
-def hint_for_number(value: object) -> str | None:
-    """Return how to write a number that YAML reads as a text."""
-    if not isinstance(value, str):
-        return None
-    return f"numbers are written without quotes, and shortest: 7, 1.5; not {value[:40]}"

@@ -15,6 +15,7 @@ from sprintlog.engine.masking import cut
 from sprintlog.engine.sprint.state import times
 
 from .files import decoded, load, naming, opening, read_bytes, within, without_mark
+from .shapes import shaped
 
 FILE_BYTES_MAX = 64 * 1024 * 1024
 """A longer file of another loop is refused."""
@@ -88,11 +89,9 @@ class ForeignFile:
 
         return checked_document(document, file=self._name)
 
-    def check(self, model: Any, data: object) -> None:
-        """Raise `InvalidInputError` naming the first field that a model refuses."""
-        from .problems import check_shape
-
-        check_shape(model, data, self._name)
+    def check(self, model: Any, data: object) -> Any:
+        """Return data as a msgspec struct; raise `InvalidInputError` naming a field."""
+        return shaped(model, data, file=self._name)
 
     def time(self, text: str, field: str | None = None) -> str:
         """Return a time as the log has it; raise `InvalidInputError` for other text."""

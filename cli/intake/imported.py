@@ -94,7 +94,7 @@ class ImportedSprint(NamedTuple):
 
 
 class ImportedLoop:
-    """A loop that becomes a sprint with a goal: its iterations, fact by fact.
+    """The history of a loop that becomes a sprint with a goal, fact by fact.
 
     Each fact has a key that names it within its source, and is recorded once. The time
     `at` is None if it is unknown.
@@ -103,14 +103,11 @@ class ImportedLoop:
     ITERATIONS_MAX = 10_000
     """The highest number of an iteration: each becomes an event."""
 
-    def __init__(self, name: str, goal: str = "") -> None:
-        self.name, self.goal = name, goal
+    def __init__(self) -> None:
         self.max_iterations = 0
         """How many iterations the loop allows; 0 for no limit."""
-        self.more: Mapping[str, Any] = {}
-        """Further fields at the top of the sprint's document."""
-        self.found: dict[str, int] = {}
-        self.unread: list[Unread] = []
+        self.measured_as = ""
+        """The loop whose folder contains the measurements; empty without one."""
         self.facts: list[facts.Fact] = []
 
     def began(self, key: str, at: str | None, number: int | None = None) -> None:

@@ -3,18 +3,14 @@
 from collections.abc import Container
 from difflib import get_close_matches
 from itertools import islice
-from typing import Any, TypeVar
+from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.sprint.compile.problems import Definition, Problem
-from sprintlog.projections.state_files.yaml.writer import field_path
 
-from .files import hint_for_number
-from .unknown_keys import MESSAGE, UNKNOWN_MAX, unknown_keys
+from .shapes import MESSAGE, UNKNOWN_MAX, unknown_keys
 
-Checked = TypeVar("Checked", bound=BaseModel)
 TOLD_MAX = 10_000
 """More mistakes than this in one file are only counted."""
 _CODES = {
@@ -123,24 +119,3 @@ def _hint_for_type(belongs: str, given: Any, path: tuple[int | str, ...]) -> str
     if belongs == "a mapping" and isinstance(given, str) and isinstance(path[-1], int):
         return "write `- prompt: …`" if "phases" not in path else "write `- id: …`"
     return None
-
-
-def check_shape(
-    model: type[Checked], document: object, file: str, *, line: int | None = None
-) -> Checked:
-    """Return a document as its model.
-
-    Raise `InvalidInputError` for the first field with an invalid value.
-    """
-    try:
-        return model.model_validate(document)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        is_number = first["type"] in ("int_type", "float_type")
-        raise InvalidInputError(
-            str(first["msg"]),
-            file=file,
-            line=line,
-            field=field_path(first["loc"]) or None,
-            hint=hint_for_number(first.get("input")) if is_number else None,
-        ) from error

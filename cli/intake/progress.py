@@ -3,7 +3,6 @@
 Unknown keys are allowed and kept; the values of known ones are checked.
 """
 
-import re
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -15,21 +14,14 @@ from sprintlog.engine.sprint.plan.imported_documents import (
     is_first_generation,
     with_phases,
 )
-from sprintlog.engine.sprint.plan.shape import (
-    CompiledPlan,
-    Phases,
-    Progress,
-    Shape,
-    Steps,
-    find_problem,
-)
+from sprintlog.engine.sprint.plan.shape import CompiledPlan, Phases, Progress, Steps
 from sprintlog.engine.sprint.state.document_fields import RALPH
 from sprintlog.engine.sprint.state.tree import CHILDREN, Tree
 from sprintlog.projections.state_files.yaml.reader import AsWritten, load
 from sprintlog.projections.state_files.yaml.writer import field_path
 
-from .files import hint_for_number, naming
-from .unknown_keys import MESSAGE, UNKNOWN_MAX, Unknown, unknown_keys
+from .files import naming
+from .shapes import UNKNOWN_MAX, Unknown, check_shape, unknown_keys
 
 Document = dict[str, Any]
 
@@ -65,10 +57,9 @@ def read_plan(content: bytes, *, file: str, is_strict: bool = False) -> CheckedD
     """Return a compiled plan as data; a key that no field has is told, or refused."""
     document, remarks = _mapping(content, file)
     check_plan(document, file=file)
-    unknown = list(islice(unknown_keys(CompiledPlan, document), UNKNOWN_MAX))
-    if is_strict and unknown:
-        field, hint = field_path(unknown[0].path), unknown[0].hint
-        raise InvalidInputError(MESSAGE, file=file, field=field, hint=hint)
+    if is_strict:
+        check_shape(CompiledPlan, document, file=file, is_closed=True)
+    unknown = islice(unknown_keys(CompiledPlan, document), UNKNOWN_MAX)
     remarks += [_unknown(one) for one in unknown]
     return CheckedDocument(document, remarks)
 
@@ -96,7 +87,7 @@ def _unknown(one: Unknown) -> str:
 
 def check_nodes(nodes: object, *, file: str, key: str) -> None:
     """Raise `InvalidInputError` unless these have the shape of phases or of steps."""
-    _check(Phases if key == "phases" else Steps, {key: nodes}, file)
+    check_shape(Phases if key == "phases" else Steps, {key: nodes}, file=file)
     with naming(file):
         check_gates(nodes, key, level=1 if key == "phases" else 2)
 
@@ -110,7 +101,7 @@ def check_progress(document: Document, *, file: str) -> None:
             field="sprint-id" if "sprint-id" not in document else "status",
             hint="another schema of the same file name cannot be imported",
         )
-    _check(Progress, document, file)
+    check_shape(Progress, document, file=file)
     if not isinstance(document.get("phases"), list) and document.get("mode") != RALPH:
         raise InvalidInputError(
             "is missing: what is to be done cannot be read from this",
@@ -130,7 +121,7 @@ def check_progress(document: Document, *, file: str) -> None:
 
 def check_plan(document: Document, *, file: str) -> None:
     """Raise `InvalidInputError` unless this has the shape of a compiled plan."""
-    _check(CompiledPlan, document, file)
+    check_shape(CompiledPlan, document, file=file)
     _check_ids(document, file)
     with naming(file):
         check_gates(document.get("phases"), "phases")
@@ -152,19 +143,6 @@ def _loaded(content: bytes, file: str) -> tuple[Any, list[str]]:
         for path, text in builder.kept
     ]
     return document, remarks
-
-
-def _check(shape: type[Shape], document: object, file: str) -> None:
-    """Raise `InvalidInputError` for the first field with an invalid value."""
-    if (problem := find_problem(shape, document)) is None:
-        return
-    is_number = re.match("expected `(int|float)", problem.message)
-    raise InvalidInputError(
-        problem.message,
-        file=file,
-        field=problem.field or None,
-        hint=hint_for_number(problem.value) if is_number else None,
-    )
 
 
 def _check_ids(document: Document, file: str) -> None:

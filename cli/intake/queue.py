@@ -1,47 +1,69 @@
 """Requests for the operator queue, and the rules that decide on them, from a stranger."""
 
-from typing import Annotated, Any, Literal, NamedTuple, Self
+from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import BeforeValidator, Field, model_validator
-from pydantic_core import PydanticCustomError
+import msgspec
+from msgspec import structs
 
-from sprintlog.engine.errors import InvalidInputError
+from sprintlog.engine.errors import InvalidInputError, RefusedError
 from sprintlog.engine.sprint.plan.insertion_points import parse_position
+from sprintlog.engine.sprint.plan.shape import Identity, Model, Shape, one_of
 from sprintlog.engine.sprint.queue.requests import SubmittedRequest
 from sprintlog.engine.sprint.queue.rules import Rule
+from sprintlog.engine.sprint.state import words
 from sprintlog.engine.sprint.state.queue import QUEUE
 from sprintlog.projections.state_files.yaml.reader import load as load_yaml
 from sprintlog.projections.state_files.yaml.writer import dump
 
-from . import fields
-from .files import load
-from .problems import check_shape
+from .files import load, naming
+from .shapes import shaped
 
 Data = dict[str, Any]
 
 
-class NewRequest(fields.Closed):
+Word = Annotated[str, msgspec.Meta(min_length=1)]
+Priority = Annotated[str, one_of(words.PRIORITIES)]
+RequestType = Annotated[str, one_of(words.REQUEST_TYPES)]
+
+
+class NewRequest(Shape, kw_only=True):
     """A request that is handed in: what nobody can know of it yet is left out."""
 
-    id: fields.Identity | None = None
-    title: fields.Text
-    description: fields.Text | None = None
-    priority: fields.Priority
-    type: fields.RequestType
+    id: Identity | None = None
+    title: str
+    description: str | None = None
+    priority: Priority
+    type: RequestType
     status: Literal["pending"] | None = None
-    created_at: fields.Moment = None
-    discovered_in: fields.Text | None = None
-    context: dict[str, Any] | None = None
+    created_at: str | None = None
+    discovered_in: str | None = None
+    context: Data | None = None
 
 
-class NewRequests(fields.Open):
+class NewRequests(Shape):
     """Several requests that are handed in together."""
 
     requests: list[NewRequest]
 
 
-def _listed(value: object) -> object:
-    return [value] if isinstance(value, str) else value
+class QueueRule(Shape):
+    """A rule of `queue decide --auto`: what it decides, of which requests."""
+
+    name: Identity
+    decision: Annotated[str, one_of(words.DECISIONS)]
+    priority: list[Priority] | Priority | None = None
+    type: list[RequestType] | RequestType | None = None
+    reasoning: Word | None = None
+    position: str | None = None
+    model: Model | None = None
+    deferred_until: Annotated[str, one_of(words.DEFERRALS)] | None = None
+    rejection_reason: str | None = None
+
+
+class QueueRules(Shape):
+    """The rules of `queue decide --auto`; the first that fits decides."""
+
+    rules: Annotated[list[QueueRule], msgspec.Meta(min_length=1)]
 
 
 _BELONGS_TO = {
@@ -50,41 +72,6 @@ _BELONGS_TO = {
     "deferred_until": "defer",
     "rejection_reason": "reject",
 }
-
-
-class QueueRule(fields.Closed):
-    """A rule of `queue decide --auto`: what it decides, of which requests."""
-
-    name: fields.Identity
-    decision: fields.DecisionWord
-    priority: Annotated[list[fields.Priority], BeforeValidator(_listed)] | None = None
-    type: Annotated[list[fields.RequestType], BeforeValidator(_listed)] | None = None
-    reasoning: Annotated[str, Field(strict=True, min_length=1)] | None = None
-    position: fields.Text | None = None
-    model: fields.Model | None = None
-    deferred_until: fields.Deferral | None = None
-    rejection_reason: fields.Text | None = None
-
-    @model_validator(mode="after")
-    def _belongs(self) -> Self:
-        for field, decision in _BELONGS_TO.items():
-            if getattr(self, field) is not None and self.decision != decision:
-                raise PydanticCustomError(
-                    "belongs",
-                    "{field} belongs to {decision}, this rule says {said}",
-                    {
-                        "field": field.replace("_", "-"),
-                        "decision": decision,
-                        "said": self.decision,
-                    },
-                )
-        return self
-
-
-class QueueRules(fields.Closed):
-    """The rules of `queue decide --auto`; the first that fits decides."""
-
-    rules: Annotated[list[QueueRule], Field(min_length=1)]
 
 
 class Handed(NamedTuple):
@@ -99,13 +86,14 @@ def read_requests(text: str, *, file: str) -> Handed:
     """Return the requests of a JSON array, or of JSON lines, one on each."""
     if text.lstrip().startswith("["):
         document = {"requests": _load(text, file=file, line=None)}
-        checked = check_shape(NewRequests, document, file)
+        checked = shaped(NewRequests, document, file=file, is_closed=True)
         return Handed([_asked(one) for one in checked.requests], None)
     requests, lines = [], []
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
-            request = _load(line, file=file, line=number)
-            requests.append(_asked(check_shape(NewRequest, request, file, line=number)))
+            given = _load(line, file=file, line=number)
+            request = shaped(NewRequest, given, file=file, line=number, is_closed=True)
+            requests.append(_asked(request))
             lines.append(number)
     return Handed(requests, lines)
 
@@ -123,12 +111,10 @@ def read_rules(content: bytes, *, file: str) -> list[Rule]:
     """Return the rules of a YAML or JSON file, in their order."""
     document = load_yaml(content, file=file)
     rules: list[Rule] = []
-    for index, said in enumerate(check_shape(QueueRules, document, file).rules):
-        where = f"rules[{index}]"
-        if said.name in [rule.name for rule in rules]:
-            problem = f"{said.name!r} is the name of another rule"
-            raise InvalidInputError(problem, file=file, field=f"{where}.name")
-        rules.append(_rule(said, file=file, where=where))
+    given = shaped(QueueRules, document, file=file, is_closed=True)
+    for index, one in enumerate(given.rules):
+        with naming(file, f"rules[{index}]"):
+            rules.append(_rule(one, [rule.name for rule in rules], f"rules[{index}]"))
     return rules
 
 
@@ -140,15 +126,30 @@ def _load(text: str, *, file: str, line: int | None) -> Any:
 
 
 def _asked(one: NewRequest) -> SubmittedRequest:
-    said = one.model_dump(exclude={"id", "type", "status"})
-    return SubmittedRequest(request=one.id, request_type=one.type, **said)
+    said = structs.asdict(one)
+    del said["status"]
+    return SubmittedRequest(request=said.pop("id"), request_type=said.pop("type"), **said)
 
 
-def _rule(one: QueueRule, *, file: str, where: str) -> Rule:
-    said = one.model_dump(exclude={"priority", "type"}, exclude_none=True)
-    if (text := one.position) is not None:
-        said["position"] = parse_position(text)
+def _rule(one: QueueRule, before: list[str], where: str) -> Rule:
+    said = {name: x for name, x in structs.asdict(one).items() if x is not None}
+    if one.name in before:
+        problem = f"{one.name!r} is the name of another rule"
+        raise RefusedError(problem, field=f"{where}.name")
+    for field, decision in _BELONGS_TO.items():
+        if field in said and one.decision != decision:
+            raise RefusedError(
+                f"{field.replace('_', '-')} belongs to {decision}, this rule says "
+                f"{one.decision}"
+            )
+    if one.position is not None:
+        said["position"] = parse_position(one.position)
         if said["position"] is None:
-            problem = f"{text[:60]!r} is no position"
-            raise InvalidInputError(problem, file=file, field=f"{where}.position")
-    return Rule(priorities=tuple(one.priority or ()), types=tuple(one.type or ()), **said)
+            problem = f"{one.position[:60]!r} is no position"
+            raise RefusedError(problem, field=f"{where}.position")
+    priorities, types = said.pop("priority", ()), said.pop("type", ())
+    return Rule(priorities=_listed(priorities), types=_listed(types), **said)
+
+
+def _listed(words: str | list[str]) -> tuple[str, ...]:
+    return (words,) if isinstance(words, str) else tuple(words)

@@ -1,7 +1,8 @@
 """Versions of a PROGRESS.yaml on their way in: files that are given, or what git keeps."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -45,7 +46,55 @@ class Version(NamedTuple):
         return msgspec.json.decode(self.encoded)  # type: ignore[no-any-return]
 
 
-Read = Callable[[], bytes]
+class FileText(NamedTuple):
+    """The text of a file at one time."""
+
+    name: str
+    read: Callable[[], bytes]
+    commit: Committed | None = None
+    """The commit that has it; None for the file at hand."""
+
+    def moments(self) -> tuple[str | None, str | None]:
+        """Return when it was written and committed, as far as git states it."""
+        if self.commit is None:
+            return None, None
+        committed_at = normalise(self.commit.committed_at)
+        try:
+            return normalise(self.commit.authored_at), committed_at
+        except InvalidInputError:
+            return committed_at, committed_at
+
+
+class Texts(NamedTuple):
+    """The texts of a file, oldest first."""
+
+    texts: list[FileText]
+    is_cut: bool = False
+    """Whether the repository does not hold the older ones."""
+
+
+@contextmanager
+def committed_texts(
+    file: Path, at_hand: bytes | None, is_same: Callable[[bytes, bytes], bool]
+) -> Iterator[Texts]:
+    """Give every committed text of a file, then the one at hand if it differs.
+
+    `is_same` recognises a renamed file: whether two texts are of the same document.
+    """
+    with committed_file(file, os.environ, bytes_max=DOCUMENT_BYTES_MAX) as history:
+        committed = history.versions(is_same)
+        if sum(version.blob.size for version in committed) > VERSIONS_BYTES_MAX:
+            limit = VERSIONS_BYTES_MAX // 2**20
+            problem = f"its {len(committed)} versions hold more than {limit} MiB together"
+            raise InvalidInputError(problem, file=str(file))
+        texts = [
+            FileText(f"{one.path}@{one.commit[:12]}", partial(history.content, one), one)
+            for one in committed
+        ]
+        if at_hand is not None and not history.is_text_of(committed[-1], at_hand):
+            # What was not committed yet is the newest version of all.
+            texts.append(FileText(str(file), lambda: at_hand))
+        yield Texts(texts, history.is_cut)
 
 
 class History(NamedTuple):
@@ -79,19 +128,10 @@ def committed_versions(file: Path, *, sprint_id: str | None) -> History:
     """
     sprint = _OneSprint(file, sprint_id)
     at_hand = read_bytes(file) if file.is_file() else None
-    with committed_file(file, os.environ, bytes_max=DOCUMENT_BYTES_MAX) as history:
-        committed = history.versions(_is_same)
-        if sum(version.blob.size for version in committed) > VERSIONS_BYTES_MAX:
-            limit = VERSIONS_BYTES_MAX // 2**20
-            problem = f"its {len(committed)} versions hold more than {limit} MiB together"
-            raise InvalidInputError(problem, file=str(file))
-        if at_hand is not None and not history.is_text_of(committed[-1], at_hand):
-            # What was not committed yet is the newest version of all.
-            sprint.take(str(file), None, lambda: at_hand)
-        for version in reversed(committed):
-            name = f"{version.path}@{version.commit[:12]}"
-            sprint.take(name, version, partial(history.content, version))
-        return sprint.history()._replace(is_cut=history.is_cut)
+    with committed_texts(file, at_hand, _is_same) as found:
+        for text in reversed(found.texts):
+            sprint.take(text)
+        return sprint.history()._replace(is_cut=found.is_cut)
 
 
 class _OneSprint:
@@ -105,10 +145,11 @@ class _OneSprint:
         self._newer: object = None
         self._unread: list[tuple[int, InvalidInputError]] = []
 
-    def take(self, name: str, version: Committed | None, read: Read) -> None:
+    def take(self, text: FileText) -> None:
         """Take the next older version where it is one of the sprint."""
+        name = text.name
         try:
-            content = read()
+            content = text.read()
             document = load(content, file=name, builder=AsWritten())
         except InvalidInputError as error:
             self._unread.append((len(self._taken), error))
@@ -121,18 +162,15 @@ class _OneSprint:
             return
         self._newer = document
         taken = read_progress(content, file=name, sprint_id=self._sprint_id)
-        encoded = msgspec.json.encode(taken.document)
-        at, committed_at = moments(version) if version else (None, None)
         self._taken.append(
             Version(
                 name,
                 self._sprint_id,
-                encoded,
+                msgspec.json.encode(taken.document),
                 self._file,
                 content if not self._taken else None,
                 taken.remarks,
-                at,
-                committed_at,
+                *text.moments(),
             )
         )
 
@@ -156,12 +194,3 @@ def _is_same(older: bytes, newer: bytes) -> bool:
     except InvalidInputError:
         return False
     return is_same_sprint(*documents)
-
-
-def moments(version: Committed) -> tuple[str, str]:
-    """Return when a version was written and committed; the latter where nobody can tell."""
-    committed_at = normalise(version.committed_at)
-    try:
-        return normalise(version.authored_at), committed_at
-    except InvalidInputError:
-        return committed_at, committed_at

@@ -236,7 +236,7 @@ if __name__ == "__main__":
 
 def test_an_importer_can_give_facts_of_its_loop() -> None:
     """The facts of `loop` are recorded, in their order, after iterations and remarks."""
-    loop = ImportedLoop("a")
+    loop = ImportedLoop()
     loop.began("1", None, 1)
     loop.measured("2", None, {"test_coverage": 80.0}, score=0.8)
     sprint = ImportedSprint("a", goal="go", remarks=[Remark("r", "said")], loop=loop)

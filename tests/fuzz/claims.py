@@ -223,16 +223,17 @@ def _facts(read: Imported) -> list[f.Fact]:
 
 def of_history(given: Given) -> Iterator[Claim]:
     """Yield the claims of the history of ralph-orchestrator."""
-    loop = read_orchestrator(given.file)
+    read = read_orchestrator(given.file)
+    facts = _facts(read)
     objects = given.objects()
     times = [x for one in objects for x in one.values() if isinstance(x, str)]
     moments = [x for one in times if (x := _moment(one)) is not None]
     lasted = {round((b - a) * 1000) for a, b in permutations(moments, 2)} | {0}
-    begun = [x for x in loop.facts if isinstance(x, f.Began)]
-    ran = [x.run for x in loop.facts if isinstance(x, f.Ended) and x.run is not None]
+    begun = [x for x in facts if isinstance(x, f.Began)]
+    ran = [x.run for x in facts if isinstance(x, f.Ended) and x.run is not None]
     said = Counter(x for one in objects for x in one.values() if isinstance(x, str))
     yield Claim("iterations", len(begun), len(begun) <= said["iteration_started"])
-    yield Claim("found", loop.found, loop.found["iteration"] == len(begun))
+    yield Claim("found", read.found, read.found["iteration"] == len(begun))
     yield from _listed("number", [x.number for x in begun], given)
     flags = Counter(x for one in objects for x in one.values() if isinstance(x, bool))
     for status, flag in (("completed", True), ("failed", False)):
@@ -256,7 +257,7 @@ def of_aiwg(given: Given) -> Iterator[Claim]:
     known = stated | {x / 100 for x in finite} | {round(x) for x in finite}
     numbers = [x for x in given.objects() if {"number", "iteration"} & x.keys()]
     for one in read_aiwg(given.file):
-        facts = one.loop.facts
+        facts = _facts(one)
         begun = sum(isinstance(x, f.Began) for x in facts)
         yield Claim("iterations", begun, begun <= max(len(numbers), *stated, 0))
         ran = [x.run for x in facts if isinstance(x, f.Ended) and x.run is not None]
@@ -268,12 +269,13 @@ def of_aiwg(given: Given) -> Iterator[Claim]:
 
 def of_loop(given: Given) -> Iterator[Claim]:
     """Yield the claims of a loop of the ralph-loop plugin."""
-    loop = read_ralph_loop(given.file)
-    begun = sum(isinstance(x, f.Began) for x in loop.facts)
+    read = read_ralph_loop(given.file)
+    facts, loop = _facts(read), read.sprints[0].loop
+    begun = sum(isinstance(x, f.Began) for x in facts)
     yield Claim("iterations", begun, begun in given.numbers(only="iteration"))
-    yield Claim("found", loop.found, loop.found == {"iteration": begun})
-    yield from _listed("limit", [loop.max_iterations], given)
-    over = sum(isinstance(x, f.LoopOver) for x in loop.facts)
+    yield Claim("found", read.found, read.found == {"iteration": begun})
+    yield from _listed("limit", [loop and loop.max_iterations], given)
+    over = sum(isinstance(x, f.LoopOver) for x in facts)
     yield Claim("over", over, over <= given.text.count("active"))
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from sprintlog.cli.importers import markdown, orchestrator, ralph_loop, task_lists
-from sprintlog.cli.importers.aiwg_loop import AiwgLoop
+from sprintlog.cli.importers.aiwg_loop import LoopIteration
 from sprintlog.cli.intake import foreign_files
 from tests import lengths
 
@@ -34,7 +34,7 @@ def more(read: Callable[..., Any]) -> Callable[..., Any]:
 
 DEFECTS = {
     "aider": (markdown, "_count", more(markdown._count)),
-    "aiwg": (AiwgLoop, "_took", more(AiwgLoop._took)),
+    "aiwg": (LoopIteration, "took", more(LoopIteration.took)),
     "checklist": (markdown, "checkboxes", done),
     "gsd": (markdown, "_number", more(markdown._number)),
     "orchestrator": (orchestrator, "FAILED", "completed"),

@@ -1,16 +1,59 @@
-"""Keys of a document that its schema, of msgspec or pydantic, does not name."""
+"""Checks of documents: invalid fields, and keys that a schema does not name.
 
+The schemas of unknown keys may be of msgspec or of pydantic.
+"""
+
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cache
-from typing import Any, NamedTuple, get_args, get_origin
+from typing import Any, NamedTuple, TypeVar, get_args, get_origin
 
+import msgspec
 from msgspec import structs
+
+from sprintlog.engine.errors import InvalidInputError
+from sprintlog.engine.sprint.plan.shape import find_problem
+from sprintlog.projections.state_files.yaml.writer import field_path
 
 Path = tuple[str | int, ...]
 MESSAGE = "is no field here, and does nothing"
 UNKNOWN_MAX = 1_000
 """The maximum number of unknown keys reported for one file."""
+
+
+Checked = TypeVar("Checked", bound=msgspec.Struct)
+
+
+def check_shape(
+    shape: Any, data: object, *, file: str, line: int | None = None, is_closed: bool = False
+) -> None:
+    """Raise `InvalidInputError` for the first invalid field, or unknown one if closed."""
+    if (problem := find_problem(shape, data)) is not None:
+        field, value, hint = problem.field or None, problem.value, None
+        if isinstance(value, str) and re.match("expected `(int|float)", problem.message):
+            # YAML reads such a number as a text.
+            hint = "numbers are written without quotes, and shortest: 7, 1.5; not "
+            hint += value[:40]
+        raise InvalidInputError(
+            problem.message, file=file, line=line, field=field, hint=hint
+        )
+    if is_closed and (unknown := next(unknown_keys(shape, data), None)):
+        field, hint = field_path(unknown.path), unknown.hint
+        raise InvalidInputError(MESSAGE, file=file, line=line, field=field, hint=hint)
+
+
+def shaped(
+    shape: type[Checked],
+    data: object,
+    *,
+    file: str,
+    line: int | None = None,
+    is_closed: bool = False,
+) -> Checked:
+    """Return data as a struct; raise as `check_shape` does."""
+    check_shape(shape, data, file=file, line=line, is_closed=is_closed)
+    return msgspec.convert(data, shape)
 
 
 class Unknown(NamedTuple):
