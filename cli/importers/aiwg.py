@@ -37,7 +37,7 @@ def read_aiwg(path: Path) -> list[Imported]:
     for file in _files(path):
         if _read(loops, ForeignFile(file, below=folder)):
             continue
-        problem = "is no state, analytics or measurement of a loop"
+        problem = "is not a state, analytics or measurement file"
         if folder is None:
             raise InvalidInputError(problem, file=str(file))
         unread.append(Unread(str(file), 0, problem, ""))

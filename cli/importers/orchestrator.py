@@ -103,7 +103,7 @@ class _Reading:
     def _of_history(self, line: Data, at: str, key: str) -> None:
         said = line.get("type")
         if not isinstance(said, dict):
-            raise InvalidInputError("is no object with a kind", field="type")
+            raise InvalidInputError("must be an object with a kind", field="type")
         kind, loop = _text(said, "kind", "type."), self.loop
         if kind == "loop_started":
             prompt = _text(said, "prompt", "type.")
@@ -168,5 +168,5 @@ def _word(said: Data, name: str) -> str:
 def _number(said: Data) -> int:
     value = said.get("iteration")
     if type(value) is not int or not 0 < value < 10**9:
-        raise InvalidInputError("is no number of an iteration", field="type.iteration")
+        raise InvalidInputError("is not an iteration number", field="type.iteration")
     return value

@@ -70,7 +70,7 @@ def _pairs(front: str, file: Path) -> tuple[dict[str, str], list[Unread]]:
         pair = _PAIR.fullmatch(line.rstrip())
         if pair is None or pair[1] not in _KEYS or pair[1] in said:
             if line.strip():
-                unread.append(Unread(str(file), number, "is no known key", line))
+                unread.append(Unread(str(file), number, "is not a known key", line))
             continue
         said[pair[1]] = pair[2]
     return said, unread
@@ -94,7 +94,7 @@ class _Said:
         """Return the number that a key must have."""
         value = self.text(name) or ""
         if not re.fullmatch(r"[0-9]{1,10}", value, re.ASCII):
-            problem = "is missing or no whole number"
+            problem = "must be a whole number"
             raise InvalidInputError(problem, file=self._file, field=name)
         if int(value) > at_most:
             problem = f"{value} is more than {at_most}"
