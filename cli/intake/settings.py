@@ -32,17 +32,17 @@ class SettingsTable(BaseModel):
 
 
 class RecordSettings(SettingsTable):
-    """What is recorded."""
+    """Recording of events."""
 
-    off: Flag | None = _key("Record nothing; reading works as ever.")
-    actor: Text | None = _key("Who causes events.")
+    off: Flag | None = _key("Record nothing; reading works normally.")
+    actor: Text | None = _key("The actor of events.")
 
 
 class LogSettings(SettingsTable):
-    """Where the log is."""
+    """The place of the log."""
 
     folder: Text | None = _key(
-        "The log's folder: a whole path, or one from the file's folder or `~`."
+        "The log's folder: an absolute path, or relative to the file's folder or `~`."
     )
     url: Text | None = _key(
         "The log on a server: `postgresql://HOST/DATABASE?log=NAME`, without a password."
@@ -50,50 +50,48 @@ class LogSettings(SettingsTable):
 
 
 class AgentSettings(SettingsTable):
-    """What `run` works with."""
+    """The agent of `run`."""
 
     command: list[Text] | None = _key(
-        "What `run` without a command hands prompts to.", min_length=1
+        "The command of `run` if none is typed.", min_length=1
     )
-    timeout: Seconds | None = _key("How many seconds it may take.")
+    timeout: Seconds | None = _key("Its time limit in seconds.")
     idle_timeout: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = _key(
-        "How many seconds it may print nothing; 0 for any time."
+        "Its time limit without output in seconds; 0 for none."
     )
     fallback: Text | None = _key(
-        "The command that gets prompts while a limit prevents the other one."
+        "The command that works while a limit blocks the other one."
     )
-    hook_command: Text | None = _key(
-        "What a shell runs for a hook without a command of its own."
-    )
+    hook_command: Text | None = _key("The shell command of hooks without a command.")
     environment: list[Name] | None = _key(
-        "All that it and hooks get of the environment, beside what gates get."
+        "The variables that it and hooks get in addition to those of gates."
     )
     prompt_file: Text | None = _key(
-        "What it is handed: a template, by its path from the file's folder."
+        "The template of its prompt, relative to the file's folder."
     )
     snapshot: Flag | None = _key("Keep the files at each iteration's end.")
-    measure: Flag | None = _key("Measure each iteration as `[measure]` says.")
+    measure: Flag | None = _key("Measure each iteration by `[measure]`.")
     on_regression: Annotated[str, OneOf(ON_REGRESSION)] | None = _key(
-        "What to do about a regression."
+        "The reaction to a regression."
     )
     select: Flag | None = _key("Put the best iteration's files in place at the end.")
 
 
 class MeasureSettings(SettingsTable):
-    """What `--measure` runs and reads."""
+    """The commands and reports of `--measure`."""
 
     run: list[Text] | None = _key("Commands that write the reports.")
     build: list[Text] | None = _key(
         "Commands; the build is a success when they end with 0."
     )
-    reports: list[Text] | None = _key("What tools wrote: `[FORMAT=]FILE` each.")
-    sources: list[Text] | None = _key("Sources to be counted.")
-    timeout: Seconds | None = _key("How many seconds each may take.")
+    reports: list[Text] | None = _key("Reports of tools: `[FORMAT=]FILE` each.")
+    sources: list[Text] | None = _key("Source files to count.")
+    timeout: Seconds | None = _key("The time limit of each in seconds.")
     environment: list[Name] | None = _key("Variables that are passed on to them.")
 
 
 class GateSettings(SettingsTable):
-    """What gates are run with."""
+    """The environment of gates."""
 
     environment: list[Name] | None = _key(
         "Variables that are passed on to a gate's script."
@@ -101,57 +99,59 @@ class GateSettings(SettingsTable):
 
 
 class SnapshotSettings(SettingsTable):
-    """What snapshots take, and how many stay."""
+    """Contents and number of snapshots."""
 
     include_ignored: list[Text] | None = _key(
-        "Patterns of ignored files that are taken too."
+        "Patterns of ignored files that are included."
     )
     file_max: FromOne | None = _key("Larger files are left out, in MiB.")
-    keep: FromOne | None = _key("How many of the newest `store prune` leaves.")
+    keep: FromOne | None = _key("The number of newest ones that `store prune` keeps.")
     remote: Text | None = _key(
         "A git remote, over https or ssh, through which machines share them."
     )
 
 
 class NotifySettings(SettingsTable):
-    """What `run` tells of itself."""
+    """Notices of `run`."""
 
-    command: Text | None = _key("What a shell runs for each notice, JSON on its input.")
-    of: list[Annotated[str, OneOf(tuple(NOTICES))]] | None = _key(
-        "What is told: some of the words of `run --notify-of`."
+    command: Text | None = _key(
+        "The shell command for each notice, with JSON on its input."
     )
-    wait: Seconds | None = _key("A wait of more seconds than this is told.")
+    of: list[Annotated[str, OneOf(tuple(NOTICES))]] | None = _key(
+        "The notices: some of the words of `run --notify-of`."
+    )
+    wait: Seconds | None = _key("A longer wait in seconds is reported.")
 
 
 class BudgetSettings(SettingsTable):
-    """How far a loop may go."""
+    """Limits of a loop."""
 
     iterations: FromOne | None = _key(
-        "How many iterations a new sprint with a goal may take."
+        "The limit of iterations of a new sprint with a goal."
     )
     cost: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = _key(
-        "What a run may cost, in US dollars."
+        "The limit of cost of a run in US dollars."
     )
-    tokens: FromOne | None = _key("How many tokens a run may take, given and written.")
-    time: Text | FromOne | None = _key("How long a run may take: `8h`, `90m`, or seconds.")
-    failures: FromOne | None = _key("After how many failures in a row a run stops.")
-    price: Text | None = _key(
-        "Dollars for a million tokens that are given and written, like `3/15`."
+    tokens: FromOne | None = _key(
+        "The limit of tokens of a run: input, cache writes and output."
     )
+    time: Text | FromOne | None = _key("The time limit of a run: `8h`, `90m`, or seconds.")
+    failures: FromOne | None = _key("The limit of failures in a row.")
+    price: Text | None = _key("Dollars for a million input and output tokens, like `3/15`.")
 
 
 class RulesSettings(SettingsTable):
-    """What `iteration rules set --from-config` records."""
+    """The rules that `iteration rules set --from-config` records."""
 
-    weights: dict[str, Number] | None = _key("What dimensions count; together they are 1.")
+    weights: dict[str, Number] | None = _key("The weights of dimensions; their sum is 1.")
     thresholds: dict[str, Number | Literal["none"]] | None = _key(
-        'Limits by name; `"none"` takes one away.'
+        'Limits by name; `"none"` removes one.'
     )
     verification: Flag | None = _key(
         "Whether only iterations whose tests pass may be selected."
     )
     progress_edits: Annotated[str, OneOf(EDIT_POLICIES)] | None = _key(
-        "What becomes of an edit of PROGRESS.yaml."
+        "The policy for edits of PROGRESS.yaml."
     )
 
 
