@@ -7,7 +7,7 @@ phases:
   - id: setup
     prompt: Make a branch
   - id: build
-    gate: {script: test -e repaired, on-fail-prompt: Mend it, max-retries: 2}
+    gate: {script: test -e repaired, on-fail-prompt: Repair it, max-retries: 2}
     steps:
       - id: login
         prompt: Let people log in
@@ -23,7 +23,7 @@ import os, sys
 prompt = sys.stdin.read()
 with open("said.txt", "a") as said:
     said.write(f"{os.environ['PHASE_ID']} {os.environ['ATTEMPT_NUMBER']} {prompt!r}\\n")
-if "Mend it" in prompt:
+if "Repair it" in prompt:
     open("repaired", "w").close()
 %s
 print("did", os.environ["PHASE_ID"])

@@ -21,7 +21,7 @@ def document(*statuses: str, iteration: int = 0, more: str = "") -> str:
     )
 
 
-INJECTED = "  - id: hotfix\n    prompt: Mend it\n    status: pending\n"
+INJECTED = "  - id: hotfix\n    prompt: Repair it\n    status: pending\n"
 VERSIONS = (
     document("pending", "pending"),
     document("completed", "in-progress", iteration=1),

@@ -26,10 +26,10 @@ def ids(folder: Path) -> list[str]:
 
 def test_injects_a_phase(sprint: Path, done: Any) -> None:
     """A prompt is enough: the phase is injected after the current one, with a new id."""
-    out = done("phase", "inject", "--prompt", "Mend it").out
+    out = done("phase", "inject", "--prompt", "Repair it").out
     assert "phase-injected injected-0" in out
     added = document(sprint)["phases"][1]
-    assert (added["prompt"], added["injected"]) == ("Mend it", True)
+    assert (added["prompt"], added["injected"]) == ("Repair it", True)
     assert document(sprint)["stats"]["total-phases"] == 4
 
 

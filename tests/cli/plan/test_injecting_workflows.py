@@ -11,10 +11,10 @@ WORKFLOW = """\
 phases:
   - id: cause
     prompt: Find out why {{sprint.id}} fails
-  - id: mend
-    workflow: mending
+  - id: repair
+    workflow: repairing
 """
-MENDING = "phases: [{id: fix, prompt: Mend it, model: opus}, {id: try, prompt: Try it}]"
+REPAIRING = "phases: [{id: fix, prompt: Repair it, model: opus}, {id: try, prompt: Try it}]"
 
 
 @pytest.fixture
@@ -23,8 +23,8 @@ def workflows(sprint: Path) -> Path:
     folder = sprint / ".claude" / "workflows"
     folder.mkdir(parents=True)
     (folder / "bugfix.yaml").write_text(WORKFLOW)
-    (folder / "mending.yaml").write_text(MENDING)
-    items = "phases: [{id: each, for-each: step, workflow: mending}]"
+    (folder / "repairing.yaml").write_text(REPAIRING)
+    items = "phases: [{id: each, for-each: step, workflow: repairing}]"
     (folder / "iterating.yaml").write_text(items)
     return folder
 
@@ -32,13 +32,13 @@ def workflows(sprint: Path) -> Path:
 def test_injects_a_workflow(workflows: Path, sprint: Path, done: Any) -> None:
     """A workflow is compiled, and all of its phases are injected, inlined ones too."""
     command = ("phase", "inject", "--workflow", "bugfix", "--json")
-    assert done(*command).json["addresses"] == ["cause", "mend-fix", "mend-try"]
+    assert done(*command).json["addresses"] == ["cause", "repair-fix", "repair-try"]
     cause, fix = document(sprint)["phases"][1:3]
     assert cause["prompt"] == "Find out why auth fails"
     assert (fix["model"], fix["injected"]) == ("opus", True)
     data = done("log", "--last", "1", "--json").json["data"]
     read = [source["path"] for source in data["sources"]]
-    assert read == [".claude/workflows/bugfix.yaml", ".claude/workflows/mending.yaml"]
+    assert read == [".claude/workflows/bugfix.yaml", ".claude/workflows/repairing.yaml"]
 
 
 def test_injects_a_workflow_with_a_prefix(workflows: Path, done: Any) -> None:

@@ -66,7 +66,7 @@ def plan() -> dict[str, Any]:
             phase["break"] = True
         if phase["id"] in GATED:
             script = 'echo "attempt $ATTEMPT_NUMBER"; test "$ATTEMPT_NUMBER" -ge 2'
-            phase["gate"] = {"script": script, "on-fail-prompt": "Mend it"}
+            phase["gate"] = {"script": script, "on-fail-prompt": "Repair it"}
         phases.append(phase)
     return {"retry": {"maxAttempts": 2, "backoffMs": [10]}, "phases": phases}
 

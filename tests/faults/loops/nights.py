@@ -49,7 +49,7 @@ PLAN_TEXT = """\
 retry: {maxAttempts: 2, backoffMs: [1]}
 phases:
   - {id: a, prompt: Do a}
-  - {id: b, prompt: Do b, gate: {script: test -e mended, on-fail-prompt: Mend it}}
+  - {id: b, prompt: Do b, gate: {script: test -e repaired, on-fail-prompt: Repair it}}
   - {id: c, prompt: Do c}
   - {id: d, prompt: Do d}
 """
@@ -63,7 +63,7 @@ then echo "429: try again in 1s" >&2; exit 1; fi
 case "$n" in
 2) touch broken ;;
 {"".join(f"{n}) echo {count} > tests ;;{chr(10)}" for n, count in TESTS.items())}esac
-grep -q 'Mend it' prompt.txt && touch mended
+grep -q 'Repair it' prompt.txt && touch repaired
 rm prompt.txt
 echo "work of $n" > work
 cat ../says/$n

@@ -82,7 +82,7 @@ def test_reaches_every_word(running: Any) -> None:
     seen = ["pending"]
     for code in (1, 1, 1, 0):
         if scenario.status == "blocked":
-            scenario.do(lifecycle.ResumeSprint(by="ana", why="mended"))
+            scenario.do(lifecycle.ResumeSprint(by="ana", why="repaired"))
         start(scenario).go()
         seen.append(word(scenario))
         scenario.do(g.CheckGate(phase="p", run="r", result=GateResult(code)))
@@ -108,7 +108,7 @@ def test_begins_anew_after_a_person(running: Any) -> None:
     scenario = at_its_gate(running, {"max-retries": 1})
     check(check(scenario, 1).go(), 1).go()
     start(scenario).then_refused(containing="sprint s is blocked", state="blocked")
-    scenario.do(lifecycle.ResumeSprint(by="ana", why="mended"))
+    scenario.do(lifecycle.ResumeSprint(by="ana", why="repaired"))
     assert word(scenario) == "blocked"
     start(scenario).then(f.GateStarted("p", 1, "r", 7, "99", "b", 60000))
     assert "error" not in tracking(scenario)

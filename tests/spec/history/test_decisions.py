@@ -107,7 +107,7 @@ def test_what_was_overcome_is_no_evidence(overcome: list[Event]) -> None:
 def test_what_a_person_went_on_from_is_no_evidence() -> None:
     """Once the sprint went on, what had stopped it is over."""
     for stop in (f.HumanNeeded("a", "?"), f.SprintBlocked("x"), f.GateBlocked("a", "no")):
-        resumed, back = told(stop, f.SprintResumed("ana", "mended"), f.RolledBack(1))[-2:]
+        resumed, back = told(stop, f.SprintResumed("ana", "repaired"), f.RolledBack(1))[-2:]
         assert resumed.evidence.startswith("version 1: ")
         assert back.evidence == ""
 

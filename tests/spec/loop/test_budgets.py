@@ -14,7 +14,7 @@ from ..conftest import Data, Make, Scenario, simple
 from ..gated import LEAF, at_its_gate, check, tracking, word
 from .test_retry import AT, fail
 
-RESUME: tuple[Make, Data] = (lifecycle.ResumeSprint, {"by": "ana", "why": "mended"})
+RESUME: tuple[Make, Data] = (lifecycle.ResumeSprint, {"by": "ana", "why": "repaired"})
 NOW = "2026-01-15T10:00:00Z"
 
 

@@ -220,12 +220,12 @@ def test_a_gate_that_was_cut_short_is_run_again(running: Any) -> None:
 
 def test_a_gate_that_failed_is_repaired_first(running: Any) -> None:
     """A failed gate includes the prompt for the agent that repairs it."""
-    scenario = at_its_gate(running, {"on-fail-prompt": "Mend it"})
+    scenario = at_its_gate(running, {"on-fail-prompt": "Repair it"})
     assert answer(scenario) == {"do": "gate", "phase": "p", "attempt": 1}
     check(scenario, 1, output="boom").go()
     told = answer(scenario)
     assert (told["do"], told["phase"], told["attempt"]) == ("gate", "p", 2)
-    assert told["prompt"].startswith("Mend it")
+    assert told["prompt"].startswith("Repair it")
     assert "boom" in told["prompt"]
 
 

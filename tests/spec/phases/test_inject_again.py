@@ -12,7 +12,7 @@ from sprintlog.engine.sprint.state.sprint import pack, unpack
 from ..conftest import Data, Scenario, simple
 from .test_inject_phases import PLAN, at, ids, node, tree
 
-FIX: Data = {"prompt": "Mend it"}
+FIX: Data = {"prompt": "Repair it"}
 
 
 @pytest.mark.parametrize("nodes", [[node()], [node("m"), node("n")]])

@@ -51,7 +51,7 @@ def test_say_why_a_gate_blocked(running: Any) -> None:
     """A phase blocked by its gate shows this, until the gate is run again."""
     scenario = check(at_its_gate(running, {"max-retries": 0}), 1).go()
     assert scenario.node("p")["error"] == tracking(scenario)["error"]
-    scenario.do(lifecycle.ResumeSprint(by="ana", why="mended"))
+    scenario.do(lifecycle.ResumeSprint(by="ana", why="repaired"))
     start(scenario).go()
     assert "error" not in scenario.node("p")
 

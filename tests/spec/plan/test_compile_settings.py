@@ -152,11 +152,11 @@ def test_what_other_tools_need_is_kept(tmp_path: Path) -> None:
 
 def test_items_may_be_called_otherwise(tmp_path: Path) -> None:
     """`collection` names the items of a `for-each`, which names the template variable."""
-    sprint = "workflow: main\ncollections: {bugs: [{prompt: Mend it}]}\n"
+    sprint = "workflow: main\ncollections: {bugs: [{prompt: Repair it}]}\n"
     main = "phases: [{id: fix, for-each: bug, collection: bugs, workflow: one}]\n"
     one = 'phases: [{id: do, prompt: "{{bug.id}}: {{bugs.prompt}}"}]\n'
     (phase,) = compiled(tmp_path, sprint, main=main, one=one).plan["phases"]
-    assert phase["steps"][0]["phases"][0]["prompt"] == "bugs-0: Mend it"
+    assert phase["steps"][0]["phases"][0]["prompt"] == "bugs-0: Repair it"
 
 
 SLIPS = {

@@ -152,7 +152,7 @@ def test_an_empty_phase_takes_its_first_step(given: Given) -> None:
 def test_what_came_in_by_itself_is_no_difference(given: Given) -> None:
     """A phase that somebody injected stays, and is not missed in the definition."""
     scenario = begun(given, simple("a", "b"))
-    node = {"id": "fix", "prompt": "Mend it"}
+    node = {"id": "fix", "prompt": "Repair it"}
     position = InjectionPosition("after", "a")
     scenario.do(InjectPhases(nodes=[node], position=position))
     scenario.when(TakePlan(plan=simple("a", "b"))).then_nothing()

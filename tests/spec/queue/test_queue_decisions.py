@@ -41,14 +41,14 @@ def test_approval_is_shown_with_its_injection(running: Any) -> None:
     scenario: Scenario = running(simple("a", "b"), found(context={"x": 1}), AT)
     position = f.InjectionPosition("before", "b")
     scenario.do(
-        d.ApproveRequest(**WHY, position=position, prompt="Mend", model="opus",
+        d.ApproveRequest(**WHY, position=position, prompt="Repair", model="opus",
         id_prefix="x"),
     )  # fmt: skip
     shown = entry(scenario)
     assert list(shown)[-4:] == ["discovered-in", "decided-at", "decision", "context"]
     assert shown["decision"]["injection"] == {
         "position": {"type": "before", "ref": "b"},
-        "prompt": "Mend",
+        "prompt": "Repair",
         "idPrefix": "x",
         "model": "opus",
     }

@@ -45,14 +45,14 @@ def test_fails_with_6(gated: Gated, run: Run) -> None:
 
 def test_blocks_at_last(gated: Gated, run: Run, done: Run, state: State) -> None:
     """With the retries used up the sprint blocks; a person lets it go on."""
-    gated("echo no; test -e mended", retries=1)
+    gated("echo no; test -e repaired", retries=1)
     words = [run("gate", "run", "--json").json["status"] for _ in range(2)]
     assert words == ["retrying", "blocked"]
     assert types(done)[-3:] == ["gate-checked", "gate-blocked", "sprint-blocked"]
     assert run("gate", "run").code == 1
     assert "(gate blocked, 2 of 2 attempts)" in done("status").out
-    done("sprint", "resume", "--by", "ana", "--why", "mended")
-    Path("mended").touch()
+    done("sprint", "resume", "--by", "ana", "--why", "repaired")
+    Path("repaired").touch()
     assert done("gate", "run", "--json").json["attempt"] == 1
     assert state()["phases"][0]["status"] == "completed"
 

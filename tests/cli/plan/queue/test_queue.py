@@ -76,8 +76,8 @@ def test_approves_and_injects_at_once(queue: Path, done: Any) -> None:
 def test_says_what_the_loop_works_on(queue: Path, done: Any) -> None:
     """An approval names its injected phase, and a dry run only that."""
     events = done("log", "--json").lines
-    coming = "the loop works on phase fix-req-1-0: Mend\n"
-    line = ("queue", "approve", "req-1", *WHY, "--prompt", "Mend")
+    coming = "the loop works on phase fix-req-1-0: Repair\n"
+    line = ("queue", "approve", "req-1", *WHY, "--prompt", "Repair")
     assert done(*line, "--dry-run").out == coming
     would = done(*line, "--dry-run", "--json").json
     assert (would["decision"], would["addresses"]) == ("approve", ["fix-req-1-0"])
@@ -100,17 +100,17 @@ def test_approves_with_all_that_an_injection_takes(queue: Path, done: Any) -> No
     """Position, prompt, prefix and model are those that are given."""
     done(
         *("queue", "approve", "req-1", *WHY, "--position", "before:review", "--prompt"),
-        *("Mend", "--id-prefix", "hot", "--model", "opus"),
+        *("Repair", "--id-prefix", "hot", "--model", "opus"),
     )
     shown = done("queue", "show", "req-1", "--json").json
     assert shown["injection"] == {
         "position": {"type": "before", "ref": "review"},
-        "prompt": "Mend",
+        "prompt": "Repair",
         "id_prefix": "hot",
         "model": "opus",
     }
     added = done("show", "progress", "--json").json["phases"][2]
-    assert (added["id"], added["prompt"], added["model"]) == ("hot-0", "Mend", "opus")
+    assert (added["id"], added["prompt"], added["model"]) == ("hot-0", "Repair", "opus")
 
 
 def test_approves_a_workflow(queue: Path, run: Any, done: Any) -> None:

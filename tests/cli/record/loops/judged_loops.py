@@ -26,7 +26,7 @@ phases:
   - {id: b, prompt: Write b%s}
   - {id: c, prompt: Write c}
 """
-GATE = ", gate: {script: test -e mended, on-fail-prompt: Mend it}"
+GATE = ", gate: {script: test -e repaired, on-fail-prompt: Repair it}"
 
 AGENT = """\
 n=$ITERATION_NUMBER
@@ -35,7 +35,7 @@ case "$n" in
 %s
 *) echo $((n + 3)) > tests ;;
 esac
-grep -q 'Mend it' ../told/$n && touch mended
+grep -q 'Repair it' ../told/$n && touch repaired
 echo "work of $n" > work
 echo "did $n"
 """

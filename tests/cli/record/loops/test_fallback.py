@@ -160,7 +160,7 @@ phases:
   - {id: b, prompt: Do more}
   - id: c
     prompt: Check
-    gate: {script: test -e mended, on-fail-prompt: Mend it, max-retries: 2}
+    gate: {script: test -e repaired, on-fail-prompt: Repair it, max-retries: 2}
 """
 
 
@@ -168,9 +168,9 @@ def test_a_plan_and_its_repairs_go_on_with_it(
     folder: Path, play: Any, clock: Steps, done: Run
 ) -> None:
     """Phases and repairs of gates are done by the fallback; the model is not its own."""
-    mends = "touch mended; echo mended"
+    repairs = "touch repaired; echo repaired"
     model = 'echo "model:$SPRINTLOG_MODEL"'
-    asked, last = play([until(clock, 60)], [model, WORKS, WORKS, mends], 0, PLAN)
+    asked, last = play([until(clock, 60)], [model, WORKS, WORKS, repairs], 0, PLAN)
     assert (last.do, clock.slept) == ("done", [])
     assert [line.split()[0] for line in asked] == ["own", *["other"] * 4]
     ran = [x["data"] for x in events(done, "agent-ran")]

@@ -198,7 +198,7 @@ def test_a_repair_that_breaks_is_taken_back(folder: Path, run: Run, done: Run) -
     tree = prepare(done, folder, "3) echo 0 > tests ;;", plan=PLAN % GATE)
     assert run("run", *MEASURES, "--on-regression", "rollback", *RUN).code == 0
     assert types(done).count("rolled-back") == 1
-    assert (tree / "mended").exists()
+    assert (tree / "repaired").exists()
     done("verify")
 
 

@@ -17,14 +17,14 @@ CLI = f"'{sys.executable}' -m sprintlog.cli"
 PAID = '{"type": "result", "result": "did it", "total_cost_usd": 0.25, "usage": {}}'
 GATED = """\
 phases:
-  - {id: a, prompt: Do a, gate: {script: test -e mended, on-fail-prompt: Mend it}}
+  - {id: a, prompt: Do a, gate: {script: test -e repaired, on-fail-prompt: Repair it}}
   - {id: b, prompt: Do b}
 """
 INJECTS = f"""\
 cat > prompt
 echo "$PHASE_ID" >> ../calls
 test -e ../once || {CLI} phase inject --id x --prompt X --position after:a > ../once
-grep -q 'Mend it' prompt && touch mended
+grep -q 'Repair it' prompt && touch repaired
 echo '{PAID}'
 """
 RUN = ("--", "sh", "agent.sh")

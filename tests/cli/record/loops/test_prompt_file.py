@@ -166,17 +166,17 @@ def test_no_link_on_the_way_is_followed(planned: Path, run: Run) -> None:
 
 def test_the_repair_of_a_gate_keeps_its_own_text(folder: Path, done: Run) -> None:
     """The findings of a gate are passed by the plan, without additions."""
-    gate = {"script": "test -e mended", "on-fail-prompt": "Mend it", "max-retries": 1}
+    gate = {"script": "test -e repaired", "on-fail-prompt": "Repair it", "max-retries": 1}
     plan = {"phases": [{"id": "a", "prompt": "x", "gate": gate}]}
     (folder / "plan.json").write_text(json.dumps(plan))
     (folder / "P.md").write_text("mine")
     done("init", "--here")
     done("sprint", "create", "one", "--plan", "plan.json")
-    mends = "len(open('handed.txt').read()) > 6 and open('mended', 'w').close()"
-    done("run", "--prompt-file", "P.md", *keeping(folder, mends))
+    repairs = "len(open('handed.txt').read()) > 6 and open('repaired', 'w').close()"
+    done("run", "--prompt-file", "P.md", *keeping(folder, repairs))
     first, second = handed(folder)
     assert first == "mine"
-    assert second.startswith("Mend it\n\nThe gate of a failed with exit code 1")
+    assert second.startswith("Repair it\n\nThe gate of a failed with exit code 1")
 
 
 def test_the_settings_name_it_once_they_are_trusted(

@@ -16,11 +16,11 @@ PLAN = """\
 retry: {maxAttempts: 2, backoffMs: [1]}
 phases:
   - {id: a, prompt: Do a}
-  - {id: b, prompt: Do b, gate: {script: test -e mended, on-fail-prompt: Mend it}}
+  - {id: b, prompt: Do b, gate: {script: test -e repaired, on-fail-prompt: Repair it}}
 """
 AGENT = """\
 cat > prompt.txt
-grep -q 'Mend it' prompt.txt && touch mended
+grep -q 'Repair it' prompt.txt && touch repaired
 test "$PHASE_ID$ATTEMPT_NUMBER" = a1 && cat network.json || cat good.json
 """
 SAID: dict[str, Any] = {

@@ -12,7 +12,7 @@ LEAF_PLAN = """\
 phases:
   - id: build
     prompt: Build it
-    gate: {script: test -e mended, max-retries: 0}
+    gate: {script: test -e repaired, max-retries: 0}
 """
 
 
@@ -26,13 +26,13 @@ def test_leads_on_from_a_blocked_gate(
     gated: Gated, run: Run, done: Run, folder: Path
 ) -> None:
     """The gate of a phase with steps is named with its error, and can be run again."""
-    gated("test -e mended", retries=0)
+    gated("test -e repaired", retries=0)
     blocked = run("gate", "run")
     told = done("next", "--json").json
     assert (told["do"], told["phase"]) == ("stop", "build")
     assert "the gate failed once" in told["why"]
     assert "sprint resume" in blocked.err
-    (folder / "mended").touch()
+    (folder / "repaired").touch()
     follow(done, told["hint"])
     assert done("next", "--json").json["phase"] == "ship"
 
@@ -52,7 +52,7 @@ def blocked_leaf(folder: Path, run: Run, done: Run) -> Path:
 def test_leads_on_from_a_blocked_leaf(done: Run, blocked_leaf: Path) -> None:
     """The gate of a leaf is run again alone: its work is not repeated."""
     told = done("next", "--json").json
-    (blocked_leaf / "mended").touch()
+    (blocked_leaf / "repaired").touch()
     follow(done, told["hint"])
     assert done("next", "--json").json == {"sprint": "auth", "do": "end", "phase": "build"}
 
