@@ -27,7 +27,7 @@ from ..intake.versions import Version
 from ..output import counted, print_answer, print_text, visible, warn
 from ..places import PROGRESS, place_in, place_of
 from ..record import Options, Recording, refresh, refresh_stream
-from .import_record import caused_by, known_sources, record_document
+from .import_record import Import, known_sources
 
 TOLD_MAX = 20
 """More contradictions than this of several versions are only counted on a terminal."""
@@ -84,10 +84,9 @@ def _record_version(
             sprint=version.sprint_id,
         )
     document = version.document
-    options = caused_by(version.file, options)
-    options.tell_masked(document, of=version.name)
-    return record_document(
-        Recording("import progress", options, workspace),
+    run = Import("progress", version.file, options, workspace)
+    run.options.tell_masked(document, of=version.name)
+    return run.document(
         version.sprint_id,
         document,
         version.name[-500:],
@@ -178,8 +177,7 @@ def take_journal(
     workspace: Workspace, file: Path, content: bytes, options: Options
 ) -> None:
     """Record what a progress.json or a text has beyond the journal; report differences."""
-    options = caused_by(file, options)
-    run = Recording("import journal", options, workspace)
+    run = Import("journal", file, options, workspace)
     content = within(JOURNAL_BYTES_MAX, content, file=str(file))
     is_document = content.lstrip()[:1] == b"{"
     if is_document:
@@ -188,7 +186,7 @@ def take_journal(
         problems += [f"{field}: kept, as of a later version" for field in read.unknown]
         problems += remarks(workspace.document())
     else:
-        text = options.masked({"text": decoded(content, file=str(file))})["text"]
+        text = run.options.masked({"text": decoded(content, file=str(file))})["text"]
         recorded = len(run.handle_on_journal(TakeText(text), {"text": text}).events)
         problems = [f"{heading}: not a dated entry" for heading in parse_text(text).unread]
     journal = workspace.journal()

@@ -3,28 +3,26 @@
 Each built-in importer is imported when its command is typed.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 from msgspec.structs import replace
 
-from sprintlog.engine.errors import InvalidInputError, NotFoundError
-from sprintlog.engine.extensions import Extension, ExtensionError, loaded, named
+from sprintlog.engine.errors import NotFoundError
+from sprintlog.engine.extensions import Extension, loaded
 from sprintlog.engine.service import from_transcripts
-from sprintlog.projections.workspace import Workspace
 
 from .. import typed
 from ..context import open_workspace, with_actor, with_json, with_sprint
 from ..intake.imported import Imported
 from ..intake.transcript import TranscriptRead
-from ..record import Options, Recording, refresh
-from .import_record import key_of, number_of, options_of, take_imported, tell
+from ..record import Options, refresh
+from .import_record import Import, new_events, number_of, read_with
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 FILE = click.Path(path_type=Path)
-Known = from_transcripts.KnownSessions
 
 
 def _with_source(function: Function) -> Function:
@@ -63,8 +61,8 @@ def prd(
     from .import_prd import take_prd
 
     with open_workspace() as workspace:
-        options = options_of(given, file)
-        take_prd(workspace, file, options, of_git=of_git, text=text, sprint_dir=sprint_dir)
+        run = Import("prd", file, Options(given), workspace)
+        take_prd(run, of_git=of_git, text=text, sprint_dir=sprint_dir)
 
 
 @typed.command("orchestrator", epilog="Example: sprintlog import orchestrator .ralph")
@@ -115,8 +113,7 @@ def ralph_loop(file: Path, **given: Any) -> None:
 def _take(path: Path, given: dict[str, Any], *several: Imported, kind: str) -> None:
     """Record the content of a source that was read."""
     with open_workspace() as workspace:
-        options = options_of(given, path)
-        take_imported(workspace, path, *several, options=options, kind=kind)
+        Import(kind, path, Options(given), workspace).take(*several)
 
 
 def command_of(group: click.Command, kind: str) -> click.Command:
@@ -153,20 +150,6 @@ def extended_command(name: str) -> click.Command | None:
     return command
 
 
-def read_with(extension: Extension, read: Any, path: Path) -> Imported:
-    """Return the result of an importer; raise an error naming it if it is unusable."""
-    if not path.exists():
-        raise NotFoundError(f"{path}: there is no such file", file=str(path))
-    with named(extension):
-        imported = read(path)
-    if not isinstance(imported, Imported):
-        kind = type(imported).__name__
-        raise ExtensionError(f"{extension.described()} gives {kind}, and no Imported")
-    if not imported.sprints:
-        raise InvalidInputError("there is nothing to take in", file=str(path))
-    return imported
-
-
 @typed.command(
     "transcript",
     epilog="Example: sprintlog import transcript ~/.claude/projects/-work-shop/*.jsonl",
@@ -185,60 +168,37 @@ def transcript(files: tuple[Path, ...], **given: Any) -> None:
     from ..intake.transcript import read_transcript, session_file
 
     named = dict.fromkeys(session_file(file) for file in files)
-    sessions = [(read_transcript(file), options_of(given, file)) for file in named]
+    sessions = sorted(map(read_transcript, named), key=lambda one: one.began_at or "")
     with open_workspace() as workspace:
-        take_sessions(workspace, sessions)
+        known = from_transcripts.KnownSessions(workspace)
+        for session in sessions:
+            run = Import("transcript", session.file, Options(given), workspace)
+            _take_session(run, known, session)
 
 
 COMMANDS = (prd, orchestrator, aiwg, ralph_loop, transcript)
 
 
-def take_sessions(
-    workspace: Workspace, sessions: Sequence[tuple[TranscriptRead, Options]]
-) -> None:
-    """Record sessions, the earliest first."""
-    known = Known(workspace)
-    for session, options in sorted(sessions, key=lambda one: one[0].began_at or ""):
-        _take_session(workspace, known, session, options)
-
-
 def _take_session(
-    workspace: Workspace, known: Known, session: TranscriptRead, options: Options
+    run: Import, known: from_transcripts.KnownSessions, session: TranscriptRead
 ) -> None:
-    run, ran = Recording("import transcript", options, workspace), session.ran()[0]
-    sprint_id = known.sprint_of(
-        ran, options.sprint_id, actor=options.actor, at=session.began_at
-    )
-    recorded = _record(run, known, sprint_id, session)
-    found = {"line": session.activity.lines, "tool call": session.activity.tool_calls}
-    if session.subagents:
-        found["subagent"] = session.subagents
-    kind, unread = f"transcript of {session.activity.agent}", session.unread
-    tell(run, session.file, kind, sprint_id, found=found, recorded=recorded, unread=unread)
-    refresh(workspace, sprint_id)
-
-
-def _record(run: Recording, known: Known, sprint_id: str, session: TranscriptRead) -> int:
-    """Record the new part of a session; return the number of events."""
-    workspace, recorded = run.workspace, 0
+    """Record the new part of a session."""
     ran, summary = session.ran()
+    options, at = run.options, session.began_at
+    sprint_id = known.sprint_of(ran, options.sprint_id, actor=options.actor, at=at)
+    recorded = 0
     if before := known.before(sprint_id, ran):
         number = before[-1].iteration
     else:
-        options = _keyed(run, sprint_id, f"{session.key}:began", at=session.began_at)
-        began = Recording(run.name, options, workspace).handle_with(
-            from_transcripts.SessionBegins(), sprint_id=sprint_id, observed=True
-        )
-        number = number_of(began)
-        recorded = 0 if began.duplicate else len(began.events)
+        begins = from_transcripts.SessionBegins()
+        began = run.once(sprint_id, f"{session.key}:began", begins, at=at)
+        number, recorded = number_of(began), new_events(began)
     ends = from_transcripts.SessionEnds(known, replace(ran, iteration=number), summary)
     fact = f"{session.key}:{session.sha256}"
-    options = _keyed(run, sprint_id, fact, at=session.ended_at)
-    ended = Recording(run.name, options, workspace).handle_with(
-        ends, sprint_id=sprint_id, observed=True
-    )
-    return recorded + (0 if ended.duplicate else len(ended.events))
-
-
-def _keyed(run: Recording, sprint_id: str, fact: str, *, at: str | None) -> Options:
-    return run.options.with_values(at=at, key=key_of(sprint_id, fact, kind="transcript"))
+    recorded += new_events(run.once(sprint_id, fact, ends, at=session.ended_at))
+    found = {"line": session.activity.lines, "tool call": session.activity.tool_calls}
+    if session.subagents:
+        found["subagent"] = session.subagents
+    kind = f"transcript of {session.activity.agent}"
+    run.tell(sprint_id, found, recorded, session.unread, kind=kind)
+    refresh(run.workspace, sprint_id)

@@ -31,8 +31,9 @@ from ..intake.files import read_bytes
 from ..intake.foreign_files import check_no_link, json_of
 from ..intake.transcript import NOT_TRANSCRIPTS
 from ..output import print_answer
-from .import_others import command_of, read_with
-from .import_record import options_of, take_imported
+from ..record import Options
+from .import_others import command_of
+from .import_record import Import, read_with
 
 BEGINNING = 256 * 1024
 """The length of the beginning that is examined."""
@@ -207,10 +208,7 @@ def _extensions(
             own = {place for place in places if Path(os.path.abspath(place)) in opened}
             _check_unread(own, tools)
             with open_workspace() as workspace:
-                options = options_of(given, folder)
-                take_imported(
-                    workspace, folder, imported, options=options, kind=extension.name
-                )
+                Import(extension.name, folder, Options(given), workspace).take(imported)
             tools[extension.name] = own
         except NotFoundError:
             continue

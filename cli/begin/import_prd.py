@@ -22,24 +22,24 @@ from ..intake.foreign_files import Unread, bytes_of, kept_of, name_from
 from ..intake.versions import FileText, Texts, committed_texts
 from ..output import hint, warn
 from ..places import place_in
-from ..record import Options, Recording, refresh, refresh_stream
-from .import_record import check_name, known_sources, record_document, tell, warn_of_cut
+from ..record import Recording, refresh, refresh_stream
+from .import_record import Import, known_sources, warn_of_cut
 
 
-class ListsVersion(NamedTuple):
-    """One version of a file of task lists."""
+class ListVersion(NamedTuple):
+    """One version of a task list."""
 
     source: str
     """Names it in the log: the same name is the same version."""
-    lists: Sequence[TaskList]
+    tasks: TaskList
     at: str | None = None
     committed_at: str | None = None
 
 
 class ListsHistory(NamedTuple):
-    """The versions found, oldest first."""
+    """The versions of the lists in a file, oldest first."""
 
-    versions: list[ListsVersion]
+    versions: list[ListVersion]
     unread: list[Unread]
     is_cut: bool = False
     """Whether the repository lacks the older versions."""
@@ -53,7 +53,7 @@ def read_history(file: Path, *, of_git: bool) -> ListsHistory:
     """
     at_hand = bytes_of(file) if file.is_file() or not of_git else None
     given = Texts([FileText(str(file), lambda: at_hand or b"")])
-    versions: list[ListsVersion] = []
+    versions: list[ListVersion] = []
     left_out: list[Unread] = []
     newest: Sequence[Unread] = ()
     with (
@@ -70,7 +70,8 @@ def read_history(file: Path, *, of_git: bool) -> ListsHistory:
                 left_out.append(Unread(text.name, 0, error.message, kept_of(content)))
                 continue
             source = text.name if text.commit else f"{file.name}@{read.digest[:12]}"
-            versions.append(ListsVersion(source, read.lists, *text.moments()))
+            moments = text.moments()
+            versions += [ListVersion(source, one, *moments) for one in read.lists]
             newest = read.unread
     if not versions:
         raise NotFoundError(f"{file}: git has no version with a task list", file=str(file))
@@ -94,34 +95,30 @@ TEXT = "progress.txt"
 SHARED_MIN = 0.5
 """Two plans with this share of equal items, of the shorter one, are of one feature."""
 Data = dict[str, Any]
-Versions = list[tuple[ListsVersion, TaskList]]
-Features = dict[str, Versions]
+Features = dict[str, list[ListVersion]]
 """The versions of each sprint, oldest first."""
 
 
 def take_prd(
-    workspace: Workspace,
-    file: Path,
-    options: Options,
+    run: Import,
     *,
     of_git: bool = False,
     text: Path | None = None,
     sprint_dir: Path | None = None,
 ) -> None:
     """Record the task lists of a file and the entries next to it; both are read first."""
-    history = read_history(file, of_git=of_git)
+    history = read_history(run.file, of_git=of_git)
     if history.is_cut:
-        warn_of_cut(file)
-    text_file = text or _beside(file)
+        warn_of_cut(run.file)
+    text_file = text or _beside(run.file)
     said = read_text(str(text_file)) if text_file else ""
     parsed = parse_text(said)
-    run = Recording("import prd", options, workspace)
-    features = _features(workspace, file, history, options.sprint_id)
-    place = place_in(workspace.location, sprint_dir) if sprint_dir else None
+    features = _features(run, history.versions)
+    place = place_in(run.workspace.location, sprint_dir) if sprint_dir else None
     recorded = [_record(run, *one, place) for one in features.items()]
     taken = _take_text(run, said) if said.strip() else 0
     for (sprint_id, versions), new in zip(features.items(), recorded, strict=True):
-        newest = versions[-1][1]
+        newest = versions[-1].tasks
         found = {newest.noun: newest.total, "passed": newest.passed}
         if of_git:
             found["version"] = len(versions)
@@ -131,11 +128,11 @@ def take_prd(
             new += taken
             if text_file:
                 found["entry"] = len(parsed.entries)
-        tell(run, file, "prd", sprint_id, found=found, recorded=new, unread=unread)
+        run.tell(sprint_id, found, new, unread)
         if newest.document:
-            refresh(workspace, sprint_id)
+            refresh(run.workspace, sprint_id)
     if taken:
-        refresh_stream(workspace, JOURNAL)
+        refresh_stream(run.workspace, JOURNAL)
 
 
 def _beside(file: Path) -> Path | None:
@@ -157,30 +154,28 @@ def _take_text(run: Recording, text: str) -> int:
         return 0
 
 
-def _features(
-    workspace: Workspace, file: Path, history: ListsHistory, sprint_id: str | None
-) -> Features:
+def _features(run: Import, versions: Sequence[ListVersion]) -> Features:
     """Return the versions of each sprint: one sprint for each feature.
 
     Raise `RefusedError` if several are to be one, or if one exists that was not imported.
     """
+    workspace, sprint_id = run.workspace, run.options.sprint_id
     found: Features = {}
-    empty: tuple[str, ListsVersion, TaskList] | None = None
-    for version in history.versions:
-        for one in version.lists:
-            names = _names(one, found, file, workspace.sprints())
-            if one.document is None:
-                # Between two features a list is empty.
-                empty = [*names][-1], version, one
-                continue
-            for name in _free(names):
-                document = _newest(workspace, name, found)
-                if document is None or _is_same_feature(document, one.document):
-                    found.setdefault(name, []).append((version, one))
-                    break
-    if not found and empty:
-        found[empty[0]] = [empty[1:]]
-    check_name(file, found, sprint_id, noun="lists")
+    empty: Features = {}
+    for version in versions:
+        document = version.tasks.document
+        names = _names(version.tasks, found, run.file, workspace.sprints())
+        if document is None:
+            # Between two features a list is empty.
+            empty = {names[-1]: [version]}
+            continue
+        for name in _free(names):
+            newest = _newest(workspace, name, found)
+            if newest is None or _is_same_feature(newest, document):
+                found.setdefault(name, []).append(version)
+                break
+    found = found or empty
+    run.check_name(found)
     if sprint_id is not None:
         found = dict(zip([sprint_id], found.values(), strict=True))
     for name in {*found} & {*workspace.sprints()}:
@@ -215,7 +210,7 @@ def _free(names: list[str]) -> Iterator[str]:
 def _newest(workspace: Workspace, name: str, found: Features) -> Data | None:
     """Return the newest document of a sprint that was imported; None if there is none."""
     if name in found:
-        return found[name][-1][1].document
+        return found[name][-1].tasks.document
     if name not in workspace.sprints() or not known_sources(workspace, name).every:
         return None
     return workspace.sprint(name).document
@@ -238,27 +233,23 @@ def _is_same_feature(older: Data, newer: Data) -> bool:
     return shared >= SHARED_MIN or not is_lost
 
 
-def _record(run: Recording, sprint_id: str, versions: Versions, place: Place | None) -> int:
+def _record(
+    run: Import, sprint_id: str, versions: list[ListVersion], place: Place | None
+) -> int:
     """Record the new versions of a sprint; return the number of events."""
     recorded = 0
     known = known_sources(run.workspace, sprint_id).in_force
-    for version, one in versions:
+    for source, tasks, at, committed_at in versions:
         # A committed version is known by its commit; the file at hand may go back.
-        is_known = version.source in (known if version.committed_at else known[-1:])
-        if is_known or one.document is None:
+        is_known = source in (known if committed_at else known[-1:])
+        if is_known or tasks.document is None:
             continue
-        outcome = record_document(
-            run,
-            sprint_id,
-            {"sprint-id": sprint_id, **one.document},
-            version.source,
-            place=place,
-            at=version.at,
-            committed_at=version.committed_at,
-        )
-        recorded += len(outcome.events)
-        if outcome.events:
-            known.append(version.source)
+        document = {"sprint-id": sprint_id, **tasks.document}
+        events = run.document(
+            sprint_id, document, source, place=place, at=at, committed_at=committed_at
+        ).events
+        recorded += len(events)
+        known += [source] if events else []
     return recorded
 
 

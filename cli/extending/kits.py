@@ -36,8 +36,7 @@ from sprintlog.projections.extended import ExtendedProjection, SprintReading, re
 from sprintlog.projections.runner import Happened, catch_up_sprint, happened
 from sprintlog.projections.workspace import Workspace
 
-from ..begin.import_others import read_with
-from ..begin.import_record import record_imported
+from ..begin.import_record import Import, read_with
 from ..intake.imported import Imported, document_of, facts_of
 from ..record import Options
 
@@ -169,11 +168,11 @@ def _recorded(name: str, imported: Imported, path: Path) -> None:
     options = Options({"actor": "import:kit", "as_json": True})
     with workspace() as made:
         try:
-            first = record_imported(made, path, imported, options, kind=name)
+            first = Import(name, path, options, made).record(imported)
         except SprintlogError as error:
             raise AssertionError(f"what is read can be recorded: {error}") from error
         must(first > 0, "something is recorded")
-        again = record_imported(made, path, imported, options, kind=name)
+        again = Import(name, path, options, made).record(imported)
         must(again == 0, "the same source again brings nothing")
 
 

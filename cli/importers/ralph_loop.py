@@ -94,7 +94,7 @@ class _Said:
         """Return the number that a key must have."""
         value = self.text(name) or ""
         if not re.fullmatch(r"[0-9]{1,10}", value, re.ASCII):
-            problem = "must be a whole number"
+            problem = "is missing or not a whole number"
             raise InvalidInputError(problem, file=self._file, field=name)
         if int(value) > at_most:
             problem = f"{value} is more than {at_most}"

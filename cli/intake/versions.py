@@ -126,66 +126,39 @@ def committed_versions(file: Path, *, sprint_id: str | None) -> History:
     before or after for other sprints is left out. Raise `InvalidInputError` where a
     version of this sprint cannot be read, `NotFoundError` where there is none of it.
     """
-    sprint = _OneSprint(file, sprint_id)
+    taken: list[Version] = []
+    unread: list[tuple[int, InvalidInputError]] = []
+    others, newer = 0, None
     at_hand = read_bytes(file) if file.is_file() else None
     with committed_texts(file, at_hand, _is_same) as found:
         for text in reversed(found.texts):
-            sprint.take(text)
-        return sprint.history()._replace(is_cut=found.is_cut)
-
-
-class _OneSprint:
-    """The versions of one sprint, picked from all those of a file, newest first."""
-
-    def __init__(self, file: Path, sprint_id: str | None) -> None:
-        self._file = file
-        self._sprint_id = sprint_id
-        self._taken: list[Version] = []
-        self._others = 0
-        self._newer: object = None
-        self._unread: list[tuple[int, InvalidInputError]] = []
-
-    def take(self, text: FileText) -> None:
-        """Take the next older version where it is one of the sprint."""
-        name = text.name
-        try:
-            content = text.read()
-            document = load(content, file=name, builder=AsWritten())
-        except InvalidInputError as error:
-            self._unread.append((len(self._taken), error))
-            return
-        named = document.get("sprint-id") if isinstance(document, dict) else None
-        if self._sprint_id is None:
-            self._sprint_id = read_progress(content, file=name).document["sprint-id"]
-        if named != self._sprint_id and not is_same_sprint(document, self._newer):
-            self._others += 1
-            return
-        self._newer = document
-        taken = read_progress(content, file=name, sprint_id=self._sprint_id)
-        self._taken.append(
-            Version(
-                name,
-                self._sprint_id,
-                msgspec.json.encode(taken.document),
-                self._file,
-                content if not self._taken else None,
-                taken.remarks,
-                *text.moments(),
-            )
-        )
-
-    def history(self) -> History:
-        """Return what was taken; raise for what could not be read within it."""
-        for later, error in self._unread:
-            # Older than its first version it may have been anything.
-            if later < len(self._taken):
-                raise error
-        if not self._taken:
-            raise NotFoundError(
-                f"{self._file}: git has no version of sprint {self._sprint_id}",
-                file=str(self._file),
-            )
-        return History(self._taken[::-1], self._others + len(self._unread))
+            try:
+                content = text.read()
+                document = load(content, file=text.name, builder=AsWritten())
+            except InvalidInputError as error:
+                unread.append((len(taken), error))
+                continue
+            named = document.get("sprint-id") if isinstance(document, dict) else None
+            if sprint_id is None:
+                read = read_progress(content, file=text.name)
+                sprint_id = str(read.document["sprint-id"])
+            if named != sprint_id and not is_same_sprint(document, newer):
+                others += 1
+                continue
+            newer = document
+            read = read_progress(content, file=text.name, sprint_id=sprint_id)
+            encoded, kept = msgspec.json.encode(read.document), None if taken else content
+            version = Version(text.name, sprint_id, encoded, file, kept, read.remarks)
+            at, committed_at = text.moments()
+            taken.append(version._replace(at=at, committed_at=committed_at))
+    for later, problem in unread:
+        # Older than its first version it may have been anything.
+        if later < len(taken):
+            raise problem
+    if not taken:
+        message = f"{file}: git has no version of sprint {sprint_id}"
+        raise NotFoundError(message, file=str(file))
+    return History(taken[::-1], others + len(unread), found.is_cut)
 
 
 def _is_same(older: bytes, newer: bytes) -> bool:

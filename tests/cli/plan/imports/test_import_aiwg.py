@@ -168,7 +168,7 @@ def test_several_loops_are_no_one_sprint(loop: Path, run: Run) -> None:
     """Nothing is guessed: the refusal names a command."""
     result = run("import", "aiwg", "--sprint", "night")
     assert result.code == 1
-    assert "2 loops cannot be the one sprint night" in result.err
+    assert "2 sprints cannot be the one sprint night" in result.err
 
 
 STATE = '{"loopId": "x", "objective": "y", '
@@ -181,8 +181,8 @@ ANALYTICS = '{"loop_id": "x", "iterations": [{'
         (b"", "holds no document"),
         (b'{"loopId": "x", "iter', "not JSON"),
         (b"\x00\xff\x10", "state.json"),
-        (b"[]", "is no state, analytics or measurement"),
-        (b'{"loopId": 7}', "is no state, analytics or measurement"),
+        (b"[]", "is not a state, analytics or measurement"),
+        (b'{"loopId": 7}', "is not a state, analytics or measurement"),
         (f'{STATE}"maxIterations": "ten"}}', "maxIterations: "),
         (f'{STATE}"startTime": "today"}}', "startTime: 'today' is not a time"),
         (f'{STATE}"iterations": {{}}}}', "iterations: "),

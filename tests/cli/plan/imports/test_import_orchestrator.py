@@ -136,11 +136,11 @@ def test_the_source_stays_as_it_is(loop: Path, done: Run) -> None:
         (b'{"ts":"today","type":{"kind":"loop_resumed"}}\n', ":1: ts: "),
         (
             b'{"ts":"2026-06-02T08:00:00Z","type":"loop"}\n',
-            ":1: type: is no object with a kind",
+            ":1: type: must be an object with a kind",
         ),
         (
             b'{"ts":"2026-06-02T08:00:00Z","type":{"kind":"iteration_started","iteration":"1"}}',
-            ":1: type.iteration: is no number of an iteration",
+            ":1: type.iteration: is not an iteration number",
         ),
         (b" " * (64 * 2**20 + 1), "is longer than 64 MiB"),
     ],

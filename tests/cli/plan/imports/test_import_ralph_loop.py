@@ -100,8 +100,8 @@ def test_keys_of_nobody_are_counted_and_kept(loop: Path, done: Run) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("iteration: 3", "iteration: three", "iteration: is missing or no whole number"),
-        ("iteration: 3", "iteration: -1", "iteration: is missing or no whole number"),
+        ("iteration: 3", "iteration: three", "iteration: is missing or not a whole number"),
+        ("iteration: 3", "iteration: -1", "iteration: is missing or not a whole number"),
         ("iteration: 3", "iteration: 20000", "iteration: 20000 is more than 10000"),
         ("max_iterations: 20", "", "max_iterations: is missing"),
         ('"2026-06-02T08:00:00Z"', "today", "started_at: 'today' is not a time"),
