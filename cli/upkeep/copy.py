@@ -11,8 +11,7 @@ from sprintlog.engine.log.stores import create_log, is_extension, is_served, ope
 from sprintlog.engine.service.place.location import DATABASE, HIDDEN, check_named, find
 from sprintlog.engine.service.place.trust import check_trusted, safe_list
 from sprintlog.engine.service.streams.erased import still_said
-from sprintlog.projections.health.copies import copy_export, copy_log
-from sprintlog.projections.health.exchange import Carried
+from sprintlog.projections.health.exchange import Carried, copy_export, copy_log
 from sprintlog.projections.views.log import LogCopied
 from sprintlog.projections.workspace import wall_clock
 

@@ -10,7 +10,7 @@ from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.masking import mask
 from sprintlog.engine.service.agent_sessions.known_sessions import choose_session
 from sprintlog.projections.trust import redaction
-from sprintlog.projections.trust.reach import COPIES, unreached
+from sprintlog.projections.trust.redaction import COPIES_ELSEWHERE, unreached
 from sprintlog.projections.trust.selection import Chosen, Selector, chosen
 from sprintlog.projections.views.log import (
     ErasedEvent,
@@ -202,7 +202,7 @@ def _answer(done: RedactionDone, *, as_json: bool) -> None:
     print_answer(done, lines, as_json=as_json)
     if not as_json:
         _tell(done.unreached)
-        hint(COPIES)
+        hint(COPIES_ELSEWHERE)
 
 
 def _tell(left: list[UnreachedPlace]) -> None:

@@ -16,7 +16,7 @@ from sprintlog.engine.log.chain import Row
 from sprintlog.engine.log.port import Expect
 from sprintlog.engine.log.stores.memory import MemoryLog
 from sprintlog.engine.log.stores.postgres.store import PostgresLog
-from sprintlog.projections.health.copies import copy_log
+from sprintlog.projections.health.exchange import copy_log
 from sprintlog.projections.workspace import wall_clock
 from tests.postgres.server import NEWEST, NoServerError, Server, programs_of, server
 

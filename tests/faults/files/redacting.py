@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from sprintlog.projections.trust.reach import COPIES
+from sprintlog.projections.trust.redaction import COPIES_ELSEWHERE
 
 from ...cli.trust.secrets.redacting import LOG, SECRET, holding
 from ...copies import copy_tree
@@ -95,7 +95,7 @@ def _play(
         place, *SCENE.arguments, plants=modes, fault={"at": case.at, "how": case.how}
     )
     # Its report about copies is not about a fault.
-    heard = [line for line in first.err.splitlines(True) if COPIES not in line]
+    heard = [line for line in first.err.splitlines(True) if COPIES_ELSEWHERE not in line]
     yield from judge_ending(first._replace(err="".join(heard)))
     following = runner.run(place, after, plants=modes)
     if following.code != 0:

@@ -14,7 +14,7 @@ from sprintlog.engine.log.envelope import NewEvent, RecordedEvent
 from sprintlog.engine.log.port import Expect, Log
 from sprintlog.engine.log.stores import create_log, open_log, wall_clock
 from sprintlog.engine.log.stores.memory import MemoryLog
-from sprintlog.projections.health.copies import EVENTS_A_STEP, copy_export, copy_log
+from sprintlog.projections.health.exchange import EVENTS_A_STEP, copy_export, copy_log
 from sprintlog.projections.workspace import Workspace
 
 from ....postgres.server import NEWEST, server, why_not
