@@ -1,9 +1,8 @@
-"""The base of all commands: structs of arguments, decided on by pure functions.
+"""The base of all commands: structs of arguments with a pure function that decides.
 
 Also the valid forms of an actor, and the digest that an idempotency key stands for.
 """
 
-import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
 from itertools import chain, combinations, islice
 from types import MappingProxyType
@@ -20,8 +19,6 @@ UNNAMED: Final = ("runtime", "operator")
 """The actors that need no name."""
 ACTORS: Final = ("agent:", "operator:", "import:")
 ACTOR_FORMS: Final = "runtime, operator, operator:NAME, agent:NAME or import:NAME"
-Decider = Callable[[Any, Any, str], list[Event]]
-"""Returns the events of a command, given a state, the command and the time, or raises."""
 _NEVER_EMPTY = ("reason", "error", "details")
 """Optional text fields of a command: None if omitted, never empty."""
 NOT_THE_TYPE = AttributeError, LookupError, TypeError, ValueError
@@ -36,11 +33,7 @@ def _name(struct: str) -> str:
 
 
 class Command(msgspec.Struct, frozen=True, tag_field="type", tag=_name):
-    """A request for a change: its fields are the arguments, its tag is its name.
-
-    Next to each command is the function that decides on it; `COMMANDS` of its topic maps
-    one to the other.
-    """
+    """A request for a change: its fields are the arguments, its tag is its name."""
 
     stream: ClassVar[str] = "sprint"
     """The kind of stream that decides on it."""
@@ -52,6 +45,13 @@ class Command(msgspec.Struct, frozen=True, tag_field="type", tag=_name):
         """Return its name, like `complete-phase`."""
         return str(cls.__struct_config__.tag)
 
+    def decide(self, state: Any, at: str, /) -> list[Event]:
+        """Return the events of the command at a time; raise an error if it is refused.
+
+        It is a pure function of the command, the state and the time.
+        """
+        raise NotImplementedError
+
 
 class JournalCommand(Command, frozen=True):
     """A command of the journal."""
@@ -59,8 +59,6 @@ class JournalCommand(Command, frozen=True):
     stream: ClassVar[str] = "journal"
 
 
-Commands = dict[type[Command], Decider]
-"""The commands of a topic, each with the function that decides on it."""
 Causes = Callable[..., Command]
 Events = dict[type[Event], Causes]
 """The command that causes an event, or a function that makes it from the event.
@@ -99,16 +97,6 @@ def check_actor(actor: str) -> str:
     )
 
 
-def rule_of(command: Command) -> Decider:
-    """Return the function that decides on a command.
-
-    Creating the command has imported its topic, so nothing else is imported.
-    """
-    struct = type(command)
-    rule: Decider = sys.modules[struct.__module__].COMMANDS[struct]
-    return rule
-
-
 def decided(
     decide: Command | Callable[[Any, str], list[Event]], state: Any, at: str
 ) -> list[Event]:
@@ -120,7 +108,7 @@ def decided(
         for name in _NEVER_EMPTY if decide.stream == Command.stream else ():
             if isinstance(text := getattr(decide, name, None), str) and not text.strip():
                 raise InvalidInputError("is empty", field=name, hint="give a text")
-        return rule_of(decide)(state, decide, at)
+        return decide.decide(state, at)
     return decide(state, at)
 
 

@@ -185,7 +185,7 @@ def command_of(data: dict[str, Any]) -> Command:
             hint="`sprintlog schema commands` describes all",
             unknown=(str(tag), every),
         )
-    command = converted(data, every[tag].struct, field="command")
+    command = converted(data, every[tag], field="command")
     assert isinstance(command, Command)
     if unknown := next(_unknown(data, command, "command"), None):
         raise InvalidInputError("there is no such field", field=unknown[:200])

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from msgspec.structs import replace
 
-from ..command import Commands, JournalCommand
+from ..command import JournalCommand
 from ..log.event import Event
 from ..sprint.events import EditAdopted, EditObserved
 from . import events as f
@@ -30,36 +30,32 @@ class AdoptJournalEdit(JournalCommand, frozen=True):
     theirs: dict[str, Any]
     ours: JournalDocument | None = None
 
-
-def adopt_journal_edit(journal: Journal, command: AdoptJournalEdit, at: str) -> list[Event]:
-    """Decide on `AdoptJournalEdit`."""
-    ours, base, theirs = command.ours or JournalDocument(), command.base, command.theirs
-    left: list[str] = []
-    # Its words on parts that differ are of an import, which changes none.
-    new = take_document(ours, theirs).events
-    entries = _changed(Entry, ours, base, theirs, left)
-    learnings = _changed(Learning, ours, base, theirs, left)
-    patterns = _changed(Pattern, ours, base, theirs, left)
-    for field in ("created_at", "project_name"):
-        if theirs.get(field, "") != getattr(base, field):
-            left.append(f"{field}: it was said when the journal began")
-    moved = [x for x in entries if _is_another(x, ours)]
-    left += [f"{x.id}: its PRD and its iteration are what its id says" for x in moved]
-    event = f.JournalCorrected(
-        tuple(x for x in entries if x not in moved), tuple(learnings), tuple(patterns)
-    )
-    corrected: list[Any] = [*event.entries, *event.learnings, *event.patterns]
-    # A corrected learning already includes its uses and its validity.
-    counted = {x.id for x in event.learnings}
-    about = [getattr(x, "learning_id", None) for x in new]
-    new = [x for x, id_ in zip(new, about, strict=True) if id_ not in counted]
-    adopted = (*(x.id for x in corrected), *(x.type for x in new))
-    path, digest = command.observed.path, command.observed.digest
-    told = EditAdopted(path, command.edit, digest, adopted, tuple(left))
-    return [*new, *([event] if corrected else []), told]
-
-
-COMMANDS: Commands = {AdoptJournalEdit: adopt_journal_edit}
+    def decide(self, journal: Journal, at: str) -> list[Event]:
+        """Decide on `AdoptJournalEdit`."""
+        ours, base, theirs = self.ours or JournalDocument(), self.base, self.theirs
+        left: list[str] = []
+        # Its words on parts that differ are of an import, which changes none.
+        new = take_document(ours, theirs).events
+        entries = _changed(Entry, ours, base, theirs, left)
+        learnings = _changed(Learning, ours, base, theirs, left)
+        patterns = _changed(Pattern, ours, base, theirs, left)
+        for field in ("created_at", "project_name"):
+            if theirs.get(field, "") != getattr(base, field):
+                left.append(f"{field}: it was said when the journal began")
+        moved = [x for x in entries if _is_another(x, ours)]
+        left += [f"{x.id}: its PRD and its iteration are what its id says" for x in moved]
+        event = f.JournalCorrected(
+            tuple(x for x in entries if x not in moved), tuple(learnings), tuple(patterns)
+        )
+        corrected: list[Any] = [*event.entries, *event.learnings, *event.patterns]
+        # A corrected learning already includes its uses and its validity.
+        counted = {x.id for x in event.learnings}
+        about = [getattr(x, "learning_id", None) for x in new]
+        new = [x for x, id_ in zip(new, about, strict=True) if id_ not in counted]
+        adopted = (*(x.id for x in corrected), *(x.type for x in new))
+        path, digest = self.observed.path, self.observed.digest
+        told = EditAdopted(path, self.edit, digest, adopted, tuple(left))
+        return [*new, *([event] if corrected else []), told]
 
 
 def _changed(

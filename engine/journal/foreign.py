@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 import msgspec
 from msgspec.structs import asdict
 
-from ..command import Commands, JournalCommand
+from ..command import JournalCommand
 from ..errors import RefusedError
 from ..journal import events as f
 from ..journal import parts
@@ -130,14 +130,10 @@ class TakeDocument(JournalCommand, frozen=True):
     theirs: Data
     ours: JournalDocument | None = None
 
-
-def take_document_in(journal: Journal, command: TakeDocument, at: str) -> list[Event]:
-    """Decide on `TakeDocument`."""
-    ours = command.ours or JournalDocument()
-    return take_document(ours, command.theirs).events[:APPEND_EVENTS_MAX]
-
-
-COMMANDS: Commands = {TakeDocument: take_document_in}
+    def decide(self, journal: Journal, at: str) -> list[Event]:
+        """Decide on `TakeDocument`."""
+        ours = self.ours or JournalDocument()
+        return take_document(ours, self.theirs).events[:APPEND_EVENTS_MAX]
 
 
 def take_document(ours: JournalDocument, theirs: Data) -> ForeignEvents:

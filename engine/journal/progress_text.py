@@ -14,7 +14,7 @@ from typing import ClassVar, NamedTuple
 
 from msgspec.structs import replace
 
-from ..command import Commands, JournalCommand
+from ..command import JournalCommand
 from ..journal import events as f
 from ..journal import parts
 from ..log.event import Event
@@ -256,34 +256,30 @@ class TakeText(JournalCommand, frozen=True):
     text: str
     ours: JournalDocument | None = None
 
-
-def take_text(journal: Journal, command: TakeText, at: str) -> list[Event]:
-    """Decide on `TakeText`."""
-    text, document = command.text, command.ours or JournalDocument()
-    taking = DraftJournal(journal, at)
-    if not journal.exists:
-        taking.take(f.JournalOpened(at))
-    if not text.strip():
+    def decide(self, journal: Journal, at: str) -> list[Event]:
+        """Decide on `TakeText`."""
+        text, document = self.text, self.ours or JournalDocument()
+        taking = DraftJournal(journal, at)
+        if not journal.exists:
+            taking.take(f.JournalOpened(at))
+        if not text.strip():
+            return taking.events
+        parsed = parse_text(text)
+        if not came_from(document, text):
+            taking.take(_whole(taking.journal, text, parsed, at))
+        entry_ids = _take_entries(taking, document, parsed.entries)
+        known = {(x.source_entry_id, x.content) for x in document.learnings}
+        for source, told in zip(entry_ids, parsed.entries, strict=True):
+            for noted in dict.fromkeys(told.noted):
+                if (source, noted.content) not in known:
+                    taking.decide(AddLearning(_learning(noted, told, source)))
+        habits = {(x.name, x.description) for x in document.patterns}
+        since = parsed.entries[0].timestamp if parsed.entries else at
+        for habit in dict.fromkeys(parsed.patterns):
+            pattern = _pattern(habit, since)
+            if (pattern.name, pattern.description) not in habits:
+                taking.decide(DiscoverPattern(pattern))
         return taking.events
-    parsed = parse_text(text)
-    if not came_from(document, text):
-        taking.take(_whole(taking.journal, text, parsed, at))
-    entry_ids = _take_entries(taking, document, parsed.entries)
-    known = {(x.source_entry_id, x.content) for x in document.learnings}
-    for source, told in zip(entry_ids, parsed.entries, strict=True):
-        for noted in dict.fromkeys(told.noted):
-            if (source, noted.content) not in known:
-                taking.decide(AddLearning(_learning(noted, told, source)))
-    habits = {(x.name, x.description) for x in document.patterns}
-    since = parsed.entries[0].timestamp if parsed.entries else at
-    for habit in dict.fromkeys(parsed.patterns):
-        pattern = _pattern(habit, since)
-        if (pattern.name, pattern.description) not in habits:
-            taking.decide(DiscoverPattern(pattern))
-    return taking.events
-
-
-COMMANDS: Commands = {TakeText: take_text}
 
 
 def came_from(document: JournalDocument, text: str) -> bool:

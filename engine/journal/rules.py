@@ -7,7 +7,7 @@ from typing import ClassVar, TypeVar
 
 from msgspec.structs import replace
 
-from ..command import Command, Commands, Events, JournalCommand, command_from_event, rule_of
+from ..command import Command, Events, JournalCommand, command_from_event
 from ..errors import NotFoundError, RefusedError
 from ..log.event import Event, event_of
 from . import events as f
@@ -43,7 +43,7 @@ class DraftJournal:
 
     def decide(self, command: JournalCommand) -> list[Event]:
         """Decide on a command, and add its events."""
-        events = rule_of(command)(self.journal, command, self._at)
+        events = command.decide(self.journal, self._at)
         self.take(*events)
         return events
 
@@ -60,20 +60,19 @@ class OpenJournal(JournalCommand, frozen=True):
     created_at: str = ""
     """When it began, if not now."""
 
-
-def open_journal(journal: Journal, command: OpenJournal, at: str) -> list[Event]:
-    """Decide on `OpenJournal`."""
-    name, place, worktree = command.project_name, command.place, command.worktree
-    if journal.exists:
-        if name in ("", journal.project_name):
-            is_there = (place, worktree) == (journal.place, journal.worktree)
-            return [f.JournalMoved(place, worktree)] if place and not is_there else []
-        named = journal.project_name or "not named"
-        raise parts.refuse(
-            "project_name", f"the journal is open, and its project is {named}"
-        )
-    began = command.created_at or at
-    return [f.JournalOpened(began, name, worktree=worktree, place=place or f.PLACE)]
+    def decide(self, journal: Journal, at: str) -> list[Event]:
+        """Decide on `OpenJournal`."""
+        name, place, worktree = self.project_name, self.place, self.worktree
+        if journal.exists:
+            if name in ("", journal.project_name):
+                is_there = (place, worktree) == (journal.place, journal.worktree)
+                return [f.JournalMoved(place, worktree)] if place and not is_there else []
+            named = journal.project_name or "not named"
+            raise parts.refuse(
+                "project_name", f"the journal is open, and its project is {named}"
+            )
+        began = self.created_at or at
+        return [f.JournalOpened(began, name, worktree=worktree, place=place or f.PLACE)]
 
 
 class RecordEntry(JournalCommand, frozen=True):
@@ -84,30 +83,29 @@ class RecordEntry(JournalCommand, frozen=True):
 
     entry: parts.Entry
 
-
-def record_entry(journal: Journal, command: RecordEntry, at: str) -> list[Event]:
-    """Decide on `RecordEntry`."""
-    entry = command.entry
-    iteration = entry.iteration or journal.next_iteration(entry.prd_id)
-    entry = replace(
-        entry,
-        iteration=iteration,
-        id=entry.id or entry_id(entry.prd_id, iteration),
-        timestamp=entry.timestamp or at,
-    )
-    parts.check(entry, "entry")
-    if entry.id != entry_id(entry.prd_id, entry.iteration):
-        why = "does not follow from the PRD and the iteration; leave it out"
-        raise parts.refuse("entry.id", f"{entry.id[:60]} {why}")
-    if entry.id in journal.entries:
-        why = "is recorded already, and an entry is never replaced"
-        hint = "give the iteration it is of; --key makes a command safe to repeat"
-        raise parts.refuse("entry.id", f"{entry.id} {why}", hint)
-    for index, observation in enumerate(entry.observations):
-        if observation.related_learning_id:
-            field = f"entry.observations[{index}].related_learning_id"
-            journal.check_learning(observation.related_learning_id, field=field)
-    return [f.EntryRecorded(entry)]
+    def decide(self, journal: Journal, at: str) -> list[Event]:
+        """Decide on `RecordEntry`."""
+        entry = self.entry
+        iteration = entry.iteration or journal.next_iteration(entry.prd_id)
+        entry = replace(
+            entry,
+            iteration=iteration,
+            id=entry.id or entry_id(entry.prd_id, iteration),
+            timestamp=entry.timestamp or at,
+        )
+        parts.check(entry, "entry")
+        if entry.id != entry_id(entry.prd_id, entry.iteration):
+            why = "does not follow from the PRD and the iteration; leave it out"
+            raise parts.refuse("entry.id", f"{entry.id[:60]} {why}")
+        if entry.id in journal.entries:
+            why = "is recorded already, and an entry is never replaced"
+            hint = "give the iteration it is of; --key makes a command safe to repeat"
+            raise parts.refuse("entry.id", f"{entry.id} {why}", hint)
+        for index, observation in enumerate(entry.observations):
+            if observation.related_learning_id:
+                field = f"entry.observations[{index}].related_learning_id"
+                journal.check_learning(observation.related_learning_id, field=field)
+        return [f.EntryRecorded(entry)]
 
 
 class AddLearning(JournalCommand, frozen=True):
@@ -116,29 +114,28 @@ class AddLearning(JournalCommand, frozen=True):
     learning: parts.Learning
     observation: int = 0
 
-
-def add_learning(journal: Journal, command: AddLearning, at: str) -> list[Event]:
-    """Decide on `AddLearning`."""
-    learning = command.learning
-    new_id = _given("learning", journal.next_learning_id)
-    learning = replace(
-        learning, id=learning.id or new_id, created_at=learning.created_at or at
-    )
-    parts.check(learning, "learning")
-    if learning.id != new_id:
-        raise parts.refuse(
-            "learning.id", f"{learning.id[:60]} is not the next one; leave it out"
+    def decide(self, journal: Journal, at: str) -> list[Event]:
+        """Decide on `AddLearning`."""
+        learning = self.learning
+        new_id = _given("learning", journal.next_learning_id)
+        learning = replace(
+            learning, id=learning.id or new_id, created_at=learning.created_at or at
         )
-    source = learning.source_entry_id
-    if source and source not in journal.entries:
-        raise NotFoundError(
-            f"learning.source_entry_id: there is no entry {source[:60]}",
-            hint="`sprintlog journal entry list` lists them",
-            field="learning.source_entry_id",
-        )
-    if command.observation:
-        _check_link(journal, source, command.observation)
-    return [f.LearningAdded(learning, command.observation)]
+        parts.check(learning, "learning")
+        if learning.id != new_id:
+            raise parts.refuse(
+                "learning.id", f"{learning.id[:60]} is not the next one; leave it out"
+            )
+        source = learning.source_entry_id
+        if source and source not in journal.entries:
+            raise NotFoundError(
+                f"learning.source_entry_id: there is no entry {source[:60]}",
+                hint="`sprintlog journal entry list` lists them",
+                field="learning.source_entry_id",
+            )
+        if self.observation:
+            _check_link(journal, source, self.observation)
+        return [f.LearningAdded(learning, self.observation)]
 
 
 class ReferenceLearning(JournalCommand, frozen=True):
@@ -148,19 +145,16 @@ class ReferenceLearning(JournalCommand, frozen=True):
     prd_id: str = ""
     times: int = 1
 
-
-def reference_learning(
-    journal: Journal, command: ReferenceLearning, at: str
-) -> list[Event]:
-    """Decide on `ReferenceLearning`."""
-    journal.check_learning(command.learning_id)
-    if not journal.learnings[command.learning_id]:
-        raise parts.refuse(
-            "learning", f"{command.learning_id} was retired, it no longer holds"
-        )
-    if command.times < 1:
-        raise parts.refuse("times", "must be >= 1")
-    return [f.LearningReferenced(command.learning_id, command.prd_id, command.times)]
+    def decide(self, journal: Journal, at: str) -> list[Event]:
+        """Decide on `ReferenceLearning`."""
+        journal.check_learning(self.learning_id)
+        if not journal.learnings[self.learning_id]:
+            raise parts.refuse(
+                "learning", f"{self.learning_id} was retired, it no longer holds"
+            )
+        if self.times < 1:
+            raise parts.refuse("times", "must be >= 1")
+        return [f.LearningReferenced(self.learning_id, self.prd_id, self.times)]
 
 
 class HandOverLearnings(JournalCommand, frozen=True):
@@ -172,15 +166,14 @@ class HandOverLearnings(JournalCommand, frozen=True):
     prd_id: str
     iteration: int
 
-
-def hand_over(journal: Journal, command: HandOverLearnings, at: str) -> list[Event]:
-    """Decide on `HandOverLearnings`."""
-    entry = entry_id(command.prd_id, command.iteration)
-    return [
-        f.LearningReferenced(learning_id, command.prd_id, entry_id=entry)
-        for learning_id in command.learning_ids
-        if journal.learnings.get(learning_id)
-    ]
+    def decide(self, journal: Journal, at: str) -> list[Event]:
+        """Decide on `HandOverLearnings`."""
+        entry = entry_id(self.prd_id, self.iteration)
+        return [
+            f.LearningReferenced(learning_id, self.prd_id, entry_id=entry)
+            for learning_id in self.learning_ids
+            if journal.learnings.get(learning_id)
+        ]
 
 
 class RetireLearning(JournalCommand, frozen=True):
@@ -189,13 +182,12 @@ class RetireLearning(JournalCommand, frozen=True):
     learning_id: str
     reason: str | None = None
 
-
-def retire_learning(journal: Journal, command: RetireLearning, at: str) -> list[Event]:
-    """Decide on `RetireLearning`."""
-    journal.check_learning(command.learning_id)
-    if not journal.learnings[command.learning_id]:
-        return []
-    return [f.LearningRetired(command.learning_id, command.reason)]
+    def decide(self, journal: Journal, at: str) -> list[Event]:
+        """Decide on `RetireLearning`."""
+        journal.check_learning(self.learning_id)
+        if not journal.learnings[self.learning_id]:
+            return []
+        return [f.LearningRetired(self.learning_id, self.reason)]
 
 
 class DiscoverPattern(JournalCommand, frozen=True):
@@ -203,20 +195,19 @@ class DiscoverPattern(JournalCommand, frozen=True):
 
     pattern: parts.Pattern
 
-
-def discover_pattern(journal: Journal, command: DiscoverPattern, at: str) -> list[Event]:
-    """Decide on `DiscoverPattern`."""
-    pattern = command.pattern
-    new_id = _given("pattern", journal.next_pattern_id)
-    pattern = replace(
-        pattern, id=pattern.id or new_id, discovered_at=pattern.discovered_at or at
-    )
-    parts.check(pattern, "pattern")
-    if pattern.id != new_id:
-        raise parts.refuse(
-            "pattern.id", f"{pattern.id[:60]} is not the next one; leave it out"
+    def decide(self, journal: Journal, at: str) -> list[Event]:
+        """Decide on `DiscoverPattern`."""
+        pattern = self.pattern
+        new_id = _given("pattern", journal.next_pattern_id)
+        pattern = replace(
+            pattern, id=pattern.id or new_id, discovered_at=pattern.discovered_at or at
         )
-    return [f.PatternDiscovered(pattern)]
+        parts.check(pattern, "pattern")
+        if pattern.id != new_id:
+            raise parts.refuse(
+                "pattern.id", f"{pattern.id[:60]} is not the next one; leave it out"
+            )
+        return [f.PatternDiscovered(pattern)]
 
 
 def to_event(tag: str, data: object) -> Event:
@@ -313,13 +304,12 @@ class AddExtractedLearnings(JournalCommand, frozen=True):
 
     proposals: list[Proposal]
 
-
-def add_extracted(journal: Journal, command: AddExtractedLearnings, at: str) -> list[Event]:
-    """Decide on `AddExtractedLearnings`."""
-    ahead = DraftJournal(journal, at)
-    for observation, learning in command.proposals:
-        ahead.decide(AddLearning(learning, observation))
-    return ahead.events
+    def decide(self, journal: Journal, at: str) -> list[Event]:
+        """Decide on `AddExtractedLearnings`."""
+        ahead = DraftJournal(journal, at)
+        for observation, learning in self.proposals:
+            ahead.decide(AddLearning(learning, observation))
+        return ahead.events
 
 
 def _suggests(observation: parts.Observation) -> bool:
@@ -340,17 +330,6 @@ def _learning(entry: parts.Entry, observation: parts.Observation) -> parts.Learn
         still_valid=True,
     )
 
-
-COMMANDS: Commands = {
-    OpenJournal: open_journal,
-    RecordEntry: record_entry,
-    AddLearning: add_learning,
-    ReferenceLearning: reference_learning,
-    HandOverLearnings: hand_over,
-    RetireLearning: retire_learning,
-    DiscoverPattern: discover_pattern,
-    AddExtractedLearnings: add_extracted,
-}
 
 CAUSED: Events = {
     f.JournalOpened: _opens,

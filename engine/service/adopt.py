@@ -9,7 +9,7 @@ from ..log.envelope import RecordedEvent
 from ..log.event import Event
 from ..log.port import Log
 from ..sprint.events import EditAdopted, EditObserved
-from ..sprint.plan.adoption import AdoptEdit, adopt_edit
+from ..sprint.plan.adoption import AdoptEdit
 from ..sprint.state.sprint import Sprint
 from .place.location import PROGRESS
 from .port import Service, Skippable
@@ -84,9 +84,7 @@ def adopt_latest(workspace: Service, sprint_id: str) -> str:
         edit, event, base = observed_edit(workspace, sprint_id, None)
 
         def decide(sprint: Sprint, at: str) -> list[Event]:
-            return adopt_edit(
-                sprint, AdoptEdit(edit=edit, observed=event, base=base, by=BY), at
-            )
+            return AdoptEdit(edit=edit, observed=event, base=base, by=BY).decide(sprint, at)
 
         skipped: set[Skippable] = {"refuse_edits"}
         events = workspace.handle_with(sprint_id, decide, actor=BY, without=skipped).events

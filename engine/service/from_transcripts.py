@@ -14,7 +14,7 @@ from ..log.envelope import RecordedEvent
 from ..log.event import Event
 from ..sprint.events import AgentRan, IterationStarted
 from ..sprint.iterations import session_runs
-from ..sprint.iterations.loop import StartWrapped, start_wrapped
+from ..sprint.iterations.loop import StartWrapped
 from ..sprint.state.sprint import Sprint
 from .streams.catalogue import CODEC, sprint_stream
 from .workspace import ServiceWorkspace
@@ -78,7 +78,7 @@ class SessionBegins:
     def __call__(self, sprint: Sprint, at: str) -> list[Event]:
         """Decide."""
         session_runs.check_not_under_way(sprint)
-        return start_wrapped(sprint, StartWrapped(), at)
+        return StartWrapped().decide(sprint, at)
 
 
 class SessionEnds:

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from ..errors import SprintlogError
 from ..journal.parts import Learning
-from ..journal.rules import AddExtractedLearnings, add_extracted
+from ..journal.rules import AddExtractedLearnings
 from ..log.event import Event
 from ..masking import mask_all
 from ..sprint.answers.items import SaidItems, SaidLearning
@@ -74,4 +74,4 @@ def _added(
         )
         for one in new.values()
     ]
-    return add_extracted(journal, AddExtractedLearnings(proposals), at)
+    return AddExtractedLearnings(proposals).decide(journal, at)

@@ -246,10 +246,7 @@ def open_journal(action: "Handling[Journal]", events: list[Event]) -> list[Event
     if action.state.exists or not events:
         return events
     if not isinstance(events[0], JournalOpened):
-        events = [
-            *rules.open_journal(action.state, rules.OpenJournal(), action.at),
-            *events,
-        ]
+        events = [*rules.OpenJournal().decide(action.state, action.at), *events]
     first = events[0]
     assert isinstance(first, JournalOpened)
     place = action.service.journal_place or first.place

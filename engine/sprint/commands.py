@@ -7,7 +7,7 @@ from functools import cache
 from types import ModuleType
 from typing import Any
 
-from ..command import Command, Commands, Events, command_from_event
+from ..command import Command, Events, command_from_event
 from ..errors import NotFoundError, RefusedError
 from ..judging import events as i
 from ..log.event import Event, ExtensionEvent, check_event, event_of
@@ -109,15 +109,14 @@ class ObserveEvent(Command, frozen=True):
 
     event: Event
 
-
-def observe_event(sprint: Sprint, command: ObserveEvent, at: str) -> list[Event]:
-    """Decide on `ObserveEvent`; structural events obey the rules in any case."""
-    check_exists(sprint)
-    if isinstance(command.event, ExtensionEvent):
-        check_event(command.event)
-    if isinstance(command.event, i.IterationMeasured):
-        return [observed_measurement(sprint, command.event)]
-    return [command.event]
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `ObserveEvent`; structural events obey the rules in any case."""
+        check_exists(sprint)
+        if isinstance(self.event, ExtensionEvent):
+            check_event(self.event)
+        if isinstance(self.event, i.IterationMeasured):
+            return [observed_measurement(sprint, self.event)]
+        return [self.event]
 
 
 def command_for(event: Event, *, is_observed: bool) -> Command:
@@ -152,21 +151,11 @@ class RecordExtensionEvent(Command, frozen=True):
 
     event: ExtensionEvent
 
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `RecordExtensionEvent`: it changes nothing, so the sprint must exist.
 
-def record_extension_event(
-    sprint: Sprint, command: RecordExtensionEvent, at: str
-) -> list[Event]:
-    """Decide on `RecordExtensionEvent`: it changes nothing, so only the sprint must exist.
-
-    An event with a built-in type would change something and is rejected.
-    """
-    check_exists(sprint)
-    check_event(command.event)
-    return [command.event]
-
-
-COMMANDS: Commands = {
-    ObserveEvent: observe_event,
-    RecordExtensionEvent: record_extension_event,
-}
-"""Commands that only `append` creates; they cannot be created by name."""
+        An event with a built-in type would change something and is rejected.
+        """
+        check_exists(sprint)
+        check_event(self.event)
+        return [self.event]

@@ -11,7 +11,7 @@ from sprintlog.engine.log.envelope import NewEvent
 from sprintlog.engine.log.port import Log
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 from sprintlog.engine.sprint.events import Place, SprintStarted
-from sprintlog.engine.sprint.plan.create import CreateSprint, create_sprint
+from sprintlog.engine.sprint.plan.create import CreateSprint
 from sprintlog.projections.workspace import Workspace, wall_clock
 from tests.kept_states import keep_only
 
@@ -123,9 +123,7 @@ def make_sprint(folder: Path, phases: int) -> Workspace:
     place = Place("PROGRESS.yaml")
     workspace.handle_with(
         SPRINT,
-        lambda sprint, at: create_sprint(
-            sprint, CreateSprint(plan=plan(phases), place=place), at
-        ),
+        lambda sprint, at: CreateSprint(plan=plan(phases), place=place).decide(sprint, at),
         at=START,
     )
     return workspace

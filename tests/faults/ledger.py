@@ -156,23 +156,16 @@ def edits_kept(folder: Path) -> dict[str, str]:
 def make_sprints(root: Path, names: list[str]) -> None:
     """Make a log with sprints in progress, each with a state file in its own folder."""
     from sprintlog.engine.sprint.events import Place
-    from sprintlog.engine.sprint.phases.lifecycle import StartSprint, start_sprint
-    from sprintlog.engine.sprint.plan.create import CreateSprint, create_sprint
+    from sprintlog.engine.sprint.phases.lifecycle import StartSprint
+    from sprintlog.engine.sprint.plan.create import CreateSprint
 
     root.mkdir(parents=True, exist_ok=True)
     with Workspace.init(root, here=True) as workspace:
         for name in names:
             place = Place(state_file(name))
             document = {"sprint-id": name, **PLAN}
-            workspace.handle_with(
-                name,
-                lambda sprint, at, document=document, place=place: create_sprint(  # type: ignore[misc]
-                    sprint, CreateSprint(plan=document, place=place), at
-                ),
-            )
-            workspace.handle_with(
-                name, lambda sprint, at: start_sprint(sprint, StartSprint(), at)
-            )
+            workspace.handle_with(name, CreateSprint(plan=document, place=place))
+            workspace.handle_with(name, StartSprint())
             workspace.refresh(name)
 
 

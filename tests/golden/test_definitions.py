@@ -6,7 +6,7 @@ import pytest
 
 from sprintlog.cli.intake.definition import compile_files
 from sprintlog.engine.sprint.fold import fold
-from sprintlog.engine.sprint.plan.recompile import TakePlan, take_plan
+from sprintlog.engine.sprint.plan.recompile import TakePlan
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.projections.state_files.sprint_file import render
 
@@ -19,7 +19,7 @@ def compiled(file: Path) -> bytes:
     result = compile_files(file, workflows=FIXTURES / "definitions" / "workflows")
     assert result.warnings == []
     sprint = Sprint(result.sprint_id)
-    [event] = take_plan(sprint, TakePlan(plan=result.plan), "2026-01-15T09:00:00Z")
+    [event] = TakePlan(plan=result.plan).decide(sprint, "2026-01-15T09:00:00Z")
     return render(fold(sprint, [(1, "2026-01-15T09:00:00Z", event)]))
 
 

@@ -10,7 +10,7 @@ from sprintlog.engine.log.stores.memory import MemoryLog
 from sprintlog.engine.service.streams.catalogue import SPRINTS, new_event, sprint_stream
 from sprintlog.engine.service.streams.repository import Repository
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint.plan.create import CreateSprint, create_sprint
+from sprintlog.engine.sprint.plan.create import CreateSprint
 from sprintlog.engine.sprint.state.effective_history import effective_ranges
 from sprintlog.engine.sprint.state.sprint import Sprint
 
@@ -39,7 +39,7 @@ class Branching:
         self.repository = self.reader()
         self.rollbacks: list[tuple[int, int]] = []
         self.iteration = 0
-        self.add(*create_sprint(Sprint("s"), CreateSprint(plan=PLAN), AT))
+        self.add(*CreateSprint(plan=PLAN).decide(Sprint("s"), AT))
 
     @property
     def head(self) -> int:

@@ -13,23 +13,15 @@ from sprintlog.engine.service.streams.catalogue import new_event, sprint_stream
 from sprintlog.engine.service.streams.evaluation import Judged, evaluate
 from sprintlog.engine.sprint.events import RolledBack, SprintStarted
 from sprintlog.engine.sprint.fold import fold
-from sprintlog.engine.sprint.iterations.loop import (
-    EndIteration,
-    StartIteration,
-    end_iteration,
-    start_iteration,
-)
+from sprintlog.engine.sprint.iterations.loop import EndIteration, StartIteration
 from sprintlog.engine.sprint.iterations.measurement import (
     CaptureBaseline,
     EndMeasuredIteration,
     FailMeasurement,
-    capture_baseline,
-    end_measured,
-    fail_measurement,
     measured_on_path,
 )
-from sprintlog.engine.sprint.iterations.rollback import RollBack, iteration_end, roll_back
-from sprintlog.engine.sprint.plan.create import CreateSprint, create_sprint
+from sprintlog.engine.sprint.iterations.rollback import RollBack, iteration_end
+from sprintlog.engine.sprint.plan.create import CreateSprint
 from sprintlog.engine.sprint.state.effective_history import effective_ranges
 from sprintlog.engine.sprint.state.sprint import Sprint
 
@@ -69,7 +61,7 @@ class LoopHistory:
         self.log = MemoryLog(clock=lambda: 0, entropy=lambda count: bytes(count))
         self.events: list[Event] = []
         self.sprint = Sprint("s")
-        self._record(create_sprint(self.sprint, CreateSprint(plan=PLAN), AT))
+        self._record(CreateSprint(plan=PLAN).decide(self.sprint, AT))
         self._record([SprintStarted()])
 
     @property
@@ -80,18 +72,14 @@ class LoopHistory:
     def take(self, step: Any) -> None:
         """Go one step on."""
         if isinstance(step, Metrics):
-            self._record(start_iteration(self.sprint, StartIteration(), AT))
-            self._record(
-                end_measured(self.sprint, EndMeasuredIteration(metrics=asdict(step)), AT)
-            )
+            self._record(StartIteration().decide(self.sprint, AT))
+            self._record(EndMeasuredIteration(metrics=asdict(step)).decide(self.sprint, AT))
         elif step == "unmeasured":
-            self._record(start_iteration(self.sprint, StartIteration(), AT))
-            self._record(end_iteration(self.sprint, EndIteration(), AT))
+            self._record(StartIteration().decide(self.sprint, AT))
+            self._record(EndIteration().decide(self.sprint, AT))
         elif step == "failed":
-            self._record(start_iteration(self.sprint, StartIteration(), AT))
-            self._record(
-                fail_measurement(self.sprint, FailMeasurement(error="no report"), AT)
-            )
+            self._record(StartIteration().decide(self.sprint, AT))
+            self._record(FailMeasurement(error="no report").decide(self.sprint, AT))
         elif step == "to the best":
             if (target := self.judged.target()) is not None:
                 self.go_back(target)
@@ -100,14 +88,12 @@ class LoopHistory:
 
     def measure_baseline(self, measured: Metrics) -> None:
         """Measure what there was before any change."""
-        self._record(
-            capture_baseline(self.sprint, CaptureBaseline(metrics=asdict(measured)), AT)
-        )
+        self._record(CaptureBaseline(metrics=asdict(measured)).decide(self.sprint, AT))
 
     def go_back(self, number: int) -> None:
         """Roll back to the end of an iteration."""
         to = iteration_end(self.sprint.knowledge, number, version=self.sprint.version)
-        self._record(roll_back(self.sprint, RollBack(to=to, is_inside_append=False), AT))
+        self._record(RollBack(to=to, is_inside_append=False).decide(self.sprint, AT))
 
     def on_path(self) -> list[int]:
         """Return the measured iterations that the state is built on."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from random import Random
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from hypothesis import Phase, given, settings
@@ -15,8 +15,8 @@ from sprintlog.engine.judging.tracker import Best
 from sprintlog.engine.sprint.agent import stops
 from sprintlog.engine.sprint.events import OF_ITERATION
 from sprintlog.engine.sprint.iterations import goal, loop
-from sprintlog.engine.sprint.phases import gate_checks, lifecycle
-from sprintlog.engine.sprint.phases.gate_checks import CheckGate, check_gate
+from sprintlog.engine.sprint.phases import lifecycle
+from sprintlog.engine.sprint.phases.gate_checks import CheckGate
 from sprintlog.engine.sprint.state import tree
 from sprintlog.engine.sprint.state.node import Node, gate_is_open
 from sprintlog.engine.sprint.state.transitions import check_running
@@ -32,12 +32,13 @@ Plant = Callable[[pytest.MonkeyPatch], None]
 
 def loses_a_verdict(patch: pytest.MonkeyPatch) -> None:
     """Give a gate that ends while the sprint is paused no verdict."""
+    decide = CheckGate.decide
 
-    def check(sprint: Any, command: CheckGate, at: str) -> Any:
+    def check(command: CheckGate, sprint: Any, at: str) -> Any:
         check_running(sprint, "check the gate")
-        return check_gate(sprint, command, at)
+        return decide(command, sprint, at)
 
-    patch.setitem(cast("dict[object, object]", gate_checks.COMMANDS), CheckGate, check)
+    patch.setattr(CheckGate, "decide", check)
 
 
 def waits_beside_the_work(patch: pytest.MonkeyPatch) -> None:

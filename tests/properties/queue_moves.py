@@ -6,11 +6,7 @@ from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint.events import InjectionPosition
 from sprintlog.engine.sprint.plan.insertion_points import AFTER_CURRENT, POSITIONS
 from sprintlog.engine.sprint.queue import decisions
-from sprintlog.engine.sprint.queue.requests import (
-    QueueRequests,
-    SubmittedRequest,
-    queue_requests,
-)
+from sprintlog.engine.sprint.queue.requests import QueueRequests, SubmittedRequest
 from sprintlog.engine.sprint.queue.rules import DEFAULT_RULES, decide_by_rules
 from sprintlog.engine.sprint.state.queue import takes_part
 from sprintlog.engine.sprint.state.sprint import Sprint
@@ -28,8 +24,8 @@ def move_queue(sprint: Sprint, *, i: int, j: int, at: str) -> list[Event]:
         asked = SubmittedRequest(
             f"x{j}", priority, kind, request=identity, context={"j": j}
         )
-        return queue_requests(
-            sprint, QueueRequests(requests=[asked] * (1 if identity else 1 + j % 2)), at
+        return QueueRequests(requests=[asked] * (1 if identity else 1 + j % 2)).decide(
+            sprint, at
         )
     if i % 23 == 22:
         rulings = decide_by_rules(sprint, rules=DEFAULT_RULES[: 1 + j % 3], at=at)
@@ -41,18 +37,14 @@ def move_queue(sprint: Sprint, *, i: int, j: int, at: str) -> list[Event]:
             is_alone = position in (AFTER_CURRENT, "end-of-phase", "end-of-workflow")
             said["position"] = InjectionPosition(position if is_alone else AFTER_CURRENT)
             said["id_prefix"] = None if j % 2 else "fix"
-            return decisions.approve_request(sprint, decisions.ApproveRequest(**said), at)
+            return decisions.ApproveRequest(**said).decide(sprint, at)
         case "reject":
-            return decisions.reject_request(sprint, decisions.RejectRequest(**said), at)
+            return decisions.RejectRequest(**said).decide(sprint, at)
         case "defer":
-            return decisions.defer_request(
-                sprint, decisions.DeferRequest(**said, until=DEFERRALS[j % 3]), at
-            )
+            return decisions.DeferRequest(**said, until=DEFERRALS[j % 3]).decide(sprint, at)
         case "reopen":
-            return decisions.reopen_request(
-                sprint,
-                decisions.ReopenRequest(request=said["request"], reason=said["reasoning"]),
-                at,
-            )
+            return decisions.ReopenRequest(
+                request=said["request"], reason=said["reasoning"]
+            ).decide(sprint, at)
         case _:
-            return decisions.backlog_request(sprint, decisions.BacklogRequest(**said), at)
+            return decisions.BacklogRequest(**said).decide(sprint, at)

@@ -24,7 +24,7 @@ def test_what_has_other_effects_appends_nothing(
 ) -> None:
     """Git is asked, and a place given free, only by who is alone: then it is recorded."""
     done("iteration", "start")
-    command = msgspec.convert({"type": name, **fields}, registered()[name].struct)
+    command = msgspec.convert({"type": name, **fields}, registered()[name])
     with Workspace.open(sprint) as workspace:
         before = workspace.log.last_position()
         workspace.is_side_by_side = True
@@ -39,9 +39,7 @@ def test_what_waits_beside_the_log_waits_on(
     sprint: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is removed where it waits, so it may not be taken in before a commit."""
-    note = msgspec.convert(
-        {"type": "add-note", "text": "x"}, registered()["add-note"].struct
-    )
+    note = msgspec.convert({"type": "add-note", "text": "x"}, registered()["add-note"])
     taken: list[object] = []
     with Workspace.open(sprint) as workspace:
         monkeypatch.setattr(workspace, "take_in_spooled", lambda: taken.append(None))

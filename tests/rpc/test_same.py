@@ -107,7 +107,7 @@ def by_library(folder: Path, name: str, fields: dict[str, Any]) -> str | None:
     with sprintlog.open(folder) as workspace:
         sprints = [*workspace.sprints(), "auth"]
         try:
-            command = msgspec.convert({"type": name, **fields}, one.struct)
+            command = msgspec.convert({"type": name, **fields}, one)
             if isinstance(command, JournalCommand):
                 workspace.handle(command, at=AT, actor="agent:x")
             else:

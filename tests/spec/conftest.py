@@ -23,7 +23,7 @@ from sprintlog.engine.service.streams.catalogue import SPRINTS, new_event, sprin
 from sprintlog.engine.service.streams.repository import Repository
 from sprintlog.engine.sprint.events import RolledBack, SprintStarted
 from sprintlog.engine.sprint.fold import fold
-from sprintlog.engine.sprint.plan.create import CreateSprint, create_sprint
+from sprintlog.engine.sprint.plan.create import CreateSprint
 from sprintlog.engine.sprint.state.effective_history import effective_ranges
 from sprintlog.engine.sprint.state.sprint import Sprint, pack
 from tests.postgres.conftest import made
@@ -63,9 +63,7 @@ class Scenario:
                     self.now = item
                 case dict():
                     self._happen(
-                        create_sprint(
-                            self.sprint, CreateSprint(plan=item), "2026-01-15T09:00:00Z"
-                        )
+                        CreateSprint(plan=item).decide(self.sprint, "2026-01-15T09:00:00Z")
                     )
                 case None:
                     pass

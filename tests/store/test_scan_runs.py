@@ -13,7 +13,7 @@ from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 from sprintlog.engine.service.streams.catalogue import new_event as recordable
 from sprintlog.engine.service.streams.catalogue import sprint_stream
 from sprintlog.engine.sprint.events import ActivitySeen
-from sprintlog.engine.sprint.plan.create import CreateSprint, create_sprint
+from sprintlog.engine.sprint.plan.create import CreateSprint
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.projections.workspace import Workspace
 
@@ -26,7 +26,7 @@ DAMAGED = 3 * ROWS_PER_READ + 17
 def workspace(tmp_path: Path) -> Iterator[Workspace]:
     """Give a sprint of five full pages, all its events one after another."""
     with Workspace.init(tmp_path, here=True) as workspace:
-        made = create_sprint(Sprint("s"), CreateSprint(plan=PLAN), AT)
+        made = CreateSprint(plan=PLAN).decide(Sprint("s"), AT)
         events = [*made, *[ActivitySeen()] * (5 * ROWS_PER_READ - len(made))]
         wanted = [recordable(event, at=AT, actor="runtime") for event in events]
         workspace.log.append(sprint_stream("s"), wanted, expect=0)

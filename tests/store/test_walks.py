@@ -8,7 +8,7 @@ import pytest
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 from sprintlog.engine.service.streams.catalogue import new_event, sprint_stream
 from sprintlog.engine.sprint.events import ActivitySeen, PhaseStarted, RolledBack
-from sprintlog.engine.sprint.plan.create import CreateSprint, create_sprint
+from sprintlog.engine.sprint.plan.create import CreateSprint
 from sprintlog.engine.sprint.state.sprint import Sprint, pack
 from sprintlog.projections.workspace import Workspace
 from tests.kept_states import keep_only
@@ -24,7 +24,7 @@ EVENTS = 3000
 def workspace(tmp_path: Path) -> Iterator[Workspace]:
     """Give a sprint of many events with two rollbacks, the last one soon before its end."""
     with Workspace.init(tmp_path, here=True) as workspace:
-        made = create_sprint(Sprint("s"), CreateSprint(plan=PLAN), AT)
+        made = CreateSprint(plan=PLAN).decide(Sprint("s"), AT)
         seen = [ActivitySeen()] * (EVENTS // 2)
         events = [*made, PhaseStarted("a"), *seen, RolledBack(2), *seen, RolledBack(1)]
         wanted = [new_event(event, at=AT, actor="runtime") for event in events]

@@ -171,9 +171,7 @@ class Runner:
         def decide(sprint: Sprint, at: str) -> list[Event]:
             done = done_work(sprint.plan, phase)
             summary = done.summary if done else None
-            return leaves.complete_phase(
-                sprint, leaves.CompletePhase(phase=phase, summary=summary), at
-            )
+            return leaves.CompletePhase(phase=phase, summary=summary).decide(sprint, at)
 
         self._driver.handle(decide)
 
@@ -359,4 +357,4 @@ class Prompts:
 def _interrupted(sprint: Sprint, why: str, at: str) -> list[Event]:
     if not sprint.is_running:
         return []
-    return lifecycle.interrupt_sprint(sprint, lifecycle.InterruptSprint(why), at)
+    return lifecycle.InterruptSprint(why).decide(sprint, at)

@@ -152,9 +152,7 @@ def in_place(
                     return decided(back, sprint, at) if back else []
                 number = sprint.plan.iteration
                 before = taken_event(workspace, taken, number, BEFORE_RESTORE)
-                return snapshots.start_restore(
-                    sprint, snapshots.StartRestore(before, started, back), at
-                )
+                return snapshots.StartRestore(before, started, back).decide(sprint, at)
 
             outcome = workspace.handle_with(
                 sprint_id, decide, without={"finish_restores"}, **envelope

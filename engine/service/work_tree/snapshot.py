@@ -34,7 +34,6 @@ from ...sprint.iterations.snapshots import (
     purpose_now,
     snapshot_named,
     snapshot_of,
-    take_snapshot,
 )
 from ...sprint.state.knowledge import HeldSnapshot
 from ...sprint.state.sprint import Sprint
@@ -93,7 +92,7 @@ def take_and_record(
     ):
         outcome = workspace.handle_with(
             sprint_id,
-            lambda sprint, at: take_snapshot(sprint, TakeSnapshot(event_for(sprint)), at),
+            lambda sprint, at: TakeSnapshot(event_for(sprint)).decide(sprint, at),
             **envelope,
         )
         return outcome, taken

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from ...adapters.snapshots.capture import Limits
 from ...command import Command, decided
 from ...sprint.events import OF_MOMENT, IterationStarted, SnapshotTaken
-from ...sprint.iterations.snapshots import TakeSnapshot, files_now, take_snapshot
+from ...sprint.iterations.snapshots import TakeSnapshot, files_now
 from ...sprint.state.knowledge import HeldSnapshot
 from ...sprint.state.sprint import open_iteration
 from ..port import Decide, Envelope, Service
@@ -48,9 +48,7 @@ def files_at_start(
         if event.iteration:
             event = replace(event, purpose=OF_MOMENT)
         workspace.handle_with(
-            sprint_id,
-            lambda sprint, at: take_snapshot(sprint, TakeSnapshot(event), at),
-            **envelope,
+            sprint_id, lambda sprint, at: TakeSnapshot(event).decide(sprint, at), **envelope
         )
         return event.snapshot
 

@@ -3,7 +3,7 @@
 The command depends on the work: a phase or the goal, with a gate or without.
 """
 
-from ...command import Command, Commands, rule_of
+from ...command import Command
 from ...errors import InvalidInputError
 from ...log.event import Event
 from ..answers.items import SaidItems
@@ -34,13 +34,12 @@ class ReportWork(Command, frozen=True):
     phase: str | None = None
     details: str | None = None
 
-
-def report_work(sprint: Sprint, command: ReportWork, at: str) -> list[Event]:
-    """Decide on `ReportWork`."""
-    check_exists(sprint)
-    leaves.check_word("outcome", command.outcome, OUTCOMES)
-    meant = _meant(sprint, command)
-    return rule_of(meant)(sprint, meant, at)
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `ReportWork`."""
+        check_exists(sprint)
+        leaves.check_word("outcome", self.outcome, OUTCOMES)
+        meant = _meant(sprint, self)
+        return meant.decide(sprint, at)
 
 
 class TakeSaid(Command, frozen=True):
@@ -51,11 +50,10 @@ class TakeSaid(Command, frozen=True):
 
     said: SaidItems
 
-
-def take(sprint: Sprint, command: TakeSaid, at: str) -> list[Event]:
-    """Decide on `TakeSaid`."""
-    check_exists(sprint)
-    return events_from_items(sprint, command.said, at)
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `TakeSaid`."""
+        check_exists(sprint)
+        return events_from_items(sprint, self.said, at)
 
 
 def waits_to_begin(sprint: Sprint, phase: str | None) -> bool:
@@ -117,6 +115,3 @@ def _why(said: ReportWork) -> str:
     if not said.summary.strip():
         raise InvalidInputError(f"say why it is {said.outcome}", field="summary")
     return short(said.summary)
-
-
-COMMANDS: Commands = {ReportWork: report_work, TakeSaid: take}

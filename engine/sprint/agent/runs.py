@@ -2,18 +2,18 @@
 
 from msgspec.structs import replace
 
-from ...command import Command, Commands, Events
+from ...command import Command, Events
 from ...log.event import Event
 from ..answers.limit_table import USAGE
 from ..answers.verdict import Turn, Verdict
 from ..events import AgentRan, GoalClaimed, IterationFailed, Limit
 from ..iterations import loop
 from ..iterations.follow_up import loop_rules
-from ..iterations.goal import FailIteration, fail_iteration, reach_goal
-from ..iterations.loop import EndIteration, StartIteration, end_iteration, start_iteration
+from ..iterations.goal import FailIteration, reach_goal
+from ..iterations.loop import EndIteration, StartIteration
 from ..phases import leaves
-from ..phases.gate_checks import RepairGate, repair_gate
-from ..phases.lifecycle import BlockSprint, NeedHuman, block_sprint, need_human
+from ..phases.gate_checks import RepairGate
+from ..phases.lifecycle import BlockSprint, NeedHuman
 from ..phases.retry import next_retry_at, next_turn_at, policy_of, retries_used
 from ..phases.waits import limit_of_own, wait_for
 from ..plan.goal_steps import take_steps
@@ -34,16 +34,15 @@ class StartRun(Command, frozen=True):
 
     phase: str
 
-
-def start_run(sprint: Sprint, command: StartRun, at: str) -> list[Event]:
-    """Decide on `StartRun`."""
-    leaf = find_leaf(sprint, command.phase)
-    if leaf.status == IN_PROGRESS:
-        return []
-    goes_on = loop.is_begun_for(sprint.plan, leaf.address)
-    iteration = loop.StartIteration(phase=leaf.address)
-    begun = [] if goes_on else loop.start_iteration(sprint, iteration, at)
-    return [*begun, *leaves.start_phase(sprint, leaves.StartPhase(leaf.address), at)]
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `StartRun`."""
+        leaf = find_leaf(sprint, self.phase)
+        if leaf.status == IN_PROGRESS:
+            return []
+        goes_on = loop.is_begun_for(sprint.plan, leaf.address)
+        iteration = loop.StartIteration(phase=leaf.address)
+        begun = [] if goes_on else iteration.decide(sprint, at)
+        return [*begun, *leaves.StartPhase(leaf.address).decide(sprint, at)]
 
 
 class EndRun(Command, frozen=True):
@@ -56,12 +55,9 @@ class EndRun(Command, frozen=True):
     ran: AgentRan
     verdict: Verdict
 
-
-def end_run(sprint: Sprint, command: EndRun, at: str) -> list[Event]:
-    """Decide on `EndRun`."""
-    return with_item_events(
-        sprint, _after_run(sprint, command, at), command.verdict.said, at
-    )
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `EndRun`."""
+        return with_item_events(sprint, _after_run(sprint, self, at), self.verdict.said, at)
 
 
 def _after_run(sprint: Sprint, command: EndRun, at: str) -> list[Event]:
@@ -71,13 +67,11 @@ def _after_run(sprint: Sprint, command: EndRun, at: str) -> list[Event]:
         return [ran]
     if verdict.status == COMPLETED:
         if sprint.is_running and not gate_is_open(leaf.data):
-            done = leaves.complete_phase(
-                sprint, leaves.CompletePhase(phase, verdict.summary), at
-            )
+            done = leaves.CompletePhase(phase, verdict.summary).decide(sprint, at)
         else:
-            done = leaves.end_work(sprint, leaves.EndWork(phase, verdict.summary), at)
+            done = leaves.EndWork(phase, verdict.summary).decide(sprint, at)
         if loop.is_begun_for(sprint.plan, phase):
-            done += loop.end_iteration(sprint, loop.EndIteration(), at)
+            done += loop.EndIteration().decide(sprint, at)
         return [ran, *done]
     if not sprint.is_running:
         return [ran]
@@ -85,8 +79,8 @@ def _after_run(sprint: Sprint, command: EndRun, at: str) -> list[Event]:
         return [ran, *waits]
     if verdict.status in NO_SUCCESS:
         failed = leaves.FailPhase(verdict.error or NO_REASON, verdict.category, phase)
-        return [as_failure(ran), *leaves.fail_phase(sprint, failed, at)]
-    return [ran, *need_human(sprint, need_as_said(verdict, phase), at)]
+        return [as_failure(ran), *failed.decide(sprint, at)]
+    return [ran, *need_as_said(verdict, phase).decide(sprint, at)]
 
 
 def wait_as_said(
@@ -140,15 +134,14 @@ class StartRepair(Command, frozen=True):
 
     phase: str
 
-
-def start_repair(sprint: Sprint, command: StartRepair, at: str) -> list[Event]:
-    """Decide on `StartRepair`; nothing for one that is begun."""
-    rules = loop_rules(sprint)
-    if rules.measure is None and not rules.keeps_files:
-        return []
-    if loop.is_begun_for(sprint.plan, command.phase):
-        return []
-    return loop.start_iteration(sprint, loop.StartIteration(phase=command.phase), at)
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `StartRepair`; nothing for one that is begun."""
+        rules = loop_rules(sprint)
+        if rules.measure is None and not rules.keeps_files:
+            return []
+        if loop.is_begun_for(sprint.plan, self.phase):
+            return []
+        return loop.StartIteration(phase=self.phase).decide(sprint, at)
 
 
 class EndRepair(Command, frozen=True):
@@ -162,12 +155,11 @@ class EndRepair(Command, frozen=True):
     verdict: Verdict
     again: bool = False
 
-
-def end_repair(sprint: Sprint, command: EndRepair, at: str) -> list[Event]:
-    """Decide on `EndRepair`."""
-    return with_item_events(
-        sprint, _after_repair(sprint, command, at), command.verdict.said, at
-    )
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `EndRepair`."""
+        return with_item_events(
+            sprint, _after_repair(sprint, self, at), self.verdict.said, at
+        )
 
 
 def _after_repair(sprint: Sprint, command: EndRepair, at: str) -> list[Event]:
@@ -180,14 +172,14 @@ def _after_repair(sprint: Sprint, command: EndRepair, at: str) -> list[Event]:
         if not sprint.is_running:
             return [ran]
         why = f"repairing the gate of {ran.phase}: {verdict.reason or verdict.error}"
-        return [ran, *block_sprint(sprint, BlockSprint(why), at)]
+        return [ran, *BlockSprint(why).decide(sprint, at)]
     if command.again:
         return [ran]
     node = sprint.plan.tree.find(ran.phase)
     has_gate = node is not None and gate_status(node.data) is not None
-    repaired = repair_gate(sprint, RepairGate(ran.phase), at) if has_gate else []
+    repaired = RepairGate(ran.phase).decide(sprint, at) if has_gate else []
     if loop.is_begun_for(sprint.plan, ran.phase):
-        repaired += loop.end_iteration(sprint, loop.EndIteration(), at)
+        repaired += loop.EndIteration().decide(sprint, at)
     return [ran, *repaired]
 
 
@@ -196,14 +188,13 @@ class RecordRun(Command, frozen=True):
 
     ran: AgentRan
 
-
-def record_run(sprint: Sprint, command: RecordRun, at: str) -> list[Event]:
-    """Decide on `RecordRun`."""
-    if command.ran.phase:
-        find_node(sprint, command.ran.phase)
-    else:
-        check_goal(sprint, "record a run for the goal")
-    return [command.ran]
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `RecordRun`."""
+        if self.ran.phase:
+            find_node(sprint, self.ran.phase)
+        else:
+            check_goal(sprint, "record a run for the goal")
+        return [self.ran]
 
 
 def _as_ran(event: AgentRan) -> RecordRun:
@@ -213,10 +204,9 @@ def _as_ran(event: AgentRan) -> RecordRun:
 class StartTurn(Command, frozen=True):
     """Begin an iteration for the goal; nothing when one is under way."""
 
-
-def start_turn(sprint: Sprint, command: StartTurn, at: str) -> list[Event]:
-    """Decide on `StartTurn`."""
-    return [] if sprint.plan.turns.number else start_iteration(sprint, StartIteration(), at)
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `StartTurn`."""
+        return [] if sprint.plan.turns.number else StartIteration().decide(sprint, at)
 
 
 class EndTurn(Command, frozen=True):
@@ -229,11 +219,10 @@ class EndTurn(Command, frozen=True):
     ran: AgentRan
     verdict: Verdict
 
-
-def end_turn(sprint: Sprint, command: EndTurn, at: str) -> list[Event]:
-    """Decide on `EndTurn`."""
-    decided, said = _after_turn(sprint, command, at), command.verdict.said
-    return with_item_events(sprint, decided, said, at, steps=False)
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `EndTurn`."""
+        decided, said = _after_turn(sprint, self, at), self.verdict.said
+        return with_item_events(sprint, decided, said, at, steps=False)
 
 
 def _after_turn(sprint: Sprint, command: EndTurn, at: str) -> list[Event]:
@@ -248,11 +237,11 @@ def _after_turn(sprint: Sprint, command: EndTurn, at: str) -> list[Event]:
         return [ran, *waits]
     if verdict.status in NO_SUCCESS:
         failed = FailIteration(verdict.error or NO_REASON, verdict.category)
-        events = fail_iteration(sprint, failed, at)
+        events = failed.decide(sprint, at)
         if ran.is_fallback:
             events = [_by_fallback(event) for event in events]
         return [as_failure(ran), *events]
-    return [ran, *need_human(sprint, need_as_said(verdict), at)]
+    return [ran, *need_as_said(verdict).decide(sprint, at)]
 
 
 def _by_fallback(event: Event) -> Event:
@@ -261,7 +250,7 @@ def _by_fallback(event: Event) -> Event:
 
 
 def _went_well(sprint: Sprint, turn: Turn, at: str) -> list[Event]:
-    ended = end_iteration(sprint, EndIteration(summary=turn.summary), at)
+    ended = EndIteration(summary=turn.summary).decide(sprint, at)
     if sprint.plan.status == COMPLETED:
         return ended
     steps = take_steps(sprint, completed=turn.completed, pending=turn.pending)
@@ -274,15 +263,5 @@ def _went_well(sprint: Sprint, turn: Turn, at: str) -> list[Event]:
     why = open_one if sprint.is_running and open_one else f"the sprint is {plan.status}"
     return [*steps, *ended, GoalClaimed(plan.turns.number, why, turn.summary)]
 
-
-COMMANDS: Commands = {
-    StartRun: start_run,
-    EndRun: end_run,
-    StartRepair: start_repair,
-    EndRepair: end_repair,
-    RecordRun: record_run,
-    StartTurn: start_turn,
-    EndTurn: end_turn,
-}
 
 CAUSED: Events = {AgentRan: _as_ran}

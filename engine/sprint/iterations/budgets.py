@@ -12,7 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ... import usage
-from ...command import Command, Commands, Events
+from ...command import Command, Events
 from ...errors import RefusedError
 from ...log.event import Event
 from ...usage import percent
@@ -151,13 +151,12 @@ class ChangeBudgets(Command, frozen=True):
     budgets: dict[str, float | None]
     """By field of `Budgets`."""
 
-
-def change_budgets(sprint: Sprint, command: ChangeBudgets, at: str) -> list[Event]:
-    """Decide on `ChangeBudgets`."""
-    check_exists(sprint)
-    before = sprint.knowledge.loops.budgets
-    after = budgets_of(command.budgets, before)
-    return [] if after == before else [BudgetsSet(after)]
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `ChangeBudgets`."""
+        check_exists(sprint)
+        before = sprint.knowledge.loops.budgets
+        after = budgets_of(self.budgets, before)
+        return [] if after == before else [BudgetsSet(after)]
 
 
 def _sets(event: BudgetsSet) -> ChangeBudgets:
@@ -187,13 +186,12 @@ def budgets_of(given: dict[str, float | None], before: Budgets | None = None) ->
 class WarnOfBudgets(Command, frozen=True):
     """Record a warning, once for each budget, when most of it is spent."""
 
-
-def warn_of_budgets(sprint: Sprint, command: WarnOfBudgets, at: str) -> list[Event]:
-    """Decide on `WarnOfBudgets`."""
-    return [
-        BudgetWarned(one.budget, one.of, float(one.spent), float(one.limit))
-        for one in to_warn_of(sprint, at)
-    ]
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `WarnOfBudgets`."""
+        return [
+            BudgetWarned(one.budget, one.of, float(one.spent), float(one.limit))
+            for one in to_warn_of(sprint, at)
+        ]
 
 
 def to_warn_of(sprint: Sprint, now: str) -> list[BudgetState]:
@@ -344,7 +342,5 @@ def _is_whole(word: str) -> bool:
     is_cut = len(word) >= WORD_CHARS_MAX or _MASKED in word or _NOT_UTF8.search(word)
     return not is_cut and word.isprintable() and "`" not in word
 
-
-COMMANDS: Commands = {ChangeBudgets: change_budgets, WarnOfBudgets: warn_of_budgets}
 
 CAUSED: Events = {BudgetsSet: _sets}

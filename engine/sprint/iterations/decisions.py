@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from ...command import Command, Commands, Events
+from ...command import Command, Events
 from ...errors import NotFoundError, RefusedError
 from ...judging import events as f
 from ...judging.events import BaselineReplaced, MeasurementRetracted, Metrics
@@ -14,7 +14,7 @@ from ...judging.tracker import BASELINE_NUMBER
 from ...log.event import Event
 from ..state.sprint import Sprint
 from ..state.transitions import check_exists
-from .budgets import ChangeBudgets, change_budgets
+from .budgets import ChangeBudgets
 from .follow_up import is_answered, loop_rules
 
 
@@ -26,20 +26,17 @@ class GiveRecommendation(Command, frozen=True):
     given: f.RecommendationGiven | None = None
     """The recommendation; the handler of the command supplies it."""
 
-
-def give_recommendation(
-    sprint: Sprint, command: GiveRecommendation, at: str
-) -> list[Event]:
-    """Decide on `GiveRecommendation`."""
-    given, tracker = command.given, sprint.knowledge.tracker
-    last = tracker.recommended
-    if given is None or last is None:
-        return [] if given is None else [given]
-    # A loop that asks by rule must find that it was answered since.
-    is_in_force = is_answered(tracker) or loop_rules(sprint).measure is None
-    # What a person decided stands until something new is known.
-    is_a_persons = last.cause == PERSON and last.number == given.number
-    return [] if is_in_force and (given == last or is_a_persons) else [given]
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `GiveRecommendation`."""
+        given, tracker = self.given, sprint.knowledge.tracker
+        last = tracker.recommended
+        if given is None or last is None:
+            return [] if given is None else [given]
+        # A loop that asks by rule must find that it was answered since.
+        is_in_force = is_answered(tracker) or loop_rules(sprint).measure is None
+        # What a person decided stands until something new is known.
+        is_a_persons = last.cause == PERSON and last.number == given.number
+        return [] if is_in_force and (given == last or is_a_persons) else [given]
 
 
 class GoOn(Command, frozen=True):
@@ -47,19 +44,18 @@ class GoOn(Command, frozen=True):
 
     reason: str | None = None
 
-
-def go_on(sprint: Sprint, command: GoOn, at: str) -> list[Event]:
-    """Decide on `GoOn`."""
-    last = sprint.knowledge.tracker.recommended
-    if last is None:
-        raise RefusedError(
-            f"nothing was decided yet in sprint {sprint.id}: it goes on",
-            hint="`sprintlog next` says what is to be done now",
-            command="decide",
-        )
-    why = command.reason or "a person decided to go on"
-    event = f.RecommendationGiven(last.number, CONTINUE, why, 1.0, cause=PERSON)
-    return [] if last == event else [event]
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `GoOn`."""
+        last = sprint.knowledge.tracker.recommended
+        if last is None:
+            raise RefusedError(
+                f"nothing was decided yet in sprint {sprint.id}: it goes on",
+                hint="`sprintlog next` says what is to be done now",
+                command="decide",
+            )
+        why = self.reason or "a person decided to go on"
+        event = f.RecommendationGiven(last.number, CONTINUE, why, 1.0, cause=PERSON)
+        return [] if last == event else [event]
 
 
 class SelectBest(Command, frozen=True):
@@ -76,11 +72,10 @@ class SelectBest(Command, frozen=True):
     selected: f.BestSelected | None = None
     """The selection; the handler of the command supplies it."""
 
-
-def select_best(sprint: Sprint, command: SelectBest, at: str) -> list[Event]:
-    """Decide on `SelectBest`."""
-    chosen = command.selected
-    return [] if chosen in (None, sprint.knowledge.tracker.selected) else [chosen]
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `SelectBest`."""
+        chosen = self.selected
+        return [] if chosen in (None, sprint.knowledge.tracker.selected) else [chosen]
 
 
 class SetRules(Command, frozen=True):
@@ -91,17 +86,16 @@ class SetRules(Command, frozen=True):
 
     rules: f.RulesSet
 
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `SetRules`."""
+        # Imported here: exact numbers would cost every recording command their import.
+        from ...judging.rules import check_rules
 
-def set_rules(sprint: Sprint, command: SetRules, at: str) -> list[Event]:
-    """Decide on `SetRules`."""
-    # Imported here: exact numbers would cost every recording command their import.
-    from ...judging.rules import check_rules
-
-    check_exists(sprint)
-    check_rules(command.rules)
-    if command.rules == sprint.knowledge.tracker.rules_at(sprint.version):
-        return []
-    return [command.rules]
+        check_exists(sprint)
+        check_rules(self.rules)
+        if self.rules == sprint.knowledge.tracker.rules_at(sprint.version):
+            return []
+        return [self.rules]
 
 
 class ChangeRules(Command, frozen=True):
@@ -119,17 +113,16 @@ class ChangeRules(Command, frozen=True):
     budgets: dict[str, float | None] = msgspec.field(default_factory=dict)
     """What the sprint may spend in all, by field of `Budgets`."""
 
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `ChangeRules`."""
+        # Imported here: exact numbers would cost every recording command their import.
+        from ...judging import rules
 
-def change_rules(sprint: Sprint, command: ChangeRules, at: str) -> list[Event]:
-    """Decide on `ChangeRules`."""
-    # Imported here: exact numbers would cost every recording command their import.
-    from ...judging import rules
-
-    now = sprint.knowledge.tracker.rules_at(sprint.version)
-    named = {name: getattr(command, name) for name in command.__struct_fields__}
-    budgets = change_budgets(sprint, ChangeBudgets(named.pop("budgets")), at)
-    changed = rules.change_rules(now, **named)
-    return [*set_rules(sprint, SetRules(changed), at), *budgets]
+        now = sprint.knowledge.tracker.rules_at(sprint.version)
+        named = {name: getattr(self, name) for name in self.__struct_fields__}
+        budgets = ChangeBudgets(named.pop("budgets")).decide(sprint, at)
+        changed = rules.change_rules(now, **named)
+        return [*SetRules(changed).decide(sprint, at), *budgets]
 
 
 def _sets(event: f.RulesSet) -> SetRules:
@@ -143,21 +136,18 @@ class ApplyArtifacts(Command, frozen=True):
     destination: str
     files_copied: Sequence[str] = ()
 
-
-def apply_artifacts(sprint: Sprint, command: ApplyArtifacts, at: str) -> list[Event]:
-    """Decide on `ApplyArtifacts`."""
-    check_exists(sprint)
-    tracker = sprint.knowledge.tracker
-    if tracker.selected is None:
-        raise RefusedError(
-            f"nothing can be applied: no iteration of sprint {sprint.id} was selected",
-            hint="`sprintlog iteration select` selects one",
-            command="apply",
-        )
-    event = f.ArtifactsApplied(
-        command.source, command.destination, tuple(command.files_copied)
-    )
-    return [] if tracker.applied[-1:] == [event] else [event]
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `ApplyArtifacts`."""
+        check_exists(sprint)
+        tracker = sprint.knowledge.tracker
+        if tracker.selected is None:
+            raise RefusedError(
+                f"nothing can be applied: no iteration of sprint {sprint.id} was selected",
+                hint="`sprintlog iteration select` selects one",
+                command="apply",
+            )
+        event = f.ArtifactsApplied(self.source, self.destination, tuple(self.files_copied))
+        return [] if tracker.applied[-1:] == [event] else [event]
 
 
 REASON_CHARS_MAX = 1000
@@ -175,6 +165,12 @@ class RetractMeasurement(Command, frozen=True):
     reason: str
     retracted: MeasurementRetracted | None = None
     """The effects on other iterations; the handler of the command supplies them."""
+
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `RetractMeasurement`."""
+        check_retraction(sprint, self.number, self.reason)
+        given = self.retracted
+        return [MeasurementRetracted(self.number, self.reason) if given is None else given]
 
 
 def check_retraction(sprint: Sprint, number: int, reason: str) -> None:
@@ -208,17 +204,6 @@ def check_retraction(sprint: Sprint, number: int, reason: str) -> None:
         )
 
 
-def retract_measurement(
-    sprint: Sprint, command: RetractMeasurement, at: str
-) -> list[Event]:
-    """Decide on `RetractMeasurement`."""
-    check_retraction(sprint, command.number, command.reason)
-    given = command.retracted
-    return [
-        MeasurementRetracted(command.number, command.reason) if given is None else given
-    ]
-
-
 class ReplaceBaseline(Command, frozen=True):
     """Compare what is measured from now on with another iteration; 0 is the first one."""
 
@@ -229,28 +214,27 @@ class ReplaceBaseline(Command, frozen=True):
     metrics: Metrics | None = None
     """The metrics of the iteration; the handler of the command supplies them."""
 
-
-def replace_baseline(sprint: Sprint, command: ReplaceBaseline, at: str) -> list[Event]:
-    """Decide on `ReplaceBaseline`."""
-    check_exists(sprint)
-    if command.reason is not None:
-        _check_reason(command.reason)
-    tracker, number = sprint.knowledge.tracker, command.number
-    is_there = (
-        tracker.baseline is not None
-        if number == BASELINE_NUMBER
-        else tracker.entry(number) is not None
-    )
-    if not is_there or command.metrics is None:
-        raise NotFoundError(
-            f"iteration {number} cannot be the baseline: it has no measurement",
-            hint="`sprintlog list` lists what was measured",
-            iteration=number,
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `ReplaceBaseline`."""
+        check_exists(sprint)
+        if self.reason is not None:
+            _check_reason(self.reason)
+        tracker, number = sprint.knowledge.tracker, self.number
+        is_there = (
+            tracker.baseline is not None
+            if number == BASELINE_NUMBER
+            else tracker.entry(number) is not None
         )
-    is_in_force = tracker.baseline_number == number
-    if is_in_force and tracker.baseline_at(sprint.version) == command.metrics:
-        return []
-    return [BaselineReplaced(number, command.metrics, command.reason)]
+        if not is_there or self.metrics is None:
+            raise NotFoundError(
+                f"iteration {number} cannot be the baseline: it has no measurement",
+                hint="`sprintlog list` lists what was measured",
+                iteration=number,
+            )
+        is_in_force = tracker.baseline_number == number
+        if is_in_force and tracker.baseline_at(sprint.version) == self.metrics:
+            return []
+        return [BaselineReplaced(number, self.metrics, self.reason)]
 
 
 def _check_reason(reason: str) -> None:
@@ -260,16 +244,5 @@ def _check_reason(reason: str) -> None:
             field="reason",
         )
 
-
-COMMANDS: Commands = {
-    GiveRecommendation: give_recommendation,
-    GoOn: go_on,
-    SelectBest: select_best,
-    SetRules: set_rules,
-    ChangeRules: change_rules,
-    ApplyArtifacts: apply_artifacts,
-    RetractMeasurement: retract_measurement,
-    ReplaceBaseline: replace_baseline,
-}
 
 CAUSED: Events = {f.RulesSet: _sets, f.ArtifactsApplied: ApplyArtifacts}

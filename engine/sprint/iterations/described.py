@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from msgspec import field
 
-from ...command import Command, Commands, Events
+from ...command import Command, Events
 from ...errors import NotFoundError, RefusedError
 from ...judging.events import IterationDescribed
 from ...judging.tracker import BASELINE_NUMBER
@@ -65,27 +65,26 @@ class DescribeIteration(Command, frozen=True):
     tags: tuple[str, ...] = ()
     tags_removed: tuple[str, ...] = ()
 
-
-def describe_iteration(sprint: Sprint, command: DescribeIteration, at: str) -> list[Event]:
-    """Decide on `DescribeIteration`."""
-    check_exists(sprint)
-    number = command.number
-    if number is None:
-        number = sprint.plan.iteration or None
-    if number is None or not _is_there(sprint, number):
-        name = "an iteration" if number is None else f"iteration {number}"
-        raise NotFoundError(
-            f"nothing can be said of {name}: it was never started", iteration=number
-        )
-    given = made_from(IterationDescribed, command, number=number)
-    check_description(given)
-    if given == IterationDescribed(number):
-        raise RefusedError(
-            "nothing is said of it",
-            hint="--param NAME=VALUE, --note TEXT, --tag WORD or --untag WORD",
-            command="describe",
-        )
-    return [] if sprint.knowledge.tracker.described == given else [given]
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `DescribeIteration`."""
+        check_exists(sprint)
+        number = self.number
+        if number is None:
+            number = sprint.plan.iteration or None
+        if number is None or not _is_there(sprint, number):
+            name = "an iteration" if number is None else f"iteration {number}"
+            raise NotFoundError(
+                f"nothing can be said of {name}: it was never started", iteration=number
+            )
+        given = made_from(IterationDescribed, self, number=number)
+        check_description(given)
+        if given == IterationDescribed(number):
+            raise RefusedError(
+                "nothing is said of it",
+                hint="--param NAME=VALUE, --note TEXT, --tag WORD or --untag WORD",
+                command="describe",
+            )
+        return [] if sprint.knowledge.tracker.described == given else [given]
 
 
 def check_description(given: IterationDescribed) -> None:
@@ -137,7 +136,5 @@ def _is_there(sprint: Sprint, number: int) -> bool:
         return sprint.knowledge.tracker.baseline is not None
     return any(known == number for known, _ in newest_first(sprint.knowledge.starts))
 
-
-COMMANDS: Commands = {DescribeIteration: describe_iteration}
 
 CAUSED: Events = {IterationDescribed: DescribeIteration}

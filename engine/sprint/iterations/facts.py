@@ -74,7 +74,7 @@ class Baseline(NamedTuple):
         tracker = sprint.knowledge.tracker
         if tracker.baseline is not None or tracker.highest:
             return []
-        return m.capture_baseline(sprint, m.CaptureBaseline(self.metrics), self.at or "")
+        return m.CaptureBaseline(self.metrics).decide(sprint, self.at or "")
 
 
 class MeasurementSaid(NamedTuple):
@@ -93,7 +93,7 @@ class MeasurementSaid(NamedTuple):
         command = m.MeasureIteration(
             self.metrics, open_number, self.score, usage=self.usage
         )
-        return m.measure_iteration(sprint, command, self.at or "")
+        return command.decide(sprint, self.at or "")
 
 
 class LoopSaid(NamedTuple):

@@ -4,7 +4,7 @@ from typing import Any
 
 from msgspec.structs import astuple
 
-from ...command import Command, Commands, Events
+from ...command import Command, Events
 from ...errors import RefusedError
 from ...log.event import Event, Takers
 from ..events import GoalClaimed, GoalCompleted, GoalSet, IterationFailed, SprintBlocked
@@ -18,7 +18,7 @@ from ..state.document_fields import min_iterations as least
 from ..state.sprint import Plan, Sprint
 from ..state.transitions import check_exists, check_goal, check_open, check_running
 from ..state.words import COMPLETED, FAILURE_CATEGORIES, STOPPED
-from .loop import NUMBER_MAX, EndIteration, end_iteration
+from .loop import NUMBER_MAX, EndIteration
 
 
 class SetGoal(Command, frozen=True):
@@ -29,21 +29,20 @@ class SetGoal(Command, frozen=True):
     min_iterations: int | None = None
     max_iterations: int | None = None
 
-
-def set_goal(sprint: Sprint, command: SetGoal, at: str) -> list[Event]:
-    """Decide on `SetGoal`."""
-    check_open(sprint, "set a goal")
-    if not command.goal.strip():
-        raise RefusedError("goal: is empty", field="goal")
-    event = GoalSet(*astuple(command))
-    for name in ("idle_threshold", "min_iterations", "max_iterations"):
-        given = getattr(event, name)
-        if given is not None and not 0 < given <= NUMBER_MAX:
-            field = name.replace("_", "-")
-            raise RefusedError(
-                f"{field} {given} is not allowed: 1 to {NUMBER_MAX}", field=field
-            )
-    return [] if _is_set(event, sprint.plan) else [event]
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `SetGoal`."""
+        check_open(sprint, "set a goal")
+        if not self.goal.strip():
+            raise RefusedError("goal: is empty", field="goal")
+        event = GoalSet(*astuple(self))
+        for name in ("idle_threshold", "min_iterations", "max_iterations"):
+            given = getattr(event, name)
+            if given is not None and not 0 < given <= NUMBER_MAX:
+                field = name.replace("_", "-")
+                raise RefusedError(
+                    f"{field} {given} is not allowed: 1 to {NUMBER_MAX}", field=field
+                )
+        return [] if _is_set(event, sprint.plan) else [event]
 
 
 class CompleteGoal(Command, frozen=True):
@@ -54,27 +53,26 @@ class CompleteGoal(Command, frozen=True):
 
     summary: str | None = None
 
-
-def complete_goal(sprint: Sprint, command: CompleteGoal, at: str) -> list[Event]:
-    """Decide on `CompleteGoal`."""
-    plan = sprint.plan
-    check_exists(sprint)
-    if plan.status == COMPLETED:
-        again = GoalCompleted(plan.iteration, command.summary, open_steps(sprint))
-        if plan.last.sprint == again:
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `CompleteGoal`."""
+        plan = sprint.plan
+        check_exists(sprint)
+        if plan.status == COMPLETED:
+            again = GoalCompleted(plan.iteration, self.summary, open_steps(sprint))
+            if plan.last.sprint == again:
+                return []
+        check_goal(sprint, "complete the goal")
+        # The iteration ends even if the sprint was stopped meanwhile.
+        found: Event = GoalClaimed(
+            plan.iteration, f"the sprint is {plan.status}", self.summary
+        )
+        is_kept = plan.turns.number or plan.last.claim == found
+        if plan.status not in STOPPED or not is_kept:
+            found = reach_goal(sprint, summary=self.summary)
+        if isinstance(found, GoalClaimed) and plan.last.claim == found:
             return []
-    check_goal(sprint, "complete the goal")
-    # The iteration ends even if the sprint was stopped meanwhile.
-    found: Event = GoalClaimed(
-        plan.iteration, f"the sprint is {plan.status}", command.summary
-    )
-    is_kept = plan.turns.number or plan.last.claim == found
-    if plan.status not in STOPPED or not is_kept:
-        found = reach_goal(sprint, summary=command.summary)
-    if isinstance(found, GoalClaimed) and plan.last.claim == found:
-        return []
-    ended = end_iteration(sprint, EndIteration(), at) if plan.turns.number else []
-    return [*ended, found]
+        ended = EndIteration().decide(sprint, at) if plan.turns.number else []
+        return [*ended, found]
 
 
 def claim_in_force(plan: Plan) -> str | None:
@@ -124,33 +122,32 @@ class FailIteration(Command, frozen=True):
     category: str = "logic"
     number: int | None = None
 
-
-def fail_iteration(sprint: Sprint, command: FailIteration, at: str) -> list[Event]:
-    """Decide on `FailIteration`."""
-    check_word("category", command.category, FAILURE_CATEGORIES)
-    turns = sprint.plan.turns
-    given = turns.number if command.number is None else command.number
-    if not sprint.is_running and sprint.plan.last.failure == IterationFailed(
-        given, command.error, command.category
-    ):
-        return []
-    check_running(sprint, "fail an iteration")
-    check_goal(sprint, "fail an iteration")
-    if not given or given != turns.number:
-        now = f"{turns.number} is under way" if turns.number else "none is under way"
-        raise RefusedError(
-            f"cannot fail iteration {given or ''}: {now}".replace(" :", ":"),
-            hint=None if turns.number else "`sprintlog iteration start` begins one",
-            iteration=given,
-            command="fail",
-        )
-    due = next_turn_at(sprint, command.category, at)
-    event = IterationFailed(given, command.error, command.category, due)
-    if due is not None:
-        return [event]
-    count = turns.failures - turns.forgiven + 1
-    often = f" {count} times in a row" if count > 1 else ""
-    return [event, SprintBlocked(f"iteration {given} failed{often}: {command.error}")]
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `FailIteration`."""
+        check_word("category", self.category, FAILURE_CATEGORIES)
+        turns = sprint.plan.turns
+        given = turns.number if self.number is None else self.number
+        if not sprint.is_running and sprint.plan.last.failure == IterationFailed(
+            given, self.error, self.category
+        ):
+            return []
+        check_running(sprint, "fail an iteration")
+        check_goal(sprint, "fail an iteration")
+        if not given or given != turns.number:
+            now = f"{turns.number} is under way" if turns.number else "none is under way"
+            raise RefusedError(
+                f"cannot fail iteration {given or ''}: {now}".replace(" :", ":"),
+                hint=None if turns.number else "`sprintlog iteration start` begins one",
+                iteration=given,
+                command="fail",
+            )
+        due = next_turn_at(sprint, self.category, at)
+        event = IterationFailed(given, self.error, self.category, due)
+        if due is not None:
+            return [event]
+        count = turns.failures - turns.forgiven + 1
+        often = f" {count} times in a row" if count > 1 else ""
+        return [event, SprintBlocked(f"iteration {given} failed{often}: {self.error}")]
 
 
 def _is_set(event: GoalSet, plan: Plan) -> bool:
@@ -214,11 +211,6 @@ EVOLVE: Takers = {
     IterationFailed: _evolve_failed,
 }
 
-COMMANDS: Commands = {
-    SetGoal: set_goal,
-    CompleteGoal: complete_goal,
-    FailIteration: fail_iteration,
-}
 
 CAUSED: Events = {
     GoalSet: SetGoal,

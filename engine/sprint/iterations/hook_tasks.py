@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ...command import Command, Commands, Events
+from ...command import Command, Events
 from ...errors import NotFoundError, RefusedError
 from ...log.event import Event
 from ..events import HookTaskCompleted, HookTaskFailed, HookTaskRunning, HookTaskSpawned
@@ -31,22 +31,21 @@ class SpawnHook(Command, frozen=True):
     transcript: str | None = None
     again: bool = False
 
-
-def spawn_hook(sprint: Sprint, command: SpawnHook, at: str) -> list[Event]:
-    """Decide on `SpawnHook`."""
-    number, task = _find(sprint, command.hook_id, command.iteration)
-    if not any(hook.id == command.hook_id for hook in hooks_of(sprint.plan.document)):
-        raise NotFoundError(
-            f"there is no hook {command.hook_id} that is switched on", hook=command.hook_id
-        )
-    place = command.transcript or transcript_of(number, command.hook_id)
-    _check_transcript(place)
-    event = HookTaskSpawned(number, command.hook_id, place, command.pid)
-    if task is None or (command.again and task.get("status") in (SPAWNED, RUNNING)):
-        return [event]
-    if sprint.plan.last.hooks.of(command.hook_id) == event:
-        return []
-    raise _refused(number, command.hook_id, task, SPAWNED)
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `SpawnHook`."""
+        number, task = _find(sprint, self.hook_id, self.iteration)
+        if not any(hook.id == self.hook_id for hook in hooks_of(sprint.plan.document)):
+            raise NotFoundError(
+                f"there is no hook {self.hook_id} that is switched on", hook=self.hook_id
+            )
+        place = self.transcript or transcript_of(number, self.hook_id)
+        _check_transcript(place)
+        event = HookTaskSpawned(number, self.hook_id, place, self.pid)
+        if task is None or (self.again and task.get("status") in (SPAWNED, RUNNING)):
+            return [event]
+        if sprint.plan.last.hooks.of(self.hook_id) == event:
+            return []
+        raise _refused(number, self.hook_id, task, SPAWNED)
 
 
 class RunHook(Command, frozen=True):
@@ -56,11 +55,10 @@ class RunHook(Command, frozen=True):
     iteration: int | None = None
     pid: int | None = None
 
-
-def run_hook(sprint: Sprint, command: RunHook, at: str) -> list[Event]:
-    """Decide on `RunHook`."""
-    running = HookTaskRunning(0, command.hook_id, command.pid)
-    return _say(sprint, RUNNING, running, command.iteration)
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `RunHook`."""
+        running = HookTaskRunning(0, self.hook_id, self.pid)
+        return _say(sprint, RUNNING, running, self.iteration)
 
 
 class CompleteHook(Command, frozen=True):
@@ -69,11 +67,10 @@ class CompleteHook(Command, frozen=True):
     hook_id: str
     iteration: int | None = None
 
-
-def complete_hook(sprint: Sprint, command: CompleteHook, at: str) -> list[Event]:
-    """Decide on `CompleteHook`."""
-    completed = HookTaskCompleted(0, command.hook_id)
-    return _say(sprint, COMPLETED, completed, command.iteration)
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `CompleteHook`."""
+        completed = HookTaskCompleted(0, self.hook_id)
+        return _say(sprint, COMPLETED, completed, self.iteration)
 
 
 class FailHook(Command, frozen=True):
@@ -83,11 +80,10 @@ class FailHook(Command, frozen=True):
     iteration: int | None = None
     error: str | None = None
 
-
-def fail_hook(sprint: Sprint, command: FailHook, at: str) -> list[Event]:
-    """Decide on `FailHook`."""
-    failed = HookTaskFailed(0, command.hook_id, command.error)
-    return _say(sprint, FAILED, failed, command.iteration)
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `FailHook`."""
+        failed = HookTaskFailed(0, self.hook_id, self.error)
+        return _say(sprint, FAILED, failed, self.iteration)
 
 
 def hooks_due(plan: Plan) -> list[Hook]:
@@ -207,12 +203,6 @@ EVOLVE: Evolves = {
     HookTaskFailed: _evolves(FAILED),
 }
 
-COMMANDS: Commands = {
-    SpawnHook: spawn_hook,
-    RunHook: run_hook,
-    CompleteHook: complete_hook,
-    FailHook: fail_hook,
-}
 
 CAUSED: Events = {
     HookTaskSpawned: SpawnHook,

@@ -7,7 +7,7 @@ recorded regardless of the sprint's status and limits, and may overlap.
 from msgspec import field
 from msgspec.structs import replace
 
-from ...command import Command, Commands, Events
+from ...command import Command, Events
 from ...errors import RefusedError
 from ...log.event import Event
 from ..answers.items import SaidItems
@@ -36,42 +36,42 @@ class StartIteration(Command, frozen=True):
     params: dict[str, str] = field(default_factory=dict)
     """The parameters of the iteration."""
 
-
-def start_iteration(sprint: Sprint, command: StartIteration, at: str) -> list[Event]:
-    """Decide on `StartIteration`."""
-    highest = sprint.knowledge.iteration_max
-    given = highest + 1 if command.number is None else command.number
-    most = command.max_iterations or limit_of(sprint.plan.document)
-    is_beyond = most is not None and given > most
-    event = IterationStarted(
-        given, command.max_iterations, command.phase, command.beyond_limit and is_beyond
-    )
-    if command.number is not None and _is_start(sprint.plan.last.iteration, event):
-        return []
-    check_running(sprint, "start an iteration")
-    if command.phase is not None:
-        find_node(sprint, command.phase)
-    if not highest < given <= NUMBER_MAX:
-        raise RefusedError(
-            f"iteration {given} cannot start: iteration {highest} was given before and "
-            f"numbers are never used again; allowed: {highest + 1} to {NUMBER_MAX}",
-            iteration=given,
-            command="start",
-            allowed=[highest + 1],
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `StartIteration`."""
+        highest = sprint.knowledge.iteration_max
+        given = highest + 1 if self.number is None else self.number
+        most = self.max_iterations or limit_of(sprint.plan.document)
+        is_beyond = most is not None and given > most
+        event = IterationStarted(
+            given, self.max_iterations, self.phase, self.beyond_limit and is_beyond
         )
-    if command.max_iterations is not None:
-        _check_limit(command.max_iterations, least=1)
-    if is_beyond and not command.beyond_limit:
-        raise RefusedError(
-            f"iteration {given} cannot start: {most} are allowed, and {highest} were begun",
-            hint=f"{more_allowed(highest)}; `sprintlog iteration start --beyond-limit` "
-            "begins just this one",
-            iteration=given,
-            command="start",
-            field="max-iterations",
-        )
-    reflection = start_reflection(sprint.plan, number=given)
-    return [event, *reflection, *_made_with(given, command.params)]
+        if self.number is not None and _is_start(sprint.plan.last.iteration, event):
+            return []
+        check_running(sprint, "start an iteration")
+        if self.phase is not None:
+            find_node(sprint, self.phase)
+        if not highest < given <= NUMBER_MAX:
+            raise RefusedError(
+                f"iteration {given} cannot start: iteration {highest} was given before and "
+                f"numbers are never used again; allowed: {highest + 1} to {NUMBER_MAX}",
+                iteration=given,
+                command="start",
+                allowed=[highest + 1],
+            )
+        if self.max_iterations is not None:
+            _check_limit(self.max_iterations, least=1)
+        if is_beyond and not self.beyond_limit:
+            raise RefusedError(
+                f"iteration {given} cannot start: {most} are allowed, and {highest} "
+                "were begun",
+                hint=f"{more_allowed(highest)}; `sprintlog iteration start --beyond-limit` "
+                "begins just this one",
+                iteration=given,
+                command="start",
+                field="max-iterations",
+            )
+        reflection = start_reflection(sprint.plan, number=given)
+        return [event, *reflection, *_made_with(given, self.params)]
 
 
 class LimitIterations(Command, frozen=True):
@@ -79,14 +79,13 @@ class LimitIterations(Command, frozen=True):
 
     max_iterations: int
 
-
-def limit_iterations(sprint: Sprint, command: LimitIterations, at: str) -> list[Event]:
-    """Decide on `LimitIterations`."""
-    check_open(sprint, "limit its iterations")
-    _check_limit(command.max_iterations, least=0)
-    if sprint.plan.given_stats.get("max-iterations") == command.max_iterations:
-        return []
-    return [IterationsLimited(command.max_iterations)]
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `LimitIterations`."""
+        check_open(sprint, "limit its iterations")
+        _check_limit(self.max_iterations, least=0)
+        if sprint.plan.given_stats.get("max-iterations") == self.max_iterations:
+            return []
+        return [IterationsLimited(self.max_iterations)]
 
 
 def is_used_up(sprint: Sprint) -> bool:
@@ -120,41 +119,40 @@ class EndIteration(Command, frozen=True):
     params: dict[str, str] = field(default_factory=dict)
     """The parameters of the iteration."""
 
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `EndIteration`."""
+        check_exists(sprint)
+        current = open_iteration(sprint.plan)
+        given = current if self.number is None else self.number
+        if given is None:
+            given = sprint.plan.iteration or None
+        heard = None if self.ran is None else self.ran.output_sha256
+        last = sprint.plan.last.iteration
+        if given is not None and _is_end(last, IterationEnded(given, self.summary, heard)):
+            return []
+        if given is None or given != current:
+            now = "none is under way" if current is None else f"{current} is under way"
+            what = "an iteration" if given is None else f"iteration {given}"
+            raise RefusedError(
+                f"cannot end {what}: {now}",
+                hint="`sprintlog iteration start` begins one" if current is None else None,
+                iteration=given,
+                command="end",
+                allowed=[] if current is None else [current],
+            )
+        ended = IterationEnded(given, self.summary, heard)
+        made_with = _made_with(given, self.params)
+        if self.ran is None:
+            return [ended, *made_with]
+        phase = last.phase if isinstance(last, IterationStarted) else None
+        ran = replace(self.ran, iteration=given, phase=phase or "")
+        if self.said is None:
+            return [ran, ended, *made_with]
+        # Imported here: few agents say anything.
+        from ..queue.returns import with_item_events
 
-def end_iteration(sprint: Sprint, command: EndIteration, at: str) -> list[Event]:
-    """Decide on `EndIteration`."""
-    check_exists(sprint)
-    current = open_iteration(sprint.plan)
-    given = current if command.number is None else command.number
-    if given is None:
-        given = sprint.plan.iteration or None
-    heard = None if command.ran is None else command.ran.output_sha256
-    last = sprint.plan.last.iteration
-    if given is not None and _is_end(last, IterationEnded(given, command.summary, heard)):
-        return []
-    if given is None or given != current:
-        now = "none is under way" if current is None else f"{current} is under way"
-        what = "an iteration" if given is None else f"iteration {given}"
-        raise RefusedError(
-            f"cannot end {what}: {now}",
-            hint="`sprintlog iteration start` begins one" if current is None else None,
-            iteration=given,
-            command="end",
-            allowed=[] if current is None else [current],
-        )
-    ended = IterationEnded(given, command.summary, heard)
-    made_with = _made_with(given, command.params)
-    if command.ran is None:
-        return [ended, *made_with]
-    phase = last.phase if isinstance(last, IterationStarted) else None
-    ran = replace(command.ran, iteration=given, phase=phase or "")
-    if command.said is None:
-        return [ran, ended, *made_with]
-    # Imported here: few agents say anything.
-    from ..queue.returns import with_item_events
-
-    events = [ran, ended, *made_with]
-    return with_item_events(sprint, events, command.said, at, steps=False)
+        events = [ran, ended, *made_with]
+        return with_item_events(sprint, events, self.said, at, steps=False)
 
 
 def _is_start(last: Event | None, started: IterationStarted) -> bool:
@@ -198,18 +196,17 @@ class StartWrapped(Command, frozen=True):
     before: str | None = None
     """The snapshot of the files with which it begins, if they were looked at."""
 
-
-def start_wrapped(sprint: Sprint, command: StartWrapped, at: str) -> list[Event]:
-    """Decide on `StartWrapped`."""
-    check_exists(sprint)
-    number = sprint.knowledge.iteration_max + 1
-    most = max_iterations(sprint.plan.document)
-    is_beyond = most is not None and number > most
-    return [
-        IterationStarted(
-            number, beyond_limit=is_beyond, is_wrapped=True, before=command.before
-        )
-    ]
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `StartWrapped`."""
+        check_exists(sprint)
+        number = sprint.knowledge.iteration_max + 1
+        most = max_iterations(sprint.plan.document)
+        is_beyond = most is not None and number > most
+        return [
+            IterationStarted(
+                number, beyond_limit=is_beyond, is_wrapped=True, before=self.before
+            )
+        ]
 
 
 class EndWrapped(Command, frozen=True):
@@ -221,24 +218,15 @@ class EndWrapped(Command, frozen=True):
     said: SaidItems | None = None
     """Further items of the agent's answer; they change no step."""
 
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `EndWrapped`."""
+        check_exists(sprint)
+        number = self.ran.iteration
+        events: list[Event] = [self.ran]
+        if number is not None and self.ends:
+            events.append(IterationEnded(number, self.summary))
+        return with_item_events(sprint, events, self.said, at, steps=False)
 
-def end_wrapped(sprint: Sprint, command: EndWrapped, at: str) -> list[Event]:
-    """Decide on `EndWrapped`."""
-    check_exists(sprint)
-    number = command.ran.iteration
-    events: list[Event] = [command.ran]
-    if number is not None and command.ends:
-        events.append(IterationEnded(number, command.summary))
-    return with_item_events(sprint, events, command.said, at, steps=False)
-
-
-COMMANDS: Commands = {
-    StartIteration: start_iteration,
-    LimitIterations: limit_iterations,
-    EndIteration: end_iteration,
-    StartWrapped: start_wrapped,
-    EndWrapped: end_wrapped,
-}
 
 CAUSED: Events = {
     IterationStarted: StartIteration,

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from msgspec import field
 from msgspec.structs import asdict, replace
 
-from ...command import Command, Commands, Events
+from ...command import Command, Events
 from ...errors import NotFoundError, RefusedError
 from ...judging import events as f
 from ...judging.tracker import BASELINE_NUMBER, without_evidence, without_output
@@ -21,7 +21,7 @@ from ..state.effective_history import effective_ranges, is_effective
 from ..state.knowledge import newest_first
 from ..state.sprint import Knowledge, Sprint, open_iteration
 from ..state.transitions import check_exists
-from .loop import EndIteration, end_iteration
+from .loop import EndIteration
 from .rollback import iteration_ends
 
 Origins = tuple[f.Origin, ...]
@@ -56,34 +56,33 @@ class CaptureBaseline(Command, frozen=True):
     runs: Runs = ()
     reports: Reports = ()
 
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `CaptureBaseline`."""
+        # Imported here: exact numbers would cost every recording command their import.
+        from ...judging.metrics import check_metrics
 
-def capture_baseline(sprint: Sprint, command: CaptureBaseline, at: str) -> list[Event]:
-    """Decide on `CaptureBaseline`."""
-    # Imported here: exact numbers would cost every recording command their import.
-    from ...judging.metrics import check_metrics
-
-    check_exists(sprint)
-    tracker = sprint.knowledge.tracker
-    if command.loop_id is not None and not LOOP_ID.fullmatch(command.loop_id):
-        raise RefusedError(
-            f"loop id {command.loop_id[:40]!r} is not allowed: letters, digits, "
-            "`.`, `_` and `-`",
-            field="loop_id",
-        )
-    metrics = check_metrics(command.metrics, own_names(sprint))
-    event = made_from(f.BaselineCaptured, command, metrics=metrics)
-    _check_any(event.metrics)
-    if tracker.baseline == without_evidence(event):
-        return []
-    if tracker.baseline is not None or tracker.highest:
-        done = "the baseline" if tracker.baseline else f"iteration {tracker.highest}"
-        raise RefusedError(
-            f"the baseline cannot be captured: {done} was measured already",
-            hint="`sprintlog iteration baseline --from N` compares with an iteration from "
-            "then on",
-            command="baseline",
-        )
-    return [event]
+        check_exists(sprint)
+        tracker = sprint.knowledge.tracker
+        if self.loop_id is not None and not LOOP_ID.fullmatch(self.loop_id):
+            raise RefusedError(
+                f"loop id {self.loop_id[:40]!r} is not allowed: letters, digits, "
+                "`.`, `_` and `-`",
+                field="loop_id",
+            )
+        metrics = check_metrics(self.metrics, own_names(sprint))
+        event = made_from(f.BaselineCaptured, self, metrics=metrics)
+        _check_any(event.metrics)
+        if tracker.baseline == without_evidence(event):
+            return []
+        if tracker.baseline is not None or tracker.highest:
+            done = "the baseline" if tracker.baseline else f"iteration {tracker.highest}"
+            raise RefusedError(
+                f"the baseline cannot be captured: {done} was measured already",
+                hint="`sprintlog iteration baseline --from N` compares with an iteration "
+                "from then on",
+                command="baseline",
+            )
+        return [event]
 
 
 class MeasureIteration(Command, frozen=True):
@@ -99,28 +98,27 @@ class MeasureIteration(Command, frozen=True):
     runs: Runs = ()
     reports: Reports = ()
 
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `MeasureIteration`."""
+        from ...judging.metrics import check_metrics
 
-def measure_iteration(sprint: Sprint, command: MeasureIteration, at: str) -> list[Event]:
-    """Decide on `MeasureIteration`."""
-    from ...judging.metrics import check_metrics
-
-    given, began = _begun(sprint, command.number)
-    knowledge = sprint.knowledge
-    if command.score is not None and not 0 <= command.score <= 1:
-        raise RefusedError(f"score {command.score} is out of range: 0 to 1", field="score")
-    checked = check_metrics(command.metrics, own_names(sprint))
-    previous = previous_of(knowledge, began)
-    now = {"number": given, "metrics": checked, "previous": previous}
-    event = made_from(f.IterationMeasured, command, **now)
-    if command.score is None:
-        _check_any(checked)
-    last = knowledge.tracker.last
-    if last is not None and replace(last, tree=None) == replace(
-        without_evidence(event), tree=None
-    ):
-        return []
-    _check_unmeasured(knowledge, given)
-    return [event]
+        given, began = _begun(sprint, self.number)
+        knowledge = sprint.knowledge
+        if self.score is not None and not 0 <= self.score <= 1:
+            raise RefusedError(f"score {self.score} is out of range: 0 to 1", field="score")
+        checked = check_metrics(self.metrics, own_names(sprint))
+        previous = previous_of(knowledge, began)
+        now = {"number": given, "metrics": checked, "previous": previous}
+        event = made_from(f.IterationMeasured, self, **now)
+        if self.score is None:
+            _check_any(checked)
+        last = knowledge.tracker.last
+        if last is not None and replace(last, tree=None) == replace(
+            without_evidence(event), tree=None
+        ):
+            return []
+        _check_unmeasured(knowledge, given)
+        return [event]
 
 
 def with_tree(events: Sequence[Event], tree: str) -> list[Event]:
@@ -147,19 +145,18 @@ class FailMeasurement(Command, frozen=True):
     runs: Runs = ()
     reports: Reports = ()
 
-
-def fail_measurement(sprint: Sprint, command: FailMeasurement, at: str) -> list[Event]:
-    """Decide on `FailMeasurement`."""
-    given = command.number
-    if given != BASELINE_NUMBER or not sprint.knowledge.tracker.is_empty:
-        given, _ = _begun(sprint, given)
-    event = made_from(f.MeasurementFailed, command, number=given)
-    # Another failure of the baseline is new: it is measured once under each rule.
-    is_again = sprint.knowledge.tracker.failed == without_output(event)
-    if is_again and given != BASELINE_NUMBER:
-        return []
-    _check_unmeasured(sprint.knowledge, given)
-    return [event]
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `FailMeasurement`."""
+        given = self.number
+        if given != BASELINE_NUMBER or not sprint.knowledge.tracker.is_empty:
+            given, _ = _begun(sprint, given)
+        event = made_from(f.MeasurementFailed, self, number=given)
+        # Another failure of the baseline is new: it is measured once under each rule.
+        is_again = sprint.knowledge.tracker.failed == without_output(event)
+        if is_again and given != BASELINE_NUMBER:
+            return []
+        _check_unmeasured(sprint.knowledge, given)
+        return [event]
 
 
 def unmeasured_iteration(sprint: Sprint) -> int | None:
@@ -227,13 +224,12 @@ class EndMeasuredIteration(Command, frozen=True):
     params: dict[str, str] = field(default_factory=dict)
     """The parameters of the iteration."""
 
-
-def end_measured(sprint: Sprint, command: EndMeasuredIteration, at: str) -> list[Event]:
-    """Decide on `EndMeasuredIteration`."""
-    ending = EndIteration(None, command.summary, command.ran, command.said, command.params)
-    ended = end_iteration(sprint, ending, at)
-    measured = measure_iteration(sprint, made_from(MeasureIteration, command), at)
-    return [*ended, *measured]
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `EndMeasuredIteration`."""
+        ending = EndIteration(None, self.summary, self.ran, self.said, self.params)
+        ended = ending.decide(sprint, at)
+        measured = made_from(MeasureIteration, self).decide(sprint, at)
+        return [*ended, *measured]
 
 
 def current_iteration(sprint: Sprint) -> int | None:
@@ -309,12 +305,6 @@ def _check_any(metrics: object) -> None:
 Measuring = CaptureBaseline | MeasureIteration | EndMeasuredIteration
 """The commands with measurements."""
 
-COMMANDS: Commands = {
-    CaptureBaseline: capture_baseline,
-    MeasureIteration: measure_iteration,
-    FailMeasurement: fail_measurement,
-    EndMeasuredIteration: end_measured,
-}
 
 CAUSED: Events = {
     f.BaselineCaptured: _captures,

@@ -3,7 +3,7 @@
 from bisect import bisect_right
 from typing import ClassVar
 
-from ...command import Command, Commands, Events
+from ...command import Command, Events
 from ...errors import NotFoundError, RefusedError
 from ...judging.loop_rules import ROLLBACK, UNMEASURED
 from ...log.event import Event, Takers
@@ -56,29 +56,28 @@ class RollBack(Command, frozen=True):
     is_there: bool = False
     """The same: whether nothing came since but what stays known."""
 
-
-def roll_back(sprint: Sprint, command: RollBack, at: str) -> list[Event]:
-    """Decide on `RollBack`."""
-    check_exists(sprint)
-    to = command.to
-    # Going back to where the newest event has just gone back to changes nothing either.
-    if to == sprint.version or (sprint.version, to) in sprint.knowledge.rollbacks[-1:]:
-        return []
-    if not 1 <= to < sprint.version:
-        raise RefusedError(
-            f"cannot roll back to version {to}: allowed are 1 to {sprint.version - 1}",
-            command="rollback",
-            field="to",
-        )
-    if command.is_inside_append:
-        raise RefusedError(
-            f"cannot roll back to version {to}: it is inside one append, whose events "
-            "belong together",
-            hint="choose the version before or after that append (`sprintlog log`)",
-            command="rollback",
-            field="to",
-        )
-    return [] if command.is_there else [RolledBack(to, command.reason)]
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `RollBack`."""
+        check_exists(sprint)
+        to = self.to
+        # Going back to where the newest event has just gone back to changes nothing either.
+        if to == sprint.version or (sprint.version, to) in sprint.knowledge.rollbacks[-1:]:
+            return []
+        if not 1 <= to < sprint.version:
+            raise RefusedError(
+                f"cannot roll back to version {to}: allowed are 1 to {sprint.version - 1}",
+                command="rollback",
+                field="to",
+            )
+        if self.is_inside_append:
+            raise RefusedError(
+                f"cannot roll back to version {to}: it is inside one append, whose events "
+                "belong together",
+                hint="choose the version before or after that append (`sprintlog log`)",
+                command="rollback",
+                field="to",
+            )
+        return [] if self.is_there else [RolledBack(to, self.reason)]
 
 
 class Undo(Command, frozen=True):
@@ -90,20 +89,19 @@ class Undo(Command, frozen=True):
     first: int = 0
     """The first version of the latest decision's append, supplied by the handler."""
 
-
-def undo(sprint: Sprint, command: Undo, at: str) -> list[Event]:
-    """Decide on `Undo`."""
-    check_exists(sprint)
-    target = max(rollback_to_undo(sprint) or 0, command.first)
-    if not 1 < target <= sprint.version:
-        raise RefusedError(
-            f"sprint {sprint.id} has nothing in force to undo: no rollback, no "
-            "decision, and nothing stopped it",
-            hint="`sprintlog audit` tells both; `sprintlog log` lists the points that "
-            "`sprintlog rollback TO` can go to",
-            command="undo",
-        )
-    return [RolledBack(target - 1, command.reason, undoes=target)]
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `Undo`."""
+        check_exists(sprint)
+        target = max(rollback_to_undo(sprint) or 0, self.first)
+        if not 1 < target <= sprint.version:
+            raise RefusedError(
+                f"sprint {sprint.id} has nothing in force to undo: no rollback, no "
+                "decision, and nothing stopped it",
+                hint="`sprintlog audit` tells both; `sprintlog log` lists the points that "
+                "`sprintlog rollback TO` can go to",
+                command="undo",
+            )
+        return [RolledBack(target - 1, self.reason, undoes=target)]
 
 
 def rollback_to_undo(sprint: Sprint) -> int | None:
@@ -119,18 +117,17 @@ class Redo(Command, frozen=True):
 
     reason: str | None = None
 
-
-def redo(sprint: Sprint, command: Redo, at: str) -> list[Event]:
-    """Decide on `Redo`."""
-    check_exists(sprint)
-    undo = undo_to_redo(sprint)
-    if undo is None:
-        raise RefusedError(
-            f"sprint {sprint.id} has no undo in force to take back",
-            hint="`sprintlog log --type rolled-back` lists them",
-            command="redo",
-        )
-    return [RolledBack(undo - 1, command.reason, undoes=undo)]
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `Redo`."""
+        check_exists(sprint)
+        undo = undo_to_redo(sprint)
+        if undo is None:
+            raise RefusedError(
+                f"sprint {sprint.id} has no undo in force to take back",
+                hint="`sprintlog log --type rolled-back` lists them",
+                command="redo",
+            )
+        return [RolledBack(undo - 1, self.reason, undoes=undo)]
 
 
 def undo_to_redo(sprint: Sprint) -> int | None:
@@ -170,6 +167,5 @@ def _record_advised(knowledge: Knowledge, version: int) -> None:
 
 LEARN: Takers = {RolledBack: record_rollback}
 
-COMMANDS: Commands = {RollBack: roll_back, Undo: undo, Redo: redo}
 
 CAUSED: Events = {RolledBack: RollBack}

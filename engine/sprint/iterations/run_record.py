@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from ...command import Command, Commands
+from ...command import Command
 from ...errors import InvalidInputError
 from ...log.event import Event, made_from
 from ...masking import cut
@@ -33,14 +33,13 @@ class BeginRun(Command, frozen=True):
     options: tuple[str, ...] = ()
     fallback: str | None = None
 
-
-def begin_run(sprint: Sprint, command: BeginRun, at: str) -> list[Event]:
-    """Decide on `BeginRun`."""
-    check_exists(sprint)
-    words, options = words_of(command.command), words_of(command.options)
-    fallback = command.fallback and cut(command.fallback, WORD_CHARS_MAX)
-    cuts = {"command": words, "options": options, "fallback": fallback}
-    return [made_from(RunStarted, command, since=at, **cuts)]
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `BeginRun`."""
+        check_exists(sprint)
+        words, options = words_of(self.command), words_of(self.options)
+        fallback = self.fallback and cut(self.fallback, WORD_CHARS_MAX)
+        cuts = {"command": words, "options": options, "fallback": fallback}
+        return [made_from(RunStarted, self, since=at, **cuts)]
 
 
 def words_of(command: Sequence[str]) -> tuple[str, ...]:
@@ -58,11 +57,10 @@ class FinishRun(Command, frozen=True):
     cut_short: bool = False
     """Whether an agent was at work."""
 
-
-def finish_run(sprint: Sprint, command: FinishRun, at: str) -> list[Event]:
-    """Decide on `FinishRun`."""
-    why = command.why and cut(command.why, WHY_CHARS_MAX)
-    return [made_from(RunEnded, command, why=why, spent=spent_since(sprint, at))]
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `FinishRun`."""
+        why = self.why and cut(self.why, WHY_CHARS_MAX)
+        return [made_from(RunEnded, self, why=why, spent=spent_since(sprint, at))]
 
 
 class LoseRun(Command, frozen=True):
@@ -74,15 +72,14 @@ class LoseRun(Command, frozen=True):
     cut_short: bool = False
     """Whether an agent was at work, by the log."""
 
-
-def lose_run(sprint: Sprint, command: LoseRun, at: str) -> list[Event]:
-    """Decide on `LoseRun`."""
-    started = sprint.knowledge.loops.open
-    if started is None or started.run != command.run:
-        return []
-    why = f"process {started.pid} on {started.host} is gone and left no end"
-    spent = spent_since(sprint, command.last_seen)
-    return [made_from(RunEnded, command, because=LOST, why=why, spent=spent)]
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `LoseRun`."""
+        started = sprint.knowledge.loops.open
+        if started is None or started.run != self.run:
+            return []
+        why = f"process {started.pid} on {started.host} is gone and left no end"
+        spent = spent_since(sprint, self.last_seen)
+        return [made_from(RunEnded, self, because=LOST, why=why, spent=spent)]
 
 
 def spent_since(sprint: Sprint, now: str) -> Took:
@@ -125,6 +122,3 @@ def run_ms(knowledge: Knowledge, now: str) -> int:
 
 def _more(total: int | None, before: int | None) -> int | None:
     return None if total == before else (total or 0) - (before or 0)
-
-
-COMMANDS: Commands = {BeginRun: begin_run, FinishRun: finish_run, LoseRun: lose_run}

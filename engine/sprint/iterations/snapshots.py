@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from msgspec import structs
 
-from ...command import Command, Commands, rule_of
+from ...command import Command
 from ...errors import NotFoundError, RefusedError
 from ...judging.events import ArtifactsApplied
 from ...log.event import Event, Takers
@@ -13,7 +13,7 @@ from .. import events as f
 from ..state.knowledge import HeldSnapshot, Restore, WorkTree, note_tree
 from ..state.sprint import Knowledge, Sprint, open_iteration
 from ..state.transitions import check_exists
-from .rollback import Redo, RollBack, Undo, iteration_end, undo, undo_to_redo
+from .rollback import Redo, RollBack, Undo, iteration_end, undo_to_redo
 
 KEEP_DEFAULT = 50
 RESTORES_KEPT = 10
@@ -47,11 +47,10 @@ class TakeSnapshot(Command, frozen=True):
 
     taken: f.SnapshotTaken
 
-
-def take_snapshot(sprint: Sprint, command: TakeSnapshot, at: str) -> list[Event]:
-    """Decide on `TakeSnapshot`."""
-    check_exists(sprint)
-    return [command.taken]
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `TakeSnapshot`."""
+        check_exists(sprint)
+        return [self.taken]
 
 
 def snapshot_of(sprint: Sprint, number: int, *, tree: WorkTree) -> HeldSnapshot:
@@ -171,16 +170,15 @@ class StartRestore(Command, frozen=True):
     restore: f.RestoreStarted
     rollback: Back | None = None
 
-
-def start_restore(sprint: Sprint, command: StartRestore, at: str) -> list[Event]:
-    """Decide on `StartRestore`."""
-    check_exists(sprint)
-    back = command.rollback
-    state = rule_of(back)(sprint, back, at) if back is not None else []
-    if not any(isinstance(event, f.RolledBack) for event in state):
-        return [command.before, command.restore]
-    started = structs.replace(command.restore, rollback=sprint.version + 1)
-    return [*state, command.before, started]
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `StartRestore`."""
+        check_exists(sprint)
+        back = self.rollback
+        state = back.decide(sprint, at) if back is not None else []
+        if not any(isinstance(event, f.RolledBack) for event in state):
+            return [self.before, self.restore]
+        started = structs.replace(self.restore, rollback=sprint.version + 1)
+        return [*state, self.before, started]
 
 
 class EndRestore(Command, frozen=True):
@@ -189,14 +187,13 @@ class EndRestore(Command, frozen=True):
     ended: f.FilesRestored
     applied: tuple[ArtifactsApplied, ...] = ()
 
-
-def end_restore(sprint: Sprint, command: EndRestore, at: str) -> list[Event]:
-    """Decide on `EndRestore`."""
-    if all(
-        restore.version != command.ended.started for restore in sprint.knowledge.restoring
-    ):
-        return []
-    return [command.ended, *command.applied]
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `EndRestore`."""
+        if all(
+            restore.version != self.ended.started for restore in sprint.knowledge.restoring
+        ):
+            return []
+        return [self.ended, *self.applied]
 
 
 class GiveRestoreUp(Command, frozen=True):
@@ -207,16 +204,15 @@ class GiveRestoreUp(Command, frozen=True):
 
     ended: f.FilesRestored
 
-
-def give_restore_up(sprint: Sprint, command: GiveRestoreUp, at: str) -> list[Event]:
-    """Decide on `GiveRestoreUp`."""
-    found = [r for r in sprint.knowledge.restoring if r.version == command.ended.started]
-    if not found:
-        return []
-    rollback, events = found[0].event.rollback, []
-    if rollback is not None and sprint.version == command.ended.started:
-        events = undo(sprint, Undo(reason="the restore was given up"), at)
-    return [*events, structs.replace(command.ended, given_up=True)]
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `GiveRestoreUp`."""
+        found = [r for r in sprint.knowledge.restoring if r.version == self.ended.started]
+        if not found:
+            return []
+        rollback, events = found[0].event.rollback, []
+        if rollback is not None and sprint.version == self.ended.started:
+            events = Undo(reason="the restore was given up").decide(sprint, at)
+        return [*events, structs.replace(self.ended, given_up=True)]
 
 
 def files_with(
@@ -293,23 +289,22 @@ class PruneSnapshots(Command, frozen=True):
     target: int | None = None
     until: int | None = None
 
-
-def prune_snapshots(sprint: Sprint, command: PruneSnapshots, at: str) -> list[Event]:
-    """Decide on `PruneSnapshots`."""
-    check_exists(sprint)
-    if command.keep < 1:
-        raise RefusedError(
-            f"cannot keep {command.keep} snapshots: at least 1", field="keep", allowed=[1]
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `PruneSnapshots`."""
+        check_exists(sprint)
+        if self.keep < 1:
+            raise RefusedError(
+                f"cannot keep {self.keep} snapshots: at least 1", field="keep", allowed=[1]
+            )
+        knowledge = sprint.knowledge
+        held = knowledge.snapshots
+        stay = {one.snapshot for one in held[-self.keep :]} | protected(
+            knowledge, self.target
         )
-    knowledge = sprint.knowledge
-    held = knowledge.snapshots
-    stay = {one.snapshot for one in held[-command.keep :]} | protected(
-        knowledge, command.target
-    )
-    until = sprint.version if command.until is None else command.until
-    stay |= {one.snapshot for one in held if one.version > until}
-    gone = [one.snapshot for one in held if one.snapshot not in stay]
-    return [f.SnapshotsPruned(tuple(dict.fromkeys(gone)))] if gone else []
+        until = sprint.version if self.until is None else self.until
+        stay |= {one.snapshot for one in held if one.version > until}
+        gone = [one.snapshot for one in held if one.snapshot not in stay]
+        return [f.SnapshotsPruned(tuple(dict.fromkeys(gone)))] if gone else []
 
 
 def protected(knowledge: Knowledge, target: int | None = None) -> set[str]:
@@ -388,11 +383,3 @@ LEARN: Takers = {
     f.ForkCreated: _record_forked,
 }
 """What the knowledge keeps of an event, whatever was rolled back since."""
-
-COMMANDS: Commands = {
-    TakeSnapshot: take_snapshot,
-    StartRestore: start_restore,
-    EndRestore: end_restore,
-    GiveRestoreUp: give_restore_up,
-    PruneSnapshots: prune_snapshots,
-}

@@ -7,7 +7,7 @@ up, the gate, its phase and the sprint are `blocked` (SPR-107).
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from ...command import Command, Commands, Events
+from ...command import Command, Events
 from ...errors import RefusedError
 from ...log.event import Event, Takers, made_from
 from .. import events as f
@@ -41,29 +41,28 @@ class StartGate(Command, frozen=True):
     """The run that is under way by our events, where its process is gone."""
     timeout_seconds: float | None = None
 
-
-def start_gate(sprint: Sprint, command: StartGate, at: str) -> list[Event]:
-    """Decide on `StartGate`."""
-    node = gates.find_gate(sprint, command.phase)
-    if not gate_is_open(node.data):
-        return []
-    check_running(sprint, f"check the gate of phase {node.address}")
-    events = _check_free(sprint, node, command.lost)
-    gate = gate_of(node)
-    if gate.script is None:
-        raise RefusedError(
-            f"the gate of phase {node.address} has no script",
-            hint="`sprintlog gate record --exit-code N` takes a result from elsewhere",
-            phase=node.address,
-        )
-    given = command.timeout_seconds
-    seconds = gate.timeout_seconds if given is None else given
-    if not seconds > 0:
-        raise RefusedError(f"a time limit of {seconds} s is none", field="timeout")
-    attempt = gates.next_attempt(sprint.plan, node)
-    ms = max(round(1000 * min(seconds, SECONDS_MAX)), 1)
-    place = {"phase": node.address, "attempt": attempt, "timeout_ms": ms}
-    return [*events, made_from(f.GateStarted, command, **place)]
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `StartGate`."""
+        node = gates.find_gate(sprint, self.phase)
+        if not gate_is_open(node.data):
+            return []
+        check_running(sprint, f"check the gate of phase {node.address}")
+        events = _check_free(sprint, node, self.lost)
+        gate = gate_of(node)
+        if gate.script is None:
+            raise RefusedError(
+                f"the gate of phase {node.address} has no script",
+                hint="`sprintlog gate record --exit-code N` takes a result from elsewhere",
+                phase=node.address,
+            )
+        given = self.timeout_seconds
+        seconds = gate.timeout_seconds if given is None else given
+        if not seconds > 0:
+            raise RefusedError(f"a time limit of {seconds} s is none", field="timeout")
+        attempt = gates.next_attempt(sprint.plan, node)
+        ms = max(round(1000 * min(seconds, SECONDS_MAX)), 1)
+        place = {"phase": node.address, "attempt": attempt, "timeout_ms": ms}
+        return [*events, made_from(f.GateStarted, self, **place)]
 
 
 class CheckGate(Command, frozen=True):
@@ -76,20 +75,19 @@ class CheckGate(Command, frozen=True):
     run: str
     result: gates.GateResult
 
-
-def check_gate(sprint: Sprint, command: CheckGate, at: str) -> list[Event]:
-    """Decide on `CheckGate`."""
-    node = sprint.plan.tree.find(command.phase)
-    started = _started_as(sprint, node, command.run)
-    if node is None or started is None:
-        raise RefusedError(
-            f"the run of the gate of {command.phase} no longer counts: the phase was "
-            "changed, rolled back or taken up by another run meanwhile",
-            hint="`sprintlog gate run` runs it again",
-            phase=command.phase,
-            command="gate",
-        )
-    return _checked(sprint, node, started.attempt, command.result, elsewhere=False)
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `CheckGate`."""
+        node = sprint.plan.tree.find(self.phase)
+        started = _started_as(sprint, node, self.run)
+        if node is None or started is None:
+            raise RefusedError(
+                f"the run of the gate of {self.phase} no longer counts: the phase was "
+                "changed, rolled back or taken up by another run meanwhile",
+                hint="`sprintlog gate run` runs it again",
+                phase=self.phase,
+                command="gate",
+            )
+        return _checked(sprint, node, started.attempt, self.result, elsewhere=False)
 
 
 class RepairGate(Command, frozen=True):
@@ -97,12 +95,11 @@ class RepairGate(Command, frozen=True):
 
     phase: str
 
-
-def repair_gate(sprint: Sprint, command: RepairGate, at: str) -> list[Event]:
-    """Decide on `RepairGate`; nothing where no repair is due."""
-    node = gates.find_gate(sprint, command.phase)
-    waits = gates.repair_prompt(sprint.plan, node) is not None
-    return [f.GateRepaired(node.address)] if waits else []
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `RepairGate`; nothing where no repair is due."""
+        node = gates.find_gate(sprint, self.phase)
+        waits = gates.repair_prompt(sprint.plan, node) is not None
+        return [f.GateRepaired(node.address)] if waits else []
 
 
 class InterruptGate(Command, frozen=True):
@@ -112,11 +109,10 @@ class InterruptGate(Command, frozen=True):
     run: str
     reason: str
 
-
-def interrupt_gate(sprint: Sprint, command: InterruptGate, at: str) -> list[Event]:
-    """Decide on `InterruptGate`."""
-    started = _started_as(sprint, sprint.plan.tree.find(command.phase), command.run)
-    return [f.GateInterrupted(command.phase, command.reason)] if started else []
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `InterruptGate`."""
+        started = _started_as(sprint, sprint.plan.tree.find(self.phase), self.run)
+        return [f.GateInterrupted(self.phase, self.reason)] if started else []
 
 
 class RecordGate(Command, frozen=True):
@@ -135,38 +131,37 @@ class RecordGate(Command, frozen=True):
     lost: str | None = None
     """The run that is under way by our events, where its process is gone."""
 
-
-def record_gate(sprint: Sprint, command: RecordGate, at: str) -> list[Event]:
-    """Decide on `RecordGate`."""
-    node = gates.find_gate(sprint, command.phase)
-    made = gates.attempts_of(node)
-    again = _event(node, made, command.result, elsewhere=True)
-    is_over = not gate_is_open(node.data)
-    if (is_over or command.attempt == made) and sprint.plan.last.gates.of(
-        node.address
-    ) == again:
-        return []
-    if is_over:
-        raise RefusedError(
-            f"the gate of phase {node.address} has passed",
-            hint=f"`sprintlog phase reopen {node.address}` makes it due again",
-            phase=node.address,
-            state=words.PASSED,
-            command="gate",
-        )
-    if sprint.plan.status in (words.NOT_STARTED, words.COMPLETED) or _is_blocked(node):
-        check_running(sprint, f"record a result of the gate of phase {node.address}")
-    events = _check_free(sprint, node, command.lost)
-    following = gates.next_attempt(sprint.plan, node)
-    if command.attempt not in (None, following):
-        raise RefusedError(
-            f"attempt {command.attempt} of the gate of {node.address} is not the next one; "
-            f"allowed: {following}",
-            phase=node.address,
-            allowed=[following],
-            field="attempt",
-        )
-    return [*events, *_checked(sprint, node, following, command.result, elsewhere=True)]
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `RecordGate`."""
+        node = gates.find_gate(sprint, self.phase)
+        made = gates.attempts_of(node)
+        again = _event(node, made, self.result, elsewhere=True)
+        is_over = not gate_is_open(node.data)
+        if (is_over or self.attempt == made) and sprint.plan.last.gates.of(
+            node.address
+        ) == again:
+            return []
+        if is_over:
+            raise RefusedError(
+                f"the gate of phase {node.address} has passed",
+                hint=f"`sprintlog phase reopen {node.address}` makes it due again",
+                phase=node.address,
+                state=words.PASSED,
+                command="gate",
+            )
+        if sprint.plan.status in (words.NOT_STARTED, words.COMPLETED) or _is_blocked(node):
+            check_running(sprint, f"record a result of the gate of phase {node.address}")
+        events = _check_free(sprint, node, self.lost)
+        following = gates.next_attempt(sprint.plan, node)
+        if self.attempt not in (None, following):
+            raise RefusedError(
+                f"attempt {self.attempt} of the gate of {node.address} is not the next "
+                f"one; allowed: {following}",
+                phase=node.address,
+                allowed=[following],
+                field="attempt",
+            )
+        return [*events, *_checked(sprint, node, following, self.result, elsewhere=True)]
 
 
 def run_of(plan: Plan, node: Node) -> f.GateStarted | None:
@@ -315,12 +310,5 @@ _CHANGES: Takers = {
 
 EVOLVE: Evolves = {event: _evolves(change) for event, change in _CHANGES.items()}
 
-COMMANDS: Commands = {
-    StartGate: start_gate,
-    CheckGate: check_gate,
-    RepairGate: repair_gate,
-    InterruptGate: interrupt_gate,
-    RecordGate: record_gate,
-}
 
 CAUSED: Events = {f.GateChecked: _hands_in, f.GateRepaired: RepairGate}

@@ -3,7 +3,7 @@
 Skip, retry and reopen also accept a parent, and then apply to all such leaves below it.
 """
 
-from ...command import Command, Commands, Events
+from ...command import Command, Events
 from ...errors import RefusedError
 from ...log.event import Event
 from .. import events as f
@@ -21,16 +21,15 @@ class StartPhase(Command, frozen=True):
     phase: str | None = None
     model: str | None = None
 
-
-def start_phase(sprint: Sprint, command: StartPhase, at: str) -> list[Event]:
-    """Decide on `StartPhase`."""
-    check_word("model", command.model, words.MODELS)
-    leaf = transitions.find_leaf(sprint, command.phase)
-    event = f.PhaseStarted(leaf.address, command.model)
-    if _is_again(sprint, leaf, event, "start"):
-        return []
-    _check(sprint, leaf, "start")
-    return [event]
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `StartPhase`."""
+        check_word("model", self.model, words.MODELS)
+        leaf = transitions.find_leaf(sprint, self.phase)
+        event = f.PhaseStarted(leaf.address, self.model)
+        if _is_again(sprint, leaf, event, "start"):
+            return []
+        _check(sprint, leaf, "start")
+        return [event]
 
 
 class CompletePhase(Command, frozen=True):
@@ -44,35 +43,34 @@ class CompletePhase(Command, frozen=True):
     phase: str | None = None
     summary: str | None = None
 
-
-def complete_phase(sprint: Sprint, command: CompletePhase, at: str) -> list[Event]:
-    """Decide on `CompletePhase`."""
-    summary = command.summary
-    node = transitions.find_node(sprint, command.phase)
-    if node.children and node.status == words.COMPLETED:
-        return _sum_up(sprint, node, summary)
-    leaf = node if node.leaf >= 0 else transitions.find_leaf(sprint, command.phase)
-    done = done_work(sprint.plan, leaf.address)
-    if summary is None and done is not None:
-        summary = done.summary
-    event = f.PhaseCompleted(leaf.address, summary)
-    if _is_again(sprint, leaf, event, "complete"):
-        return []
-    if sprint.plan.status in words.STOPPED and leaf.status == words.IN_PROGRESS:
-        return end_work(sprint, EndWork(phase=leaf.address, summary=summary), at)
-    transitions.check_running(sprint, f"complete phase {leaf.address}")
-    # A phase without any step is reached and completed: there is nothing to start.
-    if not (leaf.is_empty and leaf.status == words.PENDING):
-        transitions.check_phase(leaf, "complete")
-    if gate_is_open(leaf.data):
-        raise RefusedError(
-            f"phase {leaf.address} has a gate that has not passed: cannot complete it",
-            hint=f"`sprintlog gate run --phase {leaf.address}` first",
-            phase=leaf.address,
-            state=leaf.status,
-            command="complete",
-        )
-    return [event, *breakpoint_after(leaf, words.COMPLETED)]
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `CompletePhase`."""
+        summary = self.summary
+        node = transitions.find_node(sprint, self.phase)
+        if node.children and node.status == words.COMPLETED:
+            return _sum_up(sprint, node, summary)
+        leaf = node if node.leaf >= 0 else transitions.find_leaf(sprint, self.phase)
+        done = done_work(sprint.plan, leaf.address)
+        if summary is None and done is not None:
+            summary = done.summary
+        event = f.PhaseCompleted(leaf.address, summary)
+        if _is_again(sprint, leaf, event, "complete"):
+            return []
+        if sprint.plan.status in words.STOPPED and leaf.status == words.IN_PROGRESS:
+            return EndWork(phase=leaf.address, summary=summary).decide(sprint, at)
+        transitions.check_running(sprint, f"complete phase {leaf.address}")
+        # A phase without any step is reached and completed: there is nothing to start.
+        if not (leaf.is_empty and leaf.status == words.PENDING):
+            transitions.check_phase(leaf, "complete")
+        if gate_is_open(leaf.data):
+            raise RefusedError(
+                f"phase {leaf.address} has a gate that has not passed: cannot complete it",
+                hint=f"`sprintlog gate run --phase {leaf.address}` first",
+                phase=leaf.address,
+                state=leaf.status,
+                command="complete",
+            )
+        return [event, *breakpoint_after(leaf, words.COMPLETED)]
 
 
 def _sum_up(sprint: Sprint, node: Node, summary: str | None) -> list[Event]:
@@ -100,15 +98,14 @@ class EndWork(Command, frozen=True):
     phase: str | None = None
     summary: str | None = None
 
-
-def end_work(sprint: Sprint, command: EndWork, at: str) -> list[Event]:
-    """Decide on `EndWork`."""
-    leaf = transitions.find_leaf(sprint, command.phase)
-    event = f.WorkDone(leaf.address, command.summary)
-    if done_work(sprint.plan, leaf.address) == event:
-        return []
-    transitions.check_phase(leaf, "complete")
-    return [event]
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `EndWork`."""
+        leaf = transitions.find_leaf(sprint, self.phase)
+        event = f.WorkDone(leaf.address, self.summary)
+        if done_work(sprint.plan, leaf.address) == event:
+            return []
+        transitions.check_phase(leaf, "complete")
+        return [event]
 
 
 class SkipPhase(Command, frozen=True):
@@ -117,12 +114,11 @@ class SkipPhase(Command, frozen=True):
     phase: str | None = None
     reason: str | None = None
 
-
-def skip_phase(sprint: Sprint, command: SkipPhase, at: str) -> list[Event]:
-    """Decide on `SkipPhase`."""
-    node = transitions.find_node(sprint, command.phase)
-    skipped = _for_leaves(sprint, node, "skip", f.PhaseSkipped, command.reason)
-    return [*skipped, *(breakpoint_after_skipping(node) if skipped else [])]
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `SkipPhase`."""
+        node = transitions.find_node(sprint, self.phase)
+        skipped = _for_leaves(sprint, node, "skip", f.PhaseSkipped, self.reason)
+        return [*skipped, *(breakpoint_after_skipping(node) if skipped else [])]
 
 
 class FailPhase(Command, frozen=True):
@@ -135,20 +131,21 @@ class FailPhase(Command, frozen=True):
     category: str = "logic"
     phase: str | None = None
 
-
-def fail_phase(sprint: Sprint, command: FailPhase, at: str) -> list[Event]:
-    """Decide on `FailPhase`."""
-    check_word("category", command.category, words.FAILURE_CATEGORIES)
-    leaf = transitions.find_leaf(sprint, command.phase)
-    event = f.PhaseFailed(leaf.address, command.error, command.category)
-    if _is_again(sprint, leaf, event, "fail"):
-        return []
-    _check(sprint, leaf, "fail")
-    tried = retries_used(sprint.plan, leaf)
-    due = next_retry_at(sprint.plan.document, tried=tried, category=command.category, at=at)
-    if due is not None:
-        return [event, f.RetryScheduled(leaf.address, due)]
-    return [event, f.SprintBlocked(f"phase {leaf.address} failed: {command.error}")]
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `FailPhase`."""
+        check_word("category", self.category, words.FAILURE_CATEGORIES)
+        leaf = transitions.find_leaf(sprint, self.phase)
+        event = f.PhaseFailed(leaf.address, self.error, self.category)
+        if _is_again(sprint, leaf, event, "fail"):
+            return []
+        _check(sprint, leaf, "fail")
+        tried = retries_used(sprint.plan, leaf)
+        due = next_retry_at(
+            sprint.plan.document, tried=tried, category=self.category, at=at
+        )
+        if due is not None:
+            return [event, f.RetryScheduled(leaf.address, due)]
+        return [event, f.SprintBlocked(f"phase {leaf.address} failed: {self.error}")]
 
 
 class BlockPhase(Command, frozen=True):
@@ -157,15 +154,14 @@ class BlockPhase(Command, frozen=True):
     reason: str
     phase: str | None = None
 
-
-def block_phase(sprint: Sprint, command: BlockPhase, at: str) -> list[Event]:
-    """Decide on `BlockPhase`."""
-    leaf = transitions.find_leaf(sprint, command.phase)
-    event = f.PhaseBlocked(leaf.address, command.reason)
-    if _is_again(sprint, leaf, event, "block"):
-        return []
-    _check(sprint, leaf, "block")
-    return [event, f.SprintBlocked(f"phase {leaf.address} is blocked: {command.reason}")]
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `BlockPhase`."""
+        leaf = transitions.find_leaf(sprint, self.phase)
+        event = f.PhaseBlocked(leaf.address, self.reason)
+        if _is_again(sprint, leaf, event, "block"):
+            return []
+        _check(sprint, leaf, "block")
+        return [event, f.SprintBlocked(f"phase {leaf.address} is blocked: {self.reason}")]
 
 
 class RetryPhase(Command, frozen=True):
@@ -174,11 +170,10 @@ class RetryPhase(Command, frozen=True):
     phase: str | None = None
     reason: str | None = None
 
-
-def retry_phase(sprint: Sprint, command: RetryPhase, at: str) -> list[Event]:
-    """Decide on `RetryPhase`."""
-    node = transitions.find_node(sprint, command.phase)
-    return _for_leaves(sprint, node, "retry", f.PhaseRetried, command.reason)
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `RetryPhase`."""
+        node = transitions.find_node(sprint, self.phase)
+        return _for_leaves(sprint, node, "retry", f.PhaseRetried, self.reason)
 
 
 class ReopenPhase(Command, frozen=True):
@@ -187,11 +182,10 @@ class ReopenPhase(Command, frozen=True):
     phase: str
     reason: str | None = None
 
-
-def reopen_phase(sprint: Sprint, command: ReopenPhase, at: str) -> list[Event]:
-    """Decide on `ReopenPhase`."""
-    node = transitions.find_node(sprint, command.phase)
-    return _for_leaves(sprint, node, "reopen", f.PhaseReopened, command.reason)
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `ReopenPhase`."""
+        node = transitions.find_node(sprint, self.phase)
+        return _for_leaves(sprint, node, "reopen", f.PhaseReopened, self.reason)
 
 
 def _for_leaves(
@@ -245,17 +239,6 @@ def _is_again(sprint: Sprint, leaf: Node, event: Event, verb: str) -> bool:
         and sprint.plan.last.nodes.of(leaf.address) == event
     )
 
-
-COMMANDS: Commands = {
-    StartPhase: start_phase,
-    CompletePhase: complete_phase,
-    EndWork: end_work,
-    SkipPhase: skip_phase,
-    FailPhase: fail_phase,
-    BlockPhase: block_phase,
-    RetryPhase: retry_phase,
-    ReopenPhase: reopen_phase,
-}
 
 CAUSED: Events = {
     f.PhaseStarted: StartPhase,

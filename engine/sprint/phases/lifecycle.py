@@ -1,6 +1,6 @@
 """The commands on a whole sprint: start, pause, stop, resume, complete, reopen, note."""
 
-from ...command import Command, Commands, Events
+from ...command import Command, Events
 from ...errors import NotFoundError, RefusedError
 from ...log.event import Event
 from .. import events as f
@@ -20,10 +20,9 @@ STALE_AFTER_SECONDS = 15 * 60
 class StartSprint(Command, frozen=True):
     """Begin to execute."""
 
-
-def start_sprint(sprint: Sprint, command: StartSprint, at: str) -> list[Event]:
-    """Decide on `StartSprint`."""
-    return _command(sprint, "start", f.SprintStarted())
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `StartSprint`."""
+        return _command(sprint, "start", f.SprintStarted())
 
 
 class PauseSprint(Command, frozen=True):
@@ -31,10 +30,9 @@ class PauseSprint(Command, frozen=True):
 
     reason: str | None = None
 
-
-def pause_sprint(sprint: Sprint, command: PauseSprint, at: str) -> list[Event]:
-    """Decide on `PauseSprint`."""
-    return _command(sprint, "pause", f.SprintPaused(command.reason))
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `PauseSprint`."""
+        return _command(sprint, "pause", f.SprintPaused(self.reason))
 
 
 class BlockSprint(Command, frozen=True):
@@ -42,10 +40,9 @@ class BlockSprint(Command, frozen=True):
 
     reason: str
 
-
-def block_sprint(sprint: Sprint, command: BlockSprint, at: str) -> list[Event]:
-    """Decide on `BlockSprint`."""
-    return _command(sprint, "block", f.SprintBlocked(command.reason))
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `BlockSprint`."""
+        return _command(sprint, "block", f.SprintBlocked(self.reason))
 
 
 class InterruptSprint(Command, frozen=True):
@@ -53,10 +50,9 @@ class InterruptSprint(Command, frozen=True):
 
     reason: str | None = None
 
-
-def interrupt_sprint(sprint: Sprint, command: InterruptSprint, at: str) -> list[Event]:
-    """Decide on `InterruptSprint`."""
-    return _command(sprint, "interrupt", f.SprintInterrupted(command.reason))
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `InterruptSprint`."""
+        return _command(sprint, "interrupt", f.SprintInterrupted(self.reason))
 
 
 class NeedHuman(Command, frozen=True):
@@ -70,21 +66,20 @@ class NeedHuman(Command, frozen=True):
     error: str | None = None
     phase: str | None = None
 
-
-def need_human(sprint: Sprint, command: NeedHuman, at: str) -> list[Event]:
-    """Decide on `NeedHuman`."""
-    is_goal = not command.phase and sprint.plan.is_at_goal
-    leaf = None if is_goal else transitions.find_leaf(sprint, command.phase)
-    event = f.HumanNeeded(
-        leaf.address if leaf else "", command.reason, command.details, command.error
-    )
-    if sprint.plan.status == words.NEEDS_HUMAN and sprint.plan.last.sprint == event:
-        return []
-    transitions.check_sprint(sprint, "needs-human")
-    # Usually a person is needed because of a leaf that failed permanently.
-    if leaf is not None and leaf.status not in (words.BLOCKED, words.FAILED):
-        transitions.check_phase(leaf, "block")
-    return [event]
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `NeedHuman`."""
+        is_goal = not self.phase and sprint.plan.is_at_goal
+        leaf = None if is_goal else transitions.find_leaf(sprint, self.phase)
+        event = f.HumanNeeded(
+            leaf.address if leaf else "", self.reason, self.details, self.error
+        )
+        if sprint.plan.status == words.NEEDS_HUMAN and sprint.plan.last.sprint == event:
+            return []
+        transitions.check_sprint(sprint, "needs-human")
+        # Usually a person is needed because of a leaf that failed permanently.
+        if leaf is not None and leaf.status not in (words.BLOCKED, words.FAILED):
+            transitions.check_phase(leaf, "block")
+        return [event]
 
 
 def need_of(leaf: Node) -> Data | None:
@@ -114,30 +109,29 @@ class ResumeSprint(Command, frozen=True):
     done: str | None = None
     retry: bool = False
 
-
-def resume_sprint(sprint: Sprint, command: ResumeSprint, at: str) -> list[Event]:
-    """Decide on `ResumeSprint`; in a sprint in progress it ends a wait."""
-    event = f.SprintResumed(command.by, command.why, command.done)
-    stuck = _stuck(sprint.plan) if command.retry else []
-    again = [f.PhaseRetried(leaf.address, command.why) for leaf in stuck]
-    if sprint.plan.status == words.IN_PROGRESS and is_waiting(sprint.plan, at):
-        return [event, *again]
-    if sprint.plan.status == words.IN_PROGRESS and sprint.plan.last.sprint == event:
-        return [*again]
-    transitions.check_sprint(sprint, "resume")
-    status = sprint.plan.status
-    if status in (words.BLOCKED, words.NEEDS_HUMAN) and not (command.by and command.why):
-        raise RefusedError(
-            f"sprint {sprint.id} is {status}: resuming needs who resolved it and why",
-            hint="`sprintlog sprint resume --by NAME --why TEXT`",
-            state=status,
-            command="resume",
-        )
-    if status == words.PAUSED_AT_BREAKPOINT and has_ended(sprint.plan):
-        return [event] if undecided_at_end(sprint) else [event, f.SprintCompleted()]
-    # One that was reached while the sprint was blocked anyway.
-    breakpoint_to_come = sprint.plan.last.breakpoint
-    return [event, *again, *([breakpoint_to_come] if breakpoint_to_come else [])]
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `ResumeSprint`; in a sprint in progress it ends a wait."""
+        event = f.SprintResumed(self.by, self.why, self.done)
+        stuck = _stuck(sprint.plan) if self.retry else []
+        again = [f.PhaseRetried(leaf.address, self.why) for leaf in stuck]
+        if sprint.plan.status == words.IN_PROGRESS and is_waiting(sprint.plan, at):
+            return [event, *again]
+        if sprint.plan.status == words.IN_PROGRESS and sprint.plan.last.sprint == event:
+            return [*again]
+        transitions.check_sprint(sprint, "resume")
+        status = sprint.plan.status
+        if status in (words.BLOCKED, words.NEEDS_HUMAN) and not (self.by and self.why):
+            raise RefusedError(
+                f"sprint {sprint.id} is {status}: resuming needs who resolved it and why",
+                hint="`sprintlog sprint resume --by NAME --why TEXT`",
+                state=status,
+                command="resume",
+            )
+        if status == words.PAUSED_AT_BREAKPOINT and has_ended(sprint.plan):
+            return [event] if undecided_at_end(sprint) else [event, f.SprintCompleted()]
+        # One that was reached while the sprint was blocked anyway.
+        breakpoint_to_come = sprint.plan.last.breakpoint
+        return [event, *again, *([breakpoint_to_come] if breakpoint_to_come else [])]
 
 
 def _stuck(plan: Plan) -> list[Node]:
@@ -164,25 +158,26 @@ class CompleteSprint(Command, frozen=True):
     abandons_goal: bool = False
     reason: str | None = None
 
-
-def complete_sprint(sprint: Sprint, command: CompleteSprint, at: str) -> list[Event]:
-    """Decide on `CompleteSprint`."""
-    plan = sprint.plan
-    event = f.SprintCompleted(command.summary, command.abandons_goal, command.reason)
-    if plan.status == words.COMPLETED and plan.last.sprint == event:
-        return []
-    check_finished(sprint)
-    if waiting := urgent(sprint):
-        raise RefusedError(
-            f"sprint {sprint.id} is not finished: without a decision: {listed(waiting)}",
-            hint="`sprintlog queue list --status pending`, and decide; `sprintlog queue "
-            f"defer {waiting[0]} --until next-sprint --reasoning TEXT` hands one on",
-            command="complete",
-            requests=waiting,
-        )
-    _check_goal_is_over(sprint, event)
-    number = open_iteration(plan) if plan.turns.number else None
-    return [event] if number is None else [f.IterationEnded(number), event]
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `CompleteSprint`."""
+        plan = sprint.plan
+        event = f.SprintCompleted(self.summary, self.abandons_goal, self.reason)
+        if plan.status == words.COMPLETED and plan.last.sprint == event:
+            return []
+        check_finished(sprint)
+        if waiting := urgent(sprint):
+            raise RefusedError(
+                f"sprint {sprint.id} is not finished: without a decision: "
+                f"{listed(waiting)}",
+                hint="`sprintlog queue list --status pending`, and decide; `sprintlog "
+                f"queue defer {waiting[0]} --until next-sprint --reasoning TEXT` hands "
+                "one on",
+                command="complete",
+                requests=waiting,
+            )
+        _check_goal_is_over(sprint, event)
+        number = open_iteration(plan) if plan.turns.number else None
+        return [event] if number is None else [f.IterationEnded(number), event]
 
 
 def _check_goal_is_over(sprint: Sprint, event: f.SprintCompleted) -> None:
@@ -236,26 +231,24 @@ class ReopenSprint(Command, frozen=True):
 
     reason: str | None = None
 
-
-def reopen_sprint(sprint: Sprint, command: ReopenSprint, at: str) -> list[Event]:
-    """Decide on `ReopenSprint`."""
-    return _command(sprint, "reopen", f.SprintReopened(command.reason))
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `ReopenSprint`."""
+        return _command(sprint, "reopen", f.SprintReopened(self.reason))
 
 
 class RecordHeartbeat(Command, frozen=True):
     """Record that the loop is alive; every heartbeat is recorded (SPR-008)."""
 
-
-def beat(sprint: Sprint, command: RecordHeartbeat, at: str) -> list[Event]:
-    """Decide on `RecordHeartbeat`."""
-    transitions.check_exists(sprint)
-    if sprint.plan.status in (words.NOT_STARTED, words.COMPLETED):
-        raise RefusedError(
-            f"sprint {sprint.id} is {sprint.plan.status}: there is no loop to be alive",
-            state=sprint.plan.status,
-            command="heartbeat",
-        )
-    return [f.ActivitySeen()]
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `RecordHeartbeat`."""
+        transitions.check_exists(sprint)
+        if sprint.plan.status in (words.NOT_STARTED, words.COMPLETED):
+            raise RefusedError(
+                f"sprint {sprint.id} is {sprint.plan.status}: there is no loop to be alive",
+                state=sprint.plan.status,
+                command="heartbeat",
+            )
+        return [f.ActivitySeen()]
 
 
 def is_stale(sprint: Sprint, *, now: str, moved: str | None = None) -> bool:
@@ -288,31 +281,16 @@ class AddNote(Command, frozen=True):
     text: str
     phase: str | None = None
 
-
-def add_note(sprint: Sprint, command: AddNote, at: str) -> list[Event]:
-    """Decide on `AddNote`."""
-    check_exists(sprint)
-    if not command.text.strip():
-        raise RefusedError("a note needs text", field="text")
-    if command.phase is not None and sprint.plan.tree.find(command.phase) is None:
-        raise NotFoundError(
-            f"there is no phase {command.phase} in sprint {sprint.id}", phase=command.phase
-        )
-    return [NoteAdded(command.text, command.phase)]
-
-
-COMMANDS: Commands = {
-    StartSprint: start_sprint,
-    PauseSprint: pause_sprint,
-    BlockSprint: block_sprint,
-    InterruptSprint: interrupt_sprint,
-    NeedHuman: need_human,
-    ResumeSprint: resume_sprint,
-    CompleteSprint: complete_sprint,
-    ReopenSprint: reopen_sprint,
-    RecordHeartbeat: beat,
-    AddNote: add_note,
-}
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `AddNote`."""
+        check_exists(sprint)
+        if not self.text.strip():
+            raise RefusedError("a note needs text", field="text")
+        if self.phase is not None and sprint.plan.tree.find(self.phase) is None:
+            raise NotFoundError(
+                f"there is no phase {self.phase} in sprint {sprint.id}", phase=self.phase
+            )
+        return [NoteAdded(self.text, self.phase)]
 
 
 CAUSED: Events = {

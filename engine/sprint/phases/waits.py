@@ -8,7 +8,7 @@ called endlessly.
 
 from msgspec.structs import replace
 
-from ...command import Command, Commands, Events
+from ...command import Command, Events
 from ...errors import RefusedError
 from ...log.event import Event
 from ..events import AgentRan, RetryScheduled
@@ -40,30 +40,35 @@ class ScheduleRetry(Command, frozen=True):
     said_by: str | None = None
     phase: str | None = None
 
-
-def schedule_retry(sprint: Sprint, command: ScheduleRetry, at: str) -> list[Event]:
-    """Decide on `ScheduleRetry`."""
-    waits_for = command.waits_for or LIMITS[0]
-    check_word("waits_for", waits_for, LIMITS)
-    until = normalise(command.next_retry_at)
-    phase, iteration = _subject(sprint, command.phase)
-    waiting = sprint.plan.waiting
-    if waiting is not None and waiting.is_of(phase, iteration) and waiting.until == until:
-        return []
-    check_running(sprint, "wait for a limit")
-    _check_waits(sprint, phase, iteration)
-    if parse(until) <= parse(at):
-        raise RefusedError(f"next_retry_at: {until} is not in the future", field="until")
-    event = RetryScheduled(
-        phase,
-        until,
-        command.why,
-        waits_for,
-        command.said_by,
-        _in_row(sprint.plan, phase, iteration) + 1,
-        iteration,
-    )
-    return [event]
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `ScheduleRetry`."""
+        waits_for = self.waits_for or LIMITS[0]
+        check_word("waits_for", waits_for, LIMITS)
+        until = normalise(self.next_retry_at)
+        phase, iteration = _subject(sprint, self.phase)
+        waiting = sprint.plan.waiting
+        if (
+            waiting is not None
+            and waiting.is_of(phase, iteration)
+            and waiting.until == until
+        ):
+            return []
+        check_running(sprint, "wait for a limit")
+        _check_waits(sprint, phase, iteration)
+        if parse(until) <= parse(at):
+            raise RefusedError(
+                f"next_retry_at: {until} is not in the future", field="until"
+            )
+        event = RetryScheduled(
+            phase,
+            until,
+            self.why,
+            waits_for,
+            self.said_by,
+            _in_row(sprint.plan, phase, iteration) + 1,
+            iteration,
+        )
+        return [event]
 
 
 def wait_for(
@@ -176,7 +181,5 @@ def _check_waits(sprint: Sprint, phase: str, iteration: int | None) -> None:
 def _is_worked_on(node: Node) -> bool:
     return node.leaf >= 0 and node.status == IN_PROGRESS
 
-
-COMMANDS: Commands = {ScheduleRetry: schedule_retry}
 
 CAUSED: Events = {RetryScheduled: ScheduleRetry}

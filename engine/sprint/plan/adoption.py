@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from copy import deepcopy
 from typing import Any, NamedTuple
 
-from ...command import Command, Commands, rule_of
+from ...command import Command
 from ...errors import RefusedError
 from ...log.event import Event
 from ..events import EditAdopted, EditObserved, InjectionPosition, SprintImported
@@ -221,50 +221,52 @@ class AdoptEdit(Command, frozen=True):
     base: Data
     by: str
 
-
-def adopt_edit(sprint: Sprint, command: AdoptEdit, at: str) -> list[Event]:
-    """Decide on `AdoptEdit`."""
-    observed, base = command.observed, command.base
-    if observed.changes is None:
-        raise RefusedError(
-            f"the edit of {observed.path} cannot be read: {observed.problem}",
-            hint=f"their bytes are kept as edits/{observed.kept} in the log's folder",
-            command="adopt",
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `AdoptEdit`."""
+        observed, base = self.observed, self.base
+        if observed.changes is None:
+            raise RefusedError(
+                f"the edit of {observed.path} cannot be read: {observed.problem}",
+                hint=f"their bytes are kept as edits/{observed.kept} in the log's folder",
+                command="adopt",
+            )
+        try:
+            theirs = apply(deepcopy(base), observed.changes)
+        except (LookupError, TypeError, ValueError):
+            theirs = None
+        if not isinstance(theirs, dict):
+            raise RefusedError(
+                f"the recorded changes of {observed.path} do not fit the version they "
+                "are of",
+                command="adopt",
+            )
+        adopting = _Adopting(
+            sprint, f"adopted from an edit of {observed.path}", self.by, at
         )
-    try:
-        theirs = apply(deepcopy(base), observed.changes)
-    except (LookupError, TypeError, ValueError):
-        theirs = None
-    if not isinstance(theirs, dict):
-        raise RefusedError(
-            f"the recorded changes of {observed.path} do not fit the version they are of",
-            command="adopt",
+        found = changes_of(base, theirs, sprint.document)
+        adopting.left += found.left
+        adopting.take_fields(found, observed.path)
+        for change in found.new:
+            adopting.take_node(change)
+        adopting.take_statuses(found)
+        if not adopting.events and not adopting.left:
+            return []
+        if not adopting.events:
+            raise RefusedError(
+                f"nothing of the edit of {observed.path} can be adopted: "
+                + "; ".join(adopting.left),
+                hint="`sprintlog show event N` shows it; `import progress FILE` takes over "
+                "a document",
+                command="adopt",
+            )
+        adopted = EditAdopted(
+            observed.path,
+            self.edit,
+            observed.digest,
+            tuple(adopting.done),
+            tuple(adopting.left),
         )
-    adopting = _Adopting(sprint, f"adopted from an edit of {observed.path}", command.by, at)
-    found = changes_of(base, theirs, sprint.document)
-    adopting.left += found.left
-    adopting.take_fields(found, observed.path)
-    for change in found.new:
-        adopting.take_node(change)
-    adopting.take_statuses(found)
-    if not adopting.events and not adopting.left:
-        return []
-    if not adopting.events:
-        raise RefusedError(
-            f"nothing of the edit of {observed.path} can be adopted: "
-            + "; ".join(adopting.left),
-            hint="`sprintlog show event N` shows it; `import progress FILE` takes over "
-            "a document",
-            command="adopt",
-        )
-    adopted = EditAdopted(
-        observed.path,
-        command.edit,
-        observed.digest,
-        tuple(adopting.done),
-        tuple(adopting.left),
-    )
-    return [*adopting.events, adopted]
+        return [*adopting.events, adopted]
 
 
 class _Adopting:
@@ -355,7 +357,7 @@ class _Adopting:
         before, events = pack(self._state), len(self.events)
         try:
             for step in steps:
-                self._happen(rule_of(step)(self._state, step, self._at))
+                self._happen(step.decide(self._state, self._at))
         except RefusedError as error:
             self._state = unpack(before)
             del self.events[events:]
@@ -382,6 +384,3 @@ def _problem_of(change: EditChange) -> str | None:
     except RefusedError as error:
         return error.message
     return None
-
-
-COMMANDS: Commands = {AdoptEdit: adopt_edit}

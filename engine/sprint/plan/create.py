@@ -4,7 +4,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ...command import Command, Commands, Events
+from ...command import Command, Events
 from ...errors import RefusedError
 from ...log.event import Event
 from ...masking import mask
@@ -34,25 +34,24 @@ class CreateSprint(Command, frozen=True):
     sources: tuple[Source, ...] = ()
     max_iterations: int | None = None
 
-
-def create_sprint(sprint: Sprint, command: CreateSprint, at: str) -> list[Event]:
-    """Decide on `CreateSprint`."""
-    check_sprint_id(sprint.id)
-    check_same_id(sprint, command.plan)
-    document = prepare(command.plan, sprint_id=sprint.id)
-    if command.max_iterations is not None:
-        document["stats"]["max-iterations"] = command.max_iterations
-    event = SprintCompiled(document, command.place, command.sources)
-    if not sprint.exists:
-        return [event]
-    if sprint.version == 1 and not diff(sprint.document, document):
-        return []
-    raise RefusedError(
-        f"there is a sprint {sprint.id} already",
-        hint="give the new one another id",
-        sprint=sprint.id,
-        command="create",
-    )
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `CreateSprint`."""
+        check_sprint_id(sprint.id)
+        check_same_id(sprint, self.plan)
+        document = prepare(self.plan, sprint_id=sprint.id)
+        if self.max_iterations is not None:
+            document["stats"]["max-iterations"] = self.max_iterations
+        event = SprintCompiled(document, self.place, self.sources)
+        if not sprint.exists:
+            return [event]
+        if sprint.version == 1 and not diff(sprint.document, document):
+            return []
+        raise RefusedError(
+            f"there is a sprint {sprint.id} already",
+            hint="give the new one another id",
+            sprint=sprint.id,
+            command="create",
+        )
 
 
 class ImportDocument(Command, frozen=True):
@@ -68,28 +67,27 @@ class ImportDocument(Command, frozen=True):
     committed_at: str | None = None
     with_facts: bool = False
 
-
-def import_document(sprint: Sprint, command: ImportDocument, at: str) -> list[Event]:
-    """Decide on `ImportDocument`."""
-    check_sprint_id(sprint.id)
-    check_same_id(sprint, command.document)
-    event = SprintImported(
-        command.source,
-        iteration=count_of(mapping_of(command.document, "stats"), "current-iteration"),
-        committed_at=command.committed_at,
-    )
-    if not sprint.exists:
-        return [replace(event, document=command.document, place=command.place)]
-    if not diff(sprint.document, command.document):
-        return []
-    if not command.with_facts:
-        return [replace(event, patch=patch_to(sprint, command.document))]
-    before, document = sprint.document, command.document
-    facts = observations(before, document, source=command.source)
-    after = unpack(pack(sprint))
-    fold_ahead(after, facts, at)
-    patch, lost = patch_to(after, document), losses(before, document)
-    return [*facts, replace(event, patch=patch, lost=lost)]
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `ImportDocument`."""
+        check_sprint_id(sprint.id)
+        check_same_id(sprint, self.document)
+        event = SprintImported(
+            self.source,
+            iteration=count_of(mapping_of(self.document, "stats"), "current-iteration"),
+            committed_at=self.committed_at,
+        )
+        if not sprint.exists:
+            return [replace(event, document=self.document, place=self.place)]
+        if not diff(sprint.document, self.document):
+            return []
+        if not self.with_facts:
+            return [replace(event, patch=patch_to(sprint, self.document))]
+        before, document = sprint.document, self.document
+        facts = observations(before, document, source=self.source)
+        after = unpack(pack(sprint))
+        fold_ahead(after, facts, at)
+        patch, lost = patch_to(after, document), losses(before, document)
+        return [*facts, replace(event, patch=patch, lost=lost)]
 
 
 def _creates(event: SprintCompiled) -> CreateSprint:
@@ -277,7 +275,5 @@ def _begun(field: str, status: object) -> RefusedError:
         field=field,
     )
 
-
-COMMANDS: Commands = {CreateSprint: create_sprint, ImportDocument: import_document}
 
 CAUSED: Events = {SprintCompiled: _creates, SprintImported: ImportDocument}

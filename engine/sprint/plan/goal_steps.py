@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from ...command import Command, Commands, Events
+from ...command import Command, Events
 from ...errors import NotFoundError, RefusedError
 from ...log.event import Event, Takers
 from ..answers.items import OpenStep
@@ -26,25 +26,23 @@ class AddStep(Command, frozen=True):
     prompt: str
     step: str | None = None
 
-
-def add_step(sprint: Sprint, command: AddStep, at: str) -> list[Event]:
-    """Decide on `AddStep`."""
-    check_goal(sprint, "add a step")
-    _check_prompt(command.prompt)
-    steps = steps_of(sprint.plan.document)
-    if command.step is not None:
-        check_id(command.step, field="id")
-        if command.step in steps:
-            if steps[command.step].get("prompt") == command.prompt:
-                return []
-            raise RefusedError(
-                f"there is a step {command.step} already, with another prompt",
-                hint="`sprintlog step update ID` changes it; another id makes another step",
-                step=command.step,
-            )
-    return [
-        _added(sprint, command.prompt, command.step or f"{PREFIX}{_next_number(sprint)}")
-    ]
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `AddStep`."""
+        check_goal(sprint, "add a step")
+        _check_prompt(self.prompt)
+        steps = steps_of(sprint.plan.document)
+        if self.step is not None:
+            check_id(self.step, field="id")
+            if self.step in steps:
+                if steps[self.step].get("prompt") == self.prompt:
+                    return []
+                raise RefusedError(
+                    f"there is a step {self.step} already, with another prompt",
+                    hint="`sprintlog step update ID` changes it; another id makes another "
+                    "step",
+                    step=self.step,
+                )
+        return [_added(sprint, self.prompt, self.step or f"{PREFIX}{_next_number(sprint)}")]
 
 
 class UpdateStep(Command, frozen=True):
@@ -54,27 +52,26 @@ class UpdateStep(Command, frozen=True):
     status: str | None = None
     prompt: str | None = None
 
-
-def update_step(sprint: Sprint, command: UpdateStep, at: str) -> list[Event]:
-    """Decide on `UpdateStep`."""
-    check_goal(sprint, "update a step")
-    check_word("status", command.status, DYNAMIC_STEP_STATUSES)
-    if command.prompt is not None:
-        _check_prompt(command.prompt)
-    if command.status is None and command.prompt is None:
-        raise RefusedError(
-            f"step {command.step}: neither a status nor a prompt is given",
-            hint=f"statuses: {', '.join(DYNAMIC_STEP_STATUSES)}",
-            step=command.step,
-        )
-    steps = steps_of(sprint.plan.document)
-    if command.step not in steps:
-        raise NotFoundError(
-            f"there is no step {command.step} in sprint {sprint.id}",
-            hint=f"there are: {', '.join(list(steps)[:20])}" if steps else None,
-            step=command.step,
-        )
-    return _changed(command.step, steps[command.step], command.status, command.prompt)
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `UpdateStep`."""
+        check_goal(sprint, "update a step")
+        check_word("status", self.status, DYNAMIC_STEP_STATUSES)
+        if self.prompt is not None:
+            _check_prompt(self.prompt)
+        if self.status is None and self.prompt is None:
+            raise RefusedError(
+                f"step {self.step}: neither a status nor a prompt is given",
+                hint=f"statuses: {', '.join(DYNAMIC_STEP_STATUSES)}",
+                step=self.step,
+            )
+        steps = steps_of(sprint.plan.document)
+        if self.step not in steps:
+            raise NotFoundError(
+                f"there is no step {self.step} in sprint {sprint.id}",
+                hint=f"there are: {', '.join(list(steps)[:20])}" if steps else None,
+                step=self.step,
+            )
+        return _changed(self.step, steps[self.step], self.status, self.prompt)
 
 
 def _adds(event: DynamicStepAdded) -> AddStep:
@@ -229,6 +226,5 @@ def record_added(knowledge: Knowledge, event: DynamicStepAdded, version: int) ->
 EVOLVE: Takers = {DynamicStepAdded: _evolve_added, DynamicStepUpdated: _evolve_updated}
 LEARN: Takers = {DynamicStepAdded: record_added}
 
-COMMANDS: Commands = {AddStep: add_step, UpdateStep: update_step}
 
 CAUSED: Events = {DynamicStepAdded: _adds, DynamicStepUpdated: _updates}

@@ -8,7 +8,7 @@ from copy import deepcopy
 
 from msgspec import structs
 
-from ...command import Command, Commands, Events
+from ...command import Command, Events
 from ...errors import RefusedError
 from ...log.event import Event
 from ..events import Injection, InjectionPosition, PhaseInjected, Source, StepInjected
@@ -36,14 +36,13 @@ class InjectPhases(Command, frozen=True):
     sources: tuple[Source, ...] = ()
     is_new: bool = False
 
-
-def inject_phases(sprint: Sprint, command: InjectPhases, at: str) -> list[Event]:
-    """Decide on `InjectPhases`."""
-    check_exists(sprint)
-    spot = spot_of_phases(
-        sprint, command.position, is_for_each=any("steps" in n for n in command.nodes)
-    )
-    return _inject(sprint, spot, command, is_new=command.is_new)
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `InjectPhases`."""
+        check_exists(sprint)
+        spot = spot_of_phases(
+            sprint, self.position, is_for_each=any("steps" in n for n in self.nodes)
+        )
+        return _inject(sprint, spot, self, is_new=self.is_new)
 
 
 class InjectSteps(Command, frozen=True):
@@ -54,20 +53,19 @@ class InjectSteps(Command, frozen=True):
     id_prefix: str | None = None
     sources: tuple[Source, ...] = ()
 
-
-def inject_steps(sprint: Sprint, command: InjectSteps, at: str) -> list[Event]:
-    """Decide on `InjectSteps`."""
-    check_exists(sprint)
-    spot = spot_of_steps(sprint, command.position)
-    if spot.level != STEP:
-        where = command.position.ref or command.position.type
-        raise RefusedError(
-            f"{where} is no place for a step: a step is in a phase with steps",
-            hint="name a step (before:PHASE/STEP, after:PHASE/STEP) or its phase "
-            "(end-of-phase:PHASE), or inject a phase",
-            command="inject",
-        )
-    return _inject(sprint, spot, command)
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `InjectSteps`."""
+        check_exists(sprint)
+        spot = spot_of_steps(sprint, self.position)
+        if spot.level != STEP:
+            where = self.position.ref or self.position.type
+            raise RefusedError(
+                f"{where} is no place for a step: a step is in a phase with steps",
+                hint="name a step (before:PHASE/STEP, after:PHASE/STEP) or its phase "
+                "(end-of-phase:PHASE), or inject a phase",
+                command="inject",
+            )
+        return _inject(sprint, spot, self)
 
 
 def injection_of(
@@ -280,6 +278,5 @@ EVOLVE: Evolves = {PhaseInjected: _evolve, StepInjected: _evolve}
 
 LEARN: Learns = {PhaseInjected: record_injected, StepInjected: record_injected}
 
-COMMANDS: Commands = {InjectPhases: inject_phases, InjectSteps: inject_steps}
 
 CAUSED: Events = {PhaseInjected: _injects, StepInjected: _injects}

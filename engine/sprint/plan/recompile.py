@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
-from ...command import Command, Commands, rule_of
+from ...command import Command
 from ...errors import RefusedError
 from ...log.event import Event
 from ..events import InjectionPosition, Place, Source, SprintCompiled
@@ -13,7 +13,7 @@ from ..state.patch import diff, same
 from ..state.sprint import Sprint
 from ..state.tree import CHILDREN, Data, escape, takes_part
 from ..state.words import NOT_STARTED, PENDING
-from .create import CreateSprint, check_same_id, create_sprint, prepare
+from .create import CreateSprint, check_same_id, prepare
 from .injection import injection_of
 from .insertion_points import END_OF_PHASE, END_OF_WORKFLOW
 
@@ -172,20 +172,19 @@ class TakePlan(Command, frozen=True):
     place: Place | None = None
     sources: tuple[Source, ...] = ()
 
-
-def take_plan(sprint: Sprint, command: TakePlan, at: str) -> list[Event]:
-    """Decide on `TakePlan`."""
-    if not sprint.exists:
-        created = CreateSprint(command.plan, command.place, command.sources)
-        return create_sprint(sprint, created, at)
-    check_same_id(sprint, command.plan)
-    document = prepare(command.plan, sprint_id=sprint.id)
-    if has_begun(sprint):
-        return _added(sprint, document, at)
-    if not diff(sprint.plan.derived_document(), document):
-        return []
-    # Where the state file is written is not the plan's business any more.
-    return [SprintCompiled(document, sprint.plan.place, command.sources)]
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `TakePlan`."""
+        if not sprint.exists:
+            created = CreateSprint(self.plan, self.place, self.sources)
+            return created.decide(sprint, at)
+        check_same_id(sprint, self.plan)
+        document = prepare(self.plan, sprint_id=sprint.id)
+        if has_begun(sprint):
+            return _added(sprint, document, at)
+        if not diff(sprint.plan.derived_document(), document):
+            return []
+        # Where the state file is written is not the plan's business any more.
+        return [SprintCompiled(document, sprint.plan.place, self.sources)]
 
 
 def _added(sprint: Sprint, document: Data, at: str) -> list[Event]:
@@ -207,7 +206,7 @@ def _added(sprint: Sprint, document: Data, at: str) -> list[Event]:
     events: list[Event] = []
     for addition in found.additions:
         command = injection_of(addition.level, addition.nodes, addition.position)
-        events += rule_of(command)(sprint, command, at)
+        events += command.decide(sprint, at)
     return events
 
 
@@ -226,5 +225,3 @@ def has_begun(sprint: Sprint) -> bool:
 
 _RECORDED = ("dynamic-steps", "hook-tasks", "operator-queue")
 """Lists of a plan that events fill."""
-
-COMMANDS: Commands = {TakePlan: take_plan}

@@ -2,12 +2,12 @@
 
 from msgspec import structs
 
-from ...command import Command, Commands, Events
+from ...command import Command, Events
 from ...errors import RefusedError
 from ...log.event import Event
 from .. import events as f
 from ..phases.leaves import check_word
-from ..plan.injection import InjectPhases, inject_phases
+from ..plan.injection import InjectPhases
 from ..plan.insertion_points import AFTER_CURRENT, BESIDE, TOP, ancestor
 from ..state.completion import has_ended
 from ..state.document_fields import mapping_of, text_of
@@ -44,41 +44,41 @@ class ApproveRequest(Command, frozen=True):
     sources: tuple[f.Source, ...] = ()
     rule: str | None = None
 
-
-def approve_request(sprint: Sprint, command: ApproveRequest, at: str) -> list[Event]:
-    """Decide on `ApproveRequest`."""
-    prompt, model = command.prompt, command.model
-    entry = find_request(sprint, command.request)
-    where = command.position
-    if command.workflow is None and prompt is None:
-        prompt = _prompt_of(entry)
-        if step := step_of(entry):
-            prompt, model = str(step["prompt"]), model or text_of(step, "model")
-            where = where or _behind(sprint, step)
-    where = where or f.InjectionPosition(AFTER_CURRENT)
-    prefix = command.id_prefix or f"fix-{command.request}"
-    what = {"prompt": prompt, "workflow": command.workflow, "model": model}
-    asked = f.RequestInjection(where.type, where.ref, id_prefix=prefix, **what)
-    event = f.RequestDecided(
-        command.request, APPROVE, command.reasoning, rule=command.rule, injection=asked
-    )
-    if _is_again(sprint, entry, event):
-        return []
-    if command.workflow is not None and command.nodes is None:
-        raise RefusedError(
-            "workflow: only `queue approve` on the command line reads one; give a prompt",
-            field="workflow",
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `ApproveRequest`."""
+        prompt, model = self.prompt, self.model
+        entry = find_request(sprint, self.request)
+        where = self.position
+        if self.workflow is None and prompt is None:
+            prompt = _prompt_of(entry)
+            if step := step_of(entry):
+                prompt, model = str(step["prompt"]), model or text_of(step, "model")
+                where = where or _behind(sprint, step)
+        where = where or f.InjectionPosition(AFTER_CURRENT)
+        prefix = self.id_prefix or f"fix-{self.request}"
+        what = {"prompt": prompt, "workflow": self.workflow, "model": model}
+        asked = f.RequestInjection(where.type, where.ref, id_prefix=prefix, **what)
+        event = f.RequestDecided(
+            self.request, APPROVE, self.reasoning, rule=self.rule, injection=asked
         )
-    given = {"prompt": prompt, "model": model}
-    node = {name: value for name, value in given.items() if value is not None}
-    came = InjectPhases(
-        [node] if command.nodes is None else command.nodes,
-        where,
-        asked.id_prefix,
-        command.sources,
-        is_new=True,
-    )
-    return [event, *inject_phases(sprint, came, at)]
+        if _is_again(sprint, entry, event):
+            return []
+        if self.workflow is not None and self.nodes is None:
+            raise RefusedError(
+                "workflow: only `queue approve` on the command line reads one; give "
+                "a prompt",
+                field="workflow",
+            )
+        given = {"prompt": prompt, "model": model}
+        node = {name: value for name, value in given.items() if value is not None}
+        came = InjectPhases(
+            [node] if self.nodes is None else self.nodes,
+            where,
+            asked.id_prefix,
+            self.sources,
+            is_new=True,
+        )
+        return [event, *came.decide(sprint, at)]
 
 
 class RejectRequest(Command, frozen=True):
@@ -89,15 +89,14 @@ class RejectRequest(Command, frozen=True):
     reason: str | None = None
     rule: str | None = None
 
-
-def reject_request(sprint: Sprint, command: RejectRequest, at: str) -> list[Event]:
-    """Decide on `RejectRequest`."""
-    entry = find_request(sprint, command.request)
-    why = command.reasoning if command.reason is None else command.reason
-    event = f.RequestDecided(
-        command.request, REJECT, command.reasoning, rule=command.rule, rejection_reason=why
-    )
-    return [] if _is_again(sprint, entry, event) else [event]
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `RejectRequest`."""
+        entry = find_request(sprint, self.request)
+        why = self.reasoning if self.reason is None else self.reason
+        event = f.RequestDecided(
+            self.request, REJECT, self.reasoning, rule=self.rule, rejection_reason=why
+        )
+        return [] if _is_again(sprint, entry, event) else [event]
 
 
 class DeferRequest(Command, frozen=True):
@@ -108,30 +107,30 @@ class DeferRequest(Command, frozen=True):
     until: str
     rule: str | None = None
 
-
-def defer_request(sprint: Sprint, command: DeferRequest, at: str) -> list[Event]:
-    """Decide on `DeferRequest`."""
-    request, until = command.request, command.until
-    check_word("until", until, DEFERRALS)
-    entry = find_request(sprint, request)
-    event = f.RequestDecided(
-        request, DEFER, command.reasoning, rule=command.rule, deferred_until=until
-    )
-    if _is_again(sprint, entry, event):
-        return []
-    if until != NEXT_SPRINT and has_ended(sprint.plan):
-        raise RefusedError(
-            f"cannot defer request {request} to {until}: nothing is left that could end",
-            hint=f"--until {NEXT_SPRINT}, or decide now",
-            request=request,
-            command=DEFER,
-            allowed=[NEXT_SPRINT],
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `DeferRequest`."""
+        request, until = self.request, self.until
+        check_word("until", until, DEFERRALS)
+        entry = find_request(sprint, request)
+        event = f.RequestDecided(
+            request, DEFER, self.reasoning, rule=self.rule, deferred_until=until
         )
-    # Without an open phase, the next end of a phase or of the sprint applies.
-    leaf = sprint.plan.tree.open_leaf()
-    if until != END_OF_PHASE or leaf is None:
-        return [event]
-    return [structs.replace(event, phase=ancestor(leaf, TOP).address)]
+        if _is_again(sprint, entry, event):
+            return []
+        if until != NEXT_SPRINT and has_ended(sprint.plan):
+            raise RefusedError(
+                f"cannot defer request {request} to {until}: nothing is left that "
+                "could end",
+                hint=f"--until {NEXT_SPRINT}, or decide now",
+                request=request,
+                command=DEFER,
+                allowed=[NEXT_SPRINT],
+            )
+        # Without an open phase, the next end of a phase or of the sprint applies.
+        leaf = sprint.plan.tree.open_leaf()
+        if until != END_OF_PHASE or leaf is None:
+            return [event]
+        return [structs.replace(event, phase=ancestor(leaf, TOP).address)]
 
 
 class BacklogRequest(Command, frozen=True):
@@ -141,12 +140,11 @@ class BacklogRequest(Command, frozen=True):
     reasoning: str
     rule: str | None = None
 
-
-def backlog_request(sprint: Sprint, command: BacklogRequest, at: str) -> list[Event]:
-    """Decide on `BacklogRequest`."""
-    entry = find_request(sprint, command.request)
-    event = f.RequestDecided(command.request, BACKLOG, command.reasoning, rule=command.rule)
-    return [] if _is_again(sprint, entry, event) else [event]
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `BacklogRequest`."""
+        entry = find_request(sprint, self.request)
+        event = f.RequestDecided(self.request, BACKLOG, self.reasoning, rule=self.rule)
+        return [] if _is_again(sprint, entry, event) else [event]
 
 
 class ReopenRequest(Command, frozen=True):
@@ -158,23 +156,22 @@ class ReopenRequest(Command, frozen=True):
     request: str
     reason: str
 
-
-def reopen_request(sprint: Sprint, command: ReopenRequest, at: str) -> list[Event]:
-    """Decide on `ReopenRequest`."""
-    entry = find_request(sprint, command.request)
-    if not command.reason.strip():
-        raise RefusedError("reason: say why it is to be decided again", field="reason")
-    if entry["status"] != PENDING:
-        return [f.RequestReopened(command.request, command.reason)]
-    last = sprint.plan.decisions.get(command.request)
-    if last is not None and last.returned == REOPENED:
-        return []
-    raise RefusedError(
-        f"request {command.request} is {PENDING}: there is no decision to take back",
-        request=command.request,
-        state=PENDING,
-        command="reopen",
-    )
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `ReopenRequest`."""
+        entry = find_request(sprint, self.request)
+        if not self.reason.strip():
+            raise RefusedError("reason: say why it is to be decided again", field="reason")
+        if entry["status"] != PENDING:
+            return [f.RequestReopened(self.request, self.reason)]
+        last = sprint.plan.decisions.get(self.request)
+        if last is not None and last.returned == REOPENED:
+            return []
+        raise RefusedError(
+            f"request {self.request} is {PENDING}: there is no decision to take back",
+            request=self.request,
+            state=PENDING,
+            command="reopen",
+        )
 
 
 def decision_of(event: f.RequestDecided) -> Command:
@@ -243,13 +240,5 @@ def _is_again(sprint: Sprint, entry: Data, event: f.RequestDecided) -> bool:
         allowed=[],
     )
 
-
-COMMANDS: Commands = {
-    ApproveRequest: approve_request,
-    RejectRequest: reject_request,
-    DeferRequest: defer_request,
-    BacklogRequest: backlog_request,
-    ReopenRequest: reopen_request,
-}
 
 CAUSED: Events = {f.RequestDecided: decision_of, f.RequestReopened: ReopenRequest}

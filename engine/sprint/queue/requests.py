@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import msgspec
 from msgspec import structs
 
-from ...command import Command, Commands, Events
+from ...command import Command, Events
 from ...errors import InvalidInputError, NotFoundError, RefusedError
 from ...log.event import Event, Takers, made_from
 from .. import events as f
@@ -53,30 +53,31 @@ class QueueRequests(Command, frozen=True):
 
     requests: Sequence[SubmittedRequest]
 
-
-def queue_requests(sprint: Sprint, command: QueueRequests, at: str) -> list[Event]:
-    """Decide on `QueueRequests`."""
-    check_exists(sprint)
-    events: list[f.RequestQueued] = []
-    number = _highest(sprint)
-    for index, asked in enumerate(command.requests):
-        where = f"requests[{index}]."
-        _check_asked(asked, where)
-        if asked.request is not None and (known := _known(sprint, events, asked.request)):
-            if isinstance(known, f.RequestQueued) and _says(known, asked):
-                continue
-            raise RefusedError(
-                f"{where}id: there is a request {asked.request} already, or there was",
-                hint="ids are never used again; leave it out for a new one",
-                field=f"{where}id",
-                request=asked.request,
-                command="add",
-            )
-        if asked.request is None:
-            number += 1
-        identity = asked.request or f"{ALLOTTED}-{number}"
-        events.append(_queued(sprint, asked, identity, at))
-    return [*events]
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `QueueRequests`."""
+        check_exists(sprint)
+        events: list[f.RequestQueued] = []
+        number = _highest(sprint)
+        for index, asked in enumerate(self.requests):
+            where = f"requests[{index}]."
+            _check_asked(asked, where)
+            if asked.request is not None and (
+                known := _known(sprint, events, asked.request)
+            ):
+                if isinstance(known, f.RequestQueued) and _says(known, asked):
+                    continue
+                raise RefusedError(
+                    f"{where}id: there is a request {asked.request} already, or there was",
+                    hint="ids are never used again; leave it out for a new one",
+                    field=f"{where}id",
+                    request=asked.request,
+                    command="add",
+                )
+            if asked.request is None:
+                number += 1
+            identity = asked.request or f"{ALLOTTED}-{number}"
+            events.append(_queued(sprint, asked, identity, at))
+        return [*events]
 
 
 def _queues(event: f.RequestQueued) -> QueueRequests:
@@ -95,24 +96,23 @@ class TakeOverRequest(Command, frozen=True):
     entry: Data
     origin: f.RequestOrigin
 
-
-def take_over(sprint: Sprint, command: TakeOverRequest, at: str) -> list[Event]:
-    """Decide on `TakeOverRequest`."""
-    entry, origin = command.entry, command.origin
-    asked = SubmittedRequest(
-        str(entry.get("title", "")),
-        str(entry.get("priority", "")),
-        str(entry.get("type", "")),
-        description=entry.get("description"),
-        created_at=entry.get("created-at"),
-        discovered_in=entry.get("discovered-in"),
-        context=entry.get("context"),
-        origin=origin,
-    )
-    identity = origin.request
-    if _known(sprint, [], identity):
-        identity = f"{ALLOTTED}-{_highest(sprint) + 1}"
-    return [_queued(sprint, asked, identity, at)]
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `TakeOverRequest`."""
+        entry, origin = self.entry, self.origin
+        asked = SubmittedRequest(
+            str(entry.get("title", "")),
+            str(entry.get("priority", "")),
+            str(entry.get("type", "")),
+            description=entry.get("description"),
+            created_at=entry.get("created-at"),
+            discovered_in=entry.get("discovered-in"),
+            context=entry.get("context"),
+            origin=origin,
+        )
+        identity = origin.request
+        if _known(sprint, [], identity):
+            identity = f"{ALLOTTED}-{_highest(sprint) + 1}"
+        return [_queued(sprint, asked, identity, at)]
 
 
 def find_request(sprint: Sprint, identity: str) -> Data:
@@ -245,6 +245,5 @@ EVOLVE: Takers = {
 }
 LEARN: Takers = {f.RequestQueued: _record_queued}
 
-COMMANDS: Commands = {QueueRequests: queue_requests, TakeOverRequest: take_over}
 
 CAUSED: Events = {f.RequestQueued: _queues}

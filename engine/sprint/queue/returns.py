@@ -99,7 +99,7 @@ def events_from_items(
     `phase` is the phase that the agent worked on.
     """
     # Imported here: few answers have items.
-    from .requests import QueueRequests, SubmittedRequest, queue_requests
+    from .requests import QueueRequests, SubmittedRequest
 
     texts = [f"the agent's answer: {problem}" for problem in said.problems]
     texts += [
@@ -124,7 +124,7 @@ def events_from_items(
         made_from(SubmittedRequest, one, request=identity)
         for one, identity in _new(sprint, requests)
     ]
-    return [*events, *queue_requests(sprint, QueueRequests(asked), at)] if asked else events
+    return [*events, *QueueRequests(asked).decide(sprint, at)] if asked else events
 
 
 def _waiting(sprint: Sprint) -> dict[str, f.RequestDecided]:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from ...command import Command, Commands, rule_of
+from ...command import Command
 from ...errors import RefusedError
 from ...log.event import Event, made_from
 from ..events import InjectionPosition, RequestDecided, RequestInjection
@@ -72,7 +72,7 @@ def decide_by_rules(sprint: Sprint, *, rules: Sequence[Rule], at: str) -> list[R
             continue
         try:
             command = _command(identity, rule)
-            events = rule_of(command)(state, command, at)
+            events = command.decide(state, at)
         except RefusedError as error:
             rulings.append(Ruling(identity, rule.name, rule.decision, [], error.message))
             continue
@@ -87,15 +87,11 @@ class DecideByRules(Command, frozen=True):
 
     rules: tuple[Rule, ...] = DEFAULT_RULES
 
-
-def decide_all(sprint: Sprint, command: DecideByRules, at: str) -> list[Event]:
-    """Decide on `DecideByRules`."""
-    check_exists(sprint)
-    rulings = decide_by_rules(sprint, rules=command.rules, at=at)
-    return [event for ruling in rulings for event in ruling.events]
-
-
-COMMANDS: Commands = {DecideByRules: decide_all}
+    def decide(self, sprint: Sprint, at: str) -> list[Event]:
+        """Decide on `DecideByRules`."""
+        check_exists(sprint)
+        rulings = decide_by_rules(sprint, rules=self.rules, at=at)
+        return [event for ruling in rulings for event in ruling.events]
 
 
 def _fits(rule: Rule, entry: Data) -> bool:

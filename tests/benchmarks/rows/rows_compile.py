@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from sprintlog.cli.intake.definition import compile_files
-from sprintlog.engine.sprint.plan.recompile import TakePlan, take_plan
+from sprintlog.engine.sprint.plan.recompile import TakePlan
 from sprintlog.projections.workspace import Workspace
 
 from ..logs import Bench
@@ -46,7 +46,7 @@ def _compile_and_record(bench: Bench, folder: Path) -> None:
     with Workspace.init(log, here=True) as workspace:
         decided = workspace.handle_with(
             SPRINT,
-            lambda sprint, at: take_plan(sprint, TakePlan(plan=compiled.plan), at),
+            lambda sprint, at: TakePlan(plan=compiled.plan).decide(sprint, at),
             at=START,
         )
         assert len(decided.events) == 1

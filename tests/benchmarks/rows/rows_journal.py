@@ -10,7 +10,7 @@ import msgspec
 
 from sprintlog.engine.journal.foreign import take_document
 from sprintlog.engine.journal.parts import Context, Entry, Observation
-from sprintlog.engine.journal.rules import RecordEntry, record_entry
+from sprintlog.engine.journal.rules import RecordEntry
 from sprintlog.engine.journal.state import Journal
 from sprintlog.engine.log.append import APPEND_EVENTS_MAX
 from sprintlog.engine.log.event import Event
@@ -130,7 +130,7 @@ def _record(workspace: Workspace, entries: int) -> None:
 def _act(workspace: Workspace, number: int) -> None:
     made = entry(number)
     workspace.handle_on_journal(
-        lambda journal, at: record_entry(journal, RecordEntry(entry=made), at)
+        lambda journal, at: RecordEntry(entry=made).decide(journal, at)
     )
 
 

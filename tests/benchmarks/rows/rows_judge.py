@@ -17,11 +17,8 @@ from sprintlog.engine.sprint.events import (
     SnapshotTaken,
     SprintStarted,
 )
-from sprintlog.engine.sprint.iterations.loop import StartIteration, start_iteration
-from sprintlog.engine.sprint.iterations.measurement import (
-    EndMeasuredIteration,
-    end_measured,
-)
+from sprintlog.engine.sprint.iterations.loop import StartIteration
+from sprintlog.engine.sprint.iterations.measurement import EndMeasuredIteration
 from sprintlog.projections.state_files.loop_files import tracker_yaml, write_loop_files
 from sprintlog.projections.views.iterations import summary
 from sprintlog.projections.workspace import Workspace
@@ -247,12 +244,12 @@ def _end(workspace: Workspace, times: int) -> None:
     for _ in range(times):
         metrics = _metrics(next(_numbers))
         workspace.handle_with(
-            SPRINT, lambda sprint, at: start_iteration(sprint, StartIteration(), at)
+            SPRINT, lambda sprint, at: StartIteration().decide(sprint, at)
         )
         outcome = workspace.handle_with(
             SPRINT,
-            lambda sprint, at, given=metrics: end_measured(
-                sprint, EndMeasuredIteration(metrics=given), at
+            lambda sprint, at, given=metrics: EndMeasuredIteration(metrics=given).decide(
+                sprint, at
             ),  # type: ignore[misc]
         )
         assert evaluate(workspace.log, outcome.sprint).recommendation()

@@ -8,7 +8,7 @@ import pytest
 
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint.events import InjectionPosition
-from sprintlog.engine.sprint.plan.injection import InjectPhases, inject_phases
+from sprintlog.engine.sprint.plan.injection import InjectPhases
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.projections import Workspace
 from sprintlog.projections.state_files.yaml.reader import load
@@ -240,10 +240,8 @@ def test_two_at_once_get_two_ids(sprint: Path) -> None:
 
     def injected(state: Sprint, prompt: str) -> list[Event]:
         nodes = [{"prompt": prompt}]
-        return inject_phases(
-            state,
-            InjectPhases(nodes=nodes, position=position, id_prefix="fix"),
-            "2026-01-15T09:00:00Z",
+        return InjectPhases(nodes=nodes, position=position, id_prefix="fix").decide(
+            state, "2026-01-15T09:00:00Z"
         )
 
     with Workspace.open(sprint) as one, Workspace.open(sprint) as other:

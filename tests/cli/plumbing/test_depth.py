@@ -50,7 +50,7 @@ def way(run: Run, start: CodeType, end: CodeType, *line: str) -> list[CodeType]:
 def test_a_command_is_few_frames_from_what_decides_on_it(sprint: Path, done: Run) -> None:
     """`phase complete` needs at most five, each a plain function: no closure, no lambda."""
     done("phase", "start")
-    start, end = code_of(phase.complete.callback), code_of(leaves.complete_phase)
+    start, end = code_of(phase.complete.callback), code_of(leaves.CompletePhase.decide)
     between = way(done, start, end, "phase", "complete")
     assert [code.co_name for code in between if code.co_name == "<lambda>"] == []
     assert [code.co_name for code in between if {*code.co_freevars} - {"__class__"}] == []

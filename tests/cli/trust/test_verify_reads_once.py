@@ -20,7 +20,7 @@ from sprintlog.engine.sprint.events import (
     PhaseStarted,
     RolledBack,
 )
-from sprintlog.engine.sprint.plan.create import CreateSprint, create_sprint
+from sprintlog.engine.sprint.plan.create import CreateSprint
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.projections.health.folded_states import EVENTS_MIN
 from sprintlog.projections.health.verify import verify
@@ -36,7 +36,7 @@ def made(folder: Path, *more: Event) -> Made:
     """Return a workspace of one long sprint with a saved state, and its events."""
     workspace = Workspace.init(folder, here=True)
     events = [
-        *create_sprint(Sprint("s"), CreateSprint(plan=PLAN), AT),
+        *CreateSprint(plan=PLAN).decide(Sprint("s"), AT),
         PhaseStarted("a"),
         *more,
         *[ActivitySeen()] * EVENTS_MIN,

@@ -10,13 +10,12 @@ import msgspec
 
 from sprintlog.cli.upkeep.schema import CODES
 from sprintlog.engine.command import Command
-from sprintlog.engine.commands import OF_THE_JOURNAL
+from sprintlog.engine.commands import registered
 from sprintlog.engine.journal.events import JOURNAL_EVENTS
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.erasures import ERASURE_EVENTS
 from sprintlog.engine.log.event import Event, Kind
 from sprintlog.engine.sessions.events import SESSION_EVENTS
-from sprintlog.engine.sprint.commands import TOPICS as OF_SPRINTS
 from sprintlog.engine.sprint.events import EVENTS
 
 COMMANDS_SAY = """\
@@ -66,10 +65,7 @@ def events_module() -> str:
 
 def commands_module() -> str:
     """Return the text of `sprintlog.commands`; parts that events have, too, are there."""
-    structs = [
-        struct for topic in (*OF_SPRINTS, *OF_THE_JOURNAL) for struct in topic.COMMANDS
-    ]
-    own = [x for x in with_parts(structs) if x not in _events()]
+    own = [x for x in with_parts([*registered().values()]) if x not in _events()]
     return "".join([f'"""{COMMANDS_SAY}"""\n\n', *_imports([*own, Command])])
 
 
@@ -108,10 +104,7 @@ def without_codes(page: Callable[[], str]) -> Callable[[], str]:
 def commands_page(note: str) -> str:
     """Return the page: every command by its name, what it does, and its arguments."""
     parts = [COMMANDS_HEAD.format(note=note)]
-    topics = (*OF_SPRINTS, *OF_THE_JOURNAL)
-    for command in sorted(
-        (c for t in topics for c in t.COMMANDS), key=lambda c: c.__name__
-    ):
+    for command in sorted(registered().values(), key=lambda c: c.__name__):
         parts += [f"## `{command.__name__}`", inspect.cleandoc(command.__doc__ or "")]
         parts.append(f"`{command.name()}`" + _arguments(command))
     return "\n\n".join(parts) + "\n"

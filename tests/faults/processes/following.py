@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from sprintlog.engine.sprint.plan.create import CreateSprint, create_sprint
+from sprintlog.engine.sprint.plan.create import CreateSprint
 from sprintlog.projections.workspace import Workspace
 
 COMMAND = [sys.executable, "-m", "sprintlog.cli"]
@@ -30,7 +30,7 @@ def follow_while_appended(
     with Workspace.init(folder, here=True) as workspace:
         for name in ("one", "two"):
             workspace.handle_with(
-                name, lambda sprint, at: create_sprint(sprint, CreateSprint(plan=plan), at)
+                name, lambda sprint, at: CreateSprint(plan=plan).decide(sprint, at)
             )
     total = 2 + writers * events
     seen = [folder / f"follower-{n}.jsonl" for n in range(followers)]

@@ -10,7 +10,7 @@ from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.events import EditAdopted
-from sprintlog.engine.sprint.plan.adoption import AdoptEdit, adopt_edit
+from sprintlog.engine.sprint.plan.adoption import AdoptEdit
 from sprintlog.engine.sprint.state.patch import diff
 
 from ..sprint.test_sprint_laws import laws
@@ -25,7 +25,7 @@ def adopted(world: World, base: Any, changes: Any) -> list[Event]:
     observed = f.EditObserved("PROGRESS.yaml", "ab", "kept", 1, changes)
     given: dict[str, Any] = {"edit": 1, "observed": observed, "base": base}
     try:
-        return adopt_edit(world.sprint, AdoptEdit(**given, by="operator:ana"), world.time)
+        return AdoptEdit(**given, by="operator:ana").decide(world.sprint, world.time)
     except RefusedError:
         return []
 

@@ -14,7 +14,7 @@ from sprintlog.cli.intake.progress import read_progress
 from sprintlog.engine.log.stores.memory import MemoryLog
 from sprintlog.engine.service.streams.catalogue import SPRINTS, new_event, sprint_stream
 from sprintlog.engine.service.streams.repository import Repository
-from sprintlog.engine.sprint.plan.create import ImportDocument, import_document
+from sprintlog.engine.sprint.plan.create import ImportDocument
 from sprintlog.engine.sprint.state.patch import MISSING, find, parse_path
 from sprintlog.projections.history.blame import search, told_by
 from sprintlog.projections.history.blame_lines import line_fields, search_all
@@ -35,7 +35,7 @@ def imported(documents: list[Document]) -> tuple[Repository[Any], list[int]]:
         command = ImportDocument(document, f"version {number}", with_facts=True)
         at = f"2026-01-15T09:{number:02}:00Z"
         sprint = Repository(log, SPRINTS, log.checkpoints).at_version("s", ends[-1])
-        events = import_document(sprint, command, at)
+        events = command.decide(sprint, at)
         drafts = [
             # As a workspace records them: the document itself is our own event.
             new_event(event, at=at, actor="import:x", observed=event is not events[-1])

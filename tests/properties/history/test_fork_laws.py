@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.service.fork import fork
 from sprintlog.engine.service.streams.history import append_end
-from sprintlog.engine.sprint.iterations.rollback import Redo, Undo, undo
+from sprintlog.engine.sprint.iterations.rollback import Redo, Undo
 from sprintlog.engine.sprint.state.knowledge import OwnTree
 from sprintlog.engine.sprint.state.sprint import Sprint
 
@@ -71,7 +71,7 @@ def test_redo_takes_back_an_undo(world: World) -> None:
     before, plan = written(world.sprint), saved_plan(world.sprint)
     for _ in range(2):
         try:
-            undo(world.sprint, Undo(), "2026-01-15T09:00:00Z")
+            Undo().decide(world.sprint, "2026-01-15T09:00:00Z")
         except RefusedError:
             return
         world.handle_with(Undo())

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from sprintlog.engine.log.event import Versioned
 from sprintlog.engine.sprint.fold import fold
-from sprintlog.engine.sprint.plan.create import ImportDocument, import_document
+from sprintlog.engine.sprint.plan.create import ImportDocument
 from sprintlog.engine.sprint.plan.imported_documents import losses, observations
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.tree import Tree
@@ -35,7 +35,7 @@ def test_observed_events_replay_to_the_same_versions(
     sprint, recorded = Sprint("s"), list[Versioned]()
     for document in versions(world, picks):
         command = ImportDocument(document, "x", with_facts=True)
-        events = import_document(sprint, command, AT)
+        events = command.decide(sprint, AT)
         news = [(sprint.version + n, AT, copied(e)) for n, e in enumerate(events, start=1)]
         # A fold changes an imported document, so another copy is stored.
         recorded += [(v, at, copied(e)) for v, at, e in news]

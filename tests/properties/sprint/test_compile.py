@@ -13,7 +13,7 @@ from sprintlog.cli.intake.definition_models import Workflow
 from sprintlog.cli.intake.problems import shape_problems
 from sprintlog.engine.sprint.compile.compiler import Compiled, compile_sprint
 from sprintlog.engine.sprint.compile.problems import Definition
-from sprintlog.engine.sprint.plan.create import CreateSprint, create_sprint
+from sprintlog.engine.sprint.plan.create import CreateSprint
 from sprintlog.engine.sprint.state.sprint import Sprint
 from tests.lengths import examples
 
@@ -136,11 +136,7 @@ def test_what_compiles_can_be_recorded(
     assert (found.plan is None) == any(not one.is_warning for one in found.problems)
     if found.plan is not None:
         assert (
-            len(
-                create_sprint(
-                    Sprint("s"), CreateSprint(plan=found.plan), "2026-01-15T09:00:00Z"
-                )
-            )
+            len(CreateSprint(plan=found.plan).decide(Sprint("s"), "2026-01-15T09:00:00Z"))
             == 1
         )
 
@@ -159,10 +155,6 @@ def test_no_definition_makes_the_compiler_fail(
     found = compiled(sprint, main, first)
     if not wrong and found.plan is not None:
         assert (
-            len(
-                create_sprint(
-                    Sprint("s"), CreateSprint(plan=found.plan), "2026-01-15T09:00:00Z"
-                )
-            )
+            len(CreateSprint(plan=found.plan).decide(Sprint("s"), "2026-01-15T09:00:00Z"))
             == 1
         )

@@ -15,14 +15,9 @@ from sprintlog.engine.sprint.agent.next import next_action
 from sprintlog.engine.sprint.events import InjectionPosition
 from sprintlog.engine.sprint.fold import fold
 from sprintlog.engine.sprint.phases.gate import GateResult
-from sprintlog.engine.sprint.phases.gate_checks import (
-    RecordGate,
-    StartGate,
-    record_gate,
-    start_gate,
-)
+from sprintlog.engine.sprint.phases.gate_checks import RecordGate, StartGate
 from sprintlog.engine.sprint.phases.leaves import CompletePhase, StartPhase
-from sprintlog.engine.sprint.plan.injection import InjectPhases, inject_phases
+from sprintlog.engine.sprint.plan.injection import InjectPhases
 from sprintlog.engine.sprint.plan.insertion_points import BESIDE, END_OF_PHASE
 from sprintlog.engine.sprint.queue.returns import copied
 from sprintlog.engine.sprint.state.sprint import Sprint
@@ -75,15 +70,11 @@ def check_named_gate(sprint: Sprint) -> None:
     assert open_leaves in ([], [node])
     assert node.leaf < 0 or node.is_empty or node.status in (IN_PROGRESS, *FINISHED)
     by: Data = {"pid": 1, "process_started": "s", "boot_id": "b"}
-    start_gate(
-        sprint,
-        StartGate(run="r", lost=lost(sprint, action.phase), **by),
-        "2026-01-15T09:00:00Z",
+    StartGate(run="r", lost=lost(sprint, action.phase), **by).decide(
+        sprint, "2026-01-15T09:00:00Z"
     )
-    events = record_gate(
-        sprint,
-        RecordGate(result=GateResult(0), lost=lost(sprint, action.phase)),
-        "2026-01-15T09:00:00Z",
+    events = RecordGate(result=GateResult(0), lost=lost(sprint, action.phase)).decide(
+        sprint, "2026-01-15T09:00:00Z"
     )
     fold(
         sprint,
@@ -98,16 +89,9 @@ def injected_anywhere(sprint: Sprint) -> Iterator[Sprint]:
         for kind in (*BESIDE, END_OF_PHASE):
             copy, position = copied(sprint), InjectionPosition(kind, address)
             try:
-                events = inject_phases(
-                    copy,
-                    InjectPhases(
-                        nodes=[{"prompt": "x"}],
-                        position=position,
-                        id_prefix="new",
-                        is_new=True,
-                    ),
-                    "2026-01-15T09:00:00Z",
-                )
+                events = InjectPhases(
+                    nodes=[{"prompt": "x"}], position=position, id_prefix="new", is_new=True
+                ).decide(copy, "2026-01-15T09:00:00Z")
             except RefusedError:
                 continue
             yield fold(copy, [(copy.version + 1, NOW, event) for event in events])

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint.events import Injection
 from sprintlog.engine.sprint.iterations.rollback import RollBack
-from sprintlog.engine.sprint.phases.leaves import SkipPhase, skip_phase
+from sprintlog.engine.sprint.phases.leaves import SkipPhase
 from sprintlog.engine.sprint.plan.injection import addresses
 from sprintlog.engine.sprint.plan.insertion_points import END_OF_WORKFLOW
 from sprintlog.engine.sprint.state.sprint import Sprint
@@ -225,6 +225,6 @@ def _skipped(sprint: Sprint, world: World) -> bool:
         return False
 
     def command(state: Sprint) -> list[Event]:
-        return skip_phase(state, SkipPhase(phase=leaf.address), "2026-01-15T09:00:00Z")
+        return SkipPhase(phase=leaf.address).decide(state, "2026-01-15T09:00:00Z")
 
     return world.handle_with(command)

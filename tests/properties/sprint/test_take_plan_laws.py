@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from sprintlog.engine.sprint.events import SprintCompiled
-from sprintlog.engine.sprint.plan.recompile import TakePlan, take_plan
+from sprintlog.engine.sprint.plan.recompile import TakePlan
 
 from ..sprint_histories import Data, World, saved, worlds
 from ..sprint_plans import walk
@@ -53,8 +53,7 @@ def enlarged(plan: Data, places: list[int]) -> Data:
 def test_the_same_plan_is_never_a_difference(world: World) -> None:
     """However far a sprint is, the plan that it was made from changes nothing."""
     assert (
-        take_plan(world.sprint, TakePlan(plan=definition(world)), "2026-01-15T09:00:00Z")
-        == []
+        TakePlan(plan=definition(world)).decide(world.sprint, "2026-01-15T09:00:00Z") == []
     )
 
 
@@ -65,9 +64,7 @@ def test_additions_come_in_where_they_stand(world: World, places: list[int]) -> 
     plan = enlarged(definition(world), places)
     before = [node for node, _ in walk(deepcopy(world.sprint.plan.document))]
     assume(world.handle_with(TakePlan(plan=plan)))
-    assert (
-        take_plan(world.sprint, TakePlan(plan=deepcopy(plan)), "2026-01-15T09:00:00Z") == []
-    )
+    assert TakePlan(plan=deepcopy(plan)).decide(world.sprint, "2026-01-15T09:00:00Z") == []
     ids = [node["id"] for node, _ in walk(world.sprint.plan.document)]
     wanted = [node["id"] for node, _ in walk(plan)]
     assert [node["id"] for node in before if node["id"] not in ids] == []

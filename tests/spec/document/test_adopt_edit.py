@@ -11,7 +11,7 @@ from sprintlog.engine.log.event import Event
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.events import EditAdopted
 from sprintlog.engine.sprint.phases import leaves, lifecycle
-from sprintlog.engine.sprint.plan.adoption import AdoptEdit, adopt_edit
+from sprintlog.engine.sprint.plan.adoption import AdoptEdit
 from sprintlog.engine.sprint.state.patch import diff
 
 from ..conftest import Scenario, simple
@@ -37,10 +37,8 @@ def edited(scenario: Scenario, edit: Edit, *, later: Edit | None = None) -> list
     if later is not None:
         later(scenario)
     observed = f.EditObserved("PROGRESS.yaml", "ab", "kept", 5, diff(base, theirs))
-    return adopt_edit(
-        scenario.sprint,
-        AdoptEdit(edit=6, observed=observed, base=base, by="operator:ana"),
-        AT,
+    return AdoptEdit(edit=6, observed=observed, base=base, by="operator:ana").decide(
+        scenario.sprint, AT
     )
 
 
@@ -194,7 +192,7 @@ def test_an_edit_that_cannot_be_read(worked: Scenario) -> None:
     """Bytes that are no document are refused with the reason that is known."""
     torn = f.EditObserved("PROGRESS.yaml", "ab", "kept", 5, None, "line 3: no YAML")
     with pytest.raises(RefusedError, match="line 3: no YAML"):
-        adopt_edit(worked.sprint, AdoptEdit(edit=6, observed=torn, base={}, by="x"), AT)
+        AdoptEdit(edit=6, observed=torn, base={}, by="x").decide(worked.sprint, AT)
 
 
 def test_nothing_is_changed_by_deciding(worked: Scenario) -> None:

@@ -10,7 +10,7 @@ import pytest
 from sprintlog.engine.sprint.iterations.loop import StartIteration
 from sprintlog.engine.sprint.phases.leaves import CompletePhase, StartPhase
 from sprintlog.engine.sprint.phases.lifecycle import NeedHuman, StartSprint
-from sprintlog.engine.sprint.plan.create import CreateSprint, create_sprint
+from sprintlog.engine.sprint.plan.create import CreateSprint
 
 from ..conftest import Data, Scenario
 
@@ -74,7 +74,7 @@ def begun(scenario: Scenario, plan: Data) -> Scenario:
     """Return a sprint that started at nine."""
     scenario.sprint.id = plan["sprint-id"]
     scenario.at(at("09:00"))
-    events = create_sprint(scenario.sprint, CreateSprint(plan=plan), "2026-01-15T09:00:00Z")
+    events = CreateSprint(plan=plan).decide(scenario.sprint, "2026-01-15T09:00:00Z")
     return scenario.given(*events).do(StartSprint())
 
 

@@ -16,7 +16,6 @@ from sprintlog.engine.sprint.plan.goal_steps import (
     UpdateStep,
     open_steps,
     take_steps,
-    update_step,
 )
 from sprintlog.engine.sprint.state.words import DYNAMIC_STEP_STATUSES
 
@@ -112,10 +111,8 @@ def test_refuses_what_means_nothing() -> None:
     scenario.when(UpdateStep(step="step-0", status="skipped")).then_refused()
     scenario.when(UpdateStep(step="step-0")).then_refused(containing="neither")
     with pytest.raises(NotFoundError, match="no step nowhere"):
-        update_step(
-            scenario.sprint,
-            UpdateStep(step="nowhere", status="completed"),
-            "2026-01-15T09:00:00Z",
+        UpdateStep(step="nowhere", status="completed").decide(
+            scenario.sprint, "2026-01-15T09:00:00Z"
         )
 
 

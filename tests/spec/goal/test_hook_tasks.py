@@ -16,9 +16,7 @@ from sprintlog.engine.sprint.iterations.hook_tasks import (
     FailHook,
     RunHook,
     SpawnHook,
-    complete_hook,
     hooks_due,
-    spawn_hook,
     transcript_of,
 )
 from sprintlog.engine.sprint.iterations.loop import EndIteration, StartIteration
@@ -146,11 +144,9 @@ def test_names_an_iteration() -> None:
 def test_refuses_what_is_not_there() -> None:
     """An unknown hook, a task never spawned and a time before iterations are refused."""
     with pytest.raises(NotFoundError, match="no hook nowhere"):
-        spawn_hook(hooked().sprint, SpawnHook(hook_id="nowhere"), "2026-01-15T09:00:00Z")
+        SpawnHook(hook_id="nowhere").decide(hooked().sprint, "2026-01-15T09:00:00Z")
     with pytest.raises(NotFoundError, match="was not spawned"):
-        complete_hook(
-            hooked().sprint, CompleteHook(hook_id="learning"), "2026-01-15T09:00:00Z"
-        )
+        CompleteHook(hook_id="learning").decide(hooked().sprint, "2026-01-15T09:00:00Z")
     begun(goal(LEARNING)).when(SpawnHook(hook_id="learning")).then_refused(
         containing="no iteration has begun"
     )

@@ -6,7 +6,7 @@ import pytest
 
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.sprint import events as f
-from sprintlog.engine.sprint.agent.runs import RecordRun, record_run
+from sprintlog.engine.sprint.agent.runs import RecordRun
 from sprintlog.engine.sprint.events import goal as r
 from sprintlog.engine.sprint.iterations.goal import CompleteGoal, FailIteration, SetGoal
 from sprintlog.engine.sprint.iterations.loop import StartIteration
@@ -228,4 +228,4 @@ def test_a_run_for_a_goal_needs_one(running: Any) -> None:
     """In standard mode a run names the phase it worked on."""
     ran = f.AgentRan("", "completed")
     with pytest.raises(RefusedError, match="has no goal"):
-        record_run(running(simple("a")).sprint, RecordRun(ran=ran), AT)
+        RecordRun(ran=ran).decide(running(simple("a")).sprint, AT)

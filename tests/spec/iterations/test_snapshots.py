@@ -23,7 +23,7 @@ from sprintlog.engine.sprint.events import (
     SnapshotsPruned,
     SnapshotTaken,
 )
-from sprintlog.engine.sprint.iterations.rollback import RollBack, Undo, undo
+from sprintlog.engine.sprint.iterations.rollback import RollBack, Undo
 from sprintlog.engine.sprint.iterations.snapshots import (
     EndRestore,
     GiveRestoreUp,
@@ -31,7 +31,6 @@ from sprintlog.engine.sprint.iterations.snapshots import (
     StartRestore,
     TakeSnapshot,
     files_with,
-    give_restore_up,
     protected,
     purpose_now,
     snapshot_named,
@@ -180,7 +179,7 @@ def test_end_of_a_restore_is_recorded_once(loop: Scenario) -> None:
 def test_undo_knows_which_files_went_along(loop: Scenario) -> None:
     """The rollback reversed by an undo names the files from before."""
     version = _rolled_back_with_files(loop)
-    events = undo(loop.sprint, Undo(), "2026-01-15T09:00:00Z")
+    events = Undo().decide(loop.sprint, "2026-01-15T09:00:00Z")
     found = files_with(loop.sprint, events, tree=MAIN)
     assert found is not None
     assert (found.event.rollback, found.event.before[:4]) == (version, "cccc")
@@ -194,7 +193,7 @@ def test_plain_rollback_after_one_with_files_has_none(loop: Scenario) -> None:
     loop.given(RolledBack(2))
     assert (
         files_with(
-            loop.sprint, undo(loop.sprint, Undo(), "2026-01-15T09:00:00Z"), tree=MAIN
+            loop.sprint, Undo().decide(loop.sprint, "2026-01-15T09:00:00Z"), tree=MAIN
         )
         is None
     )
@@ -263,17 +262,10 @@ def test_restore_that_was_given_up_is_none(loop: Scenario) -> None:
     loop.given(RolledBack(3), taken("eeee", 2, purpose=BEFORE_RESTORE), restore)
     at = loop.sprint.version
     ended = FilesRestored(at, 1, 0)
-    events = give_restore_up(
-        loop.sprint, GiveRestoreUp(ended=ended), "2026-01-15T09:00:00Z"
-    )
+    events = GiveRestoreUp(ended=ended).decide(loop.sprint, "2026-01-15T09:00:00Z")
     assert [type(event) for event in events] == [RolledBack, FilesRestored]
     loop.given(NoteAdded("later"))
-    (last,) = give_restore_up(
-        loop.sprint, GiveRestoreUp(ended=ended), "2026-01-15T09:00:00Z"
-    )
+    (last,) = GiveRestoreUp(ended=ended).decide(loop.sprint, "2026-01-15T09:00:00Z")
     loop.given(last)
     assert (loop.sprint.knowledge.restoring, loop.sprint.knowledge.restored) == ([], [])
-    assert (
-        give_restore_up(loop.sprint, GiveRestoreUp(ended=ended), "2026-01-15T09:00:00Z")
-        == []
-    )
+    assert GiveRestoreUp(ended=ended).decide(loop.sprint, "2026-01-15T09:00:00Z") == []

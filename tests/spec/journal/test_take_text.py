@@ -11,7 +11,6 @@ from sprintlog.engine.journal.progress_text import (
     TakeText,
     came_from,
     parse_text,
-    take_text,
 )
 
 from .journaled import AT, Diary
@@ -46,7 +45,7 @@ Thread: https://example.org/1
 
 def taken(diary: Diary, text: str) -> list[Any]:
     """Take a text over; return what happened."""
-    decided = take_text(diary.journal, TakeText(text, diary.document), AT)
+    decided = TakeText(text, diary.document).decide(diary.journal, AT)
     diary.happen(*decided)
     return decided
 

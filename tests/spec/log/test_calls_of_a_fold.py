@@ -14,7 +14,7 @@ from sprintlog.engine.log.port import Page
 from sprintlog.engine.service.streams.catalogue import SPRINTS
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.fold import fold
-from sprintlog.engine.sprint.plan.create import CreateSprint, create_sprint
+from sprintlog.engine.sprint.plan.create import CreateSprint
 from sprintlog.engine.sprint.state.sprint import Sprint
 
 AT = "2026-01-15T09:00:00Z"
@@ -27,7 +27,7 @@ OF_A_FOLD = 0.1
 
 def calls_of_each(events: Sequence[Event], phases: list[dict[str, Any]] = PHASES) -> float:
     """Return how many functions the fold calls for each of the events."""
-    made = create_sprint(Sprint("s"), CreateSprint(plan={"phases": phases}), AT)
+    made = CreateSprint(plan={"phases": phases}).decide(Sprint("s"), AT)
     begun = [*made, f.SprintStarted(), *events]
     sprint = fold(Sprint("s"), [(n, AT, event) for n, event in enumerate(begun, 1)])
     rows = [(AT, event.type, encode(event)) for event in [*events] * TIMES]

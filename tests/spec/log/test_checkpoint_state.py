@@ -51,10 +51,7 @@ def test_goes_on_from_any_version(busy: Scenario, version: int) -> None:
 def test_knows_the_same_command_again(busy: Scenario) -> None:
     """The last event about each subject survives a checkpoint (SPR-042)."""
     again = unpack(pack(busy.sprint))
-    assert (
-        leaves.start_phase(again, leaves.StartPhase(phase="p/x/j"), "2026-01-15T09:00:00Z")
-        == []
-    )
+    assert leaves.StartPhase(phase="p/x/j").decide(again, "2026-01-15T09:00:00Z") == []
 
 
 def test_keeps_the_last_event_of_every_subject(busy: Scenario) -> None:

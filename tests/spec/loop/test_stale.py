@@ -6,8 +6,8 @@ import pytest
 
 from sprintlog.engine.sprint.events import SprintPaused
 from sprintlog.engine.sprint.fold import fold
-from sprintlog.engine.sprint.phases.lifecycle import StartSprint, is_stale, start_sprint
-from sprintlog.engine.sprint.plan.create import CreateSprint, create_sprint
+from sprintlog.engine.sprint.phases.lifecycle import StartSprint, is_stale
+from sprintlog.engine.sprint.plan.create import CreateSprint
 from sprintlog.engine.sprint.state.sprint import Sprint
 
 AT = "2026-01-15T09:00:00Z"
@@ -18,8 +18,8 @@ def running() -> Sprint:
     """Return a sprint that started at nine and was silent since."""
     sprint = Sprint("x")
     plan: Any = {"phases": [{"id": "a", "prompt": "p"}]}
-    fold(sprint, [(1, AT, create_sprint(sprint, CreateSprint(plan=plan), AT)[0])])
-    return fold(sprint, [(2, AT, start_sprint(sprint, StartSprint(), AT)[0])])
+    fold(sprint, [(1, AT, CreateSprint(plan=plan).decide(sprint, AT)[0])])
+    return fold(sprint, [(2, AT, StartSprint().decide(sprint, AT)[0])])
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 from sprintlog.engine.sprint.iterations.rollback import RollBack
 from sprintlog.engine.sprint.phases.leaves import CompletePhase, SkipPhase, StartPhase
-from sprintlog.engine.sprint.plan.injection import InjectPhases, InjectSteps, inject_phases
+from sprintlog.engine.sprint.plan.injection import InjectPhases, InjectSteps
 from sprintlog.engine.sprint.state.sprint import pack, unpack
 
 from ..conftest import Data, Scenario, simple
@@ -22,10 +22,8 @@ def test_records_the_same_command_once(running: Any, nodes: list[Data]) -> None:
     scenario.do(InjectPhases(nodes=nodes, position=at("after-current")))
     again = unpack(pack(scenario.sprint))
     assert (
-        inject_phases(
-            again,
-            InjectPhases(nodes=nodes, position=at("after-current")),
-            "2026-01-15T09:00:00Z",
+        InjectPhases(nodes=nodes, position=at("after-current")).decide(
+            again, "2026-01-15T09:00:00Z"
         )
         == []
     )

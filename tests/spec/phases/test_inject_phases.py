@@ -6,7 +6,7 @@ import pytest
 
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.phases.leaves import CompletePhase, StartPhase
-from sprintlog.engine.sprint.plan.injection import InjectPhases, inject_phases
+from sprintlog.engine.sprint.plan.injection import InjectPhases
 from sprintlog.engine.sprint.state.sprint import pack, unpack
 from sprintlog.engine.sprint.state.words import COMPLETED, SPRINT_STATUSES
 
@@ -180,9 +180,9 @@ def test_queues_over_a_checkpoint(running: Any) -> None:
     scenario.do(InjectPhases(nodes=[node("k")], position=at("after-current")))
     again = unpack(pack(scenario.sprint))
     command: Data = {"nodes": [node("l")], "position": at("after-current")}
-    assert inject_phases(
-        again, InjectPhases(**command), "2026-01-15T09:00:00Z"
-    ) == inject_phases(scenario.sprint, InjectPhases(**command), "2026-01-15T09:00:00Z")
+    assert InjectPhases(**command).decide(again, "2026-01-15T09:00:00Z") == InjectPhases(
+        **command
+    ).decide(scenario.sprint, "2026-01-15T09:00:00Z")
     assert ids(scenario.do(InjectPhases(**command))) == ["a", "k", "l", "b"]
 
 

@@ -7,7 +7,7 @@ import pytest
 from sprintlog.cli.intake.definition import compile_files
 from sprintlog.engine.log.codec import encode
 from sprintlog.engine.sprint.events import SprintCompiled
-from sprintlog.engine.sprint.plan.create import CreateSprint, create_sprint
+from sprintlog.engine.sprint.plan.create import CreateSprint
 from sprintlog.engine.sprint.state.sprint import Sprint
 
 from .definitions import Data, compiled, tree, write
@@ -233,6 +233,6 @@ def test_ten_thousand_phases_can_be_recorded(tmp_path: Path) -> None:
     items = "".join(f"  - prompt: Item {n}, {'x' * 190}\n" for n in range(5_000))
     sprint = f"workflow: main\nsprint-id: s\nsteps:\n{items}"
     plan = compiled(tmp_path, sprint, main=MAIN, one=ONE).plan
-    [event] = create_sprint(Sprint("s"), CreateSprint(plan=plan), "2026-01-15T09:00:00Z")
+    [event] = CreateSprint(plan=plan).decide(Sprint("s"), "2026-01-15T09:00:00Z")
     assert len(tree(plan)) == 3 + 5_000 * 3
     assert len(encode(event)) < SprintCompiled.payload_bytes_max

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from sprintlog.cli.intake.definition import DefinitionError, compile_files
-from sprintlog.engine.sprint.plan.create import CreateSprint, create_sprint
+from sprintlog.engine.sprint.plan.create import CreateSprint
 from sprintlog.engine.sprint.state.sprint import Sprint
 
 from .definitions import Data, compiled, write
@@ -54,7 +54,7 @@ def test_a_ralph_sprint_has_no_phases(tmp_path: Path) -> None:
         "hook-tasks": [],
         "ralph-exit": {"detected-at": None, "iteration": None, "final-summary": None},
     }
-    [event] = create_sprint(Sprint("r"), CreateSprint(plan=found), "2026-01-15T09:00:00Z")
+    [event] = CreateSprint(plan=found).decide(Sprint("r"), "2026-01-15T09:00:00Z")
     assert "phases" not in event.document  # type: ignore[attr-defined]
 
 

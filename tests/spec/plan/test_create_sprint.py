@@ -6,7 +6,7 @@ import pytest
 
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.sprint.events import NoteAdded, Place, Source, SprintCompiled
-from sprintlog.engine.sprint.plan.create import CreateSprint, check_sprint_id, create_sprint
+from sprintlog.engine.sprint.plan.create import CreateSprint, check_sprint_id
 from sprintlog.engine.sprint.state.document_fields import NOT_LEFT
 from sprintlog.engine.sprint.state.sprint import Sprint
 
@@ -15,8 +15,8 @@ from ..conftest import Data, Scenario, for_each, simple
 
 def made(plan: Data, **arguments: Any) -> Data:
     """Return the document that a new sprint `s` gets from a plan."""
-    events = create_sprint(
-        Sprint("s"), CreateSprint(plan=plan, **arguments), "2026-01-15T09:00:00Z"
+    events = CreateSprint(plan=plan, **arguments).decide(
+        Sprint("s"), "2026-01-15T09:00:00Z"
     )
     assert len(events) == 1
     assert isinstance(events[0], SprintCompiled)
@@ -175,7 +175,7 @@ def test_refuses_sprint_ids_unsafe_in_paths(identity: object) -> None:
 def test_refuses_to_create_a_sprint_with_such_an_id() -> None:
     """The id is checked whoever creates the sprint."""
     with pytest.raises(RefusedError, match="slash"):
-        create_sprint(Sprint("a/b"), CreateSprint(plan=simple("a")), "2026-01-15T09:00:00Z")
+        CreateSprint(plan=simple("a")).decide(Sprint("a/b"), "2026-01-15T09:00:00Z")
 
 
 @pytest.mark.parametrize("settings", [{}, {"ralph": {"min-iterations": 2}}])

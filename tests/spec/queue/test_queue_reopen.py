@@ -62,10 +62,8 @@ def test_the_same_command_again_changes_nothing(running: Any) -> None:
         containing="reason"
     )
     with pytest.raises(NotFoundError):
-        d.reopen_request(
-            scenario.sprint,
-            d.ReopenRequest(request="nope", reason="x"),
-            "2026-01-15T09:00:00Z",
+        d.ReopenRequest(request="nope", reason="x").decide(
+            scenario.sprint, "2026-01-15T09:00:00Z"
         )
 
 

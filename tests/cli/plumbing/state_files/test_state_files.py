@@ -191,7 +191,7 @@ def test_says_what_was_recorded_however_it_ended(
     def use() -> None:
         with Workspace.open(sprint) as workspace:
             workspace.handle_with(
-                "auth", lambda state, at: leaves.start_phase(state, leaves.StartPhase(), at)
+                "auth", lambda state, at: leaves.StartPhase().decide(state, at)
             )
             raise error
 
@@ -207,7 +207,7 @@ def test_tells_of_edits_on_the_way_out(sprint: Path) -> None:
     with Workspace.open(sprint) as workspace:
         workspace.tell = told.append
         workspace.handle_with(
-            "auth", lambda state, at: leaves.start_phase(state, leaves.StartPhase(), at)
+            "auth", lambda state, at: leaves.StartPhase().decide(state, at)
         )
     assert "was edited by somebody else" in told[0]
 
@@ -220,7 +220,7 @@ def test_ends_as_it_ended_where_the_file_cannot_be_written(sprint: Path) -> None
         with Workspace.open(sprint) as workspace:
             workspace.tell = told.append
             workspace.handle_with(
-                "auth", lambda state, at: leaves.start_phase(state, leaves.StartPhase(), at)
+                "auth", lambda state, at: leaves.StartPhase().decide(state, at)
             )
             (sprint / PROGRESS).unlink()
             (sprint / PROGRESS).mkdir()

@@ -7,14 +7,13 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
 from sprintlog.engine.errors import SprintlogError
 from sprintlog.engine.service import handle
-from sprintlog.engine.sprint.agent import runs
-from sprintlog.engine.sprint.agent.runs import StartRun, start_run
+from sprintlog.engine.sprint.agent.runs import StartRun
 from sprintlog.engine.sprint.phases import lifecycle
 from sprintlog.projections.state_files.yaml.reader import load
 from sprintlog.projections.workspace import Workspace
@@ -81,14 +80,14 @@ def test_asks_anew_when_somebody_was_faster(
     command = agent(plan="phases: [{id: a, prompt: x}]")
     done("sprint", "start")
 
-    def paused_before(sprint: Any, command: StartRun, at: str) -> Any:
+    decide = StartRun.decide
+
+    def paused_before(command: StartRun, sprint: Any, at: str) -> Any:
         with Workspace.open(folder) as other:
             other.handle(lifecycle.PauseSprint(), sprint_id="auth")
-        return start_run(sprint, command, at)
+        return decide(command, sprint, at)
 
-    monkeypatch.setitem(
-        cast("dict[object, object]", runs.COMMANDS), StartRun, paused_before
-    )
+    monkeypatch.setattr(StartRun, "decide", paused_before)
     assert run("run", "--json", *command[1:]).json["why"] == "the sprint is paused"
     assert not (folder / "said.txt").exists()
 
