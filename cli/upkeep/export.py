@@ -26,7 +26,7 @@ from sprintlog.engine.log.port import EventStore
 from sprintlog.engine.log.stores.descriptors import sync
 from sprintlog.engine.service.streams.catalogue import sprint_stream
 from sprintlog.engine.service.work_tree.own_paths import know_for_people
-from sprintlog.projections.exports import cloudevents, deliveries
+from sprintlog.projections.exports import deliveries, formats
 from sprintlog.projections.exports.formats import EVENTS, write_events
 from sprintlog.projections.exports.spans import spans_left_out
 from sprintlog.projections.health.exchange import Carried, export_log
@@ -192,7 +192,7 @@ def _given(
             f"a webhook is signed: put its secret into {SECRET}",
             hint="`echo whsec_$(openssl rand -base64 24)` makes one",
         )
-    return {"Content-Type": cloudevents.CONTENT_TYPE}, delivery.key_of(environment[SECRET])
+    return {"Content-Type": formats.CONTENT_TYPE}, delivery.key_of(environment[SECRET])
 
 
 def _headers_in(said: str) -> dict[str, str]:

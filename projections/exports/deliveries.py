@@ -11,7 +11,7 @@ from sprintlog.events import AgentRan, RunEnded, RunStarted, SessionEnded, Sprin
 from sprintlog.exports import ExportedLog, survey
 from sprintlog.stores import EventStore, Head, RecordedEvent
 
-from .cloudevents import line as event_line
+from .formats import event_line
 from .span import TraceSpan
 from .span import line as span_line
 from .spans import SPANS_A_LINE, TYPES, ToolCallers, Traces, resource_of

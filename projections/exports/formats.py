@@ -1,20 +1,59 @@
 """The formats of other tools in which a log is written, each a function of the log."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+
+import msgspec
 
 from sprintlog.errors import InvalidInputError
-from sprintlog.exports import ExportedLog, survey
+from sprintlog.exports import ExportedEvent, ExportedLog, survey
 from sprintlog.stores import EventStore, Head
 
-from .cloudevents import cloudevents
 from .spans import TYPES, ToolCallers, otlp_json
 from .tables import csv
 
+CONTENT_TYPE = "application/cloudevents+json"
+TYPE = "dev.sprintlog."
+SEQUENCE_DIGITS = 20
 Write = Callable[[bytes], object]
 Progress = Callable[[int], None]
 
 EVENTS = ("cloudevents", "otlp-json", "csv")
 """The formats of events; `openmetrics` contains figures."""
+
+
+def event_line(told: ExportedEvent, log: str) -> bytes:
+    """Return an event as a CloudEvent 1.0 in JSON, with a line end.
+
+    Every export gives it the same source and id.
+    """
+    recorded, event = told.recorded, told.event
+    shape = recorded.schema_version if event is None else event.schema_version
+    marks = {
+        "observed": recorded.observed,
+        "rolledback": not told.is_in_force,
+        "erased": told.is_erased,
+    }
+    said = {
+        "specversion": "1.0",
+        "id": recorded.id,
+        "source": f"urn:sprintlog:{log}",
+        "type": f"{TYPE}{recorded.type}.v{shape}",
+        "subject": recorded.stream,
+        "time": recorded.at,
+        "datacontenttype": "application/json",
+        "sequence": f"{recorded.position:0{SEQUENCE_DIGITS}d}",
+        "partitionkey": recorded.stream,
+        "streamversion": recorded.version,
+        "recordedtime": recorded.recorded_at,
+        "actor": told.actor,
+        "correlationid": recorded.correlation_id,
+        "causationid": recorded.causation_id,
+        "eventhash": recorded.hash.hex(),
+        "prevhash": told.previous.hex(),
+        **{name: True for name, is_so in marks.items() if is_so},
+        "data": told.data,
+    }
+    return msgspec.json.encode(said) + b"\n"
 
 
 def write_events(
@@ -36,12 +75,12 @@ def write_events(
     types = TYPES if format_ == "otlp-json" else ()
     known = survey(log, types=types, look=callers.look, progress=progress)
     telling = ExportedLog(log, known, stream, with_content, progress)
-    for part in _parts(format_, telling, callers):
+    if format_ == "otlp-json":
+        parts = otlp_json(telling, callers)
+    elif format_ == "csv":
+        parts = csv(telling)
+    else:
+        parts = (event_line(told, known.source) for told in telling.events())
+    for part in parts:
         write(part)
     return known.head
-
-
-def _parts(format_: str, telling: ExportedLog, callers: ToolCallers) -> Iterator[bytes]:
-    if format_ == "otlp-json":
-        return otlp_json(telling, callers)
-    return cloudevents(telling) if format_ == "cloudevents" else csv(telling)
