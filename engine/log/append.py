@@ -47,7 +47,7 @@ class Stamping:
 
     def __init__(self, clock: Clock, entropy: Entropy) -> None:
         self._clock = clock
-        self._entropy = entropy
+        self.entropy = entropy
         self._chance = b""
         self._used = 0
 
@@ -57,7 +57,7 @@ class Stamping:
         size = UUID_BYTES + count * SALT_BYTES
         end = self._used + size
         if end > len(self._chance):
-            self._chance = self._entropy(max(size, DRAWN_BYTES))
+            self._chance = self.entropy(max(size, DRAWN_BYTES))
             end = size
         self._used = end
         chance = self._chance[end - size : end]

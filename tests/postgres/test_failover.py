@@ -117,7 +117,7 @@ def test_a_time_limit_is_no_answer_of_a_standby(pair: Pair) -> None:
         log.append("a", [note(1)], expect=0)
         pair.standby.stop("fast")
         until(pair.primary, "SELECT count(*) = 0 FROM pg_stat_replication")
-        log._appends.pace.is_shared = True
+        log.pace.is_shared = True
         log.connection.raw.execute("SET statement_timeout = '200ms'")
         appending = threading.Thread(
             target=lambda: log.append("a", [note(2)], expect=Expect.ANY)

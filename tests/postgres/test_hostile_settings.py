@@ -104,7 +104,7 @@ def test_a_lost_answer_is_not_told_as_nothing(newest: Server, is_shared: bool) -
     url = newest.url_by_tcp(name, port=proxy.port)
     with closing(opened(url, Wait(0.5))) as log, psycopg.connect(newest.url()) as holding:
         log.append("a", [note(1)], expect=0)
-        log._appends.pace.is_shared = is_shared
+        log.pace.is_shared = is_shared
 
         def lose(said: bytes) -> str | None:
             if proxy.done or b"sprintlog.append" not in said:
@@ -148,7 +148,7 @@ def test_a_call_that_is_cancelled_late_is_looked_for(
 ) -> None:
     """A shared append commits within its call: after that a time limit can still come."""
     log.append("a", [note(1)], expect=0)
-    log._appends.pace.is_shared = True
+    log.pace.is_shared = True
     called = ServerConnection._called
     done: list[bool] = []
 
@@ -173,7 +173,7 @@ def test_no_search_path_leads_past_the_disk(
     raw.execute(EVIL)
     writer = reopen()
     writer.connection.raw.execute("SET search_path = evil, pg_catalog")
-    writer._appends.pace.is_shared = True
+    writer.pace.is_shared = True
     for number in range(3):
         writer.append("a", [note(number)], expect=number)
     raw.execute(APPEND_UNSETTLED, append_call(log._log, "b", [note()], at=None))

@@ -155,8 +155,8 @@ def test_acknowledged_is_durable_whatever_a_role_says(lazy: Server) -> None:
         with closing(opened(impatient)) as log:
             # The first is queued, the second put behind it, the third settles.
             if version == 1:
-                log._appends._own = [*log.read()][-1]
-            log._appends.pace.is_shared = is_shared
+                log._own = [*log.read()][-1]
+            log.pace.is_shared = is_shared
             log.append("a", [note()], expect=version)
         lazy.stop("immediate")
         lazy.start()

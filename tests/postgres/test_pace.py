@@ -37,7 +37,7 @@ def test_both_ways_record_the_same(log: PostgresLog, reopen: Open) -> None:
         writers = (log, other) if turn < 3 else (log,)
         for writer in writers:
             writer.append("a", [note()], expect=Expect.ANY)
-            ways.append(writer._appends.pace.is_shared)
+            ways.append(writer.pace.is_shared)
     assert set(ways) == {True, False}
     assert not ways[-1]
     assert [e.version for e in log.read()] == [*range(1, len(ways) + 1)]

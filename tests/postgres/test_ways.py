@@ -66,7 +66,7 @@ def test_who_was_overtaken_queues(log: PostgresLog, reopen: Open) -> None:
     appended = log.append("a", [note(3)], expect=1)
     assert not appended.duplicate
     assert (appended.events[0].position, appended.events[0].version) == (3, 2)
-    assert log._appends.pace.is_shared
+    assert log.pace.is_shared
     assert len(numbers(log)) == 3
 
 
@@ -85,13 +85,13 @@ def test_a_key_is_known_on_every_way(log: PostgresLog, is_shared: bool) -> None:
     """The first record under a key is returned, and another command is refused."""
     log.append("a", [note(0)], expect=0)
     given: dict[str, Any] = {"expect": Expect.ANY, "key": "k"}
-    log._appends.pace.is_shared = is_shared
+    log.pace.is_shared = is_shared
     first = log.append("a", [note(1)], key_digest=bytes(32), **given)
-    log._appends.pace.is_shared = is_shared
+    log.pace.is_shared = is_shared
     again = log.append("a", [note(1)], key_digest=bytes(32), **given)
     assert (first.duplicate, again.duplicate) == (False, True)
     assert again.events == first.events
-    log._appends.pace.is_shared = is_shared
+    log.pace.is_shared = is_shared
     with pytest.raises(KeyConflictError):
         log.append("a", [note(2)], key_digest=b"x" * 32, **given)
     assert numbers(log) == [b'{"n":0}', b'{"n":1}']
@@ -105,7 +105,7 @@ def test_one_event_whose_answer_was_lost_is_found(newest: Server, is_shared: boo
     proxy = Proxy(newest.port, share=0.0, seed=1)
     with closing(opened(newest.url_by_tcp(name, port=proxy.port))) as log:
         log.append("a", [note(1)], expect=0)
-        log._appends.pace.is_shared = is_shared
+        log.pace.is_shared = is_shared
         proxy._fault = lambda said: LOSE_ANSWER if not proxy.done else None  # type: ignore[method-assign]
         appended = log.append("a", [note(2)], expect=1)
         assert proxy.done == {LOSE_ANSWER: 1}

@@ -19,6 +19,7 @@ from . import rows
 from .connection import ServerConnection
 from .queries import ServerQueries
 
+_LOCK_MILLISECONDS_MIN = 10
 LEASE_SECONDS = 60.0
 HEARTBEATS_PER_LEASE = 4
 _HELD = """SELECT host, to_char(since AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
@@ -124,32 +125,38 @@ class Pace:
             self.is_shared = False
 
 
-class ServerAppends:
+class ServerAppends(ServerQueries):
     """Appends to one log, for the thread that opened it."""
+
+    readonly = False
+    is_closed = False
+    acknowledged_head: stores.Head | None = None
+    """The head last acknowledged, which the log must contain."""
+    _own: stores.RecordedEvent | None = None
 
     def __init__(
         self,
         connection: ServerConnection,
         log: int,
         *,
-        queries: ServerQueries,
-        leases: ServerLeases,
         stamping: stores.Stamping,
         head_file: stores.HeadFile | None,
-        patience: int,
     ) -> None:
-        self._connection = connection
-        self._log = log
-        self._queries = queries
-        self._leases = leases
+        super().__init__(connection, log)
+        self.leases = ServerLeases(connection, log, entropy=stamping.entropy)
         self._stamping = stamping
         self._head_file = head_file
-        self._patience = str(patience)
+        patience = round(connection.wait.seconds * 1000)
+        self._patience = str(max(_LOCK_MILLISECONDS_MIN, patience))
         """The time that an append waits for others, in milliseconds."""
         self.pace = Pace()
-        self.head: stores.Head | None = None
-        """The head last acknowledged, which the log must contain."""
-        self._own: stores.RecordedEvent | None = None
+
+    def check_can_record(self) -> None:
+        """Raise `RefusedError` if the log was opened for reading only, or is closed."""
+        if self.readonly:
+            raise RefusedError("nothing recorded: the log was opened for reading only")
+        if self.is_closed:
+            raise RefusedError("nothing recorded: the log is closed")
 
     def append(
         self,
@@ -157,10 +164,11 @@ class ServerAppends:
         new_events: Sequence[stores.NewEvent],
         *,
         expect: stores.Expected,
-        key: str | None,
-        key_digest: bytes | None,
+        key: str | None = None,
+        key_digest: bytes | None = None,
     ) -> stores.Appended:
         """Append all events or none (see the port); on return they are committed."""
+        self.check_can_record()
         wanted = self._stamping.prepare(
             stream, new_events, expect=expect, key=key, key_digest=key_digest
         )
@@ -172,7 +180,7 @@ class ServerAppends:
         own, stream = self._own, wanted.stream
         if own is None or own.stream != stream or len(wanted.events) > 1:
             return None
-        if self.pace.is_shared or stream in self._leases.tokens:
+        if self.pace.is_shared or stream in self.leases.tokens:
             return None
         return own if wanted.meets(own.version) else None
 
@@ -199,7 +207,7 @@ class ServerAppends:
     ) -> stores.Appended:
         """Append under the log's lock; `is_again` if an earlier try may have succeeded."""
         stream, count = wanted.stream, len(wanted.events)
-        token = self._leases.tokens.get(stream)
+        token = self.leases.tokens.get(stream)
         before = (*self._known(), token and stream, token or 0)
         rest: tuple[Any, ...] = (
             *(self._patience, stream, *rows.bounds(wanted.expect)),
@@ -215,7 +223,7 @@ class ServerAppends:
         )
         outcome, position, hash_, version, last = rows.append_answer(answer)
         if outcome == "known":
-            if not (first := self._queries.find_key(str(wanted.key))):
+            if not (first := self.find_key(str(wanted.key))):
                 # It was not yet on disk when the server crashed.
                 return self._queued(wanted, is_again=is_again)
             wanted.check_key(first[0])
@@ -240,9 +248,14 @@ class ServerAppends:
         *,
         stream: str,
         said: stores.NewEvent,
-        remainders: Sequence[bytes],
+        remainders: Sequence[bytes] = (),
     ) -> stores.Appended | None:
-        """Append an event and erase payloads; return None if there are none to erase."""
+        """Append an event and erase payloads; return None if there are none to erase.
+
+        Their bytes leave the server's files with its next VACUUM, its own log and its
+        backups as those are recycled.
+        """
+        self.check_can_record()
         wanted = self._stamping.prepare(stream, [said], expect=stores.Expect.ANY)
         rest = (
             *(self._patience, *rows.span_values(spans), [*remainders], stream),
@@ -260,22 +273,24 @@ class ServerAppends:
 
     def acknowledge(self, head: stores.Head) -> None:
         """Save an acknowledged head, which the log must contain from now on."""
-        self.head, self._own = head, None
+        self.acknowledged_head, self._own = head, None
         if self._head_file is not None:
             self._head_file.write(head)
 
     def acknowledged(self) -> stores.Head | None:
         """Return the head last acknowledged to this machine; None if it is unknown."""
-        return self._head_file.read() if self._head_file else self.head or stores.START
+        if self._head_file is not None:
+            return self._head_file.read()
+        return self.acknowledged_head or stores.START
 
     def _known(self) -> tuple[int, int, bytes]:
         """Return the id of the log, and the position and hash of the head it must have."""
-        head = self.head or stores.START
+        head = self.acknowledged_head or stores.START
         return self._log, head.position, head.hash
 
     def _found(self, position: int, count: int) -> stores.Appended:
         """Return the result of an append found in the log at a position."""
-        events = self._queries.read(after=position - 1, until=position + count - 1)
+        events = self.read(after=position - 1, until=position + count - 1)
         return self._told(list(events))
 
     def _told(self, events: list[stores.RecordedEvent]) -> stores.Appended:
@@ -287,8 +302,8 @@ class ServerAppends:
 
     def _check_outcome(self, outcome: str) -> None:
         if outcome == "lost":
-            assert self.head is not None
-            stores.check_head(self.head, self._queries.hash_at)
+            assert self.acknowledged_head is not None
+            stores.check_head(self.acknowledged_head, self.hash_at)
         if outcome != "appended":
             raise UnreadableError(
                 f"the log {self._connection.address.log} is no longer the one that was "

@@ -194,7 +194,7 @@ class ServerQueries:
         if not is_settled:
             self._connection.ask(SETTLE, ())
 
-    def holding(self, forms: Sequence[bytes]) -> Iterator[str]:
+    def events_holding(self, forms: Sequence[bytes]) -> Iterator[str]:
         """Yield the places of the events that hold one of some forms in any field."""
         texts = [n for n in RecordedEvent.__struct_fields__ if n not in _BYTES]
         text = f"convert_to(concat_ws(E'\\n', {', '.join(texts)}), 'UTF8')"

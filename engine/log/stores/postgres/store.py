@@ -12,9 +12,8 @@ from sprintlog.errors import NotFoundError, RefusedError
 
 from . import schema
 from .address import parse
-from .appends import ServerAppends, ServerLeases
+from .appends import ServerAppends
 from .connection import PendingAnswer, ServerConnection
-from .queries import ServerQueries
 from .rows import TAKE, take_values
 
 EVENTS_A_CALL = 512
@@ -61,7 +60,6 @@ class Takeover:
             self.end()
 
 
-_LOCK_MILLISECONDS_MIN = 10
 _OPEN = """SELECT l.id, l.identity, current_setting('fsync'),
   current_setting('full_page_writes'), current_setting('server_version'),
   (SELECT array_agg(number ORDER BY number) FROM sprintlog.migrations),
@@ -69,7 +67,7 @@ _OPEN = """SELECT l.id, l.identity, current_setting('fsync'),
 FROM (SELECT 1) AS one LEFT JOIN sprintlog.logs l ON l.name = %b"""
 
 
-class PostgresLog:
+class PostgresLog(ServerAppends):
     """A log in a PostgreSQL database; belongs to the thread and process that opened it.
 
     Local data of this machine (saved states, digests of its files, locks, the head last
@@ -89,48 +87,31 @@ class PostgresLog:
     ) -> None:
         self.address = address = parse(url)
         self.readonly = readonly
-        self._closed = False
         name = f"{stores.LocalCaches.NAME}-head"
-        self._head_file = None if beside is None else stores.HeadFile(beside / name)
-        known = None if self._head_file is None else self._head_file.read()
+        head_file = None if beside is None else stores.HeadFile(beside / name)
+        known = None if head_file is None else head_file.read()
         self.connection = ServerConnection(address, wait=wait, entropy=entropy)
         try:
-            self._log, identity, self.server = self._look()
+            log, identity, self.server = self._look()
             self._caches = stores.LocalCaches(beside, identity, entropy=entropy, wait=wait)
         except BaseException:
             self.connection.close()
             raise
-        queries = self._queries = ServerQueries(self.connection, self._log)
-        self.find_key, self.find_id = queries.find_key, queries.find_id
-        self.read, self.pages = queries.read, queries.pages
-        self.read_stream, self.scan = queries.read_stream, queries.scan
-        self.streams, self.version = queries.streams, queries.version
-        self.hash_of = queries.hash_of
-        self.head, self.last_position = queries.head, queries.last_position
+        stamping = stores.Stamping(clock, entropy)
+        super().__init__(self.connection, log, stamping=stamping, head_file=head_file)
         self.checkpoints = self._caches.checkpoints
         self.digests = self._caches.digests
-        self.leases = ServerLeases(self.connection, self._log, entropy=entropy)
         # Locks protect files of this machine.
         self.locks = (
             stores.MemoryLocks(wait) if beside is None else stores.FileLocks(beside, wait)
         )
-        self._appends = ServerAppends(
-            self.connection,
-            self._log,
-            queries=queries,
-            leases=self.leases,
-            stamping=stores.Stamping(clock, entropy),
-            head_file=self._head_file,
-            patience=max(_LOCK_MILLISECONDS_MIN, round(wait.seconds * 1000)),
-        )
-        self.acknowledged = self._appends.acknowledged
         if check_head:
             try:
-                self._check_head(known)
+                stores.check_head(known, self.hash_at)
             except BaseException:
                 self.close()
                 raise
-            self._appends.head = known
+            self.acknowledged_head = known
 
     @classmethod
     def create(
@@ -159,7 +140,7 @@ class PostgresLog:
                 hint="name another one: ?log=NAME",
             )
         log = cls(url, clock=clock, entropy=entropy, wait=wait, beside=beside)
-        log._appends.acknowledge(stores.START)
+        log.acknowledge(stores.START)
         return log
 
     def _look(self) -> tuple[int, str, str]:
@@ -175,31 +156,10 @@ class PostgresLog:
             )
         return log, identity, server
 
-    def append(
-        self,
-        stream: str,
-        new_events: Sequence[stores.NewEvent],
-        *,
-        expect: stores.Expected,
-        key: str | None = None,
-        key_digest: bytes | None = None,
-    ) -> stores.Appended:
-        """Append all events or none, as the port says; on return they are committed."""
-        self._check_can_record()
-        return self._appends.append(
-            stream, new_events, expect=expect, key=key, key_digest=key_digest
-        )
-
-    def _check_can_record(self) -> None:
-        if self.readonly:
-            raise RefusedError("nothing recorded: the log was opened for reading only")
-        if self._closed:
-            raise RefusedError("nothing recorded: the log is closed")
-
     @contextmanager
     def taking_over(self) -> Iterator[stores.Take]:
         """Give what takes the events that come next, of another log, all or none."""
-        self._check_can_record()
+        self.check_can_record()
         takeover = Takeover(self.connection, self._log)
         with self.connection.transaction():
             try:
@@ -210,7 +170,7 @@ class PostgresLog:
             takeover.end()
         if takeover.last is not None:
             last = takeover.last
-            self._appends.acknowledge(stores.Head(last.position, last.hash))
+            self.acknowledge(stores.Head(last.position, last.hash))
 
     def erase(
         self,
@@ -220,32 +180,24 @@ class PostgresLog:
         said: stores.NewEvent,
         remainders: Sequence[bytes] = (),
     ) -> stores.Appended | None:
-        """Append an event and erase payloads, as the port says.
-
-        Their bytes leave the server's files with its next VACUUM, its own log and its
-        backups as those are recycled.
-        """
-        self._check_can_record()
-        erased = self._appends.erase(spans, stream=stream, said=said, remainders=remainders)
+        """Append an event and erase payloads, as the port says."""
+        erased = super().erase(spans, stream=stream, said=said, remainders=remainders)
         if erased is not None and remainders:
             self.checkpoints.clear()
         return erased
 
     def give_back(self) -> None:
         """Let the server reuse the space of erased payloads, if the role may."""
-        self._check_can_record()
+        self.check_can_record()
         self.connection.run("VACUUM sprintlog.events")
 
     def holds(self, head: stores.Head) -> bool:
         """Return whether the log has this very event; it has the head of an empty log."""
-        return not head.position or self._queries.hash_at(head.position) == head.hash
+        return not head.position or self.hash_at(head.position) == head.hash
 
     def check_acknowledged(self) -> None:
         """Raise `UnreadableError` when the log lacks an event once acknowledged."""
-        self._check_head(self.acknowledged())
-
-    def _check_head(self, known: stores.Head | None) -> None:
-        stores.check_head(known, self._queries.hash_at)
+        stores.check_head(self.acknowledged(), self.hash_at)
 
     def problems(self) -> Iterator[str]:
         """Yield the problems of triggers, indexes and caches."""
@@ -275,7 +227,7 @@ class PostgresLog:
     def holding(self, forms: Sequence[bytes], parts: Sequence[str]) -> Iterator[str]:
         """Yield where some of the parts hold bytes that are one of the forms."""
         if "events" in parts:
-            yield from self._queries.holding(forms)
+            yield from self.events_holding(forms)
         yield from self._caches.holding(
             forms, [part for part in parts if part in stores.LocalCaches.TABLES]
         )
@@ -287,8 +239,8 @@ class PostgresLog:
 
     def close(self) -> None:
         """Give back connection and files."""
-        if not self._closed:
-            self._closed = True
+        if not self.is_closed:
+            self.is_closed = True
             self._caches.close()
             self.connection.close()
             if self._head_file is not None:

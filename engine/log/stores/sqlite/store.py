@@ -27,7 +27,7 @@ LOOKS_FIRST = 4
 """The number of appends that look first, after one that found events of other writers."""
 
 
-class SqliteLog:
+class SqliteLog(Queries):
     """A log in a SQLite database; belongs to the thread and process that opened it.
 
     Raise `UnreadableError` for a database that is not ours, or whose end is lost;
@@ -63,19 +63,13 @@ class SqliteLog:
         self._write = cursor.execute
         # Closed in this order: SQLite keeps its files open for the statement of a cursor.
         self._held = (self._head_file, cursor, self.connection.raw)
-        queries = self._queries = Queries(self.connection)
-        self.find_key, self.find_id = queries.find_key, queries.find_id
-        self.read, self.pages = queries.read, queries.pages
-        self.read_stream, self.scan = queries.read_stream, queries.scan
-        self.streams, self.version = queries.streams, queries.version
-        self.hash_of = queries.hash_of
-        self.head, self.last_position = queries.head, queries.last_position
+        super().__init__(self.connection)
         self.checkpoints = SqliteCheckpoints(self.connection)
         self.digests = SqliteDigests(self.connection)
         self.locks = FileLocks(path.parent, wait)
         try:
             self._identity = Identity(path)
-            compare(known, queries.hash_at)
+            compare(known, self.hash_at)
             # The first append need not look: the insert fails unless this is the end.
             self._head = known
             if not self.readonly and os.path.exists(database.mark_path(path)):
@@ -163,7 +157,7 @@ class SqliteLog:
             if remainders:
                 # No process may read a state that contains erased text.
                 self.checkpoints.clear()
-            end = self._queries.end(stream, acknowledged)
+            end = self.end(stream, acknowledged)
             compare(acknowledged, lambda position: end.known_hash)
             stamps = self._stamping.stamp(1)
             events = place(stream, [said], end.head, end.version, stamps, None, None)
@@ -209,7 +203,7 @@ class SqliteLog:
         self._forget()
         try:
             with self.connection.transaction():
-                compare(acknowledged, self._queries.hash_at)
+                compare(acknowledged, self.hash_at)
                 self._together = []
                 yield
         except BaseException:
@@ -240,7 +234,7 @@ class SqliteLog:
         self._forget()
         alone = self.connection.transaction if self._together is None else nullcontext
         with alone():
-            end = self._queries.end(prepared.stream, acknowledged)
+            end = self.end(prepared.stream, acknowledged)
             compare(acknowledged, lambda position: end.known_hash)
             if prepared.key is not None and (before := self.find_key(prepared.key)):
                 prepared.check_key(before[0])
@@ -302,11 +296,11 @@ class SqliteLog:
 
     def holds(self, head: Head) -> bool:
         """Return whether the log has this very event; it has the head of an empty log."""
-        return not head.position or self._queries.hash_at(head.position) == head.hash
+        return not head.position or self.hash_at(head.position) == head.hash
 
     def check_acknowledged(self) -> None:
         """Raise `UnreadableError` when the log lacks an event once acknowledged."""
-        compare(self.acknowledged(), self._queries.hash_at)
+        compare(self.acknowledged(), self.hash_at)
 
     def problems(self) -> Iterator[str]:
         """Ask SQLite whether its indexes say the same as its tables."""
