@@ -219,10 +219,9 @@ class ServiceWorkspace:
     @cached_property
     def documents(self) -> "Repository[JournalDocument]":
         """Return the repository of the journal's texts, which are never saved."""
-        from ..log.stores.memory import MemoryCheckpoints
         from .streams.journal import DOCUMENTS
 
-        return Repository(self.log, DOCUMENTS, MemoryCheckpoints())
+        return Repository(self.log, DOCUMENTS, None)
 
     @overload
     def handle(

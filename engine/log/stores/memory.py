@@ -1,9 +1,8 @@
 """A log that lives as long as its process: for tests, dry runs and what-if."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
-from operator import itemgetter
 from typing import Any, Self, TypeVar
 
 import msgspec
@@ -26,6 +25,7 @@ from ..port import (
     row_of,
 )
 from .descriptors import MemoryLocks
+from .sqlite.caches import LocalCaches
 
 ROWS_PER_PAGE = 512
 
@@ -49,8 +49,8 @@ class MemoryLog:
         self._streams: dict[str, list[RecordedEvent]] = {}
         self._keys: dict[str, RecordedEvent] = {}
         self._closed = False
-        self.checkpoints = MemoryCheckpoints()
-        self.digests = MemoryDigests()
+        self._caches = LocalCaches(None, "", entropy=entropy, wait=wait)
+        self.checkpoints, self.digests = self._caches.checkpoints, self._caches.digests
         self.locks = MemoryLocks(wait)
 
     @classmethod
@@ -129,7 +129,7 @@ class MemoryLog:
             return None
         appended = self.append(stream, [said], expect=Expect.ANY)
         if remainders:
-            self.checkpoints.states.clear()
+            self.checkpoints.clear()
         left = dict(zip(places_in(spans), remainders, strict=False))
         for event in found:
             payload = left.get((event.stream, event.version))
@@ -237,22 +237,16 @@ class MemoryLog:
 
     def parts(self) -> list[str]:
         """Return the names of all that is kept."""
-        return ["checkpoints", "events", "statuses", "written"]
+        return sorted(("events", *LocalCaches.TABLES))
 
     def holding(self, forms: Sequence[bytes], parts: Sequence[str]) -> Iterator[str]:
         """Yield where some of the parts hold bytes that are one of the forms."""
-        states, statuses = self.checkpoints.states, self.checkpoints.statuses
-        kept: dict[str, Iterable[StoredRow]] = {
-            "checkpoints": ((*key, *value) for key, value in states.items()),
-            "events": map(msgspec.structs.astuple, self._events),
-            "statuses": ((*key, *value) for key, value in statuses.items()),
-            "written": ((*key, version) for key, version in self.digests.known.items()),
-        }
-        for part in parts:
-            for row in kept[part]:
-                fields = [f if isinstance(f, bytes) else str(f).encode() for f in row]
-                if any(form in field for form in forms for field in fields):
-                    yield f"{part} {row[0]} {row[1]}"
+        for event in self._events if "events" in parts else ():
+            row = msgspec.structs.astuple(event)
+            fields = [f if isinstance(f, bytes) else str(f).encode() for f in row]
+            if any(form in field for form in forms for field in fields):
+                yield f"events {event.position} {event.stream}"
+        yield from self._caches.holding(forms, [x for x in parts if x != "events"])
 
     def described(self) -> dict[str, str]:
         """Return how the log is kept, and why so."""
@@ -266,96 +260,11 @@ class MemoryLog:
     def close(self) -> None:
         """Forget nothing, but refuse further calls as every store does."""
         self._closed = True
+        self._caches.close()
 
     def _check_open(self) -> None:
         if self._closed:
             raise RefusedError("the log is closed")
-
-
-class MemoryCheckpoints:
-    """Saved states that go with the process."""
-
-    def __init__(self) -> None:
-        self.states: dict[tuple[str, int], tuple[int, bytes]] = {}
-        self.statuses: dict[tuple[str], tuple[int, str]] = {}
-
-    def versions(self, stream: str, *, format_: int) -> list[int]:
-        """Return the versions that are saved in a format, newest first."""
-        saved = self.states.items()
-        found = (n for (name, n), (of, _) in saved if (name, of) == (stream, format_))
-        return sorted(found, reverse=True)
-
-    def load(self, stream: str, version: int, *, format_: int) -> bytes | None:
-        """Return a saved state, or None when there is none in this format."""
-        of, state = self.states.get((stream, version), (None, None))
-        return state if of == format_ else None
-
-    def save(
-        self,
-        stream: str,
-        version: int,
-        state: bytes,
-        *,
-        format_: int,
-        drop: Collection[int] = (),
-        unless: Callable[[], bool] = bool,
-    ) -> None:
-        """Keep a state, and drop some, and those of another format."""
-        if unless():
-            return
-        for (name, n), (of, _) in [*self.states.items()]:
-            if name == stream and (of != format_ or n in drop):
-                del self.states[name, n]
-        self.states[stream, version] = format_, state
-
-    def forget(self, stream: str, *, but: Collection[int] = ()) -> None:
-        """Drop the states of a stream, but for some versions, and its status."""
-        for name, n in [*self.states]:
-            if name == stream and n not in but:
-                del self.states[name, n]
-        self.statuses.pop((stream,), None)
-
-    def status(self, stream: str, version: int) -> str | None:
-        """Return the status kept for exactly this version of a stream."""
-        known, status = self.statuses.get((stream,), (None, None))
-        return status if known == version else None
-
-    def keep_status(self, stream: str, version: int, status: str) -> None:
-        """Keep the status of a stream at a version."""
-        self.statuses[stream,] = version, status
-
-
-class MemoryDigests:
-    """The digests of written contents."""
-
-    def __init__(self) -> None:
-        self.known: dict[tuple[str, bytes], int] = {}
-
-    def know(self, path: str, digest: bytes, *, version: int) -> None:
-        """Keep a digest."""
-        self.known[path, digest] = version
-
-    def since(self, path: str, digest: bytes) -> int | None:
-        """Return the version that these bytes were written for, None if never."""
-        return self.known.get((path, digest))
-
-    def written(self, path: str) -> list[tuple[bytes, int]]:
-        """Return digest and version of all that was written to a path, newest first."""
-        found = ((digest, n) for (name, digest), n in self.known.items() if name == path)
-        return sorted(sorted(found), key=itemgetter(1), reverse=True)
-
-    def newest(self, path: str, *, until: int, without: bytes = b"") -> int:
-        """Return the newest version written to a path up to one; 0 when there is none."""
-        known = self.written(path)
-        return next((n for digest, n in known if n <= until and digest != without), 0)
-
-    def below(self, folder: str) -> set[str]:
-        """Return the paths below a folder that were ever written to."""
-        return {path for path, _ in self.known if path.startswith(f"{folder}/")}
-
-    def forget(self, path: str) -> None:
-        """Drop all digests of a path."""
-        self.known = {key: n for key, n in self.known.items() if key[0] != path}
 
 
 def _paged(rows: Iterable[Paged]) -> Iterator[list[Paged]]:

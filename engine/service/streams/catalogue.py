@@ -54,7 +54,6 @@ def sprint_of(stream: str) -> str | None:
     return stream.removeprefix(_SPRINT) if stream.startswith(_SPRINT) else None
 
 
-NEVER_SAVED = 0
 EVERY = 64
 """A state is saved when its stream has grown by this many events."""
 State = TypeVar("State", bound="Sprint | Journal | JournalDocument")
@@ -77,7 +76,7 @@ class StreamKind(msgspec.Struct, Generic[State], frozen=True):
     pack: Callable[[State], bytes]
     unpack: Callable[[bytes | memoryview], State]
     format: int
-    """Saved states of another format are not read again; `NEVER_SAVED` has none."""
+    """Saved states of another format are not read again."""
 
 
 def _with_plan(sprint: Sprint, other: Sprint) -> Sprint:

@@ -15,7 +15,7 @@ from ...sprint.state.effective_history import (
     is_effective,
     is_in_force,
 )
-from .catalogue import EVERY, NEVER_SAVED, State, StreamKind
+from .catalogue import EVERY, State, StreamKind
 
 NEWEST = 4
 """So many are kept whatever stands beside them."""
@@ -103,7 +103,10 @@ class SavedStates(Generic[State]):
     for all before, so a state that another history led to is never believed.
     """
 
-    def __init__(self, kept: Checkpoints, kind: StreamKind[State], log: EventStore) -> None:
+    def __init__(
+        self, kept: Checkpoints | None, kind: StreamKind[State], log: EventStore
+    ) -> None:
+        """Take where they are kept; None keeps none."""
         self._kept = kept
         self._reading = kind
         self._log = log
@@ -111,10 +114,14 @@ class SavedStates(Generic[State]):
 
     def versions(self, stream: str) -> list[int]:
         """Return the versions that are saved, newest first."""
+        if self._kept is None:
+            return []
         return self._kept.versions(stream, format_=self._reading.format)
 
     def load(self, stream: str, version: int) -> State | None:
         """Return a saved state, or None when it is gone or not one of this history."""
+        if self._kept is None:
+            return None
         saved = self._kept.load(stream, version, format_=self._reading.format)
         try:
             if saved is not None and saved[:_HASH_BYTES] == self._hash(stream, version):
@@ -153,7 +160,7 @@ class SavedStates(Generic[State]):
         It was read `since` a position of the log, as `save` has it.
         """
         last = state.version
-        if last < EVERY:
+        if last < EVERY or self._kept is None:
             return
         versions, rollbacks = self.versions(stream), self._reading.rollbacks(state)
         unread = {version for name, version in self._unread if name == stream}
@@ -189,7 +196,8 @@ class SavedStates(Generic[State]):
 
     def forget(self, stream: str, *, but: Collection[int] = ()) -> None:
         """Drop the states of a stream, but for some versions, and its status."""
-        self._kept.forget(stream, but=but)
+        if self._kept is not None:
+            self._kept.forget(stream, but=but)
 
     def _packed(self, stream: str, state: State) -> bytes:
         return (self._hash(stream, state.version) or b"") + self._reading.pack(state)
@@ -203,10 +211,14 @@ class SavedStates(Generic[State]):
         since: int,
         drop: Collection[int] = (),
     ) -> None:
-        if (format_ := self._reading.format) != NEVER_SAVED:
-            outdated = partial(was_erased_since, self._log, since)
+        if self._kept is not None:
             self._kept.save(
-                stream, version, packed, format_=format_, drop=drop, unless=outdated
+                stream,
+                version,
+                packed,
+                format_=self._reading.format,
+                drop=drop,
+                unless=partial(was_erased_since, self._log, since),
             )
 
     def _hash(self, stream: str, version: int) -> bytes | None:

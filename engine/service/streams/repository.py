@@ -39,7 +39,7 @@ class Repository(Generic[State]):
     """Reads one kind of stream from a log, with the help of checkpoints."""
 
     def __init__(
-        self, log: EventStore, kind: StreamKind[State], checkpoints: Checkpoints
+        self, log: EventStore, kind: StreamKind[State], checkpoints: Checkpoints | None
     ) -> None:
         self.kind = kind
         self.checkpoints = SavedStates(checkpoints, kind, log)

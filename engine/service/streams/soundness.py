@@ -7,7 +7,6 @@ from ...errors import UnreadableError
 from ...log.envelope import Head
 from ...log.erasures import STREAM as ERASURES
 from ...log.port import Clock, EventStore, Log
-from ...log.stores.memory import MemoryCheckpoints
 from ...log.stores.sqlite import backup
 from ...sessions.names import session_of
 from .catalogue import CODEC, SPRINTS, sprint_of
@@ -36,10 +35,10 @@ def fold_all(log: EventStore) -> None:
             for event in log.read_stream(stream):
                 CODEC.today(event)
         elif (sprint := sprint_of(stream)) is not None:
-            Repository(log, SPRINTS, MemoryCheckpoints()).from_nothing(sprint)
+            Repository(log, SPRINTS, None).from_nothing(sprint)
         else:
-            Repository(log, JOURNALS, MemoryCheckpoints()).from_nothing(stream)
-            Repository(log, DOCUMENTS, MemoryCheckpoints()).from_nothing(stream)
+            Repository(log, JOURNALS, None).from_nothing(stream)
+            Repository(log, DOCUMENTS, None).from_nothing(stream)
 
 
 def back_up(log: Log, target: Path, *, clock: Clock) -> Head:

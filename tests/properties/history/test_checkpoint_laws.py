@@ -17,6 +17,7 @@ from sprintlog.engine.sprint.state.effective_history import (
     is_in_force,
 )
 from sprintlog.engine.sprint.state.sprint import Sprint, pack
+from tests.kept_states import saved_states
 
 from ..branching import STREAM, Branching
 from ..sprint.test_sprint_laws import laws
@@ -176,7 +177,7 @@ def test_a_state_of_another_history_is_not_believed() -> None:
     mine, other = Branching(), Branching()
     mine.work(200, random.Random(1))
     other.work(200, random.Random(2))
-    for key, (format_, state) in mine.log.checkpoints.states.items():
+    for key, (format_, state) in saved_states(mine.log).items():
         other.log.checkpoints.save(*key, state, format_=format_)
     found = other.reader().current("s")
     assert pack(found) == pack(other.repository.from_nothing("s"))

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from sprintlog.engine.log.stores.memory import MemoryCheckpoints, MemoryLog
+from sprintlog.engine.log.stores.memory import MemoryLog
+from sprintlog.engine.log.stores.sqlite.caches import SqliteCheckpoints
 from sprintlog.engine.service.streams.catalogue import EVERY
 from sprintlog.engine.service.streams.readings import forget_readings
 from sprintlog.engine.sprint import events as f
@@ -13,6 +14,7 @@ from sprintlog.projections.history import kept_decisions
 from sprintlog.projections.history.kept_decisions import decisions_at
 from sprintlog.projections.workspace import Workspace
 from tests.cli.look.test_cost_of_the_past import record, worked_on
+from tests.kept_states import put_state, saved_states
 
 ROWS_MAX = 8 * EVERY
 """New events, and the basis of the states at the head and at the stored version."""
@@ -59,14 +61,14 @@ def test_what_is_kept_can_be_thrown_away(read: list[int]) -> None:
     with worked_on(2, 20) as workspace:
         head = workspace.sprint("s").version
         found = decisions_at(workspace, "s", head)
-        states: Any = workspace.log.checkpoints
-        (key,) = [key for key in states.states if key[0] == "decisions of sprint/s"]
-        format_, state = states.states[key]
+        log, name = workspace.log, "decisions of sprint/s"
+        (key,) = [key for key in saved_states(log) if key[0] == name]
+        _, state = saved_states(log)[key]
         for damaged in (b"", state[:-1] + bytes([state[-1] ^ 1]), state[:40]):
-            states.states[key] = format_, damaged
+            put_state(log, key, damaged)
             assert decisions_at(workspace, "s", head) == found
         forget_readings(workspace.log, "sprint/s")
-        assert key not in states.states
+        assert key not in saved_states(log)
         assert decisions_at(workspace, "s", head) == found
 
 
@@ -74,9 +76,9 @@ def test_only_blocks_that_are_asked_for_are_read(monkeypatch: pytest.MonkeyPatch
     """Of a kind that few blocks hold few are read, however many decisions there are."""
     monkeypatch.setattr(kept_decisions, "BLOCK", 16)
     read: list[str] = []
-    load = MemoryCheckpoints.load
+    load = SqliteCheckpoints.load
 
-    def counted(self: MemoryCheckpoints, stream: str, *key: Any, **format_: Any) -> Any:
+    def counted(self: SqliteCheckpoints, stream: str, *key: Any, **format_: Any) -> Any:
         read.append(stream)
         return load(self, stream, *key, **format_)
 
@@ -86,7 +88,7 @@ def test_only_blocks_that_are_asked_for_are_read(monkeypatch: pytest.MonkeyPatch
             every = len(decisions_at(workspace, "s", head))
             assert every >= rounds
             record(workspace, f.PhaseStarted("p0"), f.PhaseBlocked("p0", "x"))
-            monkeypatch.setattr(MemoryCheckpoints, "load", counted)
+            monkeypatch.setattr(SqliteCheckpoints, "load", counted)
             read.clear()
             assert decisions_at(workspace, "s", head + 2, ["goal"]) == []
             assert read.count("blocks of decisions of sprint/s") <= 1
@@ -103,13 +105,12 @@ def test_a_block_that_is_gone_is_made_anew() -> None:
     with worked_on(2, 1200) as workspace:
         head = workspace.sprint("s").version
         found = decisions_at(workspace, "s", head)
-        kept: Any = workspace.log.checkpoints
-        states = kept.states
+        log, states = workspace.log, saved_states(workspace.log)
         key, *_ = (key for key in states if key[0] == "blocks of decisions of sprint/s")
-        format_, state = states[key]
-        states[key] = format_, state[:-1] + bytes([state[-1] ^ 1])
+        _, state = states[key]
+        put_state(log, key, state[:-1] + bytes([state[-1] ^ 1]))
         assert decisions_at(workspace, "s", head) == found
-        assert states[key] == (format_, state)
+        assert saved_states(log)[key] == states[key]
 
 
 def test_a_few_events_keep_nothing(tmp_path: Path) -> None:
@@ -117,5 +118,5 @@ def test_a_few_events_keep_nothing(tmp_path: Path) -> None:
     with Workspace.in_memory(tmp_path) as workspace:
         record(workspace, f.SprintCompiled({"status": "not-started", "phases": []}))
         assert len(decisions_at(workspace, "s", 1)) == 1
-        states: Any = workspace.log.checkpoints
-        assert [name for name, _ in states.states if name.startswith("decisions")] == []
+        names = [name for name, _ in saved_states(workspace.log)]
+        assert [name for name in names if name.startswith("decisions")] == []

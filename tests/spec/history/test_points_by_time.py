@@ -11,6 +11,7 @@ from sprintlog.engine.log.port import Expect
 from sprintlog.engine.log.stores.memory import MemoryLog
 from sprintlog.engine.service.streams.points import BLOCK_EVENTS, last_version
 from sprintlog.engine.sprint.state.times import from_milliseconds, parse
+from tests.kept_states import put_state, saved_states
 
 HOUR = 3_600_000
 
@@ -83,8 +84,7 @@ def test_a_damaged_reading_is_read_anew() -> None:
     log = log_of(from_milliseconds(n * HOUR) for n in range(2 * BLOCK_EVENTS))
     middle = from_milliseconds(BLOCK_EVENTS * HOUR)
     found = ask(log, middle)
-    states = log.checkpoints.states
     assert ask(log, middle)[1] < found[1]
-    for key, (format_, state) in states.items():
-        states[key] = format_, state[:-1] + bytes([state[-1] ^ 1])
+    for key, (_, state) in saved_states(log).items():
+        put_state(log, key, state[:-1] + bytes([state[-1] ^ 1]))
     assert ask(log, middle) == found
