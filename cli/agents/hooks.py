@@ -3,7 +3,6 @@
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from sprintlog.engine.adapters.hooks.files import SCOPES, HookFile
 from sprintlog.engine.adapters.hooks.forms import FORMS, HOOKS
@@ -19,6 +18,7 @@ from sprintlog.engine.readable import quoted
 from sprintlog.projections.views.settings import HookNote, HooksOfAgent, HooksStatus
 
 from .. import typed
+from ..back.agreement import with_dry_run
 from ..context import find_log, here, with_json
 from ..output import hint, print_answer, table
 
@@ -49,42 +49,27 @@ def command() -> None:
     """
 
 
-def _with_agent(function: Any) -> Any:
-    return typed.argument("agent_name", metavar="AGENT", type=typed.Choice([*FORMS]))(
-        function
-    )
-
-
-def _with_scope(function: Any) -> Any:
-    return typed.option(
+_with_file = typed.several(
+    typed.argument("agent_name", metavar="AGENT", type=typed.Choice([*FORMS])),
+    typed.option(
         "--scope",
         type=typed.Choice([*SCOPES]),
         default=SCOPES[0],
         help="The project's file, or your own for all projects. [project]",
-    )(function)
-
-
-def _with_mcp(function: Any) -> Any:
-    return typed.option(
+    ),
+    typed.option(
         "--mcp",
         "is_mcp",
         is_flag=True,
         help="The tools of `sprintlog mcp` instead of the hooks.",
-    )(function)
-
-
-def _with_dry_run(function: Any) -> Any:
-    return typed.option(
-        "--dry-run", is_flag=True, help="Show the changes without making them."
-    )(function)
+    ),
+    with_dry_run,
+    with_json,
+)
 
 
 @command.command("install", epilog="Example: sprintlog hooks install claude")
-@_with_agent
-@_with_scope
-@_with_mcp
-@_with_dry_run
-@with_json
+@_with_file
 def install(
     agent_name: str, scope: str, is_mcp: bool, dry_run: bool, as_json: bool
 ) -> None:
@@ -109,11 +94,7 @@ def install(
 
 
 @command.command("uninstall", epilog="Example: sprintlog hooks uninstall claude")
-@_with_agent
-@_with_scope
-@_with_mcp
-@_with_dry_run
-@with_json
+@_with_file
 def uninstall(
     agent_name: str, scope: str, is_mcp: bool, dry_run: bool, as_json: bool
 ) -> None:

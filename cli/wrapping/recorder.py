@@ -334,14 +334,14 @@ class _Recorded:
                     else:
                         decide = with_snapshot(ended, event_for)
                         report_left(taken, self._tell)
-            wrap.end(
-                workspace,
+            workspace.handle_with(
                 sprint_id,
                 decide,
                 at=from_milliseconds(at),
                 actor=self._actor,
+                observed=True,
                 masks=not self._asked.no_mask,
-                work=self._work,
+                correlation_id=self._work,
             )
 
     def _is_over(self) -> bool:

@@ -121,37 +121,37 @@ def _begin_of_gate(log: Log, sprint: Sprint, at: int, cause: str) -> int:
 
 
 def _roll_back(service: Service, sprint: Sprint, command: Any) -> Any:
-
     inside = append_end(service.log, sprint, command.to) > command.to
     there = _is_there(service.log, sprint, command.to)
     return replace(command, is_inside_append=inside, is_there=there)
 
 
 def _undo(service: Service, sprint: Sprint, command: Any) -> Any:
-
     # What is older than the latest rollback in force is not taken back before it.
     since = rollback_to_undo(sprint) or 0
     return replace(command, first=last_decision(service.log, sprint, after=since))
 
 
-def _give_recommendation(service: Service, sprint: Sprint, command: Any) -> Any:
-
-    return replace(command, given=evaluate(service.log, sprint).recommendation().event)
-
-
-def _select_best(service: Service, sprint: Sprint, command: Any) -> Any:
-
+def _judged(service: Service, sprint: Sprint, command: Any) -> Any:
+    """Return a command on iterations with what it needs of their judgement."""
+    number: Any = getattr(command, "number", None)
+    name = command.name()
+    if name == "retract-measurement":
+        check_retraction(sprint, number, command.reason)
     judged = evaluate(service.log, sprint)
-    if command.number is None:
-        return replace(command, selected=judged.selection().event)
-    return replace(command, selected=judged.chosen(command.number, command.reason).event)
-
-
-def _retract_measurement(service: Service, sprint: Sprint, command: Any) -> Any:
-
-    check_retraction(sprint, command.number, command.reason)
-    judged = evaluate(service.log, sprint)
-    return replace(command, retracted=judged.retraction(command.number, command.reason))
+    match name:
+        case "give-recommendation":
+            return replace(command, given=judged.recommendation().event)
+        case "retract-measurement":
+            return replace(command, retracted=judged.retraction(number, command.reason))
+        case "replace-baseline":
+            return replace(command, metrics=judged.one(number).metrics)
+        case "prune-snapshots":
+            return replace(command, target=judged.target())
+        case _:
+            chosen = number is not None
+            found = judged.chosen(number, command.reason) if chosen else judged.selection()
+            return replace(command, selected=found.event)
 
 
 def _capture_baseline(service: Service, sprint: Sprint, command: Any) -> Any:
@@ -160,19 +160,7 @@ def _capture_baseline(service: Service, sprint: Sprint, command: Any) -> Any:
     return command
 
 
-def _replace_baseline(service: Service, sprint: Sprint, command: Any) -> Any:
-
-    found = evaluate(service.log, sprint).one(command.number)
-    return replace(command, metrics=found.metrics)
-
-
-def _prune_snapshots(service: Service, sprint: Sprint, command: Any) -> Any:
-
-    return replace(command, target=evaluate(service.log, sprint).target())
-
-
 def _of_gate(service: Service, sprint: Sprint, command: Any) -> Any:
-
     return replace(command, lost=lost_run(sprint, command.phase))
 
 
@@ -181,7 +169,6 @@ def _with_ours(service: Service, journal: Any, command: Any) -> Any:
 
 
 def _hand_over(service: Service, journal: Any, command: Any) -> Any:
-
     entry = entry_id(command.prd_id, command.iteration)
     before = service.journals.events(journal.id, LearningReferenced)
     known = {event.learning_id for event in before if event.entry_id == entry}
@@ -189,15 +176,15 @@ def _hand_over(service: Service, journal: Any, command: Any) -> Any:
     return replace(command, learning_ids=new)
 
 
+_JUDGED = (
+    *("give-recommendation", "select-best", "retract-measurement", "replace-baseline"),
+    "prune-snapshots",
+)
 _COMPLETE: dict[str, Callable[[Service, Any, Any], Any]] = {
     "roll-back": _roll_back,
     "undo": _undo,
-    "give-recommendation": _give_recommendation,
-    "select-best": _select_best,
-    "retract-measurement": _retract_measurement,
+    **dict.fromkeys(_JUDGED, _judged),
     "capture-baseline": _capture_baseline,
-    "replace-baseline": _replace_baseline,
-    "prune-snapshots": _prune_snapshots,
     "start-gate": _of_gate,
     "record-gate": _of_gate,
     "take-text": _with_ours,

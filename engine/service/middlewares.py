@@ -160,7 +160,7 @@ def check_worktree(action: Handling[Sprint], events: list[Event]) -> list[Event]
 
 
 def take_over(action: Handling[Sprint], events: list[Event]) -> list[Event]:
-    """Let a sprint that starts take over what earlier ones deferred to the next one."""
+    """Let a sprint that starts take over requests deferred to the next sprint."""
     # Imported here: a sprint starts once.
     from .take_over import take_over_all
 

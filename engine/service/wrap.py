@@ -1,6 +1,6 @@
-"""A command of somebody else's loop, recorded as an iteration: which sprint, what came.
+"""A command of another loop, recorded as an iteration of a sprint.
 
-Nothing here may stop the command: whoever calls it tells what went wrong, and goes on.
+Nothing here may stop the command: the caller reports errors and continues.
 """
 
 import re
@@ -22,7 +22,7 @@ from ..sprint.plan.create import CreateSprint
 from ..sprint.state.document_fields import LOOP_IN, ralph_fields
 from ..sprint.state.words import COMPLETED, NOT_STARTED, is_agent
 from .agent_sessions.ran import figures, outcome
-from .port import Decide, Envelope, Outcome
+from .port import Envelope
 from .session_totals import alone
 from .streams.catalogue import CODEC, sprint_of
 from .workspace import ServiceWorkspace
@@ -55,7 +55,7 @@ def sprint_for(
     at: str,
     max_iterations: int = 0,
 ) -> str:
-    """Return the sprint that a wrapped command belongs to; make one where there is none.
+    """Return the sprint that a wrapped command belongs to; create one if necessary.
 
     A new one has a limit of iterations, 0 for none. A finished one is continued only if it
     was reopened. Raise `RefusedError` when several are unfinished and none is named, and
@@ -114,7 +114,7 @@ def loop_fields(workspace: ServiceWorkspace) -> dict[str, Any]:
 
 
 def _is_begun(workspace: ServiceWorkspace, sprint_id: str) -> bool:
-    """Tell whether a sprint was started, or is none that its first run starts."""
+    """Return whether a sprint was started, or is not started by its first run."""
     plan = workspace.sprint(sprint_id).plan
     goal = str(plan.document.get("goal") or "")
     return plan.status != NOT_STARTED or not goal.startswith(LOOP_IN)
@@ -161,36 +161,14 @@ def with_learnings_kept(
     ended: EndWrapped,
     **envelope: Unpack[Envelope],
 ) -> EndWrapped:
-    """Return the same once its learnings are in the journal, where one is open."""
+    """Return the same after adding its learnings to the journal, if one is open."""
     if ended.said is None:
         return ended
-    # Imported here: few agents say what they learned.
+    # Imported here: few agents report learnings.
     from .learnings import keep_learnings
 
     said = keep_learnings(workspace, sprint_id, ended.said, **envelope)
     return replace(ended, said=said)
-
-
-def end(
-    workspace: ServiceWorkspace,
-    sprint_id: str,
-    decide: Decide,
-    *,
-    at: str,
-    actor: str,
-    masks: bool,
-    work: str | None = None,
-) -> Outcome:
-    """Record how it ended."""
-    return workspace.handle_with(
-        sprint_id,
-        decide,
-        at=at,
-        actor=actor,
-        observed=True,
-        masks=masks,
-        correlation_id=work,
-    )
 
 
 def ended(
@@ -213,7 +191,7 @@ def ended(
         read=None if _is_agent(wrapped) else of_command,
         moment=moment_at(now),
     )
-    # All that plain words say stands in the output already.
+    # The output already contains all plain words.
     summary = verdict.summary if wrapped.activity.agent is not None else None
     said = said_beside(wrapped.answer.text)
     ran = alone(workspace, _ran(wrapped, verdict, number), since=since)
@@ -221,7 +199,7 @@ def ended(
 
 
 def _is_agent(wrapped: Wrapped) -> bool:
-    """Tell whether an agent was at work, by its output or its name: it owes an answer."""
+    """Return whether the program is an agent, by its output or its name."""
     program = wrapped.command.partition(" ")[0]
     return wrapped.activity.agent is not None or is_agent(program)
 

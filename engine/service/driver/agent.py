@@ -232,7 +232,7 @@ class Driver:
         self._ended = AgentRunEnded(self.correlation, since, is_only, activity.agent, calls)
         if not answer.is_cut:
             place = self.workspace, self.sprint_id, answer.text
-            verdict = replace(verdict, said=items_in(*place, told=told, **self._envelope()))
+            verdict = replace(verdict, said=items_in(*place, told=told, **self.envelope()))
         took = self._taken(run, verdict, activity, since)
         # The price is that of the loop's own agent.
         used = took if other else priced(took, means.price)
@@ -281,7 +281,7 @@ class Driver:
 
     def handle(self, decide: Decide, *, without: Collection[Skippable] = ()) -> Outcome:
         """Decide on the current sprint, and append the events."""
-        envelope = self._envelope()
+        envelope = self.envelope()
         return self.workspace.handle_with(
             self.sprint_id, decide, without=without, **envelope
         )
@@ -290,7 +290,8 @@ class Driver:
         """Record the result of a program that ran, even if it edited the state file."""
         return self.handle(result, without={"refuse_edits"})
 
-    def _envelope(self) -> Envelope:
+    def envelope(self) -> Envelope:
+        """Return the metadata of all events that this loop records."""
         return {
             "actor": self.means.actor,
             "masks": self.means.masks,

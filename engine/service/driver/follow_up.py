@@ -18,7 +18,6 @@ from ...sprint.iterations.measurement import FailMeasurement
 from ...sprint.iterations.rollback import RollBack
 from ...sprint.iterations.snapshots import has_snapshot
 from ...sprint.state.sprint import open_iteration
-from ..port import Envelope
 from ..work_tree import snapshot
 from ..work_tree.capturer import Capturer, measure_by_rules, order_of
 from ..work_tree.restore import in_place
@@ -64,7 +63,7 @@ class FollowUp:
                 self._driver.workspace,
                 self._driver.sprint_id,
                 snapshot.store_of(self._driver.workspace),
-                envelope=self._envelope(),
+                envelope=self._driver.envelope(),
             )
         except (SprintlogError, OSError) as error:
             self._not_kept(number, str(error))
@@ -82,7 +81,7 @@ class FollowUp:
         driver = self._driver
         try:
             return files_at_start(
-                driver.workspace, driver.sprint_id, envelope=self._envelope()
+                driver.workspace, driver.sprint_id, envelope=self._driver.envelope()
             )
         except (SprintlogError, OSError) as error:
             driver.tell(f"warning: the files before this run are not kept: {error}")
@@ -116,7 +115,7 @@ class FollowUp:
             driver.sprint_id,
             number,
             capturer,
-            envelope=self._envelope(),
+            envelope=self._driver.envelope(),
             interruptible=driver.signals.interruptible,
         )
         for note in done.notes:
@@ -156,7 +155,7 @@ class FollowUp:
             snapshot.store_of(workspace),
             RestoreOrder(held.snapshot, held.iteration),
             is_agreed=True,
-            envelope=self._envelope(),
+            envelope=self._driver.envelope(),
             roll_back=RollBack(workspace.version_at(driver.sprint_id, point), action.why),
         )
         if done.placed is not None:
@@ -202,18 +201,10 @@ class FollowUp:
             snapshot.store_of(workspace),
             order,
             is_agreed=True,
-            envelope=self._envelope(),
+            envelope=self._driver.envelope(),
         )
         if done.placed is not None:
             driver.tell(f"files  {done.placed.written} written in {order.into}/")
-
-    def _envelope(self) -> Envelope:
-        means = self._driver.means
-        return {
-            "actor": means.actor,
-            "masks": means.masks,
-            "correlation_id": self._driver.correlation,
-        }
 
     def _not_kept(self, number: int, why: str) -> None:
         self._driver.tell(f"warning: the files of iteration {number} are not kept: {why}")

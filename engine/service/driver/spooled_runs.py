@@ -63,7 +63,7 @@ def take_in(workspace: ServiceWorkspace) -> None:
 
 
 def _record(workspace: ServiceWorkspace, run: SpooledRun) -> None:
-    since, told = workspace.log.head().position, {"actor": "runtime", "at": run.began}
+    since, began = workspace.log.head().position, run.began
     # It may have begun before the log was busy.
     if (begun := wrap.begun(workspace, run.key)) is not None:
         sprint_id, number = begun
@@ -71,7 +71,9 @@ def _record(workspace: ServiceWorkspace, run: SpooledRun) -> None:
         sprint_id = wrap.sprint_for(
             workspace, run.sprint_id, place=None, actor="runtime", at=run.began
         )
-        number = wrap.begin(workspace, sprint_id, key=run.key, work=run.key, **told)
+        number = wrap.begin(
+            workspace, sprint_id, at=began, actor="runtime", key=run.key, work=run.key
+        )
     output, errors, hearing = Output(), Output(), OutputReader()
     for feed in (output.feed, hearing.feed):
         feed(run.output.encode("utf-8", "surrogateescape"))
@@ -79,6 +81,7 @@ def _record(workspace: ServiceWorkspace, run: SpooledRun) -> None:
     heard = with_errors(hearing.heard(), run.errors, exit_code=run.exit_code)
     how = run.exit_code, run.duration_ms
     wrapped = wrap.Wrapped(run.command, *how, output, errors, *heard, None, None)
-    now = run.began
-    ended = wrap.ended(workspace, wrapped, number=number, ends=True, now=now, since=since)
-    wrap.end(workspace, sprint_id, ended, masks=True, work=run.key, **told)
+    ended = wrap.ended(workspace, wrapped, number=number, ends=True, now=began, since=since)
+    workspace.handle_with(
+        sprint_id, ended, actor="runtime", at=began, observed=True, correlation_id=run.key
+    )
