@@ -18,10 +18,9 @@ from .head import head
 from .iterations import comparison, iterations
 from .layout import Timeline
 from .markup import NOTHING, Markup, asset, joined, tag, text
-from .plan import plan
+from .plan import plan, state_file
 from .quality import HEIGHT, Levels, plotted, quality, scored
 from .records import decisions, events, learnings, queue, sessions
-from .state_file import state_file
 from .timeline import WAITS, laid_out, timeline
 
 SECTIONS: dict[str, Callable[[SprintFacts], Markup]] = {
