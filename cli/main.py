@@ -115,9 +115,9 @@ def cli(verbose: bool) -> None:
     """Record every agent run in an append-only log; rebuild state files from it."""
     if click.get_current_context().invoked_subcommand is None:
         # Imported here: it is shown only when nothing is asked for.
-        from .help.where import where_lines
+        from .work.overview import print_overview
 
-        print_text(*where_lines())
+        print_overview()
 
 
 def main() -> None:

@@ -19,35 +19,35 @@ def loop(folder: Path, done: Run) -> Run:
 
 def test_it_says_whether_the_goal_is_reached(loop: Run) -> None:
     """Its first line, and its state: not reached, abandoned, or reached."""
-    assert "goal    not reached: Win\n" in loop().out
+    assert "goal (not reached): Win\n" in loop().out
     loop("goal", "complete", "--summary", "done")
-    assert "goal    reached: Win\n" in loop().out
+    assert "goal (reached): Win\n" in loop().out
     assert loop("status").out.splitlines()[2] == "goal (reached): Win"
 
 
 def test_a_goal_that_is_given_up_is_not_reached(loop: Run) -> None:
     """A sprint that is closed without its goal does not look like one that has it."""
     loop("sprint", "complete", "--abandon-goal", "--reason", "no time")
-    assert "goal    given up: Win\n" in loop().out
+    assert "goal (given up): Win\n" in loop().out
 
 
 def test_a_persons_goal_is_shown_whatever_its_words(folder: Path, done: Run) -> None:
     """Only the automatic name of a wrapped loop is not a goal."""
     done("init")
     done("sprint", "create", "win", "--goal", "the loop in parser ends")
-    assert "goal    not reached: the loop in parser ends\n" in done().out
+    assert "goal (not reached): the loop in parser ends\n" in done().out
 
 
 def test_requests_that_wait_are_counted(loop: Run) -> None:
     """Undecided requests are shown with the command that lists them; decided ones not."""
     assert "queue" not in loop().out
     loop("queue", "add", "Crash", "--priority", "high", "--type", "bug")
-    line = next(x for x in loop().out.splitlines() if x.startswith("queue "))
-    assert line == "queue   1 request for you to decide: `sprintlog queue list`"
+    line = next(x for x in loop().out.splitlines() if x.startswith("queue: "))
+    assert line == "queue: 1 for you to decide  (`sprintlog queue list`)"
     command = line.split("`")[1]
     assert "Crash" in loop(*shlex.split(command)[1:]).out
     loop("queue", "reject", "req-1", "--reasoning", "as the interface says")
-    assert "queue" not in loop().out
+    assert "for you to decide" not in loop().out
 
 
 def test_whose_files_were_brought_back_is_said(folder: Path, done: Run) -> None:
@@ -61,7 +61,7 @@ def test_whose_files_were_brought_back_is_said(folder: Path, done: Run) -> None:
         done("iteration", "end", "--snapshot")
     assert "brought back" not in done().out
     done("rollback", "iter:1", "--yes")
-    assert "files   those of iteration 1, brought back\n" in done().out
+    assert "files: those of iteration 1, brought back\n" in done().out
     assert "`sprintlog wrap --snapshot -- COMMAND`" in done().out
     assert "files: those of iteration 1, brought back\n" in done("status").out
     done("undo", "--yes")
@@ -69,3 +69,23 @@ def test_whose_files_were_brought_back_is_said(folder: Path, done: Run) -> None:
     done("rollback", "iter:1", "--yes")
     done("iteration", "start")
     assert "brought back" not in done().out + done("status").out
+
+
+def test_a_shell_prompt_is_one_line(
+    sprint: Path,
+    done: Run,
+    run: Run,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    """`status --short` prints the sprint and its pointer; nothing without a sprint."""
+    assert done("status", "--short").out == "auth 0/3 setup\n"
+    done("iteration", "start")
+    assert done("status", "--short").out == "auth 0/3 iter:1 setup\n"
+    done("sprint", "pause", "--reason", "lunch")
+    assert done("status", "--short").out == "auth 0/3 iter:1 setup (paused)\n"
+    assert run("status", "--short", "--json").code == 2
+    monkeypatch.chdir(tmp_path_factory.mktemp("elsewhere"))
+    assert done("status", "--short") == (0, "", "")
+    done("init", "--here")
+    assert done("status", "--short") == (0, "", "")

@@ -217,17 +217,6 @@ def test_tells_of_an_edit_found_before(gated: Gated, run: Run, folder: Path) -> 
     assert "was edited by somebody else" in run("gate", "run").err
 
 
-def test_alone_the_program_says_that_a_gate_failed(
-    gated: Gated, run: Run, done: Run
-) -> None:
-    """`status` shows the current work, and the failures of its gate."""
-    gated("exit 3", retries=3)
-    assert "at      build/one, completed\n" in done().out
-    assert run("gate", "run").code == 6
-    assert "its gate failed (attempt 1 of at most 4)" in done().out
-    assert "its gate passed" not in done().out
-
-
 def test_a_stop_at_a_gate_ends_with_its_last_words(
     gated: Gated, run: Run, done: Run
 ) -> None:
