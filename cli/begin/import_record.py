@@ -26,7 +26,7 @@ from sprintlog.projections.views.log import LoopTaken
 from sprintlog.projections.workspace import Decide, Outcome, Workspace
 
 from ..intake.foreign_files import Unread
-from ..intake.imported import Imported, ImportedSprint, document_of, facts_of
+from ..intake.imported import Imported, ImportedSprint, facts_of
 from ..output import counted, print_answer, warn
 from ..record import UNNAMED, Options, Recording, refresh
 
@@ -92,7 +92,7 @@ class Import(Recording):
             check_sprint_id(sprint.id)
             document = None
             if sprint.phases:
-                document = document_of(sprint, kind=self.kind, file=self.file)
+                document = sprint.document(kind=self.kind, file=self.file)
             elif not sprint.goal:
                 problem = f"{sprint.id} has no phases and no goal"
                 raise InvalidInputError(problem, file=str(self.file))

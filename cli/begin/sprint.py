@@ -1,15 +1,14 @@
 """`sprintlog sprint …`: create a sprint and lead it through its life."""
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from shlex import quote
 from typing import Any
 
 import click
 
-from sprintlog.engine.errors import InvalidInputError, NotFoundError, RefusedError
+from sprintlog.engine.errors import NotFoundError
 from sprintlog.engine.sprint.agent.actions import STOP
 from sprintlog.engine.sprint.agent.next import next_action
 from sprintlog.engine.sprint.events import Place
@@ -25,7 +24,7 @@ from sprintlog.projections.workspace import wall_clock
 
 from .. import settings, typed
 from ..context import open_workspace, with_envelope, with_json, with_point, with_recording
-from ..intake.files import read_bytes
+from ..intake.files import naming, read_bytes
 from ..named_sprint import told
 from ..output import counted, hint, print_json, print_text, table, warn
 from ..places import place_in, source_of
@@ -133,7 +132,7 @@ def create(
             max_iterations,
         )
         arguments = {"id": new_id, "plan": document, "max": max_iterations}
-        with _naming(plan):
+        with naming(str(plan), only_fields=True) if plan else nullcontext():
             outcome = run.handle_with(command, arguments, sprint_id=new_id)
         run.answer(outcome)
         several = len(run.workspace.sprints()) > 1
@@ -170,21 +169,6 @@ def _tell_next(new_id: str, place: Place | None, *, several: bool) -> None:
     if several:
         typed_next = f"`sprintlog sprint start --sprint {quote(new_id)}`"
     hint(f"{typed_next} begins it; its state file is {place.path}")
-
-
-@contextmanager
-def _naming(file: Path | None) -> Iterator[None]:
-    """Let a field that is refused be named with the plan's file."""
-    try:
-        yield
-    except RefusedError as error:
-        field = error.fields.get("field")
-        if field is None or file is None or "file" in error.fields:
-            raise
-        problem = error.message.removeprefix(f"{field}: ")
-        raise InvalidInputError(
-            problem, file=str(file), field=field, hint=error.hint
-        ) from error
 
 
 @command.command(epilog="Example: sprintlog sprint start")
@@ -349,20 +333,20 @@ def hook_from(text: str) -> dict[str, Any]:
     """
     given: dict[str, Any] = {}
     for part in re.split(_NEXT_KEY, text):
-        key, equals, value = part.partition("=")
+        key, _, value = part.partition("=")
         if key not in _HOOK_KEYS:
             raise _wrong(text, f"{key[:40]!r} is unknown")
-        if not equals or not value or key in given:
+        if not value or key in given:
             raise _wrong(text, f"{key} is empty or given twice")
         given[key] = value
     check_id(given.get("id"), field="--hook id")
+    if given.keys().isdisjoint(("workflow", "prompt", "command")):
+        raise _wrong(text, "it says nothing to run")
+    given = {"parallel": "false", "enabled": "true", **given}
     for key in ("parallel", "enabled"):
-        given[key] = given.get(key, "true" if key == "enabled" else "false")
         if given[key] not in FLAGS:
             raise _wrong(text, f"{key} must be true or false")
         given[key] = FLAGS[given[key]]
-    if "workflow" not in given and "prompt" not in given and "command" not in given:
-        raise _wrong(text, "it says nothing to run")
     return {key: given[key] for key in _HOOK_KEYS if key in given}
 
 

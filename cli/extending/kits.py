@@ -37,7 +37,7 @@ from sprintlog.projections.runner import Happened, catch_up_sprint, happened
 from sprintlog.projections.workspace import Workspace
 
 from ..begin.import_record import Import, read_with
-from ..intake.imported import Imported, document_of, facts_of
+from ..intake.imported import Imported, facts_of
 from ..record import Options
 
 PLAN: dict[str, Any] = {
@@ -179,7 +179,7 @@ def _recorded(name: str, imported: Imported, path: Path) -> None:
 def _described(name: str, imported: Imported, path: Path) -> dict[str, Any]:
     sprints = []
     for one in imported.sprints:
-        document = document_of(one, kind=name, file=path) if one.phases else None
+        document = one.document(kind=name, file=path) if one.phases else None
         facts = [[type(f).__name__, *f] for f in facts_of(one, file=path)]
         told = {"id": one.id, "goal": one.goal, "document": document, "facts": facts}
         sprints.append(told)

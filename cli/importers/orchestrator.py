@@ -38,10 +38,7 @@ def read_orchestrator(path: Path) -> Imported:
     reading = _Reading()
     files = _files(path)
     for file in files:
-        lines = ForeignFile(file, below=path if path.is_dir() else None).lines()
-        reading.take(lines, is_history=not file.name.startswith("events"))
-        lines.check()
-        reading.unread += lines.unread
+        reading.take(ForeignFile(file, below=path if path.is_dir() else None))
     return reading.ended(files[0])
 
 
@@ -68,9 +65,12 @@ class _Reading:
         self._seen: Counter[bytes] = Counter()
         self._found: Counter[str] = Counter()
 
-    def take(self, lines: Any, *, is_history: bool) -> None:
-        """Add the lines of a file; report lines of an unknown kind."""
-        for number, line in lines:
+    def take(self, source: ForeignFile) -> None:
+        """Add the lines of a file; raise `InvalidInputError` if none is understood."""
+        is_history = not source.file.name.startswith("events")
+        objects, unread = source.lines()
+        understood = 0
+        for number, line in objects:
             try:
                 at = _moment(line)
                 key = self._key(line)
@@ -79,9 +79,16 @@ class _Reading:
                 else:
                     self._of_events(line, at, key)
             except InvalidInputError as error:
-                lines.refuse(number, error.message, line)
-                continue
-            self._found["line" if is_history else "event"] += 1
+                refused = Unread.of(str(source.file), error.message, line)
+                unread.append(refused._replace(line=number))
+            else:
+                understood += 1
+        if not understood:
+            first = min(unread, key=lambda one: one.line, default=None)
+            problem, at_line = (first.problem, first.line) if first else ("is empty", None)
+            raise InvalidInputError(problem, file=str(source.file), line=at_line)
+        self._found["line" if is_history else "event"] += understood
+        self.unread += sorted(unread, key=lambda one: one.line)
 
     def ended(self, file: Path) -> Imported:
         """Return all of it, in the order of its times."""

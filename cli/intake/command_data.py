@@ -1,6 +1,6 @@
 """Commands and events given as JSON data: checked, decided on and recorded."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, Unpack
 
 from msgspec import Struct, to_builtins
@@ -95,11 +95,11 @@ def handle_event(
         )
     event = to_event(line["type"], line.get("data", {}))
     if isinstance(event, f.SprintCompiled | f.SprintImported):
-        is_plan = isinstance(event, f.SprintCompiled)
-        _check_document(event.document or {}, is_plan=is_plan, file="data.document")
+        kind = "plan" if isinstance(event, f.SprintCompiled) else "document"
+        _check(event.document or {}, kind, file="data.document")
     elif isinstance(event, f.Injection):
-        key = "phases" if isinstance(event, f.PhaseInjected) else "steps"
-        _check_nodes(event.nodes, key=key, file="data.nodes")
+        kind = "phases" if isinstance(event, f.PhaseInjected) else "steps"
+        _check(event.nodes, kind, file="data.nodes")
     event = mask_all(event) if envelope.get("masks", True) else event
     sprint_id = _sprint_of(workspace, line.get("stream"), event, sprint_id)
     _add_digest(envelope, event.type, to_builtins(event), to=sprint_id)
@@ -189,7 +189,10 @@ def command_of(data: dict[str, Any]) -> Command:
     assert isinstance(command, Command)
     if unknown := next(_unknown(data, command, "command"), None):
         raise InvalidInputError("there is no such field", field=unknown[:200])
-    _check_command(command)
+    if kind := (_DOCUMENTS | _NODES).get(tag):
+        field = "nodes" if tag in _NODES else kind
+        if (content := getattr(command, field)) is not None:
+            _check(content, kind, file=f"command.{field}")
     return command
 
 
@@ -210,36 +213,19 @@ def _unknown(given: object, made: object, path: str) -> Iterator[str]:
             yield from _unknown(one, other, f"{path}[{number}]")
 
 
-def _check_command(command: Command) -> None:
-    """Raise `InvalidInputError` for content that a state file cannot show."""
-    name = command.name()
-    if (field := _DOCUMENTS.get(name)) is not None:
-        document, file = getattr(command, field), f"command.{field}"
-        _check_document(document, is_plan=field == "plan", file=file)
-    if (key := _NODES.get(name)) is not None and command.nodes:  # type: ignore[attr-defined]
-        _check_nodes(command.nodes, key=key, file="command.nodes")  # type: ignore[attr-defined]
-
-
-def _check_document(document: dict[str, Any], *, is_plan: bool, file: str) -> None:
-    # Imported here, as below: most commands and events contain no document.
-    from .progress import check_plan, check_progress
-
-    (check_plan if is_plan else check_progress)(document, file=file)
-    _check_shown(document)
-
-
-def _check_nodes(nodes: Sequence[dict[str, Any]], *, key: str, file: str) -> None:
-    from .progress import check_nodes
-
-    check_nodes(nodes, file=file, key=key)
-    _check_shown({key: [*nodes]})
-
-
-def _check_shown(document: dict[str, Any]) -> None:
-    """Raise `InvalidInputError` for data that a state file cannot show."""
+def _check(content: Any, kind: str, *, file: str) -> None:
+    """Raise `InvalidInputError` for content that is invalid or that no state file shows."""
+    # Imported here: most commands and events contain no document.
     from sprintlog.projections.state_files.yaml.writer import dump
 
-    dump(document)
+    from .progress import check_nodes, check_plan, check_progress
+
+    if kind in ("phases", "steps"):
+        check_nodes(content, file=file, key=kind)
+        content = {kind: [*content]}
+    else:
+        (check_plan if kind == "plan" else check_progress)(content, file=file)
+    dump(content)
 
 
 def _new_sprint(command: Command, named: str | None) -> str | None:

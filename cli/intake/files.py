@@ -108,14 +108,21 @@ def opening(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def naming(file: str | None, field: str | None = None) -> Iterator[None]:
-    """Make refusals name the file, and the field unless they name another one."""
+def naming(
+    file: str | None, field: str | None = None, *, only_fields: bool = False
+) -> Iterator[None]:
+    """Make refusals name the file, and the field unless they name another one.
+
+    With `only_fields`, only refusals of a field are those of the file.
+    """
     try:
         yield
     except RefusedError as error:
         named = error.fields.get("field")
-        problem = error.message.removeprefix(f"{named}: ")
-        raise InvalidInputError(problem, file=file, field=named or field) from error
+        if only_fields and (named is None or "file" in error.fields):
+            raise
+        problem, field = error.message.removeprefix(f"{named}: "), named or field
+        raise InvalidInputError(problem, file=file, field=field, hint=error.hint) from error
 
 
 def read_text(name: str) -> str:

@@ -79,9 +79,9 @@ class ForeignFile:
 
         return load_either(self.content, file=self._name)
 
-    def lines(self) -> "JsonLines":
-        """Return the objects of a file of JSON lines."""
-        return JsonLines(self.file, below=self._below)
+    def lines(self) -> tuple[list[tuple[int, dict[str, Any]]], list[Unread]]:
+        """Return the objects of JSON lines with their lines, and the other lines."""
+        return json_lines(self.content, file=self._name)
 
     def metrics(self, document: object) -> dict[str, Any]:
         """Return the metrics of the document of an iteration, checked."""
@@ -111,42 +111,17 @@ def kept_of(what: object) -> str:
     return cut(text, LINE_CHARS_KEPT)
 
 
-class JsonLines:
-    """The objects of a file of JSON lines, and which of its lines were not understood."""
-
-    def __init__(self, file: Path, *, below: Path | None = None) -> None:
-        self.file = file
-        self._below = below
-        self.unread: list[Unread] = []
-        self.understood = 0
-
-    def __iter__(self) -> Iterator[tuple[int, dict[str, Any]]]:
-        """Yield each object with the number of its line."""
-        content = bytes_of(self.file, below=self._below)
-        for number, line in enumerate(content.split(b"\n"), start=1):
-            if not line.strip():
-                continue
-            if isinstance(found := json_of(line), dict):
-                self.understood += 1
-                yield number, found
-            else:
-                self.refuse(number, "not a JSON object", line, was_understood=False)
-
-    def refuse(
-        self, number: int, problem: str, line: object, *, was_understood: bool = True
-    ) -> None:
-        """Report a line that was yielded as not understood."""
-        self.understood -= was_understood
-        self.unread.append(Unread(str(self.file), number, problem, kept_of(line)))
-
-    def check(self) -> None:
-        """Raise `InvalidInputError` if no line was understood."""
-        if self.understood:
-            return
-        if not self.unread:
-            raise InvalidInputError("is empty", file=str(self.file))
-        first = self.unread[0]
-        raise InvalidInputError(first.problem, file=str(self.file), line=first.line)
+def json_lines(
+    content: bytes, *, file: str
+) -> tuple[list[tuple[int, dict[str, Any]]], list[Unread]]:
+    """Return each object with its line, and the lines that are not objects."""
+    objects, unread = [], []
+    for number, line in enumerate(content.split(b"\n"), start=1):
+        if isinstance(found := json_of(line), dict):
+            objects.append((number, found))
+        elif line.strip():
+            unread.append(Unread(file, number, "not a JSON object", kept_of(line)))
+    return objects, unread
 
 
 def json_of(text: bytes) -> Any:
@@ -251,8 +226,7 @@ def load_json_lines(
     file: Path, *, below: Path | None = None
 ) -> tuple[list[tuple[int, dict[str, Any]]], list[Unread]]:
     """Return each object with its line, and the lines that are not objects."""
-    lines = JsonLines(file, below=below or file.parent)
-    return [*lines], lines.unread
+    return json_lines(plain_bytes(file, below=below), file=str(file))
 
 
 def checkboxes(text: str) -> Iterator[Checkbox]:

@@ -7,20 +7,21 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from msgspec import structs
+
 from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.judging.events import Usage
 from sprintlog.engine.log.event import made_from
 from sprintlog.engine.sprint.events import AgentRan
 from sprintlog.engine.sprint.iterations import facts
+from sprintlog.engine.sprint.plan import shape
 from sprintlog.engine.sprint.state import words
 from sprintlog.engine.sprint.state.node import Node, derived_status
 from sprintlog.engine.sprint.state.sprint import settled
-from sprintlog.engine.sprint.state.times import normalise
 from sprintlog.engine.sprint.state.tree import CHILDREN, Tree
 from sprintlog.engine.usage import ModelCall
 
-from .files import naming
-from .foreign_files import Unread
+from .foreign_files import ForeignFile, Unread
 from .progress import check_progress
 
 Data = dict[str, Any]
@@ -76,16 +77,32 @@ class ImportedSprint(NamedTuple):
 
         Raise `InvalidInputError` naming the invalid field.
         """
-        return document_of(self, kind=kind, file=file)
+        for name in self.more:
+            if name in OURS:
+                raise InvalidInputError(
+                    "means something else here", file=str(file), field=name
+                )
+        phases = [_node(one, 0, file, f"phases[{n}]") for n, one in enumerate(self.phases)]
+        document = {
+            "sprint-id": self.id,
+            "status": words.NOT_STARTED,
+            "imported-from": kind,
+            **self.more,
+            "phases": phases,
+            "current": {"phase": 0, "step": None, "sub-phase": None},
+            "stats": {"started-at": None, "completed-at": None},
+        }
+        check_progress(document, file=str(file))
+        found = {node.status for node in Tree(document).leaves}
+        if found <= words.FINISHED:
+            document["status"] = words.COMPLETED
+        elif not found <= {words.PENDING}:
+            document["status"] = words.IN_PROGRESS
+        return settled(document)
 
     @staticmethod
     def reserved(*, is_top: bool = False) -> set[str]:
         """Return the fields with a fixed meaning in a phase, or at the top."""
-        # Imported here: only sources with additional fields need it.
-        from msgspec import structs
-
-        from sprintlog.engine.sprint.plan import shape
-
         if is_top:
             return OURS
         levels = (shape.CompiledTopPhase, shape.CompiledStep, shape.SubPhase)
@@ -168,33 +185,6 @@ class Imported(NamedTuple):
     """The parts that were not understood; they are kept for inspection."""
 
 
-def document_of(sprint: ImportedSprint, *, kind: str, file: Path) -> Data:
-    """Return the document of a sprint with phases, complete and checked.
-
-    Raise `InvalidInputError` naming the field that is wrong.
-    """
-    for name in sprint.more:
-        if name in OURS:
-            raise InvalidInputError("means something else here", file=str(file), field=name)
-    phases = [_node(one, 0, file, f"phases[{n}]") for n, one in enumerate(sprint.phases)]
-    document = {
-        "sprint-id": sprint.id,
-        "status": words.NOT_STARTED,
-        "imported-from": kind,
-        **sprint.more,
-        "phases": phases,
-        "current": {"phase": 0, "step": None, "sub-phase": None},
-        "stats": {"started-at": None, "completed-at": None},
-    }
-    check_progress(document, file=str(file))
-    found = {node.status for node in Tree(document).leaves}
-    if found <= words.FINISHED:
-        document["status"] = words.COMPLETED
-    elif not found <= {words.PENDING}:
-        document["status"] = words.IN_PROGRESS
-    return settled(document)
-
-
 def facts_of(sprint: ImportedSprint, *, file: Path) -> Iterator[facts.Fact]:
     """Yield what the loop says happened, iterations before remarks."""
     for one in sprint.iterations:
@@ -212,8 +202,7 @@ def facts_of(sprint: ImportedSprint, *, file: Path) -> Iterator[facts.Fact]:
 
 
 def _time(at: str | None, file: Path) -> str | None:
-    with naming(str(file)):
-        return None if at is None else normalise(at)
+    return None if at is None else ForeignFile.normalised(at, file=str(file))
 
 
 def _node(given: Data, level: int, file: Path, field: str) -> Data:

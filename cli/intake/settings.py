@@ -20,139 +20,135 @@ Number = Annotated[float, Field(allow_inf_nan=False)]
 Wrong = Callable[[str, str], InvalidInputError]
 
 
-def _key(description: str, **limits: Any) -> Any:
-    """Return a key that may be left out, with its description for the JSON Schema."""
-    return Field(default=None, description=description, **limits)
-
-
 class SettingsTable(BaseModel):
     """A table of the file; what it does not know is an error."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=kebab)
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, alias_generator=kebab, use_attribute_docstrings=True
+    )
 
 
 class RecordSettings(SettingsTable):
     """Recording of events."""
 
-    off: Flag | None = _key("Record nothing; reading works normally.")
-    actor: Text | None = _key("The actor of events.")
+    off: Flag | None = None
+    """Record nothing; reading works normally."""
+    actor: Text | None = None
+    """The actor of events."""
 
 
 class LogSettings(SettingsTable):
     """The place of the log."""
 
-    folder: Text | None = _key(
-        "The log's folder: an absolute path, or relative to the file's folder or `~`."
-    )
-    url: Text | None = _key(
-        "The log on a server: `postgresql://HOST/DATABASE?log=NAME`, without a password."
-    )
+    folder: Text | None = None
+    """The log's folder: an absolute path, or relative to the file's folder or `~`."""
+    url: Text | None = None
+    """The log on a server: `postgresql://HOST/DATABASE?log=NAME`, without a password."""
 
 
 class AgentSettings(SettingsTable):
     """The agent of `run`."""
 
-    command: list[Text] | None = _key(
-        "The command of `run` if none is typed.", min_length=1
-    )
-    timeout: Seconds | None = _key("Its time limit in seconds.")
-    idle_timeout: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = _key(
-        "Its time limit without output in seconds; 0 for none."
-    )
-    fallback: Text | None = _key(
-        "The command that works while a limit blocks the other one."
-    )
-    hook_command: Text | None = _key("The shell command of hooks without a command.")
-    environment: list[Name] | None = _key(
-        "The variables that it and hooks get in addition to those of gates."
-    )
-    prompt_file: Text | None = _key(
-        "The template of its prompt, relative to the file's folder."
-    )
-    snapshot: Flag | None = _key("Keep the files at each iteration's end.")
-    measure: Flag | None = _key("Measure each iteration by `[measure]`.")
-    on_regression: Annotated[str, OneOf(ON_REGRESSION)] | None = _key(
-        "The reaction to a regression."
-    )
-    select: Flag | None = _key("Put the best iteration's files in place at the end.")
+    command: list[Text] | None = Field(default=None, min_length=1)
+    """The command of `run` if none is typed."""
+    timeout: Seconds | None = None
+    """Its time limit in seconds."""
+    idle_timeout: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+    """Its time limit without output in seconds; 0 for none."""
+    fallback: Text | None = None
+    """The command that works while a limit blocks the other one."""
+    hook_command: Text | None = None
+    """The shell command of hooks without a command."""
+    environment: list[Name] | None = None
+    """The variables that it and hooks get in addition to those of gates."""
+    prompt_file: Text | None = None
+    """The template of its prompt, relative to the file's folder."""
+    snapshot: Flag | None = None
+    """Keep the files at each iteration's end."""
+    measure: Flag | None = None
+    """Measure each iteration by `[measure]`."""
+    on_regression: Annotated[str, OneOf(ON_REGRESSION)] | None = None
+    """The reaction to a regression."""
+    select: Flag | None = None
+    """Put the best iteration's files in place at the end."""
 
 
 class MeasureSettings(SettingsTable):
     """The commands and reports of `--measure`."""
 
-    run: list[Text] | None = _key("Commands that write the reports.")
-    build: list[Text] | None = _key(
-        "Commands; the build is a success when they end with 0."
-    )
-    reports: list[Text] | None = _key("Reports of tools: `[FORMAT=]FILE` each.")
-    sources: list[Text] | None = _key("Source files to count.")
-    timeout: Seconds | None = _key("The time limit of each in seconds.")
-    environment: list[Name] | None = _key("Variables that are passed on to them.")
+    run: list[Text] | None = None
+    """Commands that write the reports."""
+    build: list[Text] | None = None
+    """Commands; the build is a success when they end with 0."""
+    reports: list[Text] | None = None
+    """Reports of tools: `[FORMAT=]FILE` each."""
+    sources: list[Text] | None = None
+    """Source files to count."""
+    timeout: Seconds | None = None
+    """The time limit of each in seconds."""
+    environment: list[Name] | None = None
+    """Variables that are passed on to them."""
 
 
 class GateSettings(SettingsTable):
     """The environment of gates."""
 
-    environment: list[Name] | None = _key(
-        "Variables that are passed on to a gate's script."
-    )
+    environment: list[Name] | None = None
+    """Variables that are passed on to a gate's script."""
 
 
 class SnapshotSettings(SettingsTable):
     """Contents and number of snapshots."""
 
-    include_ignored: list[Text] | None = _key(
-        "Patterns of ignored files that are included."
-    )
-    file_max: FromOne | None = _key("Larger files are left out, in MiB.")
-    keep: FromOne | None = _key("The number of newest ones that `store prune` keeps.")
-    remote: Text | None = _key(
-        "A git remote, over https or ssh, through which machines share them."
-    )
+    include_ignored: list[Text] | None = None
+    """Patterns of ignored files that are included."""
+    file_max: FromOne | None = None
+    """Larger files are left out, in MiB."""
+    keep: FromOne | None = None
+    """The number of newest ones that `store prune` keeps."""
+    remote: Text | None = None
+    """A git remote, over https or ssh, through which machines share them."""
 
 
 class NotifySettings(SettingsTable):
     """Notices of `run`."""
 
-    command: Text | None = _key(
-        "The shell command for each notice, with JSON on its input."
-    )
-    of: list[Annotated[str, OneOf(tuple(NOTICES))]] | None = _key(
-        "The notices: some of the words of `run --notify-of`."
-    )
-    wait: Seconds | None = _key("A longer wait in seconds is reported.")
+    command: Text | None = None
+    """The shell command for each notice, with JSON on its input."""
+    of: list[Annotated[str, OneOf(tuple(NOTICES))]] | None = None
+    """The notices: some of the words of `run --notify-of`."""
+    wait: Seconds | None = None
+    """A longer wait in seconds is reported."""
 
 
 class BudgetSettings(SettingsTable):
     """Limits of a loop."""
 
-    iterations: FromOne | None = _key(
-        "The limit of iterations of a new sprint with a goal."
-    )
-    cost: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = _key(
-        "The limit of cost of a run in US dollars."
-    )
-    tokens: FromOne | None = _key(
-        "The limit of tokens of a run: input, cache writes and output."
-    )
-    time: Text | FromOne | None = _key("The time limit of a run: `8h`, `90m`, or seconds.")
-    failures: FromOne | None = _key("The limit of failures in a row.")
-    price: Text | None = _key("Dollars for a million input and output tokens, like `3/15`.")
+    iterations: FromOne | None = None
+    """The limit of iterations of a new sprint with a goal."""
+    cost: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
+    """The limit of cost of a run in US dollars."""
+    tokens: FromOne | None = None
+    """The limit of tokens of a run: input, cache writes and output."""
+    time: Text | FromOne | None = None
+    """The time limit of a run: `8h`, `90m`, or seconds."""
+    failures: FromOne | None = None
+    """The limit of failures in a row."""
+    price: Text | None = None
+    """Dollars for a million input and output tokens, like `3/15`."""
 
 
 class RulesSettings(SettingsTable):
     """The rules that `iteration rules set --from-config` records."""
 
-    weights: dict[str, Number] | None = _key("The weights of dimensions; their sum is 1.")
-    thresholds: dict[str, Number | Literal["none"]] | None = _key(
-        'Limits by name; `"none"` removes one.'
-    )
-    verification: Flag | None = _key(
-        "Whether only iterations whose tests pass may be selected."
-    )
-    progress_edits: Annotated[str, OneOf(EDIT_POLICIES)] | None = _key(
-        "The policy for edits of PROGRESS.yaml."
-    )
+    weights: dict[str, Number] | None = None
+    """The weights of dimensions; their sum is 1."""
+    thresholds: dict[str, Number | Literal["none"]] | None = None
+    """Limits by name; `"none"` removes one."""
+    verification: Flag | None = None
+    """Whether only iterations whose tests pass may be selected."""
+    progress_edits: Annotated[str, OneOf(EDIT_POLICIES)] | None = None
+    """The policy for edits of PROGRESS.yaml."""
 
 
 class Settings(SettingsTable):
