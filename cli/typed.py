@@ -220,8 +220,8 @@ def _name_of(option: click.Option) -> str:
     return f"{name} (with --json)" if name == "--fields" else name
 
 
-class TypedCommand(click.Command):
-    """A command with our option for its help, and those about all output."""
+class _Typed(click.Command):
+    """A command or group with our option for its help, and those about all output."""
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return what it takes; the help of the root shows what can be typed anywhere."""
@@ -236,6 +236,10 @@ class TypedCommand(click.Command):
             if value := ctx.params.pop(name, None):
                 ctx.meta[key] = value
         return left
+
+
+class TypedCommand(_Typed):
+    """A command whose help names the options that it shares with others."""
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command.
@@ -266,7 +270,7 @@ class TypedCommand(click.Command):
         _write_options(self, ctx, formatter)
 
 
-class TypedGroup(TypedCommand, click.Group):
+class TypedGroup(_Typed, click.Group):
     """A group of such commands; `lazy` ones, as `module:function`, are imported late."""
 
     command_class = TypedCommand
@@ -294,12 +298,6 @@ class TypedGroup(TypedCommand, click.Group):
         # Versions of click differ in what happens if a group is typed without a word.
         command.no_args_is_help = False
         return command
-
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the group's options, and its commands."""
-        kind = TypedCommand if self.invoke_without_command else click.Command
-        kind.format_options(self, ctx, formatter)
-        self.format_commands(ctx, formatter)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
         """Return the completions of the group, unless an unknown command is before them."""
@@ -335,6 +333,15 @@ class TypedGroup(TypedCommand, click.Group):
                 elif self.name == "goal" and args[0] in ("show", "list"):
                     said += " here: it is sprintlog status"
             raise UnknownWordError(said, args[0], known, ctx) from error
+
+
+class CommandGroup(TypedCommand, TypedGroup):
+    """A group that is itself a command if it is typed without a subcommand."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the group's options, and its commands."""
+        super().format_options(ctx, formatter)
+        self.format_commands(ctx, formatter)
 
 
 def argument(*names: str, **given: Any) -> Callable[[Function], Function]:
@@ -385,7 +392,8 @@ def command(
 
 
 def group(
-    name: str | None = None, cls: type[TypedGroup] = TypedGroup, **given: Any
+    name: str | None = None, cls: type[TypedGroup] | None = None, **given: Any
 ) -> Callable[..., TypedGroup]:
     """Make a group of a function."""
-    return click.group(name, cls=cls, **given)
+    kind = CommandGroup if given.get("invoke_without_command") else TypedGroup
+    return click.group(name, cls=cls or kind, **given)
