@@ -141,10 +141,10 @@ Importing = Callable[[Path], Imported]
 def check_importer(
     name: str, read: Importing, path: Path, *, refuses: Sequence[Path] = ()
 ) -> dict[str, Any]:
-    """Try an importer with a file or a folder; return what comes of it, as plain data.
+    """Try an importer with a file or a folder; return its result as plain data.
 
-    That fits a golden file. `refuses` are paths that it does not take. Raise
-    `AssertionError` saying the rule that is broken.
+    The result is suitable for a golden file. `refuses` are paths that it must refuse.
+    Raise `AssertionError` naming the violated rule.
     """
     before = tree_of(path)
     must(bool(before), f"{path} is there")
@@ -197,10 +197,10 @@ _ENDS = Extension("projection", "kit", "kit:kit", "kit", "0")
 def check_projection(
     made: Callable[[], SprintReading], *, events: Sequence[tuple[str, Data]] = ()
 ) -> Any:
-    """Try a projection on a small sprint with a rollback and its undoing.
+    """Try a projection on a small sprint with a rollback and its undo.
 
-    `events` are types and data of extensions' events to be in it. Return what the
-    projection says at the end. Raise `AssertionError` saying the rule that is broken.
+    `events` are types and data of extension events for the sprint. Return the result of
+    the projection. Raise `AssertionError` naming the violated rule.
     """
     reading_of(_ENDS, made)
     with workspace() as log:
@@ -285,10 +285,10 @@ STRANGE: tuple[dict[str, Any], ...] = (
 def check_agent(
     name: str, read: Decoder, output: bytes, *, others: Sequence[dict[str, Any]] = ()
 ) -> Answer:
-    """Try a decoder with what its agent prints; return what is understood of it.
+    """Try a decoder with its agent's output; return the decoded answer.
 
-    `others` are messages that are another agent's. Raise `AssertionError` saying the
-    rule that is broken.
+    `others` are messages of another agent. Raise `AssertionError` naming the violated
+    rule.
     """
     for message in (*STRANGE, *others):
         before = copy.deepcopy(message)
@@ -326,10 +326,10 @@ def _heard(name: str, read: Any, pieces: Iterable[bytes]) -> Answer:
 def check_report(
     read: Callable[[Report], Found], content: bytes, *, refuses: Sequence[bytes] = ()
 ) -> Found:
-    """Try a format with one of its reports; return what is found in it.
+    """Try a format with one of its reports; return the metrics found in it.
 
-    `refuses` are reports that are none of this format. Raise `AssertionError` saying the
-    rule that is broken.
+    `refuses` are reports of other formats. Raise `AssertionError` naming the violated
+    rule.
     """
     folder = Path("/tree")
     found = read(Report("report", content, folder))
@@ -347,7 +347,7 @@ def check_report(
 
 
 def check_notifier(notify: Callable[[dict[str, Any]], object]) -> None:
-    """Hand a notifier one notice of each kind; what it raises is what is wrong."""
+    """Call a notifier with one notice of each kind; its exceptions pass through."""
     for word in NOTICES:
         notice = Notice(notice=word, sprint="kit", at="2026-01-15T09:00:00Z", why="a kit")
         notify(msgspec.to_builtins(notice))

@@ -125,7 +125,7 @@ def _schema(log: ResidentLog, given: params.Schema, asking: Asking) -> Any:
 METHODS: dict[str, Method] = {
     "initialize": Method(
         params.Initialize,
-        "Say who you are and which protocol you know; it may be left out.",
+        "Identify the client and its protocol; optional.",
         _initialize,
     ),
     "record": Method(
@@ -143,13 +143,13 @@ METHODS: dict[str, Method] = {
     "ask": Method(params.Ask, "Ask a question; nothing is recorded.", _ask),
     "call": Method(
         params.Call,
-        "Do any command that answers with `--json`, by a process of its own.",
+        "Run any command that answers with `--json`, in a separate process.",
         is_process=True,
     ),
     "follow": Method(
-        params.Follow, "Be told of each event after a position, and of those that come."
+        params.Follow, "Receive each event after a position, and all new ones."
     ),
-    "unfollow": Method(params.Unfollow, "Be told no more."),
+    "unfollow": Method(params.Unfollow, "Stop receiving events."),
     "schema": Method(
         params.Schema, "Answer the JSON Schema of commands, events or answers.", _schema
     ),

@@ -177,14 +177,14 @@ class Following(msgspec.Struct, frozen=True):
     subscription: int
     """Its number; each `event` has it."""
     after: int
-    """Events after this position are told, each once and in order."""
+    """Events after this position are sent, each once and in order."""
 
 
 class Cancelled(msgspec.Struct, frozen=True):
     """Whether the request is one that is not answered yet."""
 
     known: bool
-    """Whether it was under way; its own answer says what became of it."""
+    """Whether it was running; its answer has the result."""
 
 
 class Unfollowed(msgspec.Struct, frozen=True):

@@ -16,8 +16,8 @@ EVENT = "event"
 def extension_event(tag: str, data: object, *, is_observed: bool = False) -> ExtensionEvent:
     """Return the event to record; its data is checked and completed by its type.
 
-    What is observed may be of a type that nothing here brings: it is kept as it is. Raise
-    `NotFoundError` for such a type else, `RefusedError` naming a field that is wrong.
+    An observed event may be of a type that is not installed: it is recorded unchanged.
+    Otherwise raise `NotFoundError` for such a type, `RefusedError` naming a wrong field.
     """
     check_tag(tag)
     if not isinstance(data, dict):

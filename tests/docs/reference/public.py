@@ -89,10 +89,10 @@ COMMANDS_HEAD = """\
 
 {note}
 
-What `handle` takes, from `sprintlog.commands`: each with its arguments in order, their
-types and their defaults. Structs in arguments, such as `Learning`, are in
-`sprintlog.events`, and on the page of [the events](events.md). `sprintlog schema commands`
-prints all of them as JSON Schema."""
+This page lists the commands of `sprintlog.commands` for `handle`, with their arguments in
+order, types and defaults. Structs in arguments, such as `Learning`, are in
+`sprintlog.events` ([events](events.md)). `sprintlog schema commands`
+prints the JSON Schema."""
 _MODULES = re.compile(r"\b(?:\w+\.)+(?=\w)")
 
 
