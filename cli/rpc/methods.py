@@ -124,9 +124,7 @@ def _schema(log: ResidentLog, given: params.Schema, asking: Asking) -> Any:
 
 METHODS: dict[str, Method] = {
     "initialize": Method(
-        params.Initialize,
-        "Identify the client and its protocol; optional.",
-        _initialize,
+        params.Initialize, "Identify the client and its protocol; optional.", _initialize
     ),
     "record": Method(
         params.Record,
