@@ -34,12 +34,12 @@ class Recognising(typed.TypedGroup):
         # Imported here: a named command needs no recognition.
         from .import_path import folder, recognise
 
-        kind, found = recognise(path)
+        kind = recognise(path)
         if kind == "folder":
             return kind, folder, args
         known = "store import" if kind == "log" else f"import {kind}"
-        output.note(f"{found} is taken for what `{known}` takes")
-        return kind, command_of(self, kind), [str(found), *args[1:]]
+        output.note(f"{path} is taken for what `{known}` takes")
+        return kind, command_of(self, kind), [str(path), *args[1:]]
 
     def _of_extension(self, path: Path, args: list[str]) -> click.Command | None:
         """Return the command of an importer that is installed; a path alone comes first."""

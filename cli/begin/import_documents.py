@@ -14,6 +14,7 @@ from sprintlog.engine.journal.state import JOURNAL
 from sprintlog.engine.log.append import APPEND_EVENTS_MAX
 from sprintlog.engine.service.streams.catalogue import sprint_stream
 from sprintlog.engine.sprint.events import Place
+from sprintlog.engine.sprint.plan.create import ImportDocument
 from sprintlog.engine.sprint.plan.imported_documents import contradictions
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.projections.state_files.journal_file import JournalFile
@@ -86,15 +87,10 @@ def _record_version(
     document = version.document
     run = Import("progress", version.file, options, workspace)
     run.options.tell_masked(document, of=version.name)
-    return run.document(
-        version.sprint_id,
-        document,
-        version.name[-500:],
-        place=place,
-        at=version.at or options.at,
-        committed_at=version.committed_at,
-        arguments={"document": document},
-    )
+    source, committed_at = version.name[-500:], version.committed_at
+    command = ImportDocument(document, source, place, committed_at, with_facts=True)
+    at, arguments = version.at or options.at, {"document": document}
+    return run.decide(version.sprint_id, command, arguments, at=at)
 
 
 def _answer(

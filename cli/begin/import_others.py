@@ -191,11 +191,12 @@ def _take_session(
         number = before[-1].iteration
     else:
         begins = from_transcripts.SessionBegins()
-        began = run.once(sprint_id, f"{session.key}:began", begins, at=at)
+        began = run.decide(sprint_id, begins, fact=f"{session.key}:began", at=at)
         number, recorded = number_of(began), new_events(began)
     ends = from_transcripts.SessionEnds(known, replace(ran, iteration=number), summary)
     fact = f"{session.key}:{session.sha256}"
-    recorded += new_events(run.once(sprint_id, fact, ends, at=session.ended_at))
+    ended = run.decide(sprint_id, ends, fact=fact, at=session.ended_at)
+    recorded += new_events(ended)
     found = {"line": session.activity.lines, "tool call": session.activity.tool_calls}
     if session.subagents:
         found["subagent"] = session.subagents

@@ -3,13 +3,11 @@
 import os
 import re
 import sys
-import tomllib
 from collections import deque
 from collections.abc import Collection, Iterator
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 
@@ -34,54 +32,45 @@ from ..output import print_answer
 from ..record import Options
 from .import_others import command_of
 from .import_record import Import, read_with
+from .suggestions import EXTENDED, KINDS, PLACES
 
 BEGINNING = 256 * 1024
 """The length of the beginning that is examined."""
 WHOLE_MAX = 8 * 1024 * 1024
 """A longer file is recognised by its first lines."""
-PLACES = tomllib.loads(files(__package__).joinpath("places.toml").read_text("utf-8"))
-"""Where the records of other tools are, and how a text is recognised."""
 _SESSION = re.compile(rb'\s*\{[^\0]*?"(?:projectHash|responderUsername)"\s*:')
 """The beginning of a session that is one document."""
-KINDS: list[dict[str, Any]] = PLACES["kinds"]
 USUAL = {one["kind"]: [*one["places"], *one.get("inside", ())] for one in KINDS}
 _NAMES = dict.fromkeys(Path(x).name for places in USUAL.values() for x in places)
 KNOWN = ", ".join([*_NAMES, "an export", "a transcript"])
 
 
-class Recognised(NamedTuple):
-    """The kind of a record, and the path for the import of that kind."""
-
-    kind: str
-    path: Path
-
-
-def recognise(path: Path) -> Recognised:
+def recognise(path: Path) -> str:
     """Return the kind of a file or folder, from its content.
 
     Raise `InvalidInputError` for a file that no import takes.
     """
     if path.is_dir():
-        return Recognised("folder", path)
+        return "folder"
     content = read_bytes(path, bytes_max=WHOLE_MAX)
     kind = _of_document(content, path.name) or _of_lines(content[:BEGINNING])
     if kind is None:
         unknown = NOT_TRANSCRIPTS.get(path.name, "is nothing that import knows")
         problem = "is empty" if not content.strip() else unknown
         raise InvalidInputError(problem, file=str(path), hint=f"known are {KNOWN}")
-    return Recognised(kind, path)
+    return kind
 
 
-def in_folder(folder: Path) -> dict[Recognised, Path]:
-    """Return the records of a folder, each with the usual place in which it was found.
+def in_folder(folder: Path) -> dict[tuple[str, Path], Path]:
+    """Return the kinds and paths of records, each with the usual place of its finding.
 
     If several files of a kind belong to one loop, the folder is to be imported.
     """
-    there: dict[Recognised, Path] = {}
+    there: dict[tuple[str, Path], Path] = {}
     for one in KINDS:
         for path in (folder / x for x in USUAL[one["kind"]] if (folder / x).exists()):
             whole = folder if one["kind"] == "aiwg" else path.parent
-            found = Recognised(one["kind"], whole if "is_folder" in one else path)
+            found = one["kind"], whole if "is_folder" in one else path
             there.setdefault(found, path)
     return there
 
@@ -92,13 +81,9 @@ def _of_document(content: bytes, name: str) -> str | None:
         return None
     if (found := json_of(content)) is None:
         return _of_text(content, name)
-    keys = found.keys() if isinstance(found, dict) else set[str]()
-    if "sprint-id" in keys:
-        return "progress"
-    if {"loop_id", "iterations"} <= keys or {"loopId", "iteration_metrics"} & keys:
-        return "aiwg"
-    if {"entries", "learnings", "patterns"} & keys:
-        return "journal"
+    for one in KINDS if isinstance(found, dict) else ():
+        if any({*keys} <= found.keys() for keys in one.get("keys", ())):
+            return str(one["kind"])
     return "prd" if is_task_file(found) else None
 
 
@@ -142,7 +127,6 @@ def _of_line(line: dict[str, Any]) -> str | None:
     return "orchestrator" if "ts" in line and (is_history or is_event) else None
 
 
-TOOLS: dict[str, str] = PLACES["tools"]
 IN_TOOLS: list[str] = PLACES["folders"]["names"]
 FILES_MAX = 50
 OPENED_MAX = 50_000
@@ -179,11 +163,11 @@ def folder(folder: Path, as_json: bool, actor: str) -> None:
             imported += 1
         except SprintlogError as error:
             left.append(NotTaken(str(path), kind, error.message))
-    for sign, tool in TOOLS.items():
+    for sign, tool in EXTENDED.items():
         if tool not in tools and (place := folder / sign).exists():
             problem = f"{place}: the importer {tool} is not installed, or did not read it"
             left.append(NotTaken(str(place), tool, problem))
-    left += _others(folder, [*(path for _, path in there), *(folder / x for x in TOOLS)])
+    left += _others(folder, [*(path for _, path in there), *(folder / x for x in EXTENDED)])
     if not (imported or left):
         problem = f"{folder}: nothing in it that import knows"
         raise NotFoundError(problem, hint=f"known are {KNOWN}", file=str(folder))
@@ -251,7 +235,7 @@ def _others(folder: Path, known: Collection[Path]) -> Iterator[NotTaken]:
         ]:
             try:
                 check_no_link(path, below=folder)
-                kind, _ = recognise(path)
+                kind = recognise(path)
                 problem = f"{path}: name it to import it"
             except SprintlogError as error:
                 kind, problem = "", error.message

@@ -11,12 +11,13 @@ from sprintlog.engine.errors import InvalidInputError, NotFoundError, RefusedErr
 from sprintlog.engine.journal.progress_text import Parsed, TakeText, parse_text
 from sprintlog.engine.journal.state import JOURNAL
 from sprintlog.engine.sprint.events import Place
+from sprintlog.engine.sprint.plan.create import ImportDocument
 from sprintlog.engine.sprint.plan.imported_documents import losses
 from sprintlog.engine.sprint.state.tree import Tree
 from sprintlog.projections.workspace import Workspace
 
 from ..importers.markdown import folder_of
-from ..importers.task_lists import TaskList, branch_of, read_task_lists, title_of
+from ..importers.task_lists import TaskList, first_of, read_task_lists
 from ..intake.files import read_text
 from ..intake.foreign_files import Unread, bytes_of, kept_of, name_from
 from ..intake.versions import FileText, Texts, committed_texts
@@ -224,7 +225,7 @@ def _is_same_feature(older: Data, newer: Data) -> bool:
     """
     before, after = leaf_texts(older), leaf_texts(newer)
     shared = len(before & after) / (min(len(before), len(after)) or 1)
-    was, is_now = branch_of(older), branch_of(newer)
+    was, is_now = first_of(older, "branch"), first_of(newer, "branch")
     is_lost = bool(losses(older, newer))
     if not shared:
         return bool(was) and was == is_now and not is_lost
@@ -245,9 +246,8 @@ def _record(
         if is_known or tasks.document is None:
             continue
         document = {"sprint-id": sprint_id, **tasks.document}
-        events = run.document(
-            sprint_id, document, source, place=place, at=at, committed_at=committed_at
-        ).events
+        command = ImportDocument(document, source, place, committed_at, with_facts=True)
+        events = run.decide(sprint_id, command, at=at).events
         recorded += len(events)
         known += [source] if events else []
     return recorded
@@ -261,7 +261,7 @@ def _unread(parsed: Parsed, text_file: Path | None) -> list[Unread]:
 def leaf_texts(document: Data) -> set[str]:
     """Return the name of each leaf in every version: its title if that is unique."""
     leaves = [node.data for node in Tree(document).leaves]
-    titles = [title_of(one).casefold() for one in leaves]
+    titles = [first_of(one, "title").casefold() for one in leaves]
     times = Counter(titles)
     named = zip(titles, leaves, strict=True)
     return {title if times[title] == 1 else str(one.get("prompt")) for title, one in named}

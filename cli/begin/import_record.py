@@ -12,7 +12,7 @@ from sprintlog.engine.errors import InvalidInputError, NotFoundError, RefusedErr
 from sprintlog.engine.extensions import Extension, ExtensionError, named
 from sprintlog.engine.service.state_file_owner import loop_holder
 from sprintlog.engine.service.streams.catalogue import CODEC
-from sprintlog.engine.sprint.events import AgentRan, IterationStarted, Place, SprintImported
+from sprintlog.engine.sprint.events import AgentRan, IterationStarted, SprintImported
 from sprintlog.engine.sprint.iterations.facts import Ended, Fact, decision_on
 from sprintlog.engine.sprint.plan.create import (
     CreateSprint,
@@ -35,12 +35,8 @@ KIND = "imported-from"
 """The key in the document of a sprint that names its import."""
 
 
-class Checked(NamedTuple):
-    """A sprint that can be recorded."""
-
-    sprint: ImportedSprint
-    document: dict[str, Any] | None
-    facts: Sequence[Fact]
+Checked = tuple[ImportedSprint, dict[str, Any] | None, Sequence[Fact]]
+"""A sprint that can be recorded, with its document and its facts."""
 
 
 class Import(Recording):
@@ -65,10 +61,10 @@ class Import(Recording):
         checked = [self._checked(imported) for imported in several]
         for imported, sprints in zip(several, checked, strict=True):
             recorded = sum(self._record(*one) for one in sprints)
-            for one in sprints:
-                refresh(self.workspace, one.sprint.id)
-            names = ", ".join(one.sprint.id for one in sprints)
-            self.tell(names, dict(imported.found), recorded, imported.unread)
+            ids = [sprint.id for sprint, _, _ in sprints]
+            for sprint_id in ids:
+                refresh(self.workspace, sprint_id)
+            self.tell(", ".join(ids), dict(imported.found), recorded, imported.unread)
 
     def record(self, imported: Imported) -> int:
         """Record all sprints of an import, or none; return the number of events."""
@@ -86,7 +82,7 @@ class Import(Recording):
             )
 
     def _checked(self, imported: Imported) -> list[Checked]:
-        checked = []
+        checked: list[Checked] = []
         for one in imported.sprints:
             sprint = one._replace(id=self.options.sprint_id or one.id)
             check_sprint_id(sprint.id)
@@ -106,7 +102,7 @@ class Import(Recording):
                     hint="they are recorded already",
                     sprint=own,
                 )
-            checked.append(Checked(sprint, document, facts))
+            checked.append((sprint, document, facts))
         return checked
 
     def _is_there(self, sprint_id: str) -> bool:
@@ -132,59 +128,49 @@ class Import(Recording):
         recorded = 0
         if document is not None:
             digest = sha256(msgspec.json.encode(document, order="sorted")).hexdigest()
-            source = f"{self.kind}:{digest[:16]}"
-            if source not in known_sources(self.workspace, sprint.id).in_force[-1:]:
-                recorded += len(self.document(sprint.id, document, source).events)
+            command = ImportDocument(
+                document, f"{self.kind}:{digest[:16]}", with_facts=True
+            )
+            if command.source not in known_sources(self.workspace, sprint.id).in_force[-1:]:
+                recorded += new_events(self.decide(sprint.id, command, at=self.options.at))
         if facts and not self._is_there(sprint.id):
             plan = {**ralph_fields(sprint.goal), **sprint.more, KIND: self.kind}
             limit = sprint.loop.max_iterations if sprint.loop else 0
             create = self.options.masked_command(CreateSprint(plan, max_iterations=limit))
             at = facts[0].at
-            recorded += new_events(
-                self.once(sprint.id, "created", create, at=at, observed=False)
+            created = self.decide(
+                sprint.id, create, fact="created", at=at, is_observed=False
             )
+            recorded += new_events(created)
         number: int | None = None
         runs = partial(self.workspace.repository.events, sprint.id, AgentRan)
-        for fact in facts:
+        for one in facts:
             # A run of which more is known than before is another fact.
-            ran = fact.run if isinstance(fact, Ended) else None
+            ran = one.run if isinstance(one, Ended) else None
             version = f" {ran.output_sha256}" if ran and ran.output_sha256 else ""
-            decide = decision_on(fact, number, runs)
-            outcome = self.once(sprint.id, f"{fact.key}{version}", decide, at=fact.at)
+            decide, fact = decision_on(one, number, runs), f"{one.key}{version}"
+            outcome = self.decide(sprint.id, decide, fact=fact, at=one.at)
             recorded += new_events(outcome)
             number = number_of(outcome) or number
         return recorded
 
-    def once(
+    def decide(
         self,
         sprint_id: str,
-        fact: str,
         decide: Decide,
+        arguments: Mapping[str, Any] | None = None,
         *,
         at: str | None,
-        observed: bool = True,
+        fact: str | None = None,
+        is_observed: bool = True,
     ) -> Outcome:
-        """Record a fact of a sprint, unless it is recorded already."""
-        digest = sha256(f"{sprint_id}\n{fact}".encode()).hexdigest()[:40]
-        options = self.options.with_values(at=at, key=f"import:{self.kind}:{digest}")
+        """Let a sprint decide and append that; a `fact` is recorded once."""
+        options = self.options.with_values(at=at)
+        if fact is not None:
+            digest = sha256(f"{sprint_id}\n{fact}".encode()).hexdigest()[:40]
+            options.key = f"import:{self.kind}:{digest}"
         run = Recording(self.name, options, self.workspace)
-        return run.handle_with(decide, sprint_id=sprint_id, observed=observed)
-
-    def document(
-        self,
-        sprint_id: str,
-        document: dict[str, Any],
-        source: str,
-        *,
-        place: Place | None = None,
-        at: str | None = None,
-        committed_at: str | None = None,
-        arguments: Mapping[str, Any] | None = None,
-    ) -> Outcome:
-        """Record a version of a sprint's document; `source` names the version."""
-        command = ImportDocument(document, source, place, committed_at, with_facts=True)
-        dated = Recording(self.name, self.options.with_values(at=at), self.workspace)
-        return dated.handle_with(command, arguments, sprint_id=sprint_id, observed=True)
+        return run.handle_with(decide, arguments, sprint_id=sprint_id, observed=is_observed)
 
     def tell(
         self,

@@ -101,18 +101,18 @@ def _programs(names: Iterable[str], path: str, *, root: Path) -> Iterator[str]:
 PROGRESS, SPRINT = SPRINT_FILES = ("PROGRESS.yaml", "SPRINT.yaml")
 SPRINTS_IN = (".claude/sprints", "sprints")
 
-_PLACES = tomllib.loads(
-    files("sprintlog.cli.begin").joinpath("places.toml").read_text("utf-8")
-)
-LOOPS = {place: one for one in _PLACES["kinds"] if "what" in one for place in one["places"]}
+PLACES = tomllib.loads(files(__package__).joinpath("places.toml").read_text("utf-8"))
+"""Where the records of other tools are, and how a text is recognised."""
+KINDS: list[dict[str, Any]] = PLACES["kinds"]
+LOOPS = {place: one for one in KINDS if "what" in one for place in one["places"]}
 """Records of other tools, and the kind of import that reads them."""
-EXTENDED: dict[str, str] = _PLACES["tools"]
+EXTENDED: dict[str, str] = PLACES["tools"]
 """Those that an importer of an extension reads, and its name."""
 
-AGENTS: dict[str, tuple[str, list[str]]] = _PLACES["agents"]
+AGENTS: dict[str, tuple[str, list[str]]] = PLACES["agents"]
 """How an agent is given a prompt (docs/reference/agents.md), and its signs in a tree."""
 
-OFFERS: list[dict[str, Any]] = _PLACES["offers"]
+OFFERS: list[dict[str, Any]] = PLACES["offers"]
 """Further offers, each with its signs: a file, and a line that it must have."""
 SIGNS = {sign: line for one in OFFERS for sign, line in one["signs"].items()}
 NAMES = {*SPRINT_FILES, *LOOPS, *EXTENDED, *SIGNS} | {

@@ -88,16 +88,6 @@ def is_task_file(given: object) -> bool:
     )
 
 
-def title_of(item: Data) -> str:
-    """Return the title of an item, or an empty string."""
-    return _first(item, "title")
-
-
-def branch_of(document: Data) -> str:
-    """Return the branch that a document names, or an empty string."""
-    return _first(document, "branch")
-
-
 Listed = tuple[ListShape, list[Any]]
 
 
@@ -149,7 +139,7 @@ def _states(item: object, level: int = 0) -> bool:
     has_flag = any(isinstance(item.get(key), bool) for key in FIELDS["flag"])
     if "passes" in item or has_flag:
         return True
-    is_word = _word(item)[1] in STATUSES and _first(item, "id", "title", "text")
+    is_word = _word(item)[1] in STATUSES and first_of(item, "id", "title", "text")
     return bool(is_word) or any(map(partial(_states, level=level + 1), _below(item, level)))
 
 
@@ -173,11 +163,11 @@ def _children(item: Data, level: int) -> tuple[str, list[Any]]:
 
 
 def _is_named(item: object) -> bool:
-    return bool(_first(item, "title", "text"))
+    return bool(first_of(item, "title", "text"))
 
 
-def _first(item: object, *fields: str) -> str:
-    """Return the first text or number that an item has under a name of these fields."""
+def first_of(item: object, *fields: str) -> str:
+    """Return the first text or number under a name of these fields, else an empty text."""
     for key in (key for field in fields for key in FIELDS[field]):
         value = item.get(key) if isinstance(item, dict) else None
         is_text = isinstance(value, str | int | float) and not isinstance(value, bool)
@@ -218,9 +208,9 @@ class _Reading:
             del document["sprint-id"]
         meta = own.get("meta") or own.get("project")
         names = (
-            _first(own, "branch").removeprefix("ralph/"),
+            first_of(own, "branch").removeprefix("ralph/"),
             "" if tag == "master" else tag,
-            _first(own, "project") or _first(meta, "project"),
+            first_of(own, "project") or first_of(meta, "project"),
         )
         named = tuple(filter(None, names))
         return TaskList(document, named, self._shape.noun, self._total, self._passed)
@@ -248,7 +238,7 @@ class _Reading:
         given = next((item[key] for key in FIELDS["id"] if item.get(key) is not None), "")
         if isinstance(given, bool | list | dict) or not str(given).isprintable():
             raise self._error(f"{str(given)[:40]!r} is not an id", f"{at}.id")
-        if not str(given).strip() and not _first(item, "title", "text"):
+        if not str(given).strip() and not first_of(item, "title", "text"):
             raise self._error("has neither an id nor a description", at)
         return str(given).strip() or f"{'task' if level else self._shape.noun}-{number:03}"
 
@@ -261,7 +251,7 @@ class _Reading:
         own = _kept({k: v for k, v in item.items() if k not in read}, self._reserved)
         if below:
             children = self._nodes(below, f"{at}.{key}", level + 1)
-            title = _first(item, "title") or id_
+            title = first_of(item, "title") or id_
             return {"id": id_, "title": title, **own, CHILDREN[level + 1]: children}
         status = self._status(item, at)
         self._total += 1
@@ -302,8 +292,8 @@ def _priority(item: Data) -> float:
 
 
 def _prompt(item: Data) -> str:
-    texts = [_first({key: item.get(key)}, "text") for key in FIELDS["text"]]
-    said = [*filter(None, dict.fromkeys([_first(item, "title"), *texts]))]
+    texts = [first_of({key: item.get(key)}, "text") for key in FIELDS["text"]]
+    said = [*filter(None, dict.fromkeys([first_of(item, "title"), *texts]))]
     for heading, keys in FORMS["sections"].items():
         wanted: Any = next((item[key] for key in keys if item.get(key)), [])
         points = [_text(one) for one in (wanted if isinstance(wanted, list) else [wanted])]

@@ -148,3 +148,17 @@ def decoded(content: bytes, *, file: str) -> str:
         return content.decode()
     except UnicodeDecodeError as error:
         raise InvalidInputError("is not UTF-8", file=file) from error
+
+
+def yaml_of(content: bytes, *, file: str) -> Any:
+    """Return the data of YAML, its core schema alone; raise naming the line."""
+    # Imported here: YAML is slow to start, and most files are JSON.
+    from sprintlog.projections.state_files.yaml.reader import load as load_yaml
+
+    return load_yaml(content, file=file)
+
+
+def load_either(content: bytes, *, file: str) -> Any:
+    """Return the data of a file that is JSON or YAML."""
+    is_json = content.lstrip()[:1] in (b"{", b"[")
+    return (load if is_json else yaml_of)(content, file=file)

@@ -14,7 +14,7 @@ from sprintlog.engine.log.stores.descriptors import held_open
 from sprintlog.engine.masking import cut
 from sprintlog.engine.sprint.state import times
 
-from .files import decoded, load, naming, opening, read_bytes, within, without_mark
+from . import files
 from .shapes import shaped
 
 FILE_BYTES_MAX = 64 * 1024 * 1024
@@ -62,22 +62,19 @@ class ForeignFile:
 
     def text(self) -> str:
         """Return the text of the file."""
-        return decoded(self.content, file=self._name)
+        return files.decoded(self.content, file=self._name)
 
     def json(self) -> Any:
         """Return the JSON data of the file."""
-        return load(self.content, file=self._name)
+        return files.load(self.content, file=self._name)
 
     def yaml(self, text: str) -> Any:
         """Return the data of YAML that is part of the file."""
-        return yaml_of(text.encode(), file=self._name)
+        return files.yaml_of(text.encode(), file=self._name)
 
     def data(self) -> Any:
         """Return the data of the file, which is JSON or YAML."""
-        # Imported here, as below: pydantic is slow to start.
-        from .metrics import load_either
-
-        return load_either(self.content, file=self._name)
+        return files.load_either(self.content, file=self._name)
 
     def lines(self) -> tuple[list[tuple[int, dict[str, Any]]], list[Unread]]:
         """Return the objects of JSON lines with their lines, and the other lines."""
@@ -85,6 +82,7 @@ class ForeignFile:
 
     def metrics(self, document: object) -> dict[str, Any]:
         """Return the metrics of the document of an iteration, checked."""
+        # Imported here: pydantic is slow to start.
         from .metrics import checked_document
 
         return checked_document(document, file=self._name)
@@ -100,7 +98,7 @@ class ForeignFile:
     @staticmethod
     def normalised(text: str, *, file: str | None = None, field: str | None = None) -> str:
         """Do the same for a time in any file."""
-        with naming(file, field):
+        with files.naming(file, field):
             return times.normalise(text)
 
 
@@ -127,7 +125,7 @@ def json_lines(
 def json_of(text: bytes) -> Any:
     """Return the data of a text in JSON; None if it is not JSON."""
     try:
-        return msgspec.json.decode(without_mark(text))
+        return msgspec.json.decode(files.without_mark(text))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
 
@@ -139,8 +137,8 @@ def bytes_of(file: Path, *, below: Path | None = None) -> bytes:
     """
     if below is not None:
         return plain_bytes(file, below=below)
-    content = read_bytes(file, bytes_max=FILE_BYTES_MAX)
-    return within(FILE_BYTES_MAX, content, file=str(file))
+    content = files.read_bytes(file, bytes_max=FILE_BYTES_MAX)
+    return files.within(FILE_BYTES_MAX, content, file=str(file))
 
 
 def plain_bytes(file: Path, *, below: Path | None = None) -> bytes:
@@ -151,12 +149,12 @@ def plain_bytes(file: Path, *, below: Path | None = None) -> bytes:
     folder = file.parent if below is None else below
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
     check_no_link(file, below=folder)
-    with opening(file), held_open(file, flags) as held:
+    with files.opening(file), held_open(file, flags) as held:
         if not stat.S_ISREG(os.fstat(held).st_mode):
             raise InvalidInputError("is no file", file=str(file))
         with open(held, "rb", closefd=False) as opened:
             content = opened.read(FILE_BYTES_MAX + 1)
-    return within(FILE_BYTES_MAX, content, file=str(file))
+    return files.within(FILE_BYTES_MAX, content, file=str(file))
 
 
 def check_no_link(file: Path, *, below: Path) -> None:
@@ -182,14 +180,6 @@ _HEADING = re.compile(r"(#{1,6})[ \t]+(\S.*)")
 _FENCE = re.compile(r"[ \t]*(```|~~~)")
 
 
-def yaml_of(content: bytes, *, file: str) -> Any:
-    """Return the data of YAML, its core schema alone; raise naming the line."""
-    # Imported here: YAML is slow to start, and most files are JSON.
-    from sprintlog.projections.state_files.yaml.reader import load as load_yaml
-
-    return load_yaml(content, file=file)
-
-
 class Checkbox(NamedTuple):
     """An item of a list in Markdown that is ticked or not."""
 
@@ -209,17 +199,17 @@ class Checkbox(NamedTuple):
 
 def read_text(file: Path, *, below: Path | None = None) -> str:
     """Return the text of a plain file that no link leads to, within `below`."""
-    return decoded(plain_bytes(file, below=below), file=str(file))
+    return files.decoded(plain_bytes(file, below=below), file=str(file))
 
 
 def load_json(file: Path, *, below: Path | None = None) -> Any:
     """Return the data of a JSON file; errors name the file."""
-    return load(plain_bytes(file, below=below), file=str(file))
+    return files.load(plain_bytes(file, below=below), file=str(file))
 
 
 def load_yaml(file: Path, *, below: Path | None = None) -> Any:
     """Return the data of a YAML file, of its core schema; errors name the line."""
-    return yaml_of(plain_bytes(file, below=below), file=str(file))
+    return files.yaml_of(plain_bytes(file, below=below), file=str(file))
 
 
 def load_json_lines(

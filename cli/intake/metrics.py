@@ -19,7 +19,7 @@ from sprintlog.engine.judging.metrics import (
 )
 
 from .fields import OneOf
-from .files import load, read_text
+from .files import load_either, read_text
 
 Count = Annotated[int, Field(strict=True, ge=0)] | None
 Percentage = Annotated[float, Field(ge=0, le=100, allow_inf_nan=False)] | None
@@ -61,16 +61,6 @@ def check_metrics_file(content: bytes, *, file: str) -> dict[str, Any]:
     if DOCUMENT in given:
         return document_metrics(given[DOCUMENT], file=file)
     return _checked(given, dict.fromkeys(given, ""), file=file)
-
-
-def load_either(content: bytes, *, file: str) -> Any:
-    """Return the data of a file that is JSON or YAML."""
-    if content.lstrip()[:1] in (b"{", b"["):
-        return load(content, file=file)
-    # Imported here: YAML is slow to start, and nearly all files are JSON.
-    from sprintlog.projections.state_files.yaml.reader import load as load_yaml
-
-    return load_yaml(content, file=file)
 
 
 def document_metrics(given: object, *, file: str) -> dict[str, Any]:

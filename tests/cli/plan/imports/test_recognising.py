@@ -61,7 +61,7 @@ def test_an_export_is_recognised(log: Path, done: Run) -> None:
     """Lines that `export` wrote are a log."""
     done("import", FIXTURES / "loops" / "ralph" / "prd.json")
     (log / "all.jsonl").write_text(done("store export").out)
-    assert recognise(log / "all.jsonl").kind == "log"
+    assert recognise(log / "all.jsonl") == "log"
 
 
 @pytest.mark.parametrize("word", ["", "--json"])
