@@ -5,4 +5,4 @@ from .cli.intake.definition import (
     DefinitionError as DefinitionError,
     compile_files as compile_files,
 )
-from .engine.sprint.compile.problems import Problem as Problem
+from .engine.sprint.plan.definitions import Problem as Problem

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from sprintlog.engine.errors import RefusedError
-from sprintlog.engine.journal.corrections import AdoptJournalEdit
+from sprintlog.engine.journal.foreign import AdoptJournalEdit
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.service.adopt import edit_of, observed_edit
 from sprintlog.engine.service.streams.catalogue import CODEC, sprint_stream

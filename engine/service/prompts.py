@@ -5,7 +5,7 @@ from msgspec.structs import replace
 from ..adapters.folders import read_text
 from ..sprint.agent.actions import GATE, Action
 from ..sprint.agent.prompt import LEARNINGS_CHARS_MAX, PHASE_ANSWER, Telling, handed
-from ..sprint.compile.templates import PromptTemplate, read_template
+from ..sprint.plan.templates import PromptTemplate, read_template
 from ..sprint.state.sprint import Sprint
 from .workspace import JOURNAL, ServiceWorkspace
 
@@ -19,11 +19,11 @@ def with_prompt(
     now: bool = True,
     answer: str = PHASE_ANSWER,
 ) -> Action:
-    """Return what is next with the prompt that its agent is handed.
+    """Return an action with the prompt for its agent.
 
-    `file` is a template, by its path from the work tree's root; it is read anew each time.
-    Raise `NotFoundError` or `InvalidInputError` where that cannot be done. Where it is not
-    `now` nothing is known of the journal. `answer` says how an agent answers for a phase.
+    `file` is a template, by its path from the work tree's root; each call reads it. Raise
+    `NotFoundError` or `InvalidInputError` if it cannot be used. Without `now`, the prompt
+    has no learnings of the journal. `answer` is the form of an agent's answer for a phase.
     """
     if action.prompt is None:
         return action
@@ -36,7 +36,7 @@ def with_prompt(
 
 
 def template_in(workspace: ServiceWorkspace, file: str) -> PromptTemplate:
-    """Return what a file of the work tree says; raise an error that names file and line."""
+    """Return the template in a file; raise an error that names file and line."""
     return read_template(read_text(workspace.location.root, file), file=file)
 
 

@@ -136,6 +136,11 @@ def cli_decides_nothing(root: Path) -> list[str]:
             and node.returns is not None
             and ast.unparse(node.returns) == "list[Event]"
         ]
+        found += [
+            f"{source.name}:{node.lineno} decides by a command"
+            for node in ast.walk(source.tree)
+            if isinstance(node, ast.Attribute) and node.attr == "decide"
+        ]
         for node, value in _uses(source):
             if _is_event(value) and id(node) in called:
                 found.append(f"{source.name}:{node.lineno} makes {value.__name__}")

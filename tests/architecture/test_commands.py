@@ -35,7 +35,7 @@ WAYS = [*caused().values(), *OF_JOURNAL_EVENTS.values()]
 
 
 NOT_NAMED = {
-    *("sprint.commands", "sprint.queue.rules", "journal.corrections"),
+    *("sprint.commands", "sprint.queue.rules"),
     *("journal.foreign", "journal.progress_text", "command"),
 }
 """Topics whose commands carry a document or an event: nobody types them by name."""

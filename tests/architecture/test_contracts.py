@@ -27,10 +27,10 @@ PLANTS = {
         "cli/planted.py": "from sprintlog.engine.sprint.events import SprintStarted\n"
         "def f():\n    return SprintStarted()",
         "cli/work/planted.py": "from sprintlog.engine.sprint.phases import lifecycle\n"
-        "def f(act):\n    act(lifecycle.start_sprint)",
+        "def f(act):\n    act(lifecycle.StartSprint().decide)",
         "cli/back/planted.py": "def f(state) -> list[Event]:\n    return []",
-        "cli/begin/planted.py": "from sprintlog.engine.journal.rules import open_journal\n"
-        "def f(state):\n    return open_journal(state, at='now')",
+        "cli/begin/planted.py": "from sprintlog.engine.journal.rules import OpenJournal\n"
+        "def f(state):\n    return OpenJournal().decide(state, 'now')",
     },
     "outer folders use the front door": {
         "engine/adapters/agents/planted.py": "from ...usage import Usage"

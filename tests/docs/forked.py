@@ -67,7 +67,7 @@ def serve(address: str) -> None:
 
     for name in main.COMMANDS:
         import_module(f"sprintlog.cli.{main.module_of(name)}")
-    import_module("sprintlog.cli.intake.problems")
+    import_module("sprintlog.cli.intake.definition")
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(address)

@@ -30,7 +30,7 @@ from sprintlog.projections.workspace import Workspace
 
 from .plants import PLANTS
 
-_SLOW = ("pydantic", "yaml", "sprintlog.cli.intake.problems", "sqlite_utils", "fcntl")
+_SLOW = ("pydantic", "yaml", "sprintlog.cli.intake.definition", "sqlite_utils", "fcntl")
 SECONDS_MAX = 60.0
 
 

@@ -40,7 +40,7 @@ from sprintlog.engine.service.agent_sessions.drafts import DamagedDraftError, un
 from sprintlog.engine.service.streams.catalogue import CODEC
 from sprintlog.engine.sessions.names import AGENTS, session_stream
 from sprintlog.engine.sprint import commands as of_sprint
-from sprintlog.engine.sprint.compile.templates import read_template
+from sprintlog.engine.sprint.plan.templates import read_template
 from sprintlog.engine.sprint.state.patch import parse_path
 from sprintlog.projections.state_files.yaml.reader import AsWritten, load
 from sprintlog.projections.trust.proofs import parse_head, problems, read_proof

@@ -14,18 +14,7 @@ import msgspec
 
 from sprintlog.answers import Answer, repeats
 
-from . import (
-    antigravity,
-    claude,
-    codex,
-    copilot,
-    copilot_chat,
-    cursor,
-    droid,
-    gemini,
-    opencode,
-    pi,
-)
+from . import antigravity, claude, codex, copilot, cursor, droid, gemini, opencode, pi
 from .items import Fork, Item, Items
 from .outcome import Activity, ActivityCollector, AnswerCollector
 from .values import is_cut, mapping, parse
@@ -41,11 +30,11 @@ that length with 575 MiB."""
 _COMMAS_MAX = 4_000_000
 """Each value takes memory, however short it is. Sessions have a comma in 30 bytes."""
 
-READERS: tuple[tuple[str, "Read | type[copilot_chat.Chat]"], ...] = (
+READERS: tuple[tuple[str, "Read | type[copilot.Chat]"], ...] = (
     ("antigravity", antigravity.read),
     ("opencode", opencode.read),
     ("copilot", copilot.read),
-    ("copilot-chat", copilot_chat.Chat),
+    ("copilot-chat", copilot.Chat),
     ("pi", pi.read),
     ("droid", droid.read),
     ("gemini", gemini.read_session),

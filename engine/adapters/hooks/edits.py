@@ -205,7 +205,7 @@ def cut(text: str, spans: list[TextSpan]) -> str:
     return text
 
 
-class Form(msgspec.Struct, frozen=True):
+class AgentFile(msgspec.Struct, frozen=True):
     """One agent's file, and the content to install: each kind of file is a subclass."""
 
     what: ClassVar[str]
@@ -243,7 +243,7 @@ class Form(msgspec.Struct, frozen=True):
         raise NotImplementedError
 
 
-class JsonForm(Form, frozen=True):
+class JsonForm(AgentFile, frozen=True):
     """A file in JSON; our content is in the object at one key of it."""
 
     key: str = ""

@@ -16,7 +16,7 @@ from ...errors import InvalidInputError, RefusedError
 from ...readable import as_json, originals
 from ..folders import NO_FOLDER, opened, opened_below
 from ..replace import FilePlace, NotPlainError, read_file, replace_file, replace_in
-from .edits import Form, TextSpan, cut
+from .edits import AgentFile, TextSpan, cut
 from .forms import FORMS, HOOKS
 from .mcp_entries import MCP, MCP_FORMS
 
@@ -42,7 +42,7 @@ class Remembered(msgspec.Struct, frozen=True):
 class HookFile(NamedTuple):
     """The file of one agent in one scope, for its hooks or for our server."""
 
-    form: Form
+    form: AgentFile
     scope: str
     root: Path
     """The folder that it is below: the project's, or the agent's own."""
@@ -186,7 +186,12 @@ class HookFile(NamedTuple):
 
 
 def hook_file(
-    form: Form, scope: str, *, project: Path, home: Path, environment: Mapping[str, str]
+    form: AgentFile,
+    scope: str,
+    *,
+    project: Path,
+    home: Path,
+    environment: Mapping[str, str],
 ) -> HookFile:
     """Return the file that holds an agent's hooks, or its servers, in a scope."""
     memory = state_folder(home=home, environment=environment)
@@ -195,7 +200,7 @@ def hook_file(
     return HookFile(form, scope, own_folder(form, home, environment), form.user, memory)
 
 
-def own_folder(form: Form, home: Path, environment: Mapping[str, str]) -> Path:
+def own_folder(form: AgentFile, home: Path, environment: Mapping[str, str]) -> Path:
     """Return the folder of the person's own files of an agent."""
     variable, default = form.home
     named = environment.get(variable, "") if variable else ""
@@ -215,7 +220,7 @@ def remembered_files(*, home: Path, environment: Mapping[str, str]) -> Iterator[
     memory = state_folder(home=home, environment=environment)
     for path in sorted(memory.glob("*.json")):
         one = _read_memo(path)
-        form: Form | None = None
+        form: AgentFile | None = None
         if one is not None:
             forms = MCP_FORMS if one.what == MCP else FORMS
             form = forms.get(one.agent)

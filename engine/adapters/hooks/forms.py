@@ -12,9 +12,9 @@ from typing import Any
 from ...errors import InvalidInputError
 from .edits import (
     BLANK,
+    AgentFile,
     Container,
     Edit,
-    Form,
     JsonForm,
     Member,
     container,
@@ -139,7 +139,7 @@ class HookForm(JsonForm, frozen=True):
 PLUGIN_MARK = "// Made by `sprintlog hooks install opencode`"
 
 
-class PluginForm(Form, frozen=True):
+class PluginForm(AgentFile, frozen=True):
     """A plugin in JavaScript that the agent loads instead of hooks; the file is ours."""
 
     what = HOOKS

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from ...errors import InvalidInputError
-from .edits import BLANK, Edit, Form, JsonForm, TextSpan, cut, root, taken_out
+from .edits import BLANK, AgentFile, Edit, JsonForm, TextSpan, cut, root, taken_out
 
 MCP = "mcp"
 NAME = "sprintlog"
@@ -59,7 +59,7 @@ class McpForm(JsonForm, frozen=True):
         return self.checked(text, file=file, only=NAME) if text.strip(BLANK) else {}
 
 
-class McpTomlForm(Form, frozen=True):
+class McpTomlForm(AgentFile, frozen=True):
     """A file in TOML that has a table for each server."""
 
     what = MCP

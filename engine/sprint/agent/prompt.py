@@ -13,9 +13,9 @@ from msgspec.structs import replace
 
 from ...masking import cut
 from ..answers.items import LEARNING_TYPES
-from ..compile.templates import PromptTemplate, filled_prompt
 from ..iterations.follow_up import note_of
 from ..plan.goal_steps import steps_of
+from ..plan.templates import PromptTemplate, filled_prompt
 from ..state import words
 from ..state.document_fields import max_iterations, min_iterations
 from ..state.sprint import Plan, Sprint

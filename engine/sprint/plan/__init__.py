@@ -1,4 +1,5 @@
-"""The plan of a sprint: how it is created, imported, edited and extended.
+"""The plan of a sprint: how it is compiled, created, imported, edited and extended.
 
-May import phases, answers and the layers below. Start with `create.py`.
+May import phases, answers and the layers below. Start with `create.py`; `compiler.py`
+compiles a SPRINT.yaml and its workflows into a plan.
 """

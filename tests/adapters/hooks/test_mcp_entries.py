@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sprintlog.engine.adapters.hooks.edits import Form
+from sprintlog.engine.adapters.hooks.edits import AgentFile
 from sprintlog.engine.adapters.hooks.files import SCOPES, HookFile, hook_file
 from sprintlog.engine.adapters.hooks.forms import FORMS
 from sprintlog.engine.adapters.hooks.mcp_entries import MCP_FORMS, NAME, McpForm
@@ -88,7 +88,7 @@ def test_hooks_and_tools_of_one_file_go_by_themselves(tmp_path: Path) -> None:
     for first_out in (0, 1):
         root = tmp_path / str(first_out)
         root.mkdir()
-        forms: list[Form] = [FORMS["gemini"], MCP_FORMS["gemini"]]
+        forms: list[AgentFile] = [FORMS["gemini"], MCP_FORMS["gemini"]]
         both = [
             hook_file(form, "project", project=root, home=root / "home", environment={})
             for form in forms

@@ -1,6 +1,6 @@
 """The variables of a prompt file are those that its page lists."""
 
-from sprintlog.engine.sprint.compile.templates import VARIABLES
+from sprintlog.engine.sprint.plan.templates import VARIABLES
 
 from ..sessions import ROOT
 

@@ -8,12 +8,12 @@ from typing import Any
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from sprintlog.cli.intake.definition import shape_problems
 from sprintlog.cli.intake.definition_models import SprintDefinition as SprintModel
 from sprintlog.cli.intake.definition_models import Workflow
-from sprintlog.cli.intake.problems import shape_problems
-from sprintlog.engine.sprint.compile.compiler import Compiled, compile_sprint
-from sprintlog.engine.sprint.compile.problems import Definition
+from sprintlog.engine.sprint.plan.compiler import Compiled, compile_sprint
 from sprintlog.engine.sprint.plan.create import CreateSprint
+from sprintlog.engine.sprint.plan.definitions import Definition
 from sprintlog.engine.sprint.state.sprint import Sprint
 from tests.lengths import examples
 

@@ -12,12 +12,8 @@ from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.agent.actions import Action
 from sprintlog.engine.sprint.agent.next import next_action
 from sprintlog.engine.sprint.agent.prompt import REQUESTS_SHOWN_MAX, Telling, handed
-from sprintlog.engine.sprint.compile.templates import (
-    VARIABLES,
-    filled_prompt,
-    read_template,
-)
 from sprintlog.engine.sprint.phases import leaves
+from sprintlog.engine.sprint.plan.templates import VARIABLES, filled_prompt, read_template
 from sprintlog.engine.sprint.queue.requests import QueueRequests, SubmittedRequest
 from sprintlog.engine.sprint.state.sprint import pack, unpack
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import pytest
 
 from sprintlog.cli.intake.definition import DefinitionError, compile_files
-from sprintlog.engine.sprint.compile.problems import ERRORS, WARNINGS
+from sprintlog.engine.sprint.plan.definitions import ERRORS, WARNINGS
 
 from .definitions import compiled, problems, write
 

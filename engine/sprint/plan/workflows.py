@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from ...log.envelope import DOCUMENT_BYTES_MAX
 from ..state.document_fields import list_of, text_of
 from ..state.tree import Data
-from .problems import Definition, Path, Problems, is_given, nearest
+from .definitions import Definition, Path, Problems, is_given, nearest
 from .templates import Template, cut
 
 DEPTH_MAX = 5

@@ -11,8 +11,6 @@ import msgspec
 from ...errors import RefusedError
 from ...log.envelope import DOCUMENT_BYTES_MAX
 from ..phases.gate import GATE_RETRIES, GATE_TIMEOUT_SECONDS, said_of_gate
-from ..plan.create import check_sprint_id
-from ..plan.shape import KEPT
 from ..state.document_fields import (
     IDLE_THRESHOLD,
     NOT_LEFT,
@@ -23,9 +21,19 @@ from ..state.document_fields import (
 )
 from ..state.tree import Data
 from . import workflows as layout
-from .items import Collection, check_text_id, collections_of, missing_items
-from .problems import Definition, Path, Problem, Problems, is_given, nearest
-from .templates import Scope, Template, cut, filled
+from .create import check_sprint_id
+from .definitions import Definition, Path, Problem, Problems, is_given, nearest
+from .shape import KEPT
+from .templates import (
+    Collection,
+    Scope,
+    Template,
+    check_text_id,
+    collections_of,
+    cut,
+    filled,
+    missing_items,
+)
 
 EXECUTE = "execute"
 """The only sub-phase of an item without a workflow."""
@@ -65,11 +73,7 @@ def compile_sprint(
     collections = collections_of(sprint, problems)
     if main is None and not is_given(sprint.data, "goal"):
         missing_items(sprint, problems)
-    budget = layout.Budget()
-    outline = layout.Outline(workflows, problems, budget)
-    hierarchy = Hierarchy(
-        sprint, outline, collections, problems, budget, sprint_id=sprint_id
-    )
+    hierarchy = Hierarchy(sprint, workflows, collections, problems, sprint_id=sprint_id)
     plan: Data = {"sprint-id": sprint_id, **settings}
     try:
         if name and main and (settings.get("mode") != "ralph" or "phases" in main.data):
@@ -134,18 +138,17 @@ class Hierarchy:
     def __init__(
         self,
         sprint: Definition,
-        outline: layout.Outline,
+        workflows: layout.Workflows,
         collections: dict[str, Collection],
         problems: Problems,
-        budget: layout.Budget,
         *,
         sprint_id: str,
     ) -> None:
         self._sprint = sprint
-        self._outline = outline
         self._collections = collections
         self._problems = problems
-        self._budget = budget
+        self._budget = layout.Budget()
+        self._outline = layout.Outline(workflows, problems, self._budget)
         self._identity = {"id": sprint_id, "name": text_of(sprint.data, "name")}
         self._used: set[str] = set()
         self._laid_out: dict[tuple[str, layout.InWorkflow], list[layout.Flat]] = {}
