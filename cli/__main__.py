@@ -16,7 +16,7 @@ WINDOWS = (
 
 
 def main() -> None:
-    """Run the command line, and spend nothing on memory that goes with the process."""
+    """Run the command line, without collecting garbage at its end."""
     if os.name == "nt":
         sys.stderr.write(WINDOWS)
         sys.exit(1)
@@ -24,13 +24,13 @@ def main() -> None:
 
     if sys.argv[1:2] == ["wrap"]:
         find_ours()
-        # Its command is to start at once: what else there is is imported beside it.
+        # Its command must start at once; everything else is imported meanwhile.
         from .wrapping.start import main as wrap
 
         wrap(sys.argv[2:])
     if sys.argv[1:2] == ["hook"]:
         find_ours()
-        # An agent waits for it: it goes without click and what knows of sprints.
+        # An agent waits for it: it imports neither click nor modules about sprints.
         from .hooking.start import main as hook
 
         hook(sys.argv[2:])
@@ -49,13 +49,13 @@ def main() -> None:
         raise
     finally:
         gc.freeze()
-        # A defect that is to be seen goes on through here, too.
+        # An unexpected exception passes through here as well.
         if sys.exc_info()[0] in (None, SystemExit) and not _is_awaited():
             _leave(code)
 
 
 def _is_awaited() -> bool:
-    """Tell whether somebody waits for the interpreter to end as it always does.
+    """Return whether the interpreter must end in the usual way.
 
     Who asked to be called then, a second thread, whoever watches or goes on by hand.
     """
@@ -73,7 +73,7 @@ def _leave(code: object) -> None:
     """End the process, and take apart nothing in it: it took a tenth of the time.
 
     The log and all files are closed by now. Where an answer cannot be written, or the code
-    is no number, this returns, and the interpreter says so as it always does.
+    is not a number, this returns, and the interpreter reports it as usual.
     """
     if code is not None and not isinstance(code, int):
         return

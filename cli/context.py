@@ -92,7 +92,7 @@ def _finish_redaction(workspace: Workspace) -> None:
         if finish(workspace):
             note("a redaction that was cut short was finished")
     except SprintlogError as error:
-        # It stands in nobody's way, and is tried again by every command.
+        # Only a warning: every command tries it again.
         warn(f"a redaction that was cut short cannot be finished: {error.message}")
 
 
@@ -135,8 +135,8 @@ def _spoken(
 ) -> Callable[[click.Context, click.Parameter, Any], Any]:
     """Return what reads a point or a time as people say it.
 
-    A day is its end, or its beginning where something is meant since then; or it is none
-    where a time of it is needed. There may be a sprint before it, and `@`.
+    A day means its end, or its start in `--since`; it is invalid if a time is required.
+    There may be a sprint before it, and `@`.
     """
 
     def read(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
@@ -218,7 +218,7 @@ class ReadOptions(msgspec.Struct, frozen=True):
     as_json: bool
 
     def sprint(self, workspace: Workspace) -> "Sprint":
-        """Return the sprint as it was then."""
+        """Return the state of the sprint at the point."""
         return workspace.sprint(workspace.choose(self.sprint_id), at=self.at)
 
 
@@ -264,7 +264,7 @@ def wait_until(
 
     if category not in _LIMITS:
         raise click.UsageError(
-            f"--until waits for a limit, and category {category} is none: "
+            f"--until requires a category of limits, not {category}: "
             "give --category rate-limit or network"
         )
     return ScheduleRetry(until, why, _LIMITS[category], "--until", phase)
@@ -276,14 +276,14 @@ def with_recording(function: Function) -> Function:
 
 
 def default_actor() -> str:
-    """Return who causes an event where nobody says so.
+    """Return the default actor of events.
 
     No person's name: what is in an event's header can never be erased.
     """
     if (found := settings.settings_file()) and "record.actor" in found.given:
         if found.is_trusted:
             return str(found.value("record.actor"))
-        # What happened is recorded all the same, by whom it is without the file.
+        # The event is recorded anyway, with the actor that applies without the file.
         refused = found.untrusted("record.actor")
         warn(refused.message)
         hint(refused.hint)

@@ -1,7 +1,7 @@
 """How a process imports: our modules by name, and libraries without what it never uses.
 
 Python asks for the list of each folder and for four kinds of files. A recording command
-has 127 modules of ours in 25 folders, and that took a twentieth of its time (ADR 0040).
+imports 127 of our modules in 25 folders, and that took a twentieth of its time (ADR 0040).
 An upgrade replaces or deletes these files at any moment: a process that waits for others
 reads all of them first (ADR 0009).
 
@@ -109,7 +109,7 @@ class _KeptLoader(_Loader):
 
 
 class _Finder:
-    """Finds what is ours and stands in a file; all else is left to those behind it."""
+    """A finder of our modules that are files; the next finders handle all others."""
 
     keep_ours = staticmethod(keep_ours)
 
@@ -117,7 +117,7 @@ class _Finder:
     def find_spec(
         name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Return where a module of ours is, None for anything else."""
+        """Return the spec of one of our modules, None for any other."""
         if not path or not name.startswith(_OURS):
             return None
         last = name.rpartition(".")[2]
@@ -162,8 +162,8 @@ PUT_OFF: dict[str, tuple[str, ...]] = {
 for patterns and for addresses, each with the functions that are taken out of it at once.
 The code of each runs when something of it is first used."""
 LEFT_OUT = "typing_extensions"
-"""What msgspec takes names from where it is there, and else from `typing`, which has all
-of them in every Python that we run on."""
+"""A module that msgspec uses if it is installed; `typing` has the same names in every
+supported Python."""
 
 
 def import_libraries() -> None:
@@ -215,7 +215,7 @@ _ANSWERS: dict[tuple[str, str], Callable[..., Any]] = {("platform", "system"): _
 
 
 def _first_run(module: ModuleType, name: str) -> Callable[..., Any]:
-    """Return what stands for a function of a module whose code has not run."""
+    """Return a placeholder for a function of a module whose code has not run."""
 
     def function(*given: Any, **named: Any) -> Any:
         _run(module)

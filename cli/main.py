@@ -83,7 +83,7 @@ class LazyGroup(typed.TypedGroup):
 
 def _show_version(context: click.Context, parameter: click.Parameter, value: bool) -> None:
     if value and not context.resilient_parsing:
-        # Imported here: it reads what is installed.
+        # Imported here: it reads the installed packages.
         from importlib.metadata import version
 
         print_text(f"sprintlog, version {version('sprintlog')}")
@@ -180,8 +180,8 @@ def _print_usage(error: click.ClickException) -> int:
         said = f"no such option {error.option_name}"
         unknown = error.option_name, _options_of(context)
         if error.option_name == "--sprint" and context is not None and not context.parent:
-            hint = "it stands behind the command: `sprintlog status --sprint ID`"
-    # Its choices are listed on lines of their own.
+            hint = "give --sprint after the command: `sprintlog status --sprint ID`"
+    # Its choices are listed on separate lines.
     wrapped = SprintlogError(" ".join(said.split()), hint=hint, unknown=unknown)
     print_error(wrapped, as_json="--json" in sys.argv)
     return USAGE
@@ -195,7 +195,7 @@ def _options_of(context: click.Context | None) -> list[str]:
 
 
 def _is_alone(context: click.Context, error: click.ClickException) -> bool:
-    """Tell whether a command was typed alone, and needs a word that its help lists."""
+    """Return whether a command was typed alone, and needs a word that its help lists."""
     if sys.argv[1:] != typed.words_of(context):
         return False
     missing = error.param if isinstance(error, click.MissingParameter) else None
@@ -235,10 +235,10 @@ def _interrupt_later() -> None:
 
 
 def _hold_standard_files() -> None:
-    """Keep the numbers of closed standard files from being given to files of ours.
+    """Keep the numbers of closed standard files from being given to other files.
 
-    An answer would else be written into one of them. What holds the place cannot be
-    written, so that an answer nobody can read is still an error.
+    Otherwise an answer would be written into one of them. The placeholders are not
+    writable, so an answer to a closed file is still an error.
     """
     for number in (0, 1, 2):
         try:

@@ -1,6 +1,6 @@
-"""Hints for whoever named the sprint: what they name to type says it again.
+"""Hints for a user who named the sprint: their commands repeat the name.
 
-Without it the folder one stands in would choose, and that may be another sprint's.
+Without it, the current folder would select the sprint, possibly another one.
 """
 
 import re
@@ -33,7 +33,7 @@ def with_it(hint: str | None) -> str | None:
         takes = group in _TAKE_IT and (group, verb) not in _TAKE_NONE
         if not takes or "--sprint" in command:
             return found[0]
-        # What stands behind `--` is another command's.
+        # Words after `--` belong to another command.
         own, dashes, other = command.partition(" -- ")
         return f"`{own}{named}{dashes}{other}`"
 
@@ -51,5 +51,5 @@ def _given() -> str | None:
 
 
 def told(action: "Action") -> "Action":
-    """Return what is next with such a hint."""
+    """Return the next action with such a hint."""
     return replace(action, hint=with_it(action.hint))

@@ -9,14 +9,19 @@ from sprintlog.engine.service.place.location import Location, wrong_journal, wro
 from sprintlog.engine.sprint.events import Place, Source
 
 
-def place_in(location: Location, folder: Path) -> Place:
-    """Return the place of PROGRESS.yaml in a folder, which must be in the work tree."""
+def place_in(location: Location, folder: Path | None, plan: Path | None = None) -> Place:
+    """Return the place of PROGRESS.yaml in a folder, or that of its plan's file.
+
+    Raise `InvalidInputError` if it is outside of the work tree.
+    """
+    option = "--plan" if plan and not folder else "--sprint-dir"
+    folder = folder or (plan.parent if plan else Path())
     place = place_of(location, folder / PROGRESS)
     if place is None:
         raise InvalidInputError(
-            f"{folder} is not below {location.root}, where state files are written",
-            field="--sprint-dir",
-            hint="give a folder of this work tree with --sprint-dir",
+            f"cannot write {PROGRESS} in {folder}: outside the work tree {location.root}",
+            field=option,
+            hint="`--sprint-dir .` writes it in this folder",
         )
     if problem := wrong_place(place.path):
         raise InvalidInputError(f"{place.path} {problem}", field="--sprint-dir")
@@ -28,8 +33,7 @@ def journal_place(location: Location, file: Path) -> str:
     place = place_of(location, file)
     if place is None:
         raise InvalidInputError(
-            f"{file} is not below {location.root}, where state files are written",
-            field="--place",
+            f"{file} is outside the work tree {location.root}", field="--place"
         )
     if problem := wrong_journal(place.path):
         raise InvalidInputError(f"{place.path}: {problem}", field="--place")

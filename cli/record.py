@@ -71,10 +71,10 @@ class Options:
         return mask_all(command) if self.masks else command
 
     def tell_masked(self, document: object, *, of: str) -> None:
-        """Say that a document will hold masks: whoever needs a secret gets none from it."""
+        """Warn that a document will contain masks instead of secrets."""
         if self.masks and mask_all(document) != document:
             warn(f"secrets in {of} are masked; agents, gates and hooks get only the masks")
-            hint("give them names of the environment's variables, or record with --no-mask")
+            hint("name environment variables instead, or record with --no-mask")
 
     def with_values(self, **values: Any) -> Self:
         """Return the options with some of them replaced."""
@@ -84,10 +84,10 @@ class Options:
 
 
 def _work() -> str | None:
-    """Return the work that this process is part of; None where nobody says so."""
+    """Return the id of the work that this process is part of, if known."""
     if "SPRINTLOG_CORRELATION" not in os.environ:
         return None
-    # Imported here: within `run` and `wrap` alone it is said.
+    # Imported here: it is only known within `run` and `wrap`.
     from sprintlog.engine.sessions.work import work_in
 
     return work_in(os.environ)
@@ -99,8 +99,8 @@ def check_actor(actor: str) -> str:
         return actors.check_actor(actor)
     except InvalidInputError as error:
         raise click.UsageError(
-            f"{actor[:40]!r} is no actor (--actor, SPRINTLOG_ACTOR): "
-            f"give {actors.ACTOR_FORMS}"
+            f"invalid actor {actor[:40]!r} (--actor, SPRINTLOG_ACTOR): "
+            f"must be {actors.ACTOR_FORMS}"
         ) from error
 
 
@@ -126,7 +126,7 @@ class Recording:
     def envelope(
         self, arguments: Mapping[str, Any] | None = None, *, observed: bool = False
     ) -> Envelope:
-        """Return what the options say about the events; a key stands for the arguments."""
+        """Return the envelope from the options; a key is bound to the arguments."""
         options = self.options
         return {
             "actor": options.actor,
@@ -170,7 +170,7 @@ class Recording:
         return outcome
 
     def answer(self, outcome: "Outcome | Handled[Journal]") -> None:
-        """Print what was recorded, and bring the state file up to date."""
+        """Print the recorded events, and update the state file."""
         answer_and_refresh(self.workspace, outcome, as_json=self.options.as_json)
 
     def refresh(self) -> None:
@@ -242,7 +242,7 @@ def record_in_journal(
 def answer_and_refresh(
     workspace: Workspace, outcome: "Outcome | Handled[Journal]", *, as_json: bool
 ) -> None:
-    """Print what was recorded, then bring the state file up to date, come what may."""
+    """Print the recorded events, then update the state file even if that fails."""
     try:
         answer(outcome, as_json=as_json)
     finally:
@@ -263,7 +263,7 @@ def diagnose_outcome(command: str, outcome: "Outcome | Handled[Journal]") -> Non
 
 
 def answer(outcome: "Outcome | Handled[Journal]", *, as_json: bool) -> None:
-    """Print what was recorded, in one write; the events are durable by now."""
+    """Print the recorded events in one write; they are durable by now."""
     try:
         if as_json:
             print_json(answer_of(outcome))
@@ -273,15 +273,15 @@ def answer(outcome: "Outcome | Handled[Journal]", *, as_json: bool) -> None:
         what = "it was recorded" if outcome.events else "there was nothing to record"
         raise SprintlogError(
             f"{what}, but the answer could not be written: {error.strerror}",
-            hint="the same --key answers again with what was recorded",
+            hint="the same --key answers again with the recorded events",
         ) from error
 
 
 def summary(outcome: "Outcome | Handled[Journal]", unsaid: Collection[str] = ()) -> str:
-    """Return in a line what was recorded; `unsaid` are types that tell nobody anything."""
+    """Return the recorded events on one line, without the types `unsaid`."""
     name = outcome.state.id
     if not outcome.events:
-        return f"{name}: nothing to record, it is so already"
+        return f"{name}: nothing to record"
     last = outcome.events[-1]
     events = [described(event) for event in outcome.events if event.type not in unsaid]
     said = ", ".join(events) or "files are back"
@@ -290,15 +290,14 @@ def summary(outcome: "Outcome | Handled[Journal]", unsaid: Collection[str] = ())
 
 
 def refresh(workspace: Workspace, sprint_id: str) -> None:
-    """Bring the sprint's state file up to date, and say what was found there."""
+    """Update the sprint's state file, and report an edit found there."""
     refresh_stream(workspace, sprint_stream(sprint_id))
 
 
 def refresh_stream(workspace: Workspace, stream: str) -> None:
-    """Bring a stream's state file up to date; one that cannot be is told, no more.
+    """Update a stream's state file; a failure is only a warning.
 
-    What was to be recorded is recorded: whoever took that for a failure and repeated the
-    command would have it twice.
+    The events are recorded: as an error, it would lead users to repeat the command.
     """
     try:
         refreshed = handle.refresh(workspace, stream)

@@ -37,6 +37,24 @@ EXIT_CODES = {
 """The exit status of `run`, by the reason why it stopped."""
 
 
+TYPED = {
+    actions.START: "`sprintlog sprint start`",
+    actions.WORK: "`sprintlog run -- AGENT`",
+    actions.ITERATE: "`sprintlog run -- AGENT`",
+    actions.HOOKS: "`sprintlog run -- AGENT`",
+    actions.MEASURE: "`sprintlog iteration measure --by-rules`",
+    actions.DECIDE: "`sprintlog iteration decide`",
+    actions.RESTORE: "`sprintlog rollback best`",
+    actions.GATE: "`sprintlog gate run`",
+    actions.END: "`sprintlog phase complete`",
+    actions.RETRY: "`sprintlog phase retry`",
+    actions.RESUME: "`sprintlog sprint resume`",
+    actions.COMPLETE: "`sprintlog sprint complete`",
+    actions.DONE: "`sprintlog log`",
+}
+"""The next command to type, by action."""
+
+
 def run_ends_with(last: Action) -> int:
     """Return the exit code of a loop by the answer that ended it."""
     if last.do == actions.DONE:

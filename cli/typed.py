@@ -56,7 +56,7 @@ class ValueOption(TypedOption):
     def consume_value(
         self, ctx: click.Context, opts: Mapping[str, Any]
     ) -> tuple[Any, ParameterSource]:
-        """Return what is given, else what the file says, else the default.
+        """Return the given value, else that of the settings file, else the default.
 
         Raise `click.BadParameter` for an empty value on the command line.
         """
@@ -95,7 +95,7 @@ HELP = TypedOption(
 
 
 class UnknownWordError(click.UsageError):
-    """A word that names nothing, beside those that name something."""
+    """An unknown word, with the known ones."""
 
     def __init__(
         self,
@@ -109,7 +109,7 @@ class UnknownWordError(click.UsageError):
 
 
 class Choice(click.Choice[str]):
-    """One of several words; the error of another one says which it is like."""
+    """One of several words; the error for another one suggests a similar word."""
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
@@ -174,7 +174,7 @@ def summary_of(command: click.Command) -> str:
 
 
 class Sorted(msgspec.Struct, frozen=True):
-    """The options of a command, by where they are explained."""
+    """The options of a command, by the place of their explanation."""
 
     own: list[click.Parameter]
     """In its own help."""
@@ -185,7 +185,7 @@ class Sorted(msgspec.Struct, frozen=True):
 
 
 def sort_options(params: list[click.Parameter]) -> Sorted:
-    """Return what is a command's own, and what it shares with those of its kind."""
+    """Return a command's own options, and those it shares with similar commands."""
     options = [p for p in params if isinstance(p, TypedOption)]
     topics = {option.topic for option in options}
     topic = RECORDING if RECORDING in topics else READING
@@ -246,13 +246,13 @@ class TypedCommand(_Typed):
 
         It records nothing where recording is off. Hints of errors repeat a named sprint.
         Raise `click.UsageError` for fields without JSON, or an argument without a visible
-        character; the words of another program are passed on as they are.
+        character; the words of another program are passed on unchanged.
         """
         for one in self.params:
             if isinstance(one, click.Argument) and one.type is click.STRING:
                 _check_not_empty(ctx.params[str(one.name)], ctx, one)
         if FIELDS in ctx.meta and not ctx.params.get("as_json"):
-            raise click.UsageError("--fields goes with --json: add that", ctx)
+            raise click.UsageError("--fields requires --json", ctx)
         when_off = getattr(self.callback, "when_off", None)
         if when_off is not None and (off := settings.off_by()) is not None:
             return when_off(off, **ctx.params)

@@ -93,7 +93,7 @@ def check_actor(actor: str) -> str:
     if actor in UNNAMED or (actor.startswith(ACTORS) and actor[-1] != ":"):
         return actor
     raise InvalidInputError(
-        f"{actor[:40]!r} is no actor: give {ACTOR_FORMS}", field="actor"
+        f"invalid actor {actor[:40]!r}: must be {ACTOR_FORMS}", field="actor"
     )
 
 

@@ -22,7 +22,7 @@ GROUPS = {
     "notifier": "sprintlog.notifiers",
 }
 """Each kind of extension, and the group of entry points that its packages name it in."""
-HINT = "`sprintlog extensions list` shows what is installed"
+HINT = "`sprintlog extensions list` lists installed extensions"
 
 
 class Extension(NamedTuple):
@@ -77,7 +77,7 @@ def find(kind: str, name: str) -> Extension:
     found = [one for one in known if one.name == name]
     if not found:
         raise NotFoundError(
-            f"no {kind} is called {name[:60]!r}, and no extension brings one",
+            f"unknown {kind} {name[:60]!r}: no extension provides it",
             hint=HINT,
             unknown=(name, [one.name for one in known]),
             field=kind,

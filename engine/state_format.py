@@ -23,7 +23,7 @@ def unsealed(saved: bytes | memoryview) -> memoryview:
     # A state of megabytes is not copied, which would take longer than the checksum.
     state = memoryview(saved)[_SUM_BYTES:]
     if saved[:_SUM_BYTES] != crc32(state).to_bytes(_SUM_BYTES):
-        raise msgspec.DecodeError("is not as it was written")
+        raise msgspec.DecodeError("checksum mismatch")
     return state
 
 

@@ -7,7 +7,7 @@ import msgspec
 
 
 class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The usage of an agent's run; unknown figures are None."""
+    """The usage of an agent's run; an unknown figure is `None`."""
 
     input_tokens: int | None = None
     """New input tokens."""

@@ -75,14 +75,14 @@ class Asked(NamedTuple):
     def text(self, name: str) -> str:
         """Return a text that has to be given."""
         if name not in self.given:
-            raise InvalidInputError("has to be given", field=name)
+            raise InvalidInputError("is required", field=name)
         return self.given[name]
 
 
 def number(text: str, *, field: str) -> int:
     """Return the number in a text; raise `InvalidInputError` for any other text."""
     if not (text.isascii() and text.isdigit() and len(text) < 16):
-        raise InvalidInputError(f"{text[:40]!r} is no number", field=field)
+        raise InvalidInputError(f"invalid number {text[:40]!r}", field=field)
     return int(text)
 
 

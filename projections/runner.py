@@ -1,7 +1,7 @@
 """Brings projections up to date with the log; nothing is recorded about them.
 
-A projection keeps itself up to where it goes, and by which version of its rules. Where
-that is no place of this log, or the rules are newer, it begins anew.
+A projection stores the position it has reached and the version of its rules. If this log
+has no such position, or the rules are newer, it starts from the beginning.
 """
 
 from collections.abc import Iterable, Iterator

@@ -59,9 +59,9 @@ def reconcile_session(
 ) -> Reconciled:
     """Record what only the transcript of a session has; without a name, the latest.
 
-    `work` is what is recorded belongs to, else to what the session does. No more than
+    `work` is the work of the recorded events, by default that of the session. No more than
     `bytes_max` are read, and calls are recorded for no longer than `seconds`. Where a call
-    has no end, hooks that still run have so many seconds of `patience` to tell of it.
+    has no end, hooks that still run have so many seconds of `patience` to report it.
     """
     stream = _stream(workspace, session)
     kept = _read(workspace, stream, transcript, ended=is_over, bytes_max=bytes_max)
@@ -88,7 +88,7 @@ def _stream(workspace: Workspace, session: str | None) -> str:
     names = known_sessions.sessions(log)
     if not names:
         raise NotFoundError(
-            "no hook told of a session", hint="`sprintlog hooks install AGENT`"
+            "no hook has reported a session", hint="`sprintlog hooks install AGENT`"
         )
     latest = {
         event.position: f"session/{name}"
@@ -104,7 +104,7 @@ def _read(
     """Read a session's transcript, with those of its subagents."""
     agent = stream.partition("/")[2].partition("-")[0]
     if agent not in READERS:
-        raise InvalidInputError(f"{agent} keeps no transcript that is understood")
+        raise InvalidInputError(f"{agent} has no supported transcripts")
     told = known_sessions.summary(workspace.log, stream)
     root = workspace.location.root
     file = named or reconcile.own_transcript(agent, told.transcript, os.environ, root=root)
@@ -121,7 +121,7 @@ def _read(
     name = stream.partition("/")[2]
     first = next(iter(calls.sessions), None)
     if first is None:
-        raise InvalidInputError(f"is no transcript of {agent}", file=str(file))
+        raise InvalidInputError(f"is not a transcript of {agent}", file=str(file))
     if not calls.is_own:
         raise InvalidInputError(f"is of session {first}, not of {name}", file=str(file))
     is_silent = time.time() - written > SILENT_SECONDS
@@ -183,7 +183,7 @@ BYTES_MAX = 32 * 1024 * 1024
 """A longer transcript would keep a loop waiting: it is read where somebody asks."""
 SECONDS = 5.0
 """How long calls of one session are recorded; of a transcript, `session reconcile` takes
-what is left."""
+the rest."""
 ALL_SECONDS = 10.0
 """No session is begun to be compared later than so long after the first."""
 PATIENCE_SECONDS = 0.5

@@ -69,7 +69,7 @@ def command(sprint_id: str | None, listen: bool, idle: float | None) -> None:
         _listen(actor, sprint_id, idle=IDLE_SECONDS if idle is None else idle)
         return
     if idle is not None:
-        raise click.UsageError("--idle is said with --listen")
+        raise click.UsageError("--idle requires --listen")
     _answer(actor, sprint_id)
 
 
@@ -179,7 +179,7 @@ def met(folder: Path) -> Iterator[MeetingPlace]:
     """
     if _PEER is None:
         raise RefusedError(
-            "this system does not say who connects to a socket",
+            "this system does not report the user at the other end of a socket",
             hint="`sprintlog rpc` without --listen answers one program on its pipes",
         )
     lock = os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK
@@ -224,8 +224,8 @@ def _check_is_ours(folder: Path, found: os.stat_result) -> None:
     from sprintlog.engine.readable import quoted
 
     raise RefusedError(
-        f"others may write in {folder}: nobody listens there",
-        hint=f"`chmod 700 {quoted(str(folder))}`, where it is yours",
+        f"cannot listen in {folder}: other users may write in it",
+        hint=f"`chmod 700 {quoted(str(folder))}`, if it is yours",
         file=str(folder),
     )
 
@@ -238,8 +238,8 @@ def _clear(folder: Path, held: int) -> None:
         return
     if not stat.S_ISSOCK(found.st_mode) or found.st_uid != os.geteuid():
         raise RefusedError(
-            f"{folder / SOCKET} is no socket of yours",
-            hint="look at what it is, and move it away",
+            f"{folder / SOCKET} is not a socket of this user",
+            hint="check the file, and move it away",
             file=str(folder / SOCKET),
         )
     os.unlink(SOCKET, dir_fd=held)

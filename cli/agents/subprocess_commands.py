@@ -32,7 +32,7 @@ Tell = Callable[[str], None]
 def call(given: Call, *, tell: Tell, stop: int) -> CallEnded:
     """Run a command to its end, and return its answer; raise `FailedRequestError`.
 
-    Its messages go to `tell`, line by line. It ends with all its processes when `stop`
+    Its messages are passed on line by line. It ends with all its processes when `stop`
     becomes readable, or when the caller is gone: by SIGTERM, then by SIGKILL.
     """
     answer, errors = _Kept(), _Lines(tell)
@@ -48,7 +48,7 @@ def call(given: Call, *, tell: Tell, stop: int) -> CallEnded:
         stopping_seconds=STOPPING_SECONDS,
     )
     if ended is None:
-        raise FailedRequestError(CANCELLED, "cancelled: what it had recorded by then stays")
+        raise FailedRequestError(CANCELLED, "cancelled: events recorded before remain")
     errors.feed(b"\n")
     lines = answer.lines()
     if ended.exit != 0 and not lines:
@@ -87,7 +87,7 @@ class _Kept(Output):
         try:
             return [msgspec.json.decode(line) for line in self._all.splitlines()]
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise SprintlogError("the command answers no JSON") from error
+            raise SprintlogError("the command has no JSON output") from error
 
 
 class _Lines(Output):

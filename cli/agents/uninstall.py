@@ -59,7 +59,7 @@ def _completion() -> Iterator[Installed]:
 def _trust() -> Iterator[Installed]:
     folder = here()
     if trust.trusted_for(folder):
-        said = f"what is trusted of {folder} in {home() / 'trusted'}"
+        said = f"the trust in {folder}, in {home() / 'trusted'}"
         yield Installed(said, lambda: trust.forget(folder))
 
 
@@ -104,7 +104,7 @@ def command(dry_run: bool, yes: bool, and_log: bool, as_json: bool) -> None:
     such as PROGRESS.yaml, and other files in the log's folder, are not removed.
     """
     if and_log and not (yes or dry_run):
-        raise click.UsageError("--and-log goes with --yes: a log is removed on two words")
+        raise click.UsageError("--and-log requires --yes")
     found = [one for look in INSTALLED for one in look()]
     location = None
     with suppress(errors.NotFoundError):
@@ -117,7 +117,7 @@ def command(dry_run: bool, yes: bool, and_log: bool, as_json: bool) -> None:
     asks = on_terminal() and not as_json
     if not (dry_run or yes or asks):
         raise errors.RefusedError(
-            "nothing was removed: nobody can be asked here",
+            "nothing was removed: stdin is not a terminal",
             hint="`sprintlog uninstall --yes` removes it, with --and-log the log as well",
         )
     if not dry_run:
@@ -126,7 +126,7 @@ def command(dry_run: bool, yes: bool, and_log: bool, as_json: bool) -> None:
         print_json(answer)
         return
     for name in answer.left:
-        note(f"{name} is not ours and stays")
+        note(f"{name} was not created by sprintlog and remains")
     if answer.is_removed and found:
         print_text(f"removed: {', '.join(answer.installed)}")
     if answer.is_log_removed:
@@ -142,7 +142,7 @@ def _remove(
     and_log: bool,
 ) -> Uninstalled:
     """Remove the parts that the user confirms one by one; return the removed parts."""
-    if found and (yes or click.confirm("remove what was installed?", default=False)):
+    if found and (yes or click.confirm("remove these?", default=False)):
         for one in found:
             one.remove()
         answer = replace(answer, is_removed=True)
@@ -162,7 +162,7 @@ def remove_log(location: Location) -> list[str]:
     _check_free(folder, first)
     if stranger := owned_by_another(folder, first):
         raise errors.RefusedError(f"{stranger} belongs to another user", file=str(stranger))
-    # Without its first file no log is found there: whoever comes now begins nothing in it.
+    # Without its first file no log is found there, so no other process starts using it.
     first.rename(aside := first.with_name("log.db-gone"))
     try:
         _check_free(folder, aside)

@@ -63,7 +63,7 @@ def command(
 def _sprint_edit(run: Recording, version: int | None, wanted: Agreement) -> AdoptEdit:
     """Return the command for an edit of PROGRESS.yaml."""
     if version is None:
-        # An edit that stands there is recorded; nothing of it is adopted yet.
+        # An edit of the file is recorded first, without adopting it.
         _observe(run, wanted)
     edit, observed, base = observed_edit(run.workspace, run.sprint_id, version)
     return AdoptEdit(edit=edit, observed=observed, base=base, by=run.options.actor)
@@ -78,8 +78,8 @@ def _observe(run: Recording, wanted: Agreement) -> None:
     if found.state == "edited":
         raise RefusedError(
             f"the edit of {found.path} is not recorded yet, and a dry run records nothing",
-            hint="`sprintlog rebuild` keeps their version and writes ours; "
-            "`sprintlog adopt --dry-run` then shows what comes of it",
+            hint="`sprintlog rebuild` saves the edited file and writes ours; "
+            "`sprintlog adopt --dry-run` then shows the events",
             file=found.path,
         )
 
@@ -105,7 +105,7 @@ def _journal_edit(
         raise RefusedError(
             f"the edit at version {edit} cannot be adopted: its bytes, or the version "
             "that was edited, are not known",
-            hint="`sprintlog import journal FILE` takes in what is new of a file",
+            hint="`sprintlog import journal FILE` adds new parts of a file",
             command="adopt",
         )
     theirs = read_journal(content, file=event.kept).document
@@ -122,7 +122,7 @@ def _show(run: Recording, events: Sequence[Event], stream: str, wanted: Agreemen
     print_text(*_would_set(run, events, stream))
     _warn_of_left(_adopted(events)[1])
     if not events:
-        print_text("nothing to do, it is so already")
+        print_text("nothing to do")
     elif wanted.is_dry:
         print_text(f"would record {', '.join(map(said_of, events))}; {LEAVE}")
     else:

@@ -54,8 +54,8 @@ def agree(*, is_asked: bool) -> None:
     """
     if not is_asked:
         raise RefusedError(
-            f"{LEAVE}: nobody can be asked here",
-            hint="with --yes it is done; what is there now is kept in a snapshot before",
+            f"{LEAVE}: stdin is not a terminal",
+            hint="--yes does it, after saving the current files in a snapshot",
         )
-    if not click.confirm("Do it?", err=True):
+    if not click.confirm("Proceed?", err=True):
         raise RefusedError(LEAVE)

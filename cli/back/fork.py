@@ -96,7 +96,7 @@ def _place(
     is_ours = workspace.sprint(name).plan.place == place
     if not is_ours and workspace.files.look(place.path).content is not None:
         raise RefusedError(
-            f"{place.path} is there already",
+            f"{place.path} already exists",
             hint="choose another folder with --sprint-dir",
             file=place.path,
         )

@@ -66,13 +66,13 @@ def left_lines(left: Sequence[LeftPath]) -> list[str]:
         for one in shown
     ]
     more = len(left) - SHOWN_MAX
-    return [*lines, f"left as it is: {more} more"] if more > 0 else lines
+    return [*lines, f"unchanged: {more} more"] if more > 0 else lines
 
 
 def warn_of_kept(folder: Path, placed: PlacedFiles | None) -> None:
     """Warn of files that changed during a restore, and name the folder of their copies."""
     for path, copy in placed.kept if placed else ():
         warn(
-            f"{shown(path)} changed meanwhile; what stood there is kept as "
+            f"{shown(path)} changed meanwhile; the old file is saved as "
             f"{folder / KEPT / copy}"
         )

@@ -59,11 +59,11 @@ def command(
     --files`.
     """
     if branch and (into or is_applied or paths):
-        raise click.UsageError("--branch takes all files, and no other place or PATH")
+        raise click.UsageError("--branch cannot be combined with --into, --apply or PATH")
     if not (into or branch or is_applied):
         raise click.UsageError(
-            f"where to? Give --into FOLDER, --branch NAME or --apply; `sprintlog rollback "
-            f"{of} --files` brings the files back here"
+            f"missing destination: give --into FOLDER, --branch NAME or --apply; "
+            f"`sprintlog rollback {of} --files` restores the files here"
         )
     options, wanted = Options(given), Agreement(dry_run, yes)
     with recording("extract", options) as run:

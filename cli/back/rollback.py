@@ -65,7 +65,7 @@ def command(
     """
     of_files = of_files or bool(paths) or to.startswith("snapshot:")
     if of_plan and of_files:
-        raise click.UsageError("--plan leaves the files: give no --files and no PATH")
+        raise click.UsageError("--plan cannot be combined with --files or PATH")
     options = Options(given)
     with recording("rollback", options) as run:
         if into is not None and into.resolve() != run.workspace.location.root.resolve():
@@ -125,5 +125,5 @@ def has_files(workspace: Workspace, sprint_id: str, to: str) -> bool:
     number = target_of(workspace.log, sprint) if form == "best" else int(name)
     if has_snapshot(sprint, number):
         return True
-    warn(f"iteration {number} has no snapshot: the files stay as they are")
+    warn(f"iteration {number} has no snapshot: the files do not change")
     return False

@@ -166,7 +166,7 @@ def _tell_gone(workspace: Workspace, sprint: Sprint, name: str) -> None:
         way = f"`sprintlog rollback version:{before}`"
     warn(
         f"{counted(len(gone), 'later event')} no longer {count}: {said}{more}; "
-        f"{way} takes this back"
+        f"{way} undoes this"
     )
 
 

@@ -139,7 +139,7 @@ def end_as_restored(done: Done) -> None:
 
 
 def shown(run: Recording, step: Step, wanted: Agreement) -> WentBack | None:
-    """Show the changes and ask for consent; return None if the step is to be performed."""
+    """Show the changes and ask for consent; return None if the step must be performed."""
     is_asked = asks(as_json=run.options.as_json)
     if not wanted.is_dry and (wanted.is_agreed or not (is_asked or step.order)):
         return None
@@ -175,9 +175,9 @@ def planned(run: Recording, step: Step) -> tuple[WentBack, PlanTurn | None]:
     if step.order is not None:
         if cut_short(workspace, sprint):
             raise RefusedError(
-                "files that were being brought back are to be finished first",
-                hint="`sprintlog undo --yes` puts them back; any other command that "
-                "records finishes them",
+                "a restore of files was interrupted and must be finished first",
+                hint="`sprintlog undo --yes` reverts it; any other command that "
+                "records finishes it",
             )
         made = _restored(run, step, is_agreed=False).plan
         files = views.changed_files(made, order=step.order)
@@ -214,7 +214,7 @@ def show(
         if files.iteration is not UNSET and touches_files(answer):
             which = _as_the_best(run, files.iteration)
             output.print_text(
-                f"files  as they were at the end of iteration {files.iteration}{which}"
+                f"files  those at the end of iteration {files.iteration}{which}"
             )
         new = set(files.created)
         old = [path for path in files.written if path not in new]
@@ -227,7 +227,7 @@ def show(
         if not touches_files(answer):
             output.print_text(_all_as_then(files))
     elif turn is None:
-        output.print_text("nothing to do, it is so already")
+        output.print_text("nothing to do")
 
 
 def named_lines(word: str, paths: Sequence[str], most: int) -> list[str]:
@@ -253,8 +253,8 @@ def plan_line(turn: PlanTurn) -> str:
     """Return in a line what becomes of the plan."""
     gone, again = turn.numbers
     verbs = (
-        (gone, "no longer count", "no longer counts"),
-        (again, "count again", "counts again"),
+        (gone, "are discarded", "is discarded"),
+        (again, "are effective again", "is effective again"),
     )
     counts = [
         f"{output.counted(number, 'event')} {single if number == 1 else several}"
@@ -340,7 +340,7 @@ def _taken_back(run: Recording, outcome: Handled[Any]) -> list[str]:
     """Return a line about the event that an undo reverted; a rollback has none."""
     if (undone := undone_event(run.workspace.log, outcome.events)) is None:
         return []
-    return [f"took back: {described(undone)}, of {times.when(undone.at)}"]
+    return [f"undid: {described(undone)}, of {times.when(undone.at)}"]
 
 
 def file_lines(files: ChangedFiles | None) -> list[str]:
@@ -360,7 +360,7 @@ def file_lines(files: ChangedFiles | None) -> list[str]:
 
 
 def _all_as_then(files: ChangedFiles) -> str:
-    return f"every {'other ' if differing(files) else ''}file is as it was then"
+    return f"every {'other ' if differing(files) else ''}file has its content of then"
 
 
 def hint_at(run: Recording, text: str | None) -> None:

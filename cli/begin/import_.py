@@ -88,7 +88,7 @@ def progress(
         raise click.UsageError("give files, or --git FILE")
     options = Options(given)
     if options.key and (git or len(files) > 1):
-        raise click.UsageError("--key goes with one file")
+        raise click.UsageError("--key requires a single file")
     if git:
         history = committed_versions(git, sprint_id=options.sprint_id)
     else:
@@ -102,7 +102,7 @@ def progress(
             )
     if history.others:
         left_out = output.counted(history.others, "version")
-        output.warn(f"{left_out} of {git} left out: they are not of this sprint")
+        output.warn(f"{left_out} of {git} left out: they belong to other sprints")
     if git and history.is_cut:
         warn_of_cut(git)
     with open_workspace() as workspace:
@@ -124,7 +124,7 @@ def journal(files: tuple[Path, ...], **given: Any) -> None:
 
     options = Options(given)
     if options.key and len(files) > 1:
-        raise click.UsageError("--key goes with one file")
+        raise click.UsageError("--key requires a single file")
     with open_workspace() as workspace:
         for file in files:
             content = read_bytes(file, bytes_max=JOURNAL_BYTES_MAX)

@@ -81,7 +81,7 @@ def _record_version(
         raise RefusedError(
             f"sprint {version.sprint_id} writes its file at "
             f"{written.path if written else ''}; an import does not move it",
-            hint="leave --sprint-dir out",
+            hint="omit --sprint-dir",
             sprint=version.sprint_id,
         )
     document = version.document
@@ -129,7 +129,7 @@ def _know_version(workspace: Workspace, version: Version) -> None:
     if said not in (None, is_so):
         warn(
             f"{place.path}.checksum is of other bytes: it says {visible(str(said)[:64])}, "
-            f"the file has {is_so}; the first event of your own replaces both"
+            f"the file has {is_so}; the first new event replaces both"
         )
     kept = SprintFile(workspace).know_imported(sprint, place.path, content)
     written = "will be written in our layout from the first event of your own on"
@@ -139,13 +139,13 @@ def _know_version(workspace: Workspace, version: Version) -> None:
 def _tell_kept(workspace: Workspace, what: str, kept: str | None) -> None:
     if kept:
         folder = workspace.location.folder / "edits"
-        warn(f"{what}; the original is kept as {folder / kept}")
+        warn(f"{what}; the original is saved as {folder / kept}")
 
 
 def summary(problems: list[list[str]]) -> list[str]:
     """Return what contradicts the rules in some versions, once for all of them.
 
-    What is said of one place is told as the newest version with it has it.
+    Of each place, only the problem in the newest version is returned.
     """
     newest: dict[str, str] = {}
     for found in problems:
@@ -165,7 +165,7 @@ def summary(problems: list[list[str]]) -> list[str]:
 
 
 def _place_of(problem: str) -> str:
-    """Return what a sentence is about, and what about it: no figures or words of it."""
+    """Return the subject and verb of a sentence, without figures or values."""
     return " ".join(problem.split(" ", 2)[:2])
 
 
@@ -219,5 +219,5 @@ def _record_journal(run: Recording, file: Path, read: ReadJournal) -> tuple[int,
         recorded += len(outcome.events)
         if len(outcome.events) < APPEND_EVENTS_MAX:
             return recorded, problems
-        # A key stands for the first of several appends; what is left follows by itself.
+        # A key belongs to the first of several appends; the rest follows without one.
         run = run.following()

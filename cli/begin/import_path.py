@@ -64,7 +64,7 @@ def recognise(path: Path) -> str:
 def in_folder(folder: Path) -> dict[tuple[str, Path], Path]:
     """Return the kinds and paths of records, each with the usual place of its finding.
 
-    If several files of a kind belong to one loop, the folder is to be imported.
+    If several files of a kind belong to one loop, its folder is returned.
     """
     there: dict[tuple[str, Path], Path] = {}
     for one in KINDS:

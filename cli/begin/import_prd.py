@@ -158,7 +158,7 @@ def _take_text(run: Recording, text: str) -> int:
 def _features(run: Import, versions: Sequence[ListVersion]) -> Features:
     """Return the versions of each sprint: one sprint for each feature.
 
-    Raise `RefusedError` if several are to be one, or if one exists that was not imported.
+    Raise `RefusedError` if several would become one, or if one exists without an import.
     """
     workspace, sprint_id = run.workspace, run.options.sprint_id
     found: Features = {}
@@ -182,7 +182,7 @@ def _features(run: Import, versions: Sequence[ListVersion]) -> Features:
     for name in {*found} & {*workspace.sprints()}:
         if not known_sources(workspace, name).every:
             raise RefusedError(
-                f"there is a sprint {name} already, which was not imported",
+                f"sprint {name} already exists and was not imported",
                 hint="name another one with --sprint",
                 sprint=name,
             )

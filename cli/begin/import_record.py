@@ -216,9 +216,9 @@ def read_with(extension: Extension, read: Any, path: Path) -> Imported:
         imported = read(path)
     if not isinstance(imported, Imported):
         kind = type(imported).__name__
-        raise ExtensionError(f"{extension.described()} gives {kind}, and no Imported")
+        raise ExtensionError(f"{extension.described()} returned {kind}, not Imported")
     if not imported.sprints:
-        raise InvalidInputError("there is nothing to take in", file=str(path))
+        raise InvalidInputError("there is nothing to import", file=str(path))
     return imported
 
 

@@ -55,11 +55,11 @@ def command(in_folder: bool, address: str | None, yes: bool, as_json: bool) -> N
     start, named = log_place()
     address = _address(address)
     shadowed, unused = _log_above(start)
-    # A git repository below another log is a work tree of its own; a folder is not.
+    # A git repository below another log is a separate work tree; a folder is not.
     if shadowed and not (in_folder or named or _is_in_git(start)):
         raise RefusedError(
-            f"there is a log already: {shadowed}",
-            hint="commands here use it; `sprintlog init --here` makes one of its own",
+            f"a log already exists: {shadowed}",
+            hint="commands here use it; `sprintlog init --here` creates a separate one",
             file=shadowed,
         )
     with Workspace.init(
@@ -90,7 +90,7 @@ def command(in_folder: bool, address: str | None, yes: bool, as_json: bool) -> N
         print_text(f"found {one.found}: {one.says}")
         if one.command:
             print_text(f"  {one.command}")
-    print_text("next: `sprintlog` says where you are and what to type")
+    print_text("next: `sprintlog` shows the state and the next command")
 
 
 def _address(typed_one: str | None) -> str | None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from sprintlog.engine.errors import NotFoundError
+from sprintlog.engine.errors import InvalidInputError, NotFoundError
 from sprintlog.engine.sprint.agent.actions import STOP
 from sprintlog.engine.sprint.agent.next import next_action
 from sprintlog.engine.sprint.events import Place
@@ -96,6 +96,9 @@ def create(
     check_sprint_id(new_id, field="ID")
     fields = _goal_fields(mode, goal, idle_threshold, min_iterations, hooks)
     is_loop = plan is None and not fields
+    if is_loop and new_id.endswith((".yaml", ".yml")):
+        hinted = f"`sprintlog sprint create ID --plan {quote(new_id)}`"
+        raise InvalidInputError(f"{new_id} is a file", field="ID", hint=hinted)
     if plan is None and not is_loop and "goal" not in fields:
         raise click.UsageError("give a --plan, or a --goal")
     if max_iterations is None:
@@ -117,8 +120,7 @@ def create(
     options.tell_masked(document, of=str(plan or "the goal"))
     with recording("sprint create", options) as run:
         location = run.workspace.location
-        folder = sprint_dir or (plan.parent if plan is not None else Path())
-        place: Place | None = place_in(location, folder)
+        place: Place | None = place_in(location, sprint_dir, plan)
         if is_loop:
             # Imported here: it decodes what agents print, and no other sprint needs it.
             from sprintlog.engine.service.wrap import loop_fields
@@ -156,7 +158,7 @@ def _goal_fields(
             hooks=[hook_from(text) for text in hooks],
         )
     if mode == "ralph" or goal or idle_threshold or min_iterations:
-        raise click.UsageError("Ralph mode needs --goal, and its options --mode ralph")
+        raise click.UsageError("Ralph mode requires --goal, its options --mode ralph")
     return {HOOKS: [hook_from(text) for text in hooks]} if hooks else {}
 
 
@@ -223,7 +225,7 @@ def resume(
     if action.do == STOP:
         where = f"phase {action.phase}: " if action.phase else ""
         why = action.why or "something else is in the way"
-        warn(f"it does not go on yet: {'' if why.startswith('phase ') else where}{why}")
+        warn(f"it cannot continue yet: {'' if why.startswith('phase ') else where}{why}")
         hint(told(action).hint)
 
 
@@ -271,7 +273,7 @@ def complete(
     if waiting := counts(sprint.queue).get(PENDING):
         warn(
             f"{counted(waiting, 'request')} of its operator queue without a decision: "
-            "`sprintlog queue defer ID --until next-sprint --reasoning TEXT` hands one on"
+            "`sprintlog queue defer ID --until next-sprint --reasoning TEXT` defers one"
         )
 
 
@@ -341,7 +343,7 @@ def hook_from(text: str) -> dict[str, Any]:
         given[key] = value
     check_id(given.get("id"), field="--hook id")
     if given.keys().isdisjoint(("workflow", "prompt", "command")):
-        raise _wrong(text, "it says nothing to run")
+        raise _wrong(text, "it names nothing to run")
     given = {"parallel": "false", "enabled": "true", **given}
     for key in ("parallel", "enabled"):
         if given[key] not in FLAGS:

@@ -133,7 +133,7 @@ def _documents(found: Surroundings, prefix: str) -> Iterator[Offer]:
     for folder in ("", *(f"{sprint}/" for sprint in found.sprints)):
         file = quoted(f"{prefix}{folder}{PROGRESS}")
         if f"{folder}{PROGRESS}" in found.files:
-            said = "the state of a sprint, imported as it is; --git: all its commits"
+            said = "the state of a sprint, imported unchanged; --git: all its commits"
             yield _offer("state", folder + PROGRESS, said, f"import progress {file}", True)
         elif f"{folder}{SPRINT}" in found.files:
             file = quoted(f"{prefix}{folder}{SPRINT}")

@@ -1,1 +1,1 @@
-"""What packages of others bring, and how it is looked at."""
+"""Commands for extensions, and test kits for their authors."""

@@ -20,7 +20,7 @@ from ..output import print_answer, table, visible
 from ..programs import programs
 
 STORE_NAMES = ("create", "append", "read", "read_stream", "scan", "head", "close")
-"""Some of what a store has, which another class has not."""
+"""Some methods by which a store is recognised."""
 
 
 def problem_of(extension: Extension) -> str | None:
@@ -131,7 +131,7 @@ def notify(name: str) -> None:
 
 
 def _said_lines(said: Any) -> Iterator[str]:
-    """Yield what a projection says: a list of objects as a table, else as it is."""
+    """Yield the lines of a projection's result: a list of objects as a table."""
     if isinstance(said, list) and said and all(isinstance(one, dict) for one in said):
         names = [*dict.fromkeys(name for one in said for name in one)]
         yield from table(

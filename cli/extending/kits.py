@@ -70,7 +70,7 @@ def refused(rule: str) -> Iterator[None]:
 def workspace() -> Iterator[Workspace]:
     """Give a workspace in memory with the sprint `kit` in it."""
     with TemporaryDirectory() as folder:
-        # By its whole name: a link on the way is no matter of the extension's.
+        # By its real path, so that the extension meets no links.
         root, seconds = Path(folder).resolve(), count(FIRST_SECOND)
         with Workspace.in_memory(root, clock=lambda: next(seconds) * 1000) as made:
             made.handle(CreateSprint(PLAN), sprint_id=SPRINT)
@@ -78,7 +78,7 @@ def workspace() -> Iterator[Workspace]:
 
 
 def plain(value: Any, rule: str) -> str:
-    """Return a value as JSON with sorted keys; raise `AssertionError` for what is none."""
+    """Return a value as JSON with sorted keys; raise `AssertionError` if it has no JSON."""
     try:
         return json.dumps(value, sort_keys=True, allow_nan=False)
     except (TypeError, ValueError) as error:
@@ -107,12 +107,12 @@ def check_event_type(
     must(bool(examples), "give an example of its data")
     check_tag(tag)
     must((problem := struct_problem(kind)) is None, f"{tag} {problem}")
-    must(bool((kind.__doc__ or "").strip()), f"{tag}: its docstring says what happened")
+    must(bool((kind.__doc__ or "").strip()), f"{tag}: it has a docstring")
     plain(msgspec.json.schema(kind), f"{tag} has a JSON Schema")
     extension = Extension("event", tag, f"{kind.__module__}:{kind.__name__}", "kit", "0")
     for data in examples:
         said = checked_data(extension, kind, data)
-        must(checked_data(extension, kind, said) == said, f"{tag}: what is kept is taken")
+        must(checked_data(extension, kind, said) == said, f"{tag}: stored data is valid")
         _is_recorded(tag, kind, said)
         with refused(f"{tag} refuses a field that it does not have"):
             checked_data(extension, kind, {**data, "no-such-field": 1})
@@ -160,7 +160,7 @@ def check_importer(
             read_with(extension, read, bad)
     said = _described(name, imported, path)
     # As a stored result has it: lists for tuples.
-    stored: dict[str, Any] = json.loads(plain(said, "what is imported is JSON"))
+    stored: dict[str, Any] = json.loads(plain(said, "the result is JSON"))
     return stored
 
 
@@ -170,7 +170,7 @@ def _recorded(name: str, imported: Imported, path: Path) -> None:
         try:
             first = Import(name, path, options, made).record(imported)
         except SprintlogError as error:
-            raise AssertionError(f"what is read can be recorded: {error}") from error
+            raise AssertionError(f"the result can be recorded: {error}") from error
         must(first > 0, "something is recorded")
         again = Import(name, path, options, made).record(imported)
         must(again == 0, "the same source again brings nothing")
@@ -209,16 +209,16 @@ def check_projection(
         said = _shown(made, everything, every=0)
         for every in (1, 2, 3):
             again = _shown(made, everything, every=every)
-            must(again == said, f"kept every {every} events, it says the same")
+            must(again == said, f"saved every {every} events, the result is the same")
         for end in range(len(everything) + 1):
             _shown(made, everything[:end], every=0)
-        must(_shown(made, everything, every=0) == said, "read once more, it says the same")
+        must(_shown(made, everything, every=0) == said, "read again: the same result")
         _by_the_runner(log, made, said)
     return msgspec.json.decode(said)
 
 
 def _shown(made: Callable[[], SprintReading], all_: Sequence[Happened], every: int) -> str:
-    """Return what it says; its state goes through JSON every so many events."""
+    """Return its result; its state passes through JSON every so many events."""
     reading = made()
     state = reading.begin()
     for number, one in enumerate(all_, start=1):
@@ -228,7 +228,7 @@ def _shown(made: Callable[[], SprintReading], all_: Sequence[Happened], every: i
             state, reading = msgspec.json.decode(_encoded(state)), made()
     before = _encoded(state)
     shown = plain(
-        msgspec.to_builtins(reading.show(state), str_keys=True), "what it says is JSON"
+        msgspec.to_builtins(reading.show(state), str_keys=True), "its result is JSON"
     )
     must(_encoded(state) == before, "show() changes nothing of the state")
     return shown
@@ -246,7 +246,7 @@ def _by_the_runner(log: Workspace, made: Callable[[], SprintReading], said: str)
         projection = ExtendedProjection(_ENDS, made(), log.log, SPRINT)
         catch_up_sprint(log, projection)
         must(plain(projection.show(), "JSON") == said, "the runner gives the same")
-    must(projection.mark() is not None, "what it keeps is found again")
+    must(projection.mark() is not None, "its stored state is found again")
 
 
 def _play(log: Workspace, events: Sequence[tuple[str, Data]]) -> None:
@@ -310,7 +310,7 @@ def check_agent(
 
     whole = _heard(name, listed, [output])
     pieces = [output[at : at + 7] for at in range(0, len(output), 7)]
-    must(_heard(name, listed, pieces) == whole, "in pieces it says the same")
+    must(_heard(name, listed, pieces) == whole, "in pieces, the result is the same")
     return whole
 
 
@@ -333,15 +333,15 @@ def check_report(
     """
     folder = Path("/tree")
     found = read(Report("report", content, folder))
-    must(isinstance(found, Found), "gives what it found as Found")
+    must(isinstance(found, Found), "returns an object of type Found")
     must(
         all(type(n) is int and 0 <= n <= COUNT_MAX for n in found.counts.values()),
         "counts are whole numbers from 0 on",
     )
     again = read(Report("report", content, folder))
-    must(again == found, "the same report says the same")
+    must(again == found, "the same report has the same findings")
     for bad in (b"\x00\xff\xfe not text", *refuses):
-        with refused(f"a report that is none is refused: {bad[:40]!r}"):
+        with refused(f"an invalid report is refused: {bad[:40]!r}"):
             read(Report("report", bad, folder))
     return found
 

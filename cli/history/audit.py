@@ -85,7 +85,7 @@ BEHIND = " " * 6
 
 def _lines(decision: Decision) -> Sequence[str]:
     mark = " (observed)" if decision.observed else ""
-    off = "" if decision.in_force else "  [no longer in force]"
+    off = "" if decision.in_force else "  [discarded]"
     head = f"{decision.version:>4}  {times.when(decision.at)}  {decision.actor}{mark}"
     about = f" {decision.about}" if decision.about else ""
     said = f": {decision.said}" if decision.said else ""

@@ -5,14 +5,15 @@ import re
 import click
 
 from sprintlog.engine.sprint.iterations.snapshots import has_snapshot
+from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.projections.history.blame_files import STATE_FILES
 from sprintlog.projections.history.differences import difference
 from sprintlog.projections.views import history as views
-from sprintlog.projections.workspace import Workspace
 
 from .. import typed
 from ..back.changes import changed
 from ..context import SPRINT_POINT, open_workspace, with_json, with_sprint
+from ..iterations.snapshots import authored_lines, compared
 from ..output import coloured, hint, print_json, print_text, visible
 from ..screen.pager import paged
 from ..screen.terminal import BAD, GOOD, QUIET, Ready
@@ -23,44 +24,58 @@ from ..screen.terminal import BAD, GOOD, QUIET, Ready
     epilog="Examples: sprintlog diff iter:2 iter:3\n\n"
     "sprintlog diff auth@start auth-2@ --unified",
 )
-@typed.argument("old", metavar="FROM", callback=SPRINT_POINT)
+@typed.argument("old", metavar="[FROM]", required=False, callback=SPRINT_POINT)
 @typed.argument("new", metavar="[TO]", required=False, callback=SPRINT_POINT)
 @typed.option("--json-patch", is_flag=True, help="As JSON Patch (RFC 6902).")
 @typed.option("--unified", is_flag=True, help="As a unified diff of the file's text.")
 @typed.option(
     "--file",
     type=typed.Choice(list(STATE_FILES)),
-    default="progress",
-    help="The state file. [progress]",
+    help="A state file. [progress, or the work tree's files]",
 )
 @with_sprint
 @with_json
 def command(
-    old: str,
+    old: str | None,
     new: str | None,
     json_patch: bool,
     unified: bool,
-    file: str,
+    file: str | None,
     sprint_id: str | None,
     as_json: bool,
 ) -> None:
     """Compare the plan at two points; without TO, one point and now.
+
+    Of a goal loop it compares the files of the work tree, if both points are iterations
+    with snapshots; without FROM, the last two of them. --file compares a state file.
 
     A point is position:N, version:N, iter:N, best, start, a time or '2h ago'; SPRINT@POINT
     is a point of another sprint, and SPRINT@ its current state. The output has one line per
     field. Applying the JSON Patch to the first document results in exactly the second.
     """
     if json_patch + unified + as_json > 1:
-        raise click.UsageError("give one of --json-patch, --unified and --json")
+        raise click.UsageError("--json-patch, --unified and --json cannot be combined")
     with open_workspace() as workspace:
+        files = None
+        if file in (None, "progress"):
+            sprint = workspace.sprint(workspace.choose(sprint_id))
+            files = _files_of(sprint, old, new)
+            is_plain = not (file or json_patch or unified or as_json)
+            if files and is_plain and (sprint.plan.is_ralph or not old):
+                differing = authored_lines(compared(workspace, sprint, files))
+                print_text(*differing or ["no file differs"])
+                typed_next = f"sprintlog diff {' '.join(files)} --file progress"
+                hint(f"the plan's fields: `{typed_next}`")
+                return
+        if old is None:
+            raise click.UsageError("missing argument FROM")
+        file = file or "progress"
         found = difference(workspace, old, new, sprint_id=sprint_id, file=file)
-        files = _files_of(workspace, sprint_id, old, new) if file == "progress" else None
     if json_patch:
         print_json(found.json_patch())
     elif unified:
         with paged():
             print_text(*map(_toned, found.unified().split("\n")[:-1]))
-
     elif as_json:
         print_json(views.difference(found))
     else:
@@ -69,26 +84,22 @@ def command(
             print_text(*lines or ["no difference"])
         if files is not None:
             first, second = files
-            hint(f"of the work tree's files: `sprintlog iteration diff {first} {second}`")
+            hint(f"the work tree's files: `sprintlog iteration diff {first} {second}`")
 
 
-def _files_of(
-    workspace: Workspace, sprint_id: str | None, old: str, new: str | None
-) -> tuple[str, str] | None:
-    """Return two iterations whose files were kept, where the points mean such.
+def _files_of(sprint: Sprint, old: str | None, new: str | None) -> tuple[str, str] | None:
+    """Return two iterations with snapshots; None if the points are not such iterations.
 
-    Until now means the last one of them.
+    Without a point, the last ones are meant.
     """
-    numbers = [re.fullmatch(r"iter:(\d{1,9})", point or "") for point in (old, new)]
-    if numbers[0] is None or (new is not None and numbers[1] is None):
+    numbers = [re.fullmatch(r"iter:(\d{1,9})", point) for point in (old, new) if point]
+    begun = {number for number, _ in sprint.knowledge.iterations}
+    kept = sorted(one for one in begun if has_snapshot(sprint, one))
+    named = [int(number[1]) for number in numbers if number]
+    points = named if new else [*named, *kept[len(named) - 2 :]]
+    if None in numbers or len({*points} & {*kept}) != 2:
         return None
-    sprint = workspace.sprint(workspace.choose(sprint_id))
-    first = int(numbers[0][1])
-    kept = [one for one, _ in sprint.knowledge.iterations if has_snapshot(sprint, one)]
-    second = int(numbers[1][1]) if numbers[1] else max(kept, default=first)
-    if first == second or not {first, second} <= {*kept}:
-        return None
-    return f"iter:{first}", f"iter:{second}"
+    return f"iter:{points[0]}", f"iter:{points[1]}"
 
 
 def _toned(line: str) -> Ready:

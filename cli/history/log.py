@@ -14,6 +14,7 @@ from sprintlog.engine.service.agent_sessions.known_sessions import choose_sessio
 from sprintlog.engine.service.event_filter import EventFilter, range_of, select
 from sprintlog.engine.service.streams.catalogue import CODEC, sprint_stream
 from sprintlog.engine.service.streams.subscription import PAUSE_SECONDS, follow
+from sprintlog.projections.text.decision_sentences import is_important, sentence
 from sprintlog.projections.text.event_line import Folded, folded, what
 from sprintlog.projections.views.events import envelope
 from sprintlog.projections.workspace import Workspace
@@ -30,6 +31,7 @@ EVENTS_A_STEP = 512
 PATTERN = {*"*?["}
 
 Print = Callable[[Iterable[RecordedEvent]], None]
+Say = Callable[[RecordedEvent], str]
 
 
 def _known(
@@ -102,21 +104,23 @@ def command(
     types: tuple[str, ...],
     actors: tuple[str, ...],
 ) -> None:
-    """List the events of a sprint, or of the journal, in order.
+    """List the important events of a sprint as sentences, or the events that match.
 
-    An event must match all filters. Time ranges refer to the time of occurrence. --json
-    prints one line per event: the whole envelope and its data. --follow ends at Ctrl-C or
-    when the output is closed. With --all, consecutive events of an agent's session are one
-    line; --session or -v shows all of them.
+    Any option that selects events shows them by type, as do --all, --oneline and -v. An
+    event must match all filters. Time ranges refer to the time of occurrence. --json prints
+    one line per event: the whole envelope and its data. --follow ends at Ctrl-C or when the
+    output is closed. With --all, consecutive events of an agent's session are one line;
+    --session or -v shows all of them.
     """
-    if of_journal + whole + (session is not None) > 1:
-        raise click.UsageError("give one of --journal, --session and --all")
-    if reading.at is not None and (whole or session or until is not None):
-        raise click.UsageError("--at goes with one sprint, and not with --until")
-    if follows and (reverse or reading.at or until or iteration is not None):
-        raise click.UsageError("--follow has no end: no --reverse, --until or --iteration")
-    if reverse and last is not None:
-        raise click.UsageError("--reverse goes with --limit, not with --last")
+    ends = reverse or reading.at or until or iteration is not None
+    for is_wrong, problem in (
+        (of_journal + whole + bool(session) > 1, "--journal, --session and --all"),
+        (reading.at and (whole or session or until), "--at with --all, --session, --until"),
+        (follows and ends, "--follow with --reverse, --at, --until or --iteration"),
+        (reverse and last is not None, "--reverse with --last; use --limit"),
+    ):
+        if is_wrong:
+            raise click.UsageError(f"cannot combine {problem}")
     with open_workspace() as workspace:
         stream = JOURNAL if of_journal else None
         if session is not None:
@@ -130,20 +134,23 @@ def command(
             range_ = range_._replace(last=min(range_.last or end, end))
         wanted = EventFilter(types, actors, phase, text, range_)
         folds = whole and not (full or types or text)
-        lines = _Lines(of_log=whole, oneline=oneline, full=full, folds=folds)
+        is_short = not (reading.as_json or full or oneline or of_journal or _is_filtered())
+        say = sentence if is_short else what
+        lines = _Lines(say, of_log=whole, oneline=oneline, full=full, folds=folds)
         printing = print_events if reading.as_json else lines.print_events
         head = workspace.log.head().position
         found = _found(workspace, stream, wanted, last=last, reverse=reverse, until=head)
+        found = filter(is_important, found) if is_short else found
         with paged(wanted=not (reading.as_json or follows)):
             shown = 0
             for page in _paged(islice(found, limit)):
                 printing(page)
                 shown += len(page)
             if not (shown or reading.as_json or follows):
-                print_text("no events")
+                print_text("no important event" if is_short else "no events")
         lines.print_rest()
         if stream is not None and not reading.as_json and not _is_filtered():
-            _tell_others(workspace, stream, head)
+            _tell_others(workspace, stream, head, shown if is_short else None)
         if follows and (limit is None or shown < limit):
             rest = None if limit is None else limit - shown
             _follow(workspace, stream, wanted, printing, after=head, limit=rest)
@@ -160,10 +167,11 @@ def _is_filtered() -> bool:
     )
 
 
-def _tell_others(workspace: Workspace, stream: str, head: int) -> None:
-    """Print the number of events of other streams between those of this one."""
-    if (others := head - workspace.log.version(stream)) > 0:
-        note(f"{counted(others, 'event')} of other streams: `sprintlog log --all`")
+def _tell_others(workspace: Workspace, stream: str, head: int, shown: int | None) -> None:
+    """Print the number of events that are not shown, those of other streams included."""
+    others = head - (workspace.log.version(stream) if shown is None else shown)
+    if others > 0:
+        note(f"{counted(others, 'event')} not shown: `sprintlog log --all`")
 
 
 def _found(
@@ -226,7 +234,10 @@ def print_events(events: Iterable[RecordedEvent]) -> None:
 class _Lines:
     """Events as lines of columns, which are never narrower than before."""
 
-    def __init__(self, *, of_log: bool, oneline: bool, full: bool, folds: bool) -> None:
+    def __init__(
+        self, say: Say, *, of_log: bool, oneline: bool, full: bool, folds: bool
+    ) -> None:
+        self._say = say
         shown = terminal()
         is_whole = full or shown.width is None
         if oneline or not is_whole:
@@ -254,25 +265,25 @@ class _Lines:
     def _line(self, event: "RecordedEvent | Folded") -> tuple[str, ...]:
         if isinstance(event, RecordedEvent):
             return self._row(event)
-        # The cells of its last event, but for what is of all of them.
+        # The cells of its last event, except those about all of them.
         cells = self._row(event.events[-1])
         return event.position, *cells[1:-1], event.said
 
     def _whole(self, event: RecordedEvent) -> tuple[str, ...]:
         version = (f"v{event.version}",) if self._has_versions else ()
-        at = _quiet(event.at)
-        return str(event.position), *version, at, event.actor, *self._of(event), what(event)
+        at, said = _quiet(event.at), self._say(event)
+        return str(event.position), *version, at, event.actor, *self._of(event), said
 
     def _of(self, event: RecordedEvent) -> tuple[str, ...]:
         return (event.stream.removeprefix("sprint/"),) if self._of_log else ()
 
     def _short(self, event: RecordedEvent) -> tuple[str, ...]:
         at = _quiet(times.when(event.at))
-        said = _toned(event, what(event))
+        said = _toned(event, self._say(event))
         return str(event.position), at, event.actor, *self._of(event), said
 
     def _one_line(self, event: RecordedEvent) -> tuple[str, ...]:
-        return str(event.position), _toned(event, what(event))
+        return str(event.position), _toned(event, self._say(event))
 
 
 def _toned(event: RecordedEvent, text: str) -> Toned:

@@ -85,8 +85,8 @@ def command(
         raise click.UsageError(f"--actor {actor[:40]!r}: give operator or operator:NAME")
     if writes and (off := settings.off_by()) is not None:
         raise RefusedError(
-            f"nothing is recorded, so the page can change nothing: {off}",
-            hint=f"`{settings.OFF}=0 sprintlog serve --write` records all the same",
+            f"the page cannot change anything: {off}",
+            hint=f"`{settings.OFF}=0 sprintlog serve --write` records anyway",
         )
     keep_ours()
     # Imported here: they take longer than any other command.
@@ -112,7 +112,7 @@ def command(
     url = f"http://{at}:{found}/?token={token}"
     print_answer(LogServed(url, host, found, writes), [url], as_json=as_json)
     if not as_json:
-        note("Ctrl-C ends it; whoever has this address can read the log")
+        note("Ctrl-C ends it; anyone with this address can read the log")
     made(Logged(app, log.info) if is_verbose else app).run(sockets=[listening])
 
 

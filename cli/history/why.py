@@ -22,7 +22,7 @@ ITERATIONS_MAX = 8
 _KNOWN = {
     asking.SNAPSHOT: "snapshot",
     asking.COMMIT: "commit",
-    asking.SAID: "the commit itself says so, not the log:",
+    asking.SAID: "according to the commit itself, not the log:",
     asking.BEFORE: "was there before: in",
 }
 
@@ -75,7 +75,7 @@ def command(
     if found[1] == "iter":
         raise InvalidInputError(
             f"{places[0][:60]} is an iteration, not a line of a file",
-            hint=f"`sprintlog report {places[0][:60]}` says what happened in it",
+            hint=f"`sprintlog report {places[0][:60]}` shows the iteration",
         )
     with open_workspace() as workspace:
         name = workspace.choose(reading.sprint_id)
@@ -93,9 +93,9 @@ def _lines(found: WhyAnswer) -> Iterator[str]:
             after = "an earlier one" if found.iteration is None else found.iteration
             yield f"  written outside of any iteration, after {after} had ended"
         elif found.known_by != asking.NOW:
-            yield "  came with no iteration that the log knows, or is older than the loop"
+            yield "  belongs to no iteration in the log, or is older than the loop"
     else:
-        back = ", which was taken back" if found.is_taken_back else ""
+        back = ", which was discarded" if found.is_taken_back else ""
         names = ", ".join(found.iterations[-ITERATIONS_MAX:])
         several = "one of " if len(found.iterations) > 1 else ""
         outside = str(found.written_by).endswith("-or-outside")

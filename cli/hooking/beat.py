@@ -1,4 +1,4 @@
-"""A sprint's own sign of life, while an agent works on it."""
+"""Heartbeats of a sprint while an agent works on it."""
 
 import os
 from contextlib import suppress
@@ -19,7 +19,7 @@ WAIT = Wait(seconds=0.3)
 def beat(cause: RecordedEvent) -> None:
     """Record a heartbeat of the sprint that is under way, caused by a session's event.
 
-    Where none is, or it cannot be told which, there is none to be recorded.
+    Without one, or with several, nothing is recorded.
     """
     start, folder = settings.log_place(Path.cwd())
     address = settings.log_address()

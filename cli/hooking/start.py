@@ -1,7 +1,7 @@
-"""`sprintlog hook AGENT`: one hook's input is recorded; the agent never notices.
+"""`sprintlog hook AGENT`: record a hook's input without affecting the agent.
 
-Whatever happens it ends with 0 and prints nothing: an agent reads what a hook prints, and
-stops where one fails. It imports neither click nor what knows of sprints.
+It always ends with 0 and prints nothing, because an agent reads the output of hooks, and
+stops if one fails. It imports neither click nor modules about sprints.
 """
 
 import gc
@@ -18,8 +18,7 @@ INPUT_BYTES_MAX = 8 * 1024 * 1024
 _DROPPED_BYTES_MAX = 1024 * 1024 * 1024
 _PIECE = 1024 * 1024
 _SILENT_SECONDS = 2.0
-"""So long a hook waits for more of its input, where nobody closes that: Codex ends hooks
-after 3."""
+"""How long a hook waits for more input if it is not closed: Codex ends hooks after 3."""
 _PROJECTS = ("CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR", "COPILOT_PROJECT_DIR")
 """The variables in which agents name the folder in which a person started them."""
 
@@ -84,8 +83,8 @@ def _hook(agent: str) -> None:
 def _log_place() -> tuple[Path, str | None, bool] | None:
     """Return where the log is, and whether the work tree's file could be read.
 
-    It is that of the folder in which the hook runs. Where none is there, an agent went
-    elsewhere, and it is that of the project. None where nothing is to be recorded.
+    It is that of the folder in which the hook runs, else that of the project, because an
+    agent may change its folder. None if recording is off.
     """
     from sprintlog.engine.errors import NotFoundError, SprintlogError
     from sprintlog.engine.service.place.location import find
@@ -105,7 +104,7 @@ def _log_place() -> tuple[Path, str | None, bool] | None:
                 return None
             start, named = settings.log_place(start)
         except SprintlogError:
-            # Nobody knows whether anything is to be recorded: it waits.
+            # It is unknown whether recording is off: the call is spooled.
             is_known = False
         try:
             find(start, folder=named)
@@ -118,7 +117,7 @@ def _log_place() -> tuple[Path, str | None, bool] | None:
 def _input() -> bytes:
     """Return the first bytes of the input, and read the others away.
 
-    Whoever writes them would else fail. Where nobody closes it, it ends with a silence.
+    Otherwise the writer would fail. An input that is not closed ends after a silence.
     """
     # Imported here: nothing else of a hook needs it.
     from select import select

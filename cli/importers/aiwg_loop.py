@@ -204,7 +204,7 @@ class AiwgLoop:
             what = given["iterations"][index]
             one = self._iterations[run.number]
             if one.run.number:
-                self._refuse(source, f"iteration {run.number} is there twice", what)
+                self._refuse(source, f"iteration {run.number} occurs twice", what)
                 continue
             one.run = run
             if run.status not in (None, *_WENT_WELL, *_WENT_WRONG):
@@ -231,7 +231,7 @@ class AiwgLoop:
             number = analysis.iteration_number
             one = self._iterations[number]
             if one.analysis.iteration_number:
-                problem = f"iteration {number} is there twice"
+                problem = f"iteration {number} occurs twice"
                 self._refuse(source, problem, given["iterations"][index])
             else:
                 one.analysis = analysis

@@ -1,1 +1,1 @@
-"""What strangers hand in: read, checked with the path of the bad field, never changed."""
+"""Validated input of users and other tools; errors name the path of a bad field."""

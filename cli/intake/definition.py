@@ -31,7 +31,7 @@ from .shapes import MESSAGE, UNKNOWN_MAX, unknown_keys
 
 SPRINT = "SPRINT.yaml"
 ALONE = "--workflow"
-"""Stands for the SPRINT.yaml where a workflow is compiled by itself."""
+"""The name in problems, instead of SPRINT.yaml, if a workflow is compiled alone."""
 WORKFLOWS = Path(".claude") / "workflows"
 ENDINGS = (".yaml", ".yml")
 _BARE_TEMPLATE = re.compile(rb"(?:^|[:-]) *\{\{")
@@ -45,7 +45,7 @@ class ReadFile(NamedTuple):
 
 
 class CompiledFiles(NamedTuple):
-    """A plan, and what it was made of."""
+    """A plan and its sources."""
 
     sprint_id: str
     plan: dict[str, Any]
@@ -115,7 +115,7 @@ def _in_folder(folder: Path) -> Path:
 def compile_workflow(
     name: str, *, sprint_id: str, workflows: Path | None = None
 ) -> CompiledFiles:
-    """Compile a workflow by itself, to come into a sprint that is carried out.
+    """Compile a single workflow, to be injected into a running sprint.
 
     Workflows are looked for as in `compile_files`, from the current folder upwards. There
     are no items, so none of its phases may iterate.
@@ -178,7 +178,7 @@ def nearest_workflows(file: Path) -> Path | None:
 
 
 class _Files:
-    """The files read so far, what is in them, and what is wrong with them."""
+    """The files read so far, their content and their problems."""
 
     def __init__(self, folder: Path | None, *, is_strict: bool) -> None:
         self._folder = folder
@@ -322,12 +322,12 @@ _KINDS = {
 
 
 def shape_problems(model: type[BaseModel], definition: Definition) -> list[Problem]:
-    """Return what is wrong with the shape of a file, all of it."""
+    """Return all problems with the shape of a file."""
     try:
         model.model_validate(definition.data)
     except ValidationError as error:
         if (count := error.error_count()) > TOLD_MAX:
-            # Told one by one they would take more memory than the file is worth.
+            # One by one they would take too much memory.
             message = f"{count} values are not what their fields take"
             return [Problem("wrong-type", message, definition.file)]
         found = error.errors(include_url=False, include_context=False)

@@ -1,7 +1,7 @@
 """SPRINT.yaml and workflows as authors write them; their JSON Schema is made from this.
 
-Only shapes are here: what may follow from what is the compiler's business. Keys that no
-field names are allowed, an item's are for templates.
+Only shapes are defined here; the compiler checks all other rules. Unknown keys are allowed,
+and those of an item are for templates.
 """
 
 from typing import Annotated, Any, ClassVar
@@ -109,7 +109,7 @@ class Config(Open):
 
 
 class KeptForTools(Open):
-    """What is kept for the tools around, as it is written."""
+    """Fields stored unchanged for other tools."""
 
     known_beside: ClassVar[tuple[str, ...]] = (
         *("created", "owner", "description", "notes", "goals", "schema-version"),
@@ -142,7 +142,7 @@ class SprintDefinition(KeptForTools):
 
 
 class OnFail(Open):
-    """What is done when a gate fails."""
+    """The reaction to a failed gate."""
 
     prompt: Prompt | None = None
     max_retries: Count | None = None
@@ -176,7 +176,7 @@ class Phase(Open):
 
 
 class Workflow(KeptForTools):
-    """A workflow: phases in order, or what a Ralph loop needs."""
+    """A workflow: phases in order, or the fields of a Ralph loop."""
 
     name: Text | None = None
     description: Text | None = None

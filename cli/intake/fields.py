@@ -15,7 +15,7 @@ from sprintlog.engine.sprint.state import words
 
 
 class OneOf:
-    """Accepts one of some words, and says which when it is another."""
+    """Accepts one of some words, and lists them in the error for another one."""
 
     def __init__(self, allowed: tuple[str, ...]) -> None:
         self._allowed = allowed

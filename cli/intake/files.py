@@ -27,7 +27,7 @@ def load(
     line: int | None = None,
     field: str | None = None,
 ) -> Any:
-    """Return what the JSON holds; raise `InvalidInputError` naming where it stands."""
+    """Return the value of the JSON; raise `InvalidInputError` with the place."""
     try:
         text = without_mark(text)
         value = msgspec.json.decode(text)
@@ -39,13 +39,13 @@ def load(
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         problem = f"not JSON: {error}"
         if (word := _NO_NUMBER.search(text)) is not None:
-            problem = f"not JSON: {word[1].decode()} is no number there; null means unknown"
+            problem = f"not JSON: {word[1].decode()} is not a number; null means unknown"
     else:
         if nodes <= NODES_MAX and twice is None:
             return value
         problem = f"holds more than {NODES_MAX} keys and values"
         if twice is not None:
-            problem = f"the key {twice} is there twice"
+            problem = f"duplicate key {twice}"
     raise InvalidInputError(problem, file=file, line=line, field=field)
 
 
@@ -80,7 +80,7 @@ def _key_there_twice(text: bytes) -> str | None:
             last = {name: place for place, (name, _) in enumerate(pairs)}
             twice.extend(n for place, (n, _) in enumerate(pairs) if last[n] != place)
 
-    # Numbers stay text: reading long ones takes long, and nobody asks for them.
+    # Numbers stay text: long ones take long to read, and are not needed.
     json.loads(text, object_pairs_hook=notice, parse_int=str, parse_float=str)
     return json.dumps(twice[0][:KEY_CHARS_SHOWN]) if twice else None
 
@@ -91,7 +91,7 @@ STANDARD_INPUT = "-"
 def read_bytes(path: Path, *, bytes_max: int = DOCUMENT_BYTES_MAX) -> bytes:
     """Return a file's bytes; raise `NotFoundError` or `InvalidInputError`."""
     with opening(path):
-        # What has no end must not fill the memory; a byte too many is refused later.
+        # An endless file must not fill the memory; a byte too many is refused later.
         return read_whole(path, at_most=bytes_max + 1)
 
 

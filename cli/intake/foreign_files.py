@@ -151,7 +151,7 @@ def plain_bytes(file: Path, *, below: Path | None = None) -> bytes:
     check_no_link(file, below=folder)
     with files.opening(file), held_open(file, flags) as held:
         if not stat.S_ISREG(os.fstat(held).st_mode):
-            raise InvalidInputError("is no file", file=str(file))
+            raise InvalidInputError("is not a file", file=str(file))
         with open(held, "rb", closefd=False) as opened:
             content = opened.read(FILE_BYTES_MAX + 1)
     return files.within(FILE_BYTES_MAX, content, file=str(file))

@@ -114,7 +114,7 @@ class ImportedLoop:
     """The history of a loop that becomes a sprint with a goal, fact by fact.
 
     Each fact has a key that names it within its source, and is recorded once. The time
-    `at` is None if it is unknown.
+    `at` may be unknown.
     """
 
     ITERATIONS_MAX = 10_000
@@ -208,13 +208,13 @@ def _time(at: str | None, file: Path) -> str | None:
 def _node(given: Data, level: int, file: Path, field: str) -> Data:
     """Return a phase, a step or a sub-phase with its status, children last."""
     if not isinstance(given, dict):
-        raise InvalidInputError("is no object", file=str(file), field=field)
+        raise InvalidInputError("is not an object", file=str(file), field=field)
     below = CHILDREN[level + 1] if level + 1 < len(CHILDREN) else ""
     children = given.get(below) or []
     node: Data = {"id": given.get("id"), "status": given.get("status") or words.PENDING}
     node |= {k: v for k, v in given.items() if k not in (*node, below)}
     if not isinstance(children, list):
-        raise InvalidInputError("is no list", file=str(file), field=f"{field}.{below}")
+        raise InvalidInputError("is not a list", file=str(file), field=f"{field}.{below}")
     if children:
         inner = [
             _node(one, level + 1, file, f"{field}.{below}[{n}]")

@@ -128,7 +128,7 @@ class JournalModel(ClosedModel):
 
 
 JOURNAL_BYTES_MAX = 64 * 1024 * 1024
-"""Each of its parts becomes an event of its own, so a long file is no large event."""
+"""Each of its parts becomes a separate event, so a long file is not one large event."""
 
 UNKNOWN = "extra_forbidden"
 _OPTIONAL = ("category", "severity", "action_taken", "recovery_action", "confidence")
@@ -152,7 +152,7 @@ def read_journal(content: bytes, *, file: str) -> ReadJournal:
     """Return a progress.json as data; raise `InvalidInputError` naming the field.
 
     The version is looked at before anything else. Fields that version 1.0 does not have
-    are refused in 1.0, and told in a later one.
+    are refused in 1.0, and reported in a later one.
     """
     document = load(within(JOURNAL_BYTES_MAX, content, file=file), file=file)
     if not isinstance(document, dict):
@@ -183,7 +183,7 @@ def _schema(document: dict[str, Any], file: str) -> tuple[int, int]:
 
 
 def _invalid(found: Any, file: str) -> InvalidInputError:
-    """Return a mistake in the words of the specification where it has some."""
+    """Return an error, with the words of the specification if it has any."""
     field = field_path(found["loc"])
     kind, given = found["type"], found["input"]
     if kind in ("word", "string_pattern_mismatch") and given == "":

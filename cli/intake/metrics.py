@@ -26,7 +26,7 @@ Percentage = Annotated[float, Field(ge=0, le=100, allow_inf_nan=False)] | None
 Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)] | None
 Own = Annotated[int | float, Field(allow_inf_nan=False)]
 OWN = "own"
-"""The key, and the group of a document, that holds metrics of one's own."""
+"""The key, and the group of a document, with custom metrics."""
 DOCUMENT = "iteration_metrics"
 """The key that holds the document of an iteration."""
 BuildStatus = Annotated[str, OneOf(BUILD_STATUSES)] | None
@@ -43,13 +43,13 @@ _FIELDS: dict[str, Any] = {name: (_KINDS.get(name, Count), None) for name in (*N
 MetricsModel: type[BaseModel] = create_model(
     "MetricsModel",
     __config__=ConfigDict(extra="forbid", frozen=True, strict=True),
-    __doc__="What was measured; null and a missing key both mean: not measured.",
+    __doc__="The measurements; null and a missing key both mean: not measured.",
     **_FIELDS,
 )
 
 
 def read_metrics_file(path: Path) -> dict[str, Any]:
-    """Return the metrics of a file, or of standard input where it is `-`."""
+    """Return the metrics of a file, or of standard input for `-`."""
     return check_metrics_file(read_text(str(path)).encode(), file=str(path))
 
 
@@ -64,9 +64,9 @@ def check_metrics_file(content: bytes, *, file: str) -> dict[str, Any]:
 
 
 def document_metrics(given: object, *, file: str) -> dict[str, Any]:
-    """Return the metrics of what stands below `iteration_metrics`.
+    """Return the metrics below `iteration_metrics`.
 
-    What follows from them there (differences, score, class, alerts) is passed over.
+    Derived values there (differences, score, class, alerts) are ignored.
     """
     if not isinstance(given, dict):
         raise InvalidInputError("must be an object", file=file, field=DOCUMENT)
@@ -82,7 +82,7 @@ def document_metrics(given: object, *, file: str) -> dict[str, Any]:
         for name, value in listed.items():
             if name in metrics:
                 field = f"{DOCUMENT}.{group}.{name}"
-                raise InvalidInputError("is there twice", file=file, field=field)
+                raise InvalidInputError("occurs twice", file=file, field=field)
             metrics[name], groups[name] = value, f"{DOCUMENT}.{group}."
     if given.get(OWN) is not None:
         metrics[OWN], groups[OWN] = given[OWN], f"{DOCUMENT}."

@@ -27,7 +27,7 @@ Document = dict[str, Any]
 
 
 class CheckedDocument(NamedTuple):
-    """A document that was read and checked, and what is to be told of how it was read."""
+    """A document that was read and checked, with remarks on how it was read."""
 
     document: Document
     remarks: list[str]
@@ -36,9 +36,9 @@ class CheckedDocument(NamedTuple):
 def read_progress(
     content: bytes, *, file: str, sprint_id: str | None = None
 ) -> CheckedDocument:
-    """Return a PROGRESS.yaml as data, exactly as it stands there.
+    """Return a PROGRESS.yaml as data, exactly as written.
 
-    It must say which sprint it is of, unless that is known. One of the first generation
+    It must name its sprint, unless that is known. One of the first generation
     has its tasks as phases.
     """
     document, remarks = _mapping(content, file)
@@ -54,7 +54,7 @@ def read_progress(
 
 
 def read_plan(content: bytes, *, file: str, is_strict: bool = False) -> CheckedDocument:
-    """Return a compiled plan as data; a key that no field has is told, or refused."""
+    """Return a compiled plan as data; unknown keys are remarks, or refused."""
     document, remarks = _mapping(content, file)
     check_plan(document, file=file)
     if is_strict:
@@ -65,7 +65,7 @@ def read_plan(content: bytes, *, file: str, is_strict: bool = False) -> CheckedD
 
 
 def read_nodes(content: bytes, *, file: str, key: str) -> tuple[list[Document], list[str]]:
-    """Return `phases` or `steps` of a file, and what is to be told of them.
+    """Return `phases` or `steps` of a file, and remarks on them.
 
     They are its list of that name, or all of it.
     """
@@ -80,9 +80,9 @@ def read_nodes(content: bytes, *, file: str, key: str) -> tuple[list[Document], 
 
 
 def _unknown(one: Unknown) -> str:
-    """Return what is told of a key that no field has."""
+    """Return the remark on an unknown key."""
     meant = f"; {one.hint}" if one.hint else ""
-    return f"{field_path(one.path)} is no field we know{meant}"
+    return f"{field_path(one.path)} is an unknown field{meant}"
 
 
 def check_nodes(nodes: object, *, file: str, key: str) -> None:
@@ -104,7 +104,7 @@ def check_progress(document: Document, *, file: str) -> None:
     check_shape(Progress, document, file=file)
     if not isinstance(document.get("phases"), list) and document.get("mode") != RALPH:
         raise InvalidInputError(
-            "is missing: what is to be done cannot be read from this",
+            "is missing",
             file=file,
             field="phases",
             hint="`phases`, or `queue`, `completed` and `blocked`, hold it",
@@ -164,7 +164,7 @@ def _check_ids_below(data: Document, prefix: str, *, level: int) -> None:
 
 
 def _check_pointer(document: Document, file: str) -> None:
-    """Refuse indices that point nowhere; one past the end is what other tools write."""
+    """Refuse indices that point nowhere; other tools write one past the end."""
     pointer, holder = document.get("current"), document
     if not isinstance(pointer, dict):
         return

@@ -27,7 +27,7 @@ RequestType = Annotated[str, one_of(words.REQUEST_TYPES)]
 
 
 class NewRequest(Shape, kw_only=True):
-    """A request that is handed in: what nobody can know of it yet is left out."""
+    """A submitted request, without the fields that sprintlog sets."""
 
     id: Identity | None = None
     title: str
@@ -41,7 +41,7 @@ class NewRequest(Shape, kw_only=True):
 
 
 class NewRequests(Shape):
-    """Several requests that are handed in together."""
+    """Several requests that are submitted together."""
 
     requests: list[NewRequest]
 
@@ -75,11 +75,11 @@ _BELONGS_TO = {
 
 
 class Handed(NamedTuple):
-    """Requests that were handed in."""
+    """Submitted requests."""
 
     requests: list[SubmittedRequest]
     lines: list[int] | None
-    """The line of each; None when they stand in one list."""
+    """The line of each; None if they are in one list."""
 
 
 def read_requests(text: str, *, file: str) -> Handed:

@@ -17,7 +17,7 @@ from sprintlog.engine.sprint.plan.shape import find_problem
 from sprintlog.projections.state_files.yaml.writer import field_path
 
 Path = tuple[str | int, ...]
-MESSAGE = "is no field here, and does nothing"
+MESSAGE = "is unknown and has no effect"
 UNKNOWN_MAX = 1_000
 """The maximum number of unknown keys reported for one file."""
 

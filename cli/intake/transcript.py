@@ -90,7 +90,7 @@ def read_transcript(file: Path) -> TranscriptRead:
     answer, activity = hearing.heard()
     if activity.agent is None:
         limit = f"as one document of at most {DOCUMENT_BYTES_MAX // 2**20} MiB"
-        problem = f"is no transcript of an agent that is known, in lines or {limit}"
+        problem = f"is not a transcript of a known agent, in lines or {limit}"
         problem = NOT_TRANSCRIPTS.get(file.name, problem)
         raise InvalidInputError("is empty" if not size else problem, file=str(file))
     asked = (*beside, file) if activity.unknown else ()

@@ -35,9 +35,9 @@ class Version(NamedTuple):
     content: bytes | None
     """Its bytes; None for an older one of several in git."""
     remarks: list[str]
-    """What is to be told of how it was read."""
+    """Remarks on how it was read."""
     at: str | None = None
-    """When it was written, where git says so."""
+    """When it was written, according to git."""
     committed_at: str | None = None
 
     @property
@@ -92,17 +92,17 @@ def committed_texts(
             for one in committed
         ]
         if at_hand is not None and not history.is_text_of(committed[-1], at_hand):
-            # What was not committed yet is the newest version of all.
+            # An uncommitted file is the newest version.
             texts.append(FileText(str(file), lambda: at_hand))
         yield Texts(texts, history.is_cut)
 
 
 class History(NamedTuple):
-    """What was found of a sprint, oldest first."""
+    """The versions of a sprint, oldest first."""
 
     versions: list[Version]
     others: int = 0
-    """How many versions of the file are none of this sprint."""
+    """How many versions of the file belong to other sprints."""
     is_cut: bool = False
     """Whether the repository does not hold the older ones."""
 
@@ -122,9 +122,9 @@ def given_versions(files: Sequence[Path]) -> History:
 def committed_versions(file: Path, *, sprint_id: str | None) -> History:
     """Return every committed version of a sprint's file, then the one at hand.
 
-    The sprint is the one named, else that of the newest version. What the file was
-    before or after for other sprints is left out. Raise `InvalidInputError` where a
-    version of this sprint cannot be read, `NotFoundError` where there is none of it.
+    The sprint is the one named, else that of the newest version. Versions of
+    other sprints are omitted. Raise `InvalidInputError` if a version of this sprint cannot
+    be read, `NotFoundError` if there is none.
     """
     taken: list[Version] = []
     unread: list[tuple[int, InvalidInputError]] = []

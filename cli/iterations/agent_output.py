@@ -72,7 +72,7 @@ def _decoder_of(agent: str) -> Read:
 
 def _problem(name: str, ran: AgentRan, *, is_cut: bool) -> str | None:
     if not ran.output_bytes:
-        return f"{name} is empty: nothing is known of what the agent did"
+        return f"{name} is empty: the agent's work is unknown"
     lines = counted(ran.lines, "line")
     if ran.agent is None:
         return f"{name}: {lines} of no agent that is known, kept as plain words"

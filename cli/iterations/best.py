@@ -33,7 +33,7 @@ def command(explain: bool, reading: ReadOptions) -> None:
             print_json(views.best(judged))
             return
         if one is None or best is None:
-            print_text("no iteration is the best one yet")
+            print_text("there is no best iteration yet")
             hint(HOW_TO_MEASURE)
             return
         print_text(f"iteration {best.number} (quality: {said(one.score.value, 2)})")
@@ -50,7 +50,7 @@ def command(explain: bool, reading: ReadOptions) -> None:
             print_text(*wrapped(way, indent="  "))
             if which and not judged.has_same_files(best.number, target or 0):
                 print_text(
-                    "  as good: verified, and its score is no lower "
+                    "  as good: verified, and its score is not lower "
                     f"(`sprintlog iteration compare {best.number} {target}`)"
                 )
         if explain:

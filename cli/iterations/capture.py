@@ -23,7 +23,7 @@ def measure_due(options: Options) -> None:
         rules = loop_rules(sprint)
         if rules.measure is None:
             raise RefusedError(
-                f"no rule of sprint {sprint.id} says what is to be measured",
+                f"sprint {sprint.id} has no rule for measuring",
                 hint="`sprintlog iteration rules set --measure CMD` sets one",
             )
         number = to_measure(sprint)

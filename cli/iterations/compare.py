@@ -57,7 +57,7 @@ def command(first: str, others: tuple[str, ...], reading: ReadOptions) -> None:
     print_answer(answer, lines, as_json=reading.as_json)
     if files and not reading.as_json:
         first, second = f"iter:{one.number}", f"iter:{other.number}"
-        hint(f"the lines that differ: `sprintlog iteration diff {first} {second} --patch`")
+        hint(f"changed lines: `sprintlog iteration diff {first} {second} --patch`")
 
 
 def _side(
@@ -66,7 +66,7 @@ def _side(
     """Return an iteration with its judgement; each sprint is read once."""
     named = _NAMED.fullmatch(text)
     if named is None:
-        raise InvalidInputError(f"{text[:60]!r} is no iteration; give N or SPRINT:N")
+        raise InvalidInputError(f"invalid iteration {text[:60]!r}: give N or SPRINT:N")
     sprint_id = named["sprint"] if named["sprint"] != _HERE else None
     if sprint_id not in known:
         asked = replace(reading, sprint_id=sprint_id) if sprint_id else reading

@@ -44,7 +44,7 @@ def command(
     measurement.
     """
     if reason is not None and not go_on:
-        raise click.UsageError("--reason goes with --go-on")
+        raise click.UsageError("--reason requires --go-on")
     options = Options(given)
     with recording("decide", options) as run:
         asked = GoOn(options.masked({"reason": reason})["reason"])

@@ -43,7 +43,7 @@ def differing(rules: RulesSet) -> str | None:
         return None
     names = ", ".join(pairs)
     return (
-        f"{settings.NAME} says other rules than are in force: {names}; "
+        f"{settings.NAME} differs from the recorded rules: {names}; "
         "`sprintlog iteration rules set --from-config` records them"
     )
 

@@ -118,7 +118,7 @@ def end(
     success or failure, and its last message. Reading the same file again has no effect.
     """
     if agent and source is None:
-        raise click.UsageError("--agent goes with --from")
+        raise click.UsageError("--agent requires --from")
     ran, beside = None, None
     if source is not None:
         from .agent_output import recorded_run
@@ -135,7 +135,7 @@ def end(
         keeping = keeping_files(given, patterns, file_max)
     if not (given_metrics or metrics_file or capturing or score is not None):
         if is_written:
-            raise click.UsageError("--write goes with what was measured")
+            raise click.UsageError("--write requires a measurement")
         with keeping as keep:
             command = EndIteration(None, summary, ran, beside, made_with)
             record("iteration end", given, command, typed=said, keep=keep)

@@ -39,11 +39,11 @@ ERROR_CHARS_MAX = 120
 """How much of an error fits into a line of a table."""
 FILES_MAX = 20
 """More files are only counted; `iteration diff` names all."""
-HEAD = ("iteration", "class", "score", "tests", "coverage", "errors", "alerts", "")
+HEAD = ("iteration", "class", "score", "tests", "coverage", "errors", "alerts", "summary")
 TOOK = ("turns", "tokens", "cost", "time")
-ALERTS = HEAD.index("alerts")
-NOTE_CHARS, WHY_CHARS = 16, 32
-"""The minimum width of the last cell, and its width if it has reasons of failures."""
+COVERAGE, ERRORS, ALERTS = (HEAD.index(name) for name in ("coverage", "errors", "alerts"))
+SUMMARY_CHARS = 40
+"""Rather than cut the summary to fewer columns, a table omits other columns."""
 OWN_MAX = 3
 """The number of custom metrics with a column; the report has all of them."""
 
@@ -91,7 +91,6 @@ def list_lines(judged: Judged, found: ListedIterations) -> list[str]:
         judged.spent(),
         own,
         trees,
-        is_why_told=any(one.outcome != COMPLETED for one in ends.values()),
     )
     if below:
         lines += wrapped(f"of each score: {below}", indent="  ")
@@ -130,8 +129,6 @@ def _table(
     spent: dict[int, Spent],
     own: dict[int, tuple[str, ...]],
     trees: Mapping[int, str],
-    *,
-    is_why_told: bool = False,
 ) -> list[str]:
     """Return rows as lines of a table; the number of its head is below 0."""
     count = len(own[-1])
@@ -145,13 +142,11 @@ def _table(
             more += TOOK if number < 0 else took_cells(spent.get(number))
         tree = _tree_cells(number, trees)
         lines.append((*row[:ALERTS], *more, *row[ALERTS:-1], *tree, row[-1]))
-    if not is_spent:
-        return table(lines, right={0, *range(2, end)}, whole={1})
+    after = end + len(TOOK) if is_spent else end
     # Score columns have priority over costs, and costs over durations.
-    spare = (end + 3, end, end + 1, 4)
-    right = {0, *range(2, end + len(TOOK))}
-    least = WHY_CHARS if is_why_told else NOTE_CHARS
-    return table(lines, right=right, whole={1}, spare=spare, least=least)
+    spare = ((end + 3, end, end + 1) if is_spent else ()) + (COVERAGE, ERRORS, after)
+    right = {0, *range(2, after)}
+    return table(lines, right=right, whole={1}, spare=spare, least=SUMMARY_CHARS)
 
 
 def took_cells(spent: Spent | None) -> tuple[str, ...]:
@@ -228,11 +223,12 @@ def _row(
     selected = judged.tracker.selected
     passed = "?" if now.tests_passed is None else str(now.tests_passed)
     tests = "-" if now.test_count is None else f"{passed}/{now.test_count}"
+    more = f" +{len(one.alerts) - 1}" if one.alerts[1:] else ""
     marks = {
         "best": best is not None and best.number == one.number,
         "selected": selected is not None and selected.number == one.number,
         "baseline": one.number == judged.tracker.baseline_number != BASELINE_NUMBER,
-        "off the path": one.number in off_path,
+        "discarded": one.number in off_path,
         "incomplete": one.is_incomplete,
         "score given": one.score.is_given,
         f"{short((1 - one.score.share) * 100)}% unknown": one.score.share < 1
@@ -245,7 +241,7 @@ def _row(
         tests,
         "-" if now.coverage is None else f"{short(now.coverage)}%",
         "-" if now.error_count is None else str(now.error_count),
-        ", ".join(alert.type for alert in one.alerts) or "-",
+        f"{one.alerts[0].type}{more}" if one.alerts else "-",
         ", ".join(mark for mark, is_so in marks.items() if is_so),
     )
 
@@ -273,7 +269,7 @@ def _blank_row(number: int, off_path: set[int], said: str) -> tuple[str, ...]:
 
 
 def _marked(number: int, off_path: set[int], said: str) -> str:
-    return f"off the path, {said}" if number in off_path else said
+    return f"discarded, {said}" if number in off_path else said
 
 
 def _how(one: RunEnding) -> str:
@@ -300,8 +296,10 @@ def _lines_of_runs(
         )
         for one in others
     ]
-    head = ("iteration", *TOOK, *_tree_cells(-1, trees), "")
-    return table([head, *rows], right={0, 1, 2, 3, 4}, whole={0}) + _tree_line(trees)
+    head = ("iteration", *TOOK, *_tree_cells(-1, trees), "summary")
+    right, spare = {0, 1, 2, 3, 4}, (1, 4, 2)
+    lines = table([head, *rows], right=right, whole={0}, spare=spare, least=SUMMARY_CHARS)
+    return lines + _tree_line(trees)
 
 
 def _cell(number: Number | None, places: int) -> str:
@@ -322,9 +320,10 @@ def files_lines(files: list[FileChange] | None) -> list[str]:
 @typed.number_option("--last", least=1, help="Only the newest ones.")
 @with_reading
 def command(last: int | None, reading: ReadOptions) -> None:
-    """List iterations: class, score, tests, coverage, errors, alerts and cost.
+    """List iterations: class, score, tests, coverage, errors, cost, alerts and summary.
 
-    The last column shows how the run ended, failures first. The class compares it with the
+    The last column shows how the run ended, failures first; narrow terminals omit others.
+    The class compares it with the
     previous iteration: `forward`, `regression`, `plateau` (neither), `stalled` (at least
     the third plateau in a row); `sprintlog help look` explains the terms.
     """

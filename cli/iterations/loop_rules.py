@@ -106,7 +106,7 @@ def _judging(**given: Any) -> JudgingOptions:
     """Return the options; raise `click.UsageError` for those that exclude one another."""
     judged = JudgingOptions(**given)
     if judged.measures_not and (judged.commands or judged.reports):
-        raise click.UsageError("--no-measure goes without --measure and --report")
+        raise click.UsageError("--no-measure cannot be combined with --measure or --report")
     if judged.measure_builds and not judged.commands:
         raise click.UsageError("--measure-build requires --measure")
     return judged

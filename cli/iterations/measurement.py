@@ -138,7 +138,7 @@ def measure(
     if by_rules:
         typed = (number, *given_metrics, metrics_file, score, capturing or None)
         if is_written or any(value is not None for value in typed):
-            raise click.UsageError("--by-rules goes alone: the rules say what is measured")
+            raise click.UsageError("--by-rules cannot be combined with other measurements")
         from .capture import measure_due
 
         measure_due(Options(given))
@@ -186,11 +186,11 @@ def baseline(
     """
     if number is not None:
         if given_metrics or metrics_file or capturing or loop_id or is_written:
-            raise click.UsageError("--from goes with --reason, and measures nothing")
+            raise click.UsageError("--from requires --reason and no measurement")
         replace_baseline(number, reason, given)
         return
     if reason is not None:
-        raise click.UsageError("--reason goes with --from")
+        raise click.UsageError("--reason requires --from")
     metrics = read_metrics(given_metrics, metrics_file)
     arguments, typed = measurement.CaptureBaseline(metrics, loop_id), ("metrics", "loop_id")
     record_measured(

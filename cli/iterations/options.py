@@ -107,7 +107,7 @@ class Capturing(NamedTuple):
     """Whether the settings file provides the values of omitted options."""
 
     def __bool__(self) -> bool:
-        """Return whether anything is to be captured."""
+        """Return whether there is anything to capture."""
         return bool(
             self.by_file or self.reports or self.sources or self.runs or self.builds
         )
@@ -190,7 +190,7 @@ def _from_file(asked: Capturing) -> Capturing:
     found = said_by_file(runs="run", builds="build", pass_on="environment")
     if not (found.keys() - {"pass_on"}):
         raise InvalidInputError(
-            f"--measure: {settings.NAME} says nothing of it",
+            f"--measure: {settings.NAME} has no [measure]",
             hint="write `[measure]` with `run` and `reports` into it",
         )
     seconds = settings.setting("measure.timeout")

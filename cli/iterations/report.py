@@ -132,19 +132,19 @@ def command(
     Best Preserved states whether a snapshot contained the best files at that time.
     """
     if point is not None and is_selection:
-        raise click.UsageError("--selection is of all iterations")
+        raise click.UsageError("--selection is about all iterations: omit N")
     if is_written and reading.at is not None:
-        raise click.UsageError("--write writes what is known now: leave --at out")
+        raise click.UsageError("--write cannot be combined with --at")
     if opens and page is None:
-        raise click.UsageError("--open goes with --html FILE")
+        raise click.UsageError("--open requires --html FILE")
     forms = [page is not None, drawing is not None, is_job_summary]
     if sum([*forms, is_selection, is_written]) > 1:
         said = "give one of --html, --svg, --markdown, --selection and --write"
         raise click.UsageError(said)
     if any(forms) and point is not None:
-        raise click.UsageError("that is of all iterations; --at names a point")
+        raise click.UsageError("the page and the summary take no point: use --at")
     if reading.as_json and (drawing is not None or is_job_summary):
-        raise click.UsageError("--json goes without --svg and --markdown")
+        raise click.UsageError("--json cannot be combined with --svg or --markdown")
     number = None if point is None else _number(point)
     with open_workspace() as workspace:
         if page is not None:
@@ -171,7 +171,7 @@ def command(
 def _number(point: str) -> int:
     text = point.removeprefix("iter:")
     if not (text.isascii() and text.isdigit() and len(text) < 10):
-        raise InvalidInputError(f"{point[:60]!r} is no iteration; give iter:N or N")
+        raise InvalidInputError(f"invalid iteration {point[:60]!r}: give iter:N or N")
     return int(text)
 
 

@@ -118,7 +118,7 @@ def set_(
     if told is None:
         raise NotFoundError(
             f"--from-config: {settings.NAME} has no [rules]",
-            hint="`sprintlog config` shows what it says",
+            hint="`sprintlog config` shows its settings",
         )
     named = tuple(pair for pair in weights if "=" in pair)
     weight = tuple(pair for pair in weights if "=" not in pair)

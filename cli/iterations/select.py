@@ -55,7 +55,7 @@ def select(
     `sprintlog undo` removes them again.
     """
     if reason is not None and number is None:
-        raise click.UsageError("--reason goes with N, the iteration that you choose")
+        raise click.UsageError("--reason requires N, the selected iteration")
     options, command = Options(given), SelectBest(number, reason)
     with recording("iteration select", options) as run:
         if dry_run:

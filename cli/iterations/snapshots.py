@@ -160,33 +160,41 @@ def diff(one: str, more: tuple[str, ...], as_patch: bool, reading: ReadOptions) 
     paths = more[len(points) - 1 :]
     with open_workspace() as workspace:
         sprint = reading.sprint(workspace)
-        store = store_of(workspace)
         meant = inside(workspace, paths)
-        held = [find_snapshot(workspace, sprint, point) for point in points]
-        for end in held:
-            bring(workspace, store, end.snapshot)
-        kept = [store.read(end.snapshot) for end in held]
-        if not has_other:
-            number = held[0].iteration
-            made = files_of(workspace, sprint, number, meant, with_patch=as_patch)
-            found, lines = differences(made, with_patch=as_patch), made.patch
-            if not made.files:
-                _check_paths(meant, kept)
-        else:
-            own = own_paths(workspace)
-            ends = held[0].snapshot, held[1].snapshot
-            lines = patch(store, *ends, meant, own) if as_patch else ""
-            differs = changes(compare(*kept, paths=meant, own=own))
-            found = Differences(differs, lines if as_patch else UNSET)
+        found = compared(workspace, sprint, points, meant, as_patch=as_patch)
     if reading.as_json:
         output.print_json(found)
         return
     if as_patch:
-        output.print_text(*lines.splitlines())
+        output.print_text(*(found.patch or "").splitlines())
         return
     output.print_text(*(authored_lines(found) or ["no file differs"]))
     if found.files:
-        output.hint("the lines that differ: the same with `--patch`")
+        output.hint("for the changed lines add `--patch`")
+
+
+def compared(
+    workspace: Workspace,
+    sprint: Sprint,
+    points: Sequence[str],
+    paths: tuple[str, ...] = (),
+    *,
+    as_patch: bool = False,
+) -> Differences:
+    """Return the changes between two snapshots, or those of one iteration."""
+    store = store_of(workspace)
+    held = [find_snapshot(workspace, sprint, point) for point in points]
+    for end in held:
+        bring(workspace, store, end.snapshot)
+    kept = [store.read(end.snapshot) for end in held]
+    if len(held) == 1:
+        made = files_of(workspace, sprint, held[0].iteration, paths, with_patch=as_patch)
+        if not made.files:
+            _check_paths(paths, kept)
+        return differences(made, with_patch=as_patch)
+    own, ends = own_paths(workspace), (held[0].snapshot, held[1].snapshot)
+    lines = patch(store, *ends, paths, own) if as_patch else UNSET
+    return Differences(changes(compare(*kept, paths=paths, own=own)), lines)
 
 
 def authored_lines(found: Differences, *, most: int | None = None) -> list[str]:
@@ -288,4 +296,4 @@ def show_files(number: int, with_files: bool, reading: ReadOptions) -> None:
     if lines:
         own = f"sprintlog show iteration {number} --files"
         more = "" if with_files else f"; its files: `{own}`"
-        hint(f"how it was judged: `sprintlog report {number}`{more}")
+        hint(f"its judgement: `sprintlog report {number}`{more}")

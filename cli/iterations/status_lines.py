@@ -52,7 +52,7 @@ def goal_hint(judged: Judged) -> str | None:
         )
     return (
         f"{tests} since iteration {since}; if that is the goal: `sprintlog goal complete` "
-        "(else the agent says when it is reached)"
+        "(otherwise the agent reports it)"
     )
 
 
@@ -140,7 +140,7 @@ def _turns(judged: Judged) -> list[str]:
         named = ", ".join(map(str, back[-BACK_SHOWN_MAX:]))
         more = f"{len(back) - BACK_SHOWN_MAX} more, " if len(back) > BACK_SHOWN_MAX else ""
         what = f"iteration{'s' if len(back) > 1 else ''} {more}{named}"
-        lines.append(f"taken back: {what}  (`sprintlog log --type rolled-back`)")
+        lines.append(f"discarded: {what}  (`sprintlog log --type rolled-back`)")
     if tracker.selected is not None:
         said = f"selected: iteration {tracker.selected.number}"
         if tracker.applied:
@@ -169,7 +169,7 @@ def way_back(judged: Judged) -> str | None:
         return None
     which = iteration_quality.as_the_best(judged, target)
     said = f" (those of iteration {target}, {which})" if which else ""
-    return f"`sprintlog rollback best --files` brings the best files back{said}"
+    return f"`sprintlog rollback best --files` restores the best files{said}"
 
 
 def _alerts(judged: Judged) -> str:

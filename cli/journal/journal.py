@@ -167,11 +167,11 @@ def migrate(file: Path | None, **given: Any) -> None:
 
 
 def _is_in_the_way(workspace: Workspace) -> bool:
-    """Return whether another tool has a progress.json in the place of ours; warn of it."""
+    """Return whether another tool's progress.json has the journal's place; warn of it."""
     place = workspace.journal_place or PLACE
     is_there = not workspace.journal().exists and workspace.files.look(place).is_foreign
     if is_there:
-        warn(f"{place} is there already; `sprintlog import journal FILE` takes it in")
+        warn(f"{place} already exists; `sprintlog import journal FILE` imports it")
     return is_there
 
 
@@ -180,7 +180,7 @@ def _found(usual: list[Path]) -> Path | None:
     found = [path for path in usual if path.is_file()]
     if len(found) > 1:
         raise RefusedError(
-            f"which text? {', '.join(map(str, found))}",
+            f"several texts were found: {', '.join(map(str, found))}",
             hint="name it: `sprintlog journal migrate FILE`",
             allowed=[str(path) for path in found],
         )
@@ -200,8 +200,8 @@ def _is_wanted(
     if not text.strip() and not (document.entries or document.learnings):
         return True
     warn(
-        f"{source} is left as it is: the journal is open; "
-        "`sprintlog journal migrate FILE` takes it in"
+        f"{source} is unchanged: the journal is open; "
+        "`sprintlog journal migrate FILE` imports it"
     )
     return False
 
@@ -209,7 +209,7 @@ def _is_wanted(
 def _check_free(backup: Path) -> None:
     if backup.exists():
         raise RefusedError(
-            f"{backup}: is there already, and would be replaced",
+            f"{backup}: already exists and would be replaced",
             hint="move it away, then repeat this",
             file=str(backup),
         )

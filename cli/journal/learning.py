@@ -60,13 +60,13 @@ def add(
 ) -> None:
     """Add a learning; it gets the next id."""
     if observation is not None and not entry_id:
-        raise click.UsageError("--observation goes with --from")
+        raise click.UsageError("--observation requires --from")
     if entry_id and not prd:
         with open_workspace() as workspace:
             entry = workspace.document().entry(entry_id)
         prd = entry.prd_id if entry is not None else entry_id
     if not prd:
-        raise click.UsageError("say where it was learned: --from ENTRY or --prd PRD")
+        raise click.UsageError("missing origin: give --from ENTRY or --prd PRD")
     learning = Learning(
         type=type_,
         content=content,

@@ -33,7 +33,7 @@ def command(prd_id: str, budget: int | None, peek: bool, **given: Any) -> None:
     Each printed learning is counted as used, once per iteration.
     """
     options = Options(given)
-    # It is asked for as it was recorded.
+    # Recorded ids are masked.
     prd_id = options.masked({"prd_id": prd_id})["prd_id"]
     with recording("prepare", options) as run:
         prepared = _prepare(run.workspace, prd_id, budget, as_json=options.as_json)

@@ -87,7 +87,7 @@ def _start(page: AnswerPage, question: object, cursor: str | None) -> int:
     start = _read(cursor)
     if start > len(page.parts) or cursor != _cursor(start, question, _before(page, start)):
         raise RefusedError(
-            "cursor: it is of another question, or what was shown before it has changed",
+            "cursor: it belongs to another question, or earlier pages have changed",
             hint="ask again without the cursor",
             field="cursor",
         )
@@ -113,9 +113,9 @@ def _read(cursor: str) -> int:
 
 def _of_another(cursor: str) -> InvalidInputError:
     return InvalidInputError(
-        f"{cursor[:40]!r} is no cursor of this question",
+        f"invalid cursor {cursor[:40]!r} for this question",
         field="cursor",
-        hint="give it with the same arguments as before, or leave it out",
+        hint="repeat the arguments of the first page, or omit the cursor",
     )
 
 

@@ -58,7 +58,7 @@ TOOLS = {
         ),
         Tool(
             "next",
-            "What is to be done now, with the prompt for it. Records nothing.",
+            "The next action, with its prompt. Records nothing.",
             arguments.AskPage,
             answers.next_,
         ),
@@ -69,9 +69,9 @@ TOOLS = {
             arguments.WorkReport,
             reports.report,
             {
-                "summary": "what was done, or why not",
+                "summary": "the result, or the reason of a failure",
                 "phase": _PHASE,
-                "details": "what helps a person to decide",
+                "details": "details for a person who decides",
                 "key": _KEY,
             },
             writes=True,

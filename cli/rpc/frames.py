@@ -55,9 +55,9 @@ def read_frame(line: bytes) -> RpcRequest | RefusedFrame:
     except InvalidInputError as error:
         return RefusedFrame(PARSE_ERROR, error.message)
     if isinstance(value, list):
-        return RefusedFrame(INVALID_REQUEST, "a list is no request: give each one a line")
+        return RefusedFrame(INVALID_REQUEST, "send one request per line, not a list")
     if not isinstance(value, dict):
-        return RefusedFrame(INVALID_REQUEST, "a request is an object")
+        return RefusedFrame(INVALID_REQUEST, "a request must be an object")
     return _request(value)
 
 

@@ -8,7 +8,7 @@ from msgspec import Meta
 from sprintlog.errors import RefusedError
 
 PROTOCOL = 1
-"""Raised where a client of before could not go on; what is added does not raise it."""
+"""Increased if older clients could not continue; additions do not increase it."""
 WORDS_MAX = 1_000
 
 Text = Annotated[str, Meta(max_length=1 << 20)]
@@ -45,23 +45,23 @@ class ClientName(Params, frozen=True, kw_only=True):
 
 
 class Initialize(Params, frozen=True, kw_only=True):
-    """What a client says of itself; what is left out stays as it is."""
+    """The identity of a client; omitted fields do not change."""
 
     protocol: int = PROTOCOL
     """Which version of the protocol it speaks."""
     client: ClientName | None = None
-    """What it calls itself."""
+    """The name of the client."""
     actor: Text | None = None
-    """Who causes what it records, where a request does not say."""
+    """The default actor of its requests."""
     sprint: Text | None = None
-    """Which sprint it means, where a request does not say."""
+    """The default sprint of its requests."""
 
 
 class AboutEvents(Params, frozen=True, kw_only=True):
-    """What is said of the events that a request records."""
+    """The envelope of the events that a request records."""
 
     actor: Text | None = None
-    """Who causes them."""
+    """Their actor."""
     at: Text | None = None
     """When it happened, ISO 8601."""
     key: Text | None = None
@@ -111,13 +111,13 @@ class Call(Params, frozen=True, kw_only=True):
     """Any command of the command line that takes `--json`."""
 
     words: Annotated[list[Text], Meta(min_length=1, max_length=WORDS_MAX)]
-    """What is typed after `sprintlog`, without `--json`."""
+    """The words after `sprintlog`, without `--json`."""
     input: str | None = None
-    """What it reads on standard input; nothing without it."""
+    """Its standard input; empty without it."""
 
 
 class Follow(Params, frozen=True, kw_only=True):
-    """From where on events are told."""
+    """The start of a subscription to events."""
 
     after: Count | None = None
     """The last position that is known; without it, the log's end."""
@@ -146,18 +146,18 @@ class Cancel(Params, frozen=True, kw_only=True):
     """The id of the request."""
 
 
-# --- What is answered, beside what commands answer ---------------------------------------
+# --- Answers, in addition to those of commands --------------------------------------------
 class Initialized(msgspec.Struct, frozen=True):
-    """How the server understands itself."""
+    """The identity of the server."""
 
     protocol: int
     """The version of the protocol that is spoken."""
     version: str
     """The version of sprintlog."""
     actor: str
-    """Who causes what is recorded, where a request does not say."""
+    """The default actor of requests."""
     sprint: str | None
-    """Which sprint is meant, where a request does not say."""
+    """The default sprint of requests."""
     methods: list[str]
     """What can be called."""
 
@@ -168,7 +168,7 @@ class CallEnded(msgspec.Struct, frozen=True):
     exit_code: int
     """As on a terminal; a gate that failed, or a loop that stopped, is an answer."""
     answer: Any
-    """What it printed with `--json`; a list where it prints lines, null for nothing."""
+    """Its output with `--json`; a list if it prints lines, null if nothing."""
 
 
 class Following(msgspec.Struct, frozen=True):

@@ -106,9 +106,9 @@ class FittedTable:
     ) -> None:
         """Begin a table.
 
-        Columns stand at the `right` or not, are shown `whole` or not at all, and are left
-        out in the order in which they are `spare` where a terminal is narrow: rather than
-        to cut texts to fewer columns than the `least`.
+        Columns can be aligned `right`, or shown `whole` or not at all. On narrow terminals
+        `spare` columns are omitted, in this order, rather than cutting texts to fewer
+        columns than the `least`.
         """
         self._terminal = terminal
         self._right, self._whole = frozenset(right), frozenset(right) | frozenset(whole)

@@ -31,7 +31,7 @@ class Terminal(NamedTuple):
     """The abilities of standard output, before a pager replaces it."""
 
     width: int | None = None
-    """The number of columns; None without a terminal, where nothing is cut."""
+    """The number of columns; None without a terminal: nothing is cut."""
     is_coloured: bool = False
     has_utc: bool = True
     """Whether times are ISO 8601 in UTC: without a terminal, or with --utc."""

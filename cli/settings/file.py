@@ -139,8 +139,8 @@ class SettingsFile:
     def untrusted(self, key: str) -> RefusedError:
         """Return the error for a value that nobody trusts."""
         return RefusedError(
-            f"{self.path}: nobody said that {self._named(key)} is to be trusted",
-            hint="look at it with `sprintlog config`, then `sprintlog config --trust`",
+            f"{self.path}: {self._named(key)} is not trusted",
+            hint="check it with `sprintlog config`, then `sprintlog config --trust`",
             file=str(self.path),
             field=key,
         )

@@ -43,7 +43,7 @@ def command(key: str | None, trusts: bool, as_json: bool) -> None:
     found = settings.settings_file()
     if trusts:
         if key is not None:
-            raise click.UsageError("--trust goes without KEY: the whole file is trusted")
+            raise click.UsageError("--trust cannot be combined with KEY")
         _trust(found)
     known = [key] if key is not None else [*KEYS]
     values = [_value(name, KEYS[name], found) for name in known]

@@ -46,8 +46,8 @@ def command(source: str, target: str, as_json: bool) -> None:
         said = still_said(log)
     if said:
         raise RefusedError(
-            f"{target} is up to date, but what {counted(said, 'event')} said, and {source} "
-            "erased since, is still in it",
+            f"{target} is up to date, but still contains the text of "
+            f"{counted(said, 'event')} that {source} erased since",
             hint="copy it to a new place, and remove this one",
             file=target,
         )
@@ -77,8 +77,8 @@ def _target(named: str) -> Iterator[Log]:
     except NotFoundError:
         if not is_served(named) and Path(named).exists():
             raise RefusedError(
-                f"there is no log in {named}, and it is there",
-                hint="name a folder that is not there yet, or a folder with a log",
+                f"{named} exists but contains no log",
+                hint="name a new folder, or a folder with a log",
                 file=named,
             ) from None
     is_elsewhere = is_served(named) or _is_of_extension(named)

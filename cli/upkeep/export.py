@@ -97,7 +97,7 @@ class Sent(NamedTuple):
     def _refused(self, problem: str) -> RefusedError:
         return RefusedError(
             f"{self.file} {problem}",
-            hint="remove it, and all is sent again",
+            hint="remove it to send all again",
             file=str(self.file),
         )
 
@@ -176,7 +176,7 @@ def _left_out(answer: bytes) -> int:
     """Return how many spans an endpoint did not keep; say why."""
     count, why = spans_left_out(answer)
     if count or why:
-        warn(f"{counted(count, 'span')} not kept there: {why[: delivery.SAID_CHARS_MAX]}")
+        warn(f"{counted(count, 'span')} rejected there: {why[: delivery.SAID_CHARS_MAX]}")
     return count
 
 
@@ -189,7 +189,7 @@ def _given(
         return {"Content-Type": "application/json", **more}, None
     if not environment.get(SECRET):
         raise InvalidInputError(
-            f"a webhook is signed: put its secret into {SECRET}",
+            f"missing secret of the webhook: set {SECRET}",
             hint="`echo whsec_$(openssl rand -base64 24)` makes one",
         )
     return {"Content-Type": formats.CONTENT_TYPE}, delivery.key_of(environment[SECRET])
@@ -269,10 +269,10 @@ def command(
     address = otlp_endpoint or webhook
     is_alone = not (otlp_endpoint and webhook) and out is None and format_ == LOG
     if address and not is_alone:
-        raise click.UsageError("an address says by itself what is sent: give it alone")
+        raise click.UsageError("an address cannot be combined with other outputs")
     if not address and with_content and format_ in (LOG, OPENMETRICS):
         told = "is always whole" if format_ == LOG else "holds figures alone"
-        raise click.UsageError(f"--format {format_} {told}: leave out --with-content")
+        raise click.UsageError(f"--format {format_} {told}: omit --with-content")
     with open_workspace() as workspace:
         name = None if sprint_id is None else workspace.choose(sprint_id)
         if address:

@@ -37,7 +37,7 @@ def command(position: int, head_file: Path | None, out: Path | None, as_json: bo
             proofs.head_of(workspace) if head_file is None else proofs.read_head(head_file)
         )
         for problem in proofs.compare(workspace, head):
-            raise RefusedError(f"the head does not fit the log: {problem}")
+            raise RefusedError(f"the head does not match the log: {problem}")
         if head_file is not None:
             beside = head_file.with_name(f"{head_file.name}.sig")
             if beside.is_file():

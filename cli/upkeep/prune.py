@@ -80,7 +80,7 @@ def command(
     sessions remain as events, but their content is erased permanently.
     """
     if sessions and age is None:
-        raise click.UsageError("--sessions goes with --older-than, such as 30d")
+        raise click.UsageError("--sessions requires --older-than, such as 30d")
     options = Options(given)
     with recording("prune", options) as run:
         workspace, folder = run.workspace, run.workspace.location.folder

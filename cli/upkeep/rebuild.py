@@ -81,5 +81,5 @@ def _tell(kind: str, name: str, refreshed: Refreshed, *, as_json: bool) -> None:
 def _said(refreshed: Refreshed) -> str:
     """Return what became of a file; one may be in another work tree, or another's now."""
     if refreshed.path is None:
-        return "no file of its own in this work tree"
+        return "no file in this work tree"
     return f"{refreshed.path} {refreshed.state}  {refreshed.digest[:16]}"

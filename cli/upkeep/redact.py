@@ -101,7 +101,7 @@ def command(
         if found.needle is not None and found.needle.is_in(
             reason.encode(errors="surrogateescape")
         ):
-            raise RefusedError("the reason holds the text that is to be erased")
+            raise RefusedError("the reason contains the text to erase")
         places, left = _places(workspace, found)
         if not found.events and not places:
             _show(found, places, left, as_json=as_json)
@@ -168,9 +168,9 @@ def _show(
     lines += _more(len(events), "event")
     lines += [f"{place.kind}  {place.where}" for place in places[:SHOWN_MAX]]
     lines += _more(len(places), "place")
-    beside = f", and {counted(len(places), 'place')} beside them" if places else ""
+    beside = f", and {counted(len(places), 'other place')}" if places else ""
     lines.append(
-        f"would erase what {counted(len(events), 'event')} said{beside}"
+        f"would erase the text of {counted(len(events), 'event')}{beside}"
         if events or places
         else "nothing to erase: it is in no event that was not erased, and nowhere else"
     )
@@ -188,8 +188,7 @@ def _ask(*, as_json: bool) -> None:
     nothing = "nothing was erased"
     if as_json or not on_terminal():
         raise RefusedError(
-            f"{nothing}: nobody can be asked here",
-            hint="with --yes it is done; it cannot be undone",
+            f"{nothing}: stdin is not a terminal", hint="--yes does it; it cannot be undone"
         )
     if not click.confirm("Erase it? This cannot be undone.", err=True):
         raise RefusedError(nothing)

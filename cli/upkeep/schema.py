@@ -40,7 +40,7 @@ def command(what: str, name: tuple[str, ...]) -> None:
     `gate show`, the output of one command.
     """
     if name and what != "answers":
-        raise click.UsageError(f"NAME goes with answers, not with {what}")
+        raise click.UsageError(f"NAME requires answers, not {what}")
     if what == "answers":
         print_document(answers_schema(name))
         return
@@ -85,7 +85,7 @@ def answers_schema(name: tuple[str, ...]) -> dict[str, object]:
     if name and (found is None or is_alone):
         raise NotFoundError(
             f"there is no command {' '.join(name)[:60]!r}",
-            hint="give one as it is typed, like `sprintlog schema answers gate show`",
+            hint="name a command in full, like `sprintlog schema answers gate show`",
         )
     return schemas_of_answers(" ".join(name) or None)
 

@@ -86,7 +86,7 @@ def command(
         check_proof(proof, signers, as_json=as_json)
         return
     if signers is not None and head_file is None:
-        raise click.UsageError("--allowed-signers goes with --head or --proof")
+        raise click.UsageError("--allowed-signers requires --head or --proof")
     with open_workspace(check_head=False) as workspace:
         report = verify(
             workspace,

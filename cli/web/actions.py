@@ -127,7 +127,7 @@ def wanted(
     found = {name: text.strip() for name, text in given.items() if text.strip()}
     for name, text in found.items():
         if name not in known:
-            raise InvalidInputError("is no field of this form", field=name[:40])
+            raise InvalidInputError("is not a field of this form", field=name[:40])
         if len(text) > TEXT_CHARS_MAX:
             said = f"has {len(text)} characters, more than {TEXT_CHARS_MAX}"
             raise InvalidInputError(said, field=name)
@@ -136,7 +136,7 @@ def wanted(
             raise InvalidInputError(f"give one of {', '.join(choices)}", field=name)
     for field in action.fields:
         if field.is_needed and field.name not in found:
-            raise InvalidInputError("has to be given", field=field.name)
+            raise InvalidInputError("is required", field=field.name)
     return WantedAction(host, action, sprint_id, mask_all(found), actor)
 
 
@@ -162,9 +162,9 @@ ACTIONS = {
             "Answer, and go on",
             (
                 Field("by", "Who resolved it"),
-                Field("why", "Why it can go on"),
-                Field("done", "What was done about it"),
-                Field("retry", "What failed is done again", is_flag=True),
+                Field("why", "Why it can continue"),
+                Field("done", "Resolution"),
+                Field("retry", "Retry the failed work", is_flag=True),
             ),
             _resume,
         ),

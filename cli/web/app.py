@@ -230,10 +230,10 @@ class Server:
                 text, errors="strict", max_num_fields=PARAMETERS_MAX, separator="&"
             )
         except ValueError as error:
-            raise errors.InvalidInputError("is no form", field="body") from error
+            raise errors.InvalidInputError("is not a form", field="body") from error
         given = dict(pairs)
         if not is_same(given.pop("form", ""), self.form_token):
-            raise HTTPException(403, "it is no form of this server")
+            raise HTTPException(403, "the form is not from this server")
         return given
 
 
@@ -317,7 +317,7 @@ def _parameters(request: Request, *takes: str) -> dict[str, str]:
 def _number(text: str, *, field: str) -> int:
     """Return the number in a text; raise `InvalidInputError` for any other text."""
     if not (text.isascii() and text.isdigit() and len(text) < 16):
-        raise errors.InvalidInputError(f"{text[:40]!r} is no number", field=field)
+        raise errors.InvalidInputError(f"invalid number {text[:40]!r}", field=field)
     return int(text)
 
 

@@ -63,7 +63,7 @@ def _read(path: Path) -> str:
     with open(held, "rb") as file:
         found = os.fstat(held)
         if not stat.S_ISREG(found.st_mode):
-            raise InvalidInputError("is no plain file", file=str(path), hint=_NEW)
+            raise InvalidInputError("is not a regular file", file=str(path), hint=_NEW)
         if found.st_uid != os.geteuid() or found.st_mode & 0o077:
             raise InvalidInputError(
                 f"others may read it (mode {stat.S_IMODE(found.st_mode):o})",

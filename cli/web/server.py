@@ -37,7 +37,7 @@ def bound(host: str, port: int) -> socket.socket:
         )
     except OverflowError as error:
         listening.close()
-        raise RefusedError(f"{port} is no port") from error
+        raise RefusedError(f"invalid port {port}") from error
     return listening
 
 

@@ -175,7 +175,7 @@ def _printed(file: Path | None) -> dict[str, Any]:
             while chunk := opened.read(1 << 16):
                 output.feed(chunk)
     except FileNotFoundError as error:
-        raise NotFoundError(f"{file}: there is no such file", file=str(file)) from error
+        raise NotFoundError(f"{file}: no such file", file=str(file)) from error
     return {
         "output": output.text(),
         "output_bytes": output.bytes,
@@ -243,7 +243,7 @@ def _print(outcome: Outcome, checked: GateChecked, answer: GateAnswer) -> None:
         attempt = f"attempt {most}, the last one"
     if checked.left_behind:
         left = checked.left_behind
-        warn(f"processes that the gate of {checked.phase} left running were ended: {left}")
+        warn(f"processes left running by the gate of {checked.phase} were ended: {left}")
     node = outcome.sprint.plan.tree.find(checked.phase)
     if answer.status == PASSED:
         others = "".join(f", {x.type}" for x in answer.events[1:])
@@ -266,7 +266,7 @@ def _print(outcome: Outcome, checked: GateChecked, answer: GateAnswer) -> None:
         output=checked.output,
     )
     print_text(*told.split("\n"))
-    hint = "repair it, then `sprintlog gate run`; standard output is what the repair needs"
+    hint = "repair it, then `sprintlog gate run`; stdout has the prompt for the repair"
     if answer.status == BLOCKED:
         hint = "`sprintlog sprint resume --by NAME --why TEXT`, then run it again"
     blocked = ", blocked" if answer.status == BLOCKED else ""

@@ -49,7 +49,7 @@ def command(status: str, hook_id: str, iteration: int | None, **given: Any) -> N
     options = {name: given.pop(name) for name in TAKEN}
     for name, value in options.items():
         if value and status not in TAKEN[name]:
-            raise click.UsageError(f"--{name} goes with {' or '.join(TAKEN[name])}")
+            raise click.UsageError(f"--{name} requires {' or '.join(TAKEN[name])}")
     said = _command(status, hook_id, iteration, options)
     record(f"hook-task {status}", given, said)
 

@@ -48,7 +48,7 @@ def _position(
     context: click.Context, parameter: click.Parameter, value: str
 ) -> InjectionPosition:
     if (position := parse_position(value)) is None:
-        raise click.BadParameter(f"{value[:60]!r} is none of {', '.join(POSITIONS)}")
+        raise click.BadParameter(f"{value[:60]!r} is not one of {', '.join(POSITIONS)}")
     return position
 
 
@@ -127,10 +127,10 @@ def _check_usage(given: Chosen, key: str) -> None:
     if given["prefix"] is not None and given["identity"] is not None:
         raise click.UsageError("give --id or --prefix, not both")
     if given.get("workflows") is not None and chosen != ["workflow"]:
-        raise click.UsageError("--workflows goes with --workflow")
+        raise click.UsageError("--workflows requires --workflow")
     said = [option for name, option in OF_ONE_PROMPT.items() if given.get(name)]
     if said and chosen[0] in ("file", "workflow"):
-        raise click.UsageError(f"{said[0]} goes with one prompt, not with --{chosen[0]}")
+        raise click.UsageError(f"{said[0]} cannot be combined with --{chosen[0]}")
 
 
 def _coming(given: Chosen, key: str, sprint_id: str) -> Coming:

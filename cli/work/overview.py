@@ -17,7 +17,8 @@ from ..context import ReadOptions, environment, find_log, open_workspace
 from ..iterations.status_lines import is_rollback_due, way_back
 from ..output import print_styled, print_text, wrapped
 from ..screen import times
-from .progress import status_lines
+from ..stops import TYPED
+from .progress import shortened, status_blocks
 
 NO_LOG = """\
 sprintlog is an append-only event log for coding-agent loops. It rebuilds state
@@ -34,23 +35,6 @@ files from the log. No log exists here yet. Three ways to get started:
 `sprintlog help record` explains the basics, `sprintlog -h` lists commands."""
 
 SPRINTS_SHOWN_MAX = 4
-
-TYPED = {
-    actions.START: "`sprintlog sprint start`",
-    actions.WORK: "`sprintlog run -- AGENT`",
-    actions.ITERATE: "`sprintlog run -- AGENT`",
-    actions.HOOKS: "`sprintlog run -- AGENT`",
-    actions.MEASURE: "`sprintlog iteration measure --by-rules`",
-    actions.DECIDE: "`sprintlog iteration decide`",
-    actions.RESTORE: "`sprintlog rollback best`",
-    actions.GATE: "`sprintlog gate run`",
-    actions.END: "`sprintlog phase complete`",
-    actions.RETRY: "`sprintlog phase retry`",
-    actions.RESUME: "`sprintlog sprint resume`",
-    actions.COMPLETE: "`sprintlog sprint complete`",
-    actions.DONE: "`sprintlog log`",
-}
-"""The next command to type, by action."""
 
 OR_TYPED = {
     actions.WORK: "by hand `sprintlog phase start`",
@@ -96,7 +80,8 @@ def _lines(workspace: Workspace) -> Iterator[str]:
         yield from _several(workspace, sprints)
         return
     sprint = workspace.sprint(chosen)
-    yield from status_lines(workspace, ReadOptions(chosen, None, as_json=False))
+    head, *blocks = status_blocks(workspace, ReadOptions(chosen, None, as_json=False))
+    yield from shortened([[x for x in head if not x.startswith("next: ")], *blocks])
     action = what_is_next(workspace, sprint)
     found = dict(standing(sprint, status(workspace, sprint, action), action, times.when))
     back = _way_back(workspace, sprint, action)

@@ -52,8 +52,8 @@ def complete(phase: str | None, summary: str | None, **given: Any) -> None:
     sprint = record("phase complete", given, leaves.CompletePhase(phase, summary))
     if waits_to_go_on(sprint.plan):
         warn(
-            f"the sprint is {sprint.plan.status}: the work is kept as done, and "
-            "`sprintlog phase complete` ends it once the sprint was resumed"
+            f"the sprint is {sprint.plan.status}: the work is recorded, and "
+            "`sprintlog phase complete` completes it after the sprint is resumed"
         )
 
 

@@ -1,13 +1,13 @@
 """The progress of a sprint as a screen: status, pointer, phases, goal, quality, usage."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from itertools import chain
 
 from msgspec.structs import replace
 
 from sprintlog.engine.service.lost_runs import is_alive
 from sprintlog.engine.service.streams.evaluation import Judged, evaluate
-from sprintlog.engine.sprint.agent.actions import COMPLETE, STOP, Action
+from sprintlog.engine.sprint.agent.actions import DONE, STOP, WAIT, Action
 from sprintlog.engine.sprint.events.snapshots import left_words
 from sprintlog.engine.sprint.iterations.budgets import said
 from sprintlog.engine.sprint.iterations.goal import goal_standing
@@ -26,7 +26,7 @@ from sprintlog.engine.sprint.state.transitions import check_exists
 from sprintlog.engine.sprint.state.tree import Node, gate_is_open, gate_status
 from sprintlog.engine.sprint.state.words import COMPLETED, IN_PROGRESS, PASSED, PENDING
 from sprintlog.projections.text.phrases import spent_said
-from sprintlog.projections.text.stops import at_iteration, worked
+from sprintlog.projections.text.stops import at_iteration, stood_since, worked
 from sprintlog.projections.views import work as views
 from sprintlog.projections.views.iteration_quality import brought_back
 from sprintlog.projections.views.runs import all_standings, what_is_next
@@ -49,9 +49,13 @@ from ..output import (
 )
 from ..screen import times
 from ..screen.terminal import ATTENTION, BAD, GOOD, QUIET, terminal
-from ..stops import standing_told
+from ..stops import TYPED, standing_told
 
 OPEN_SHOWN_MAX = 20
+LINES_MAX = 15
+"""The number of lines without `--verbose`."""
+_KEPT = ("◀", "▶", "✗", "■")
+"""The marks of lines about phases under way or failed, which are shortened last."""
 MARKS = {
     "completed": ("✓", GOOD),
     "in-progress": ("▶", ATTENTION),
@@ -64,7 +68,7 @@ _QUEUED = {PENDING: "for you to decide"}
 TONES = {"completed": GOOD, "failed": BAD, "blocked": BAD}
 
 
-def print_status(reading: ReadOptions, *, is_watched: bool) -> None:
+def print_status(reading: ReadOptions, *, is_watched: bool, is_whole: bool) -> None:
     """Print the progress of a sprint, and with `is_watched` again after each change."""
     with open_workspace() as workspace:
         if is_watched:
@@ -72,7 +76,9 @@ def print_status(reading: ReadOptions, *, is_watched: bool) -> None:
             from .watch import plot_lines, watch
 
             watched = replace(reading, sprint_id=workspace.choose(reading.sprint_id))
-            watch(workspace, lambda: status_lines(workspace, watched, plot_lines))
+            watch(
+                workspace, lambda: [*chain(*status_blocks(workspace, watched, plot_lines))]
+            )
             return
         sprint = reading.sprint(workspace)
         check_exists(sprint)
@@ -86,25 +92,25 @@ def print_status(reading: ReadOptions, *, is_watched: bool) -> None:
                 answer = with_iterations(answer, judged)
             print_json(answer)
             return
-        lines = status_lines(workspace, reading)
-    print_styled("\n".join(lines))
+        blocks = status_blocks(workspace, reading)
+    print_styled("\n".join([*chain(*blocks)] if is_whole else shortened(blocks)))
     if settings.settings_file() is not None and (line := _differing(sprint)):
         note(line)
 
 
-def status_lines(
+def status_blocks(
     workspace: Workspace,
     reading: ReadOptions,
     more: Callable[[Judged], Sequence[str]] | None = None,
-) -> list[str]:
-    """Return all lines for people; `more` adds what follows from the iterations."""
+) -> list[list[str]]:
+    """Return the blocks of lines; `more` adds lines about the iterations."""
     sprint, at = reading.sprint(workspace), reading.at
     check_exists(sprint)
     action = told(what_is_next(workspace, sprint, at=at))
     found = views.status(workspace, sprint, action, at=at)
     judged = _judged(workspace, sprint)
-    quality = _files_lines(sprint) if judged is None else standing_lines(judged)
     head = [": ".join(told) for told in standing_told(sprint, found, action)]
+    head = head or [_current(found, action)]
     starts = any("sprintlog run " in line for line in head)
     if starts and (kept := rules_said(sprint)) is not None:
         head.append(f"rules: {kept}")
@@ -112,17 +118,53 @@ def status_lines(
     if sprint.knowledge.spent.cut_short:
         spent[1:1] = cut_short_lines(workspace, sprint)
     goal = goal_lines(sprint)
-    if judged is not None and (said_of_goal := goal_hint(judged)) is not None:
-        goal[1:1] = wrapped(f"  {said_of_goal}", indent="  ")
-    lines = _lines(sprint, found, action, head, [*goal, *quality], spent)
+    if judged is not None and (hint := goal_hint(judged)) is not None:
+        goal[1:1] = wrapped(f"  {hint}", indent="  ")
     # The head names the budget that stopped the sprint.
     budgets = all_standings(workspace, sprint, at=at)
-    lines.extend(budget_lines(x for x in budgets if said(x) not in "".join(head)))
-    if left := found.left_out:
-        lines.extend(wrapped(f"files: {left_words(left.paths, left.count)}", indent="  "))
-    if more is not None and judged is not None:
-        lines.extend(more(judged))
-    return lines
+    left = found.left_out
+    return [
+        _folded(head),
+        _title(sprint, found, action, head),
+        *_plan(sprint, found),
+        goal,
+        _files_lines(sprint) if judged is None else standing_lines(judged),
+        _folded(spent),
+        [*_lost_runs(sprint), *_needs(sprint)],
+        [*budget_lines(x for x in budgets if said(x) not in "".join(head))],
+        _folded([f"files: {left_words(left.paths, left.count)}"] if left else []),
+        [*more(judged)] if more is not None and judged is not None else [],
+    ]
+
+
+def _folded(lines: Sequence[str]) -> list[str]:
+    return [part for line in lines for part in wrapped(line, indent="  ")]
+
+
+def shortened(blocks: Sequence[list[str]]) -> list[str]:
+    """Return at most `LINES_MAX` lines: the longest blocks lose their last lines.
+
+    The first block stays. Finished and pending phases go before those under way.
+    """
+    _, *others = blocks
+    if (count := sum(map(len, blocks))) <= LINES_MAX:
+        return [*chain(*blocks)]
+    for _ in range(excess := count - LINES_MAX + 1):
+        block = max(others, key=len)
+        quiet = (i for i, line in enumerate(block) if not any(x in line for x in _KEPT))
+        del block[max(quiet, default=-1)]
+    return [*chain(*blocks), f"{excess} more lines: `sprintlog status --verbose`"]
+
+
+def _current(found: views.Status, action: Action) -> str:
+    """Return the current phase, or the next command."""
+    if action.do == DONE and (since := stood_since(found)) is not None:
+        return f"done: since {times.when(since)}"
+    if action.resumed and action.phase:
+        return f"now: {action.phase} is in progress"
+    then = f"wait until {times.when(action.until)}" if action.do == WAIT else ""
+    where = f" for {action.phase}" if action.phase else ""
+    return f"next: {then or TYPED[action.do]}{where}"
 
 
 def _judged(workspace: Workspace, sprint: Sprint) -> Judged | None:
@@ -142,63 +184,55 @@ def _files_lines(sprint: Sprint) -> list[str]:
 
 
 def _differing(sprint: Sprint) -> str | None:
-    """Return how the work tree's file differs from the rules in force, if it does."""
+    """Return how the work tree's file differs from the recorded rules, if it does."""
     # Imported here: most work trees have no settings file.
     from ..iterations.file_rules import differing
 
     return differing(sprint.knowledge.tracker.rules_at(sprint.version))
 
 
-def _lines(
-    sprint: Sprint,
-    found: views.Status,
-    action: Action,
-    head: Sequence[str],
-    judged: Sequence[str],
-    spent: Sequence[str],
+def _title(
+    sprint: Sprint, found: views.Status, action: Action, head: Sequence[str]
 ) -> list[str]:
-    document, plan = sprint.document, sprint.plan
-    stats = document.get("stats") or {}
-    status = str(document.get("status"))
+    """Return the lines with status, last activity, version and work tree."""
+    status = str(sprint.document.get("status"))
     stands = status == IN_PROGRESS and any(x.startswith("stopped: ") for x in head)
     shown = f"{status}, stopped" if stands else status
-    lines = [f"{visible(sprint.id)}  {coloured(visible(shown), TONES.get(status))}"]
+    line = f"{visible(sprint.id)}  {coloured(visible(shown), TONES.get(status))}"
     # Silence needs no explanation if the sprint is known to have stopped.
     stale = found.stale and action.do != STOP and not stands
     silent = "  stale: silent for more than 15 minutes" if stale else ""
-    seen = document.get("last-activity")
+    seen = sprint.document.get("last-activity")
     if seen and not terminal().has_utc:
         silent = f"  {times.when(seen, is_relative=True)}{', stale' if stale else ''}"
-    lines[0] += coloured(visible(silent), ATTENTION if stale else None)
-    lines[0] += f"  version {sprint.version}"
-    if found.work_tree:
-        lines.append(f"work tree  {visible(found.work_tree)}")
-    for line in head:
-        lines.extend(wrapped(line, indent="  "))
+    line += coloured(visible(silent), ATTENTION if stale else None)
+    tree = [f"work tree  {visible(found.work_tree)}"] if found.work_tree else []
+    return [f"{line}  version {sprint.version}", *tree]
+
+
+def _plan(sprint: Sprint, found: views.Status) -> Iterator[list[str]]:
+    """Yield the line of counts, and the lines of the phases."""
+    plan = sprint.plan
     pointed = plan.pointed()
     at = f"at {visible(pointed.address)}" if pointed and plan.tree.open_leaf() else ""
-    figures = _figures(sprint, found, stats)
-    if figures or at:
-        lines.append("  ".join(filter(None, (figures, at))))
-    for phase in plan.tree.root.children:
-        lines.extend(_tree_lines(phase, pointed, "  "))
-    lines.extend(judged)
-    for line in spent:
-        lines.extend(wrapped(line, indent="  "))
-    lines.extend(_lost_runs(sprint))
+    figures = "  ".join(filter(None, (_figures(sprint, found), at)))
+    yield [figures] if figures else []
+    phases = plan.tree.root.children
+    yield [line for phase in phases for line in _tree_lines(phase, pointed, "  ")]
+
+
+def _needs(sprint: Sprint) -> Iterator[str]:
+    """Yield lines about phases that need a person, and about the queue."""
     for needed in views.needs(sprint):
         if needed.phase is None:
             continue
         said = f"needs a person at {needed.phase}: {needed.reason}"
-        lines.extend(coloured(line, ATTENTION) for line in wrapped(said, indent="  "))
+        yield from (coloured(line, ATTENTION) for line in wrapped(said, indent="  "))
         if needed.details:
-            lines.extend(wrapped(f"  {needed.details}"))
+            yield from wrapped(f"  {needed.details}")
     if queued := counts(sprint.queue):
         said = ", ".join(f"{number} {_QUEUED.get(x, x)}" for x, number in queued.items())
-        lines.append(f"queue: {said}  (`sprintlog queue list`)")
-    if action.do == COMPLETE:
-        lines.append("everything is finished: `sprintlog sprint complete` closes it")
-    return lines
+        yield f"queue: {said}  (`sprintlog queue list`)"
 
 
 def _lost_runs(sprint: Sprint) -> Iterator[str]:
@@ -212,22 +246,18 @@ def _lost_runs(sprint: Sprint) -> Iterator[str]:
             )
 
 
-def _figures(sprint: Sprint, found: views.Status, stats: dict[str, Any]) -> str:
-    # An imported document need not have all of them, or says that they are unknown.
-    said = {key: "?" if stats.get(key) is None else stats[key] for key in _FIGURES}
-    parts = []
-    if stats.get("total-phases") != 0:
-        parts.append(f"phases {said['completed-phases']}/{said['total-phases']}")
-    if stats.get("total-steps", 0) != 0:
-        parts.append(f"steps {said['completed-steps']}/{said['total-steps']}")
+def _figures(sprint: Sprint, found: views.Status) -> str:
+    stats, tree = sprint.document.get("stats") or {}, sprint.plan.tree
+    parts = [
+        f"{name} {done[COMPLETED]}/{total}"
+        for name, done in (("phases", tree.phases), ("steps", tree.steps))
+        if (total := sum(done.values()))
+    ]
     if stats.get("current-iteration") is not None:
         parts.append(at_iteration(sprint, stats["current-iteration"]))
     if stats.get("elapsed"):
         parts.append(f"elapsed {worked(found)}")
     return visible("  ".join(parts))
-
-
-_FIGURES = ("completed-phases", "total-phases", "completed-steps", "total-steps")
 
 
 def _tree_lines(node: Node, pointed: Node | None, indent: str) -> list[str]:

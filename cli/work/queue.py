@@ -40,7 +40,7 @@ def read_asked(
     if file is None:
         return [_asked(title, context, given)], None
     if title or context is not None or any(given[name] for name in OF_ONE):
-        raise click.UsageError("--file holds all of its requests: give nothing else")
+        raise click.UsageError("--file cannot be combined with other options")
     from ..intake.queue import read_requests
 
     return read_requests(read_text(file), file=file)
@@ -177,8 +177,8 @@ def show(request: str, reading: ReadOptions) -> None:
     print_answer(found, lines_of(found), as_json=reading.as_json)
     if found.status == PENDING and not reading.as_json:
         hint(
-            f"`sprintlog queue approve {found.id} --reasoning WHY` puts it into the plan, "
-            "and with `--prompt TEXT` what you say of it; reject, defer and backlog do not"
+            f"`sprintlog queue approve {found.id} --reasoning WHY` adds it to the plan, "
+            "with your own `--prompt TEXT` if given; reject, defer and backlog do not"
         )
 
 

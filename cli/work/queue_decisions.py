@@ -44,7 +44,7 @@ def show_approval(run: Recording, command: ApproveRequest) -> None:
     sprint, at = run.workspace.sprint(run.sprint_id), run.options.at
     events = run.workspace.preview(command, sprint_id=run.sprint_id, at=at)
     would = Ruling(command.request, None, APPROVE, events)
-    lines = [*_coming(sprint, events)] or ["nothing to do, it is so already"]
+    lines = [*_coming(sprint, events)] or ["nothing to do"]
     print_answer(views.ruling(would), lines, as_json=run.options.as_json)
 
 
@@ -97,7 +97,7 @@ def approve(
     """
     said = {name: given.pop(name) for name in ("reasoning", "prompt", "id_prefix", "model")}
     if workflow is not None and (said["prompt"] is not None or said["model"] is not None):
-        raise click.UsageError("--prompt and --model go with one prompt, not --workflow")
+        raise click.UsageError("--prompt and --model cannot be combined with --workflow")
     options = Options(given)
     with recording("queue approve", options) as run:
         coming = Coming([])
@@ -208,7 +208,7 @@ def decide(auto: bool, rules: Path | None, dry_run: bool, **given: Any) -> None:
     others are deferred to the end of the phase.
     """
     if not auto:
-        raise click.UsageError("rules decide only when they are asked to: give --auto")
+        raise click.UsageError("missing option --auto")
     options = Options(given)
     chosen = list(DEFAULT_RULES)
     if rules is not None:
@@ -236,7 +236,7 @@ def decide(auto: bool, rules: Path | None, dry_run: bool, **given: Any) -> None:
 def _who_decided(options: Options) -> None:
     """Print a hint that the decision is recorded without a person's name."""
     if options.actor == UNNAMED[0] and not options.as_json:
-        hint("`--actor operator:NAME` says which person decides; this was by the machine")
+        hint("`--actor operator:NAME` names the person; this decision has none")
 
 
 def ruling_row(ruling: Ruling) -> list[str]:

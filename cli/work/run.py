@@ -252,14 +252,14 @@ def _drive(
             lost = workspace.sprint(chosen).knowledge.loops.open
             if before is not None or (lost is not None and lost.host == host()):
                 pid = before.process.pid if before is not None else lost and lost.pid
-                output.progress(f"process {pid}, which ran it before, is gone: going on")
+                output.progress(f"process {pid}, which ran it before, is gone: continuing")
                 _after_lost(workspace, chosen, means.actor)
             after = partial(_after_run, workspace, means.actor)
             driver = Driver(workspace, chosen, means, signals, lock, output.progress, after)
             try:
                 return chosen, recorded(driver, Runner(driver).run, _ends_with)
             except InterruptedBySignal as signal:
-                output.progress(f"ended by {signal}; the same command goes on from here")
+                output.progress(f"ended by {signal}; the same command continues")
                 sys.exit(_ends_with(signal))
 
 
@@ -312,13 +312,13 @@ def _agent_meant(typed: tuple[str, ...]) -> tuple[str, ...]:
     if (off := settings.off_by()) is not None:
         # An exit code of 0 would say that the sprint is done.
         raise errors.RefusedError(
-            f"nothing is recorded, so nothing can be run: {off}",
-            hint=f"`{settings.OFF}=0 sprintlog run` records all the same",
+            f"nothing can be run: {off}",
+            hint=f"`{settings.OFF}=0 sprintlog run` records anyway",
         )
     agent = typed or tuple(settings.setting("agent.command") or ())
     if not agent:
         raise click.UsageError(
-            "give what hands a prompt to your agent: `run -- COMMAND`, or `agent.command` "
+            "missing agent command: give `run -- COMMAND`, or `agent.command` "
             f"in {settings.NAME}"
         )
     _check_exists(agent[0], "give what hands a prompt to your agent, after `--`")
@@ -327,7 +327,7 @@ def _agent_meant(typed: tuple[str, ...]) -> tuple[str, ...]:
 
 def _check_exists(program: str, hint: str) -> None:
     if shutil.which(program) is None:
-        raise errors.NotFoundError(f"{program}: there is no such command", hint=hint)
+        raise errors.NotFoundError(f"{program}: command not found", hint=hint)
 
 
 def _fallback_meant(command: str | None) -> str | None:

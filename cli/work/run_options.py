@@ -167,7 +167,7 @@ def with_rules(
         measure = options.measure_rules(options.measured_by_file(), root=None)
         if measure is None:
             raise RefusedError(
-                f"agent.measure: {settings.NAME} says nothing of what to measure",
+                f"agent.measure: {settings.NAME} has no [measure]",
                 hint="write `[measure]` with `run` and `reports` into it",
             )
     change = options.change_of(judged, measure)
@@ -188,6 +188,6 @@ def _check(judged: options.JudgingOptions, loop: LoopRules) -> None:
     if loop.measure is None and (judged.on_regression or judged.selects):
         named = "--on-regression" if judged.on_regression else "--select"
         raise RefusedError(
-            f"{named} goes with --measure: nothing is measured",
+            f"{named} requires --measure",
             hint="`sprintlog run --measure CMD --report FILE -- COMMAND`",
         )

@@ -3,7 +3,7 @@
 import click
 
 from sprintlog.engine.errors import NotFoundError
-from sprintlog.engine.sprint.state.words import IN_PROGRESS
+from sprintlog.engine.sprint.state.words import COMPLETED, IN_PROGRESS
 
 from .. import typed
 from ..context import ReadOptions, find_log, open_workspace, with_reading
@@ -27,19 +27,20 @@ from ..output import print_text
     is_flag=True,
     help="Show it again after each change, until Ctrl-C.",
 )
+@typed.option("-v", "--verbose", is_flag=True, help="Show more than 15 lines.")
 @with_reading
-def command(is_short: bool, is_watched: bool, reading: ReadOptions) -> None:
-    """Show the progress of a sprint: status, pointer, counts, phases, goal and steps.
+def command(is_short: bool, is_watched: bool, verbose: bool, reading: ReadOptions) -> None:
+    """Show the activity of a sprint, or why it stopped, and how to continue.
 
-    The first lines show the current activity and its start, or why and when it stopped and
-    how to continue. Then follow the quality of the best and the last iteration, pending
-    advice, and the total usage of all agents: runs, tokens, cost.
+    The first line answers that. Then follow, in at most 15 lines: status, counts, phases,
+    goal and steps, the quality of the best and the last iteration, pending advice, the
+    usage of all agents, and budgets. --verbose shows everything.
 
     --short prints the sprint, the completed phases or the iteration, the current address,
     and the status unless it is in progress. It exits with 0 without a log or a sprint.
     """
     if is_watched and (reading.as_json or reading.at is not None):
-        raise click.UsageError("--watch shows what is now, to a person: no --json, no --at")
+        raise click.UsageError("--watch cannot be combined with --json or --at")
     if is_short:
         if is_watched or reading.as_json:
             raise click.UsageError("--short cannot be combined with --json or --watch")
@@ -48,7 +49,7 @@ def command(is_short: bool, is_watched: bool, reading: ReadOptions) -> None:
     # Imported here: a shell prompt waits for --short.
     from .progress import print_status
 
-    print_status(reading, is_watched=is_watched)
+    print_status(reading, is_watched=is_watched, is_whole=verbose)
 
 
 def _short(reading: ReadOptions) -> list[str]:
@@ -62,8 +63,8 @@ def _short(reading: ReadOptions) -> list[str]:
         sprint = reading.sprint(workspace)
     plan, stats = sprint.plan, sprint.document.get("stats") or {}
     words = [sprint.id]
-    if total := stats.get("total-phases"):
-        words.append(f"{stats.get('completed-phases')}/{total}")
+    if total := sum(plan.tree.phases.values()):
+        words.append(f"{plan.tree.phases[COMPLETED]}/{total}")
     if (number := stats.get("current-iteration")) is not None:
         words.append(f"iter:{number}")
     if plan.tree.open_leaf() and (pointed := plan.pointed()) is not None:

@@ -3,7 +3,7 @@
 import os
 import select
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 import click
@@ -22,11 +22,11 @@ _TOP, _REST, _LINE = "\x1b[H", "\x1b[J", "\x1b[K"
 _HIDE, _SHOW = "\x1b[?25l", "\x1b[?25h"
 
 
-def watch(workspace: Workspace, lines: Callable[[], Sequence[str]]) -> None:
+def watch(workspace: Workspace, lines: Callable[[], Iterable[str]]) -> None:
     """Show lines until Ctrl-C; they are asked for again whenever the log has grown."""
     if not sys.stdout.isatty() or is_dumb():
         raise click.UsageError(
-            "--watch needs a terminal; `sprintlog log --follow --json` is for scripts"
+            "--watch requires a terminal; `sprintlog log --follow --json` is for scripts"
         )
     _write(f"{_HIDE}{_TOP}{_REST}")
     try:
@@ -69,7 +69,7 @@ def plot_lines(judged: Judged) -> list[str]:
     return ["", *found, f"     {said}"]
 
 
-def _draw(lines: Sequence[str]) -> None:
+def _draw(lines: Iterable[str]) -> None:
     """Write as many lines as the terminal has, over what was there before."""
     rows = os.get_terminal_size(STDOUT).lines or 24
     shown = list(lines)[: rows - 1]

@@ -73,7 +73,7 @@ def command(
     with 0 are equal. `sprintlog help look` explains how runs are compared.
     """
     if not wrapped:
-        raise click.UsageError("say which command: `sprintlog wrap -- COMMAND`")
+        raise click.UsageError("missing command: `sprintlog wrap -- COMMAND`")
     if (reports or measure_build) and measure is None:
         raise click.UsageError("--report and --measure-build require --measure")
     asked = WrapRequest(

@@ -44,11 +44,11 @@ class Heard:
         if self.problem is None:
             try:
                 self._hearing.feed(content)
-            except Exception as error:  # noqa: BLE001 (what follows is to be read all the same)
+            except Exception as error:  # noqa: BLE001 (the rest must be read anyway)
                 self.problem = error
 
     def understood(self, exit_code: int | None) -> tuple[Answer, Activity]:
-        """Return what was said and done; to be called once, at the end."""
+        """Return the answer and activity; to be called once, at the end."""
         try:
             if self.problem is None:
                 heard, errors = self._hearing.heard(), self.errors.text()

@@ -1,4 +1,4 @@
-"""What is asked for, and what the process that records is told: no more than bytes.
+"""The request of `wrap`, and the messages to its recorder, as bytes.
 
 The standard library alone: this is imported before the command starts.
 """
@@ -17,10 +17,10 @@ WITHIN = "SPRINTLOG_WITHIN"
 That of `run`, or of another `wrap`, which is named by the key that it begins under.
 """
 FRAME = struct.Struct("!BI")
-"""The kind of what comes, and its length."""
+"""The kind of a frame, and the length of its content."""
 ENDED, MISSED = 0, 3
-"""Frames of these kinds say how the command ended, and how much of what it printed on
-standard output and standard error is not told. Others are what it printed there."""
+"""The kinds of frames for the end of the command, and for the number of unsent bytes of
+standard output and standard error. Other kinds are descriptors and their output."""
 _RESULT = struct.Struct("!iq")
 _COUNTS = struct.Struct("!qq")
 
@@ -36,7 +36,7 @@ MEASURE_SECONDS = 600.0
 
 
 class WrapRequest(NamedTuple):
-    """What was typed."""
+    """The parsed command line."""
 
     command: tuple[str, ...]
     sprint_id: str | None = None
@@ -53,8 +53,8 @@ class WrapRequest(NamedTuple):
     def patience_seconds(self) -> float:
         """Return how long the end waits for the record.
 
-        Who comes next changes the files: what is kept of them, and measured, is to be what
-        this command left.
+        Later commands change the files: the snapshot and measurement must be of the files
+        that this command left.
         """
         if self.measure is not None:
             return FILES_SECONDS + MEASURE_SECONDS
@@ -71,7 +71,7 @@ class HeldCommand:
 
     @property
     def is_over(self) -> bool:
-        """Tell whether it may have started without us."""
+        """Return whether the command may have started already."""
         return time.monotonic() >= self._until
 
     def end(self) -> None:
@@ -82,29 +82,29 @@ class HeldCommand:
 
 
 def work_of(environment: Mapping[str, str], key: str) -> str:
-    """Return the work that a wrapped command is part of: what is said, else its key."""
+    """Return the work that a wrapped command is part of, by default its key."""
     return work_in(environment) or key
 
 
 def printed(number: int, chunk: bytes) -> bytes:
-    """Return the frame with what a command printed on a descriptor."""
+    """Return the frame with the output of a command on a descriptor."""
     return FRAME.pack(number, len(chunk)) + chunk
 
 
 def missed(counts: Mapping[int, int]) -> bytes:
-    """Return the frame that says how many bytes of each descriptor are not told."""
+    """Return the frame with the number of bytes of each descriptor that were not sent."""
     content = _COUNTS.pack(counts.get(1, 0), counts.get(2, 0))
     return FRAME.pack(MISSED, len(content)) + content
 
 
 def read_missed(content: bytes) -> tuple[int, int]:
-    """Return how much of standard output and of standard error was not told."""
+    """Return how many bytes of standard output and standard error were not sent."""
     out, errors = _COUNTS.unpack(content)
     return out, errors
 
 
 def result(exit_code: int, milliseconds: int) -> bytes:
-    """Return the frame that says how a command ended."""
+    """Return the frame with the end of a command."""
     content = _RESULT.pack(exit_code, milliseconds)
     return FRAME.pack(ENDED, len(content)) + content
 

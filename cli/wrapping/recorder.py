@@ -1,4 +1,4 @@
-"""What `wrap` records: in a process of its own, beside the command."""
+"""The recorder of `wrap`: a separate process next to the command."""
 
 import os
 import threading
@@ -53,9 +53,9 @@ def record(
 ) -> None:
     """Record a command that runs, until it has ended.
 
-    Its iteration begins under the key, by which those find it that are wrapped within.
-    `began` are milliseconds since 1970; `before` says where the repository stood then.
-    One that is `waiting` starts once the files are kept as they are before it.
+    Its iteration begins under the key, by which nested wraps find it. `began` are
+    milliseconds since 1970; `before` is the state of the repository then. A command that
+    is `waiting` starts once the files before it were saved.
     """
     if off_by() is not None:
         return
@@ -246,7 +246,7 @@ class _Recorded:
         return BEFORE_MAX if self._work == self._key else 0
 
     def _sprint(self, at: str) -> str:
-        """Return the sprint that it belongs to, made where there is none."""
+        """Return the sprint that it belongs to; create one if there is none."""
         named = self._asked.sprint_id or os.environ.get("SPRINTLOG_SPRINT")
         worktree = self._workspace.location.worktree
         place = Place("PROGRESS.yaml", worktree) if self._asked.state_files else None
@@ -255,7 +255,7 @@ class _Recorded:
         )
 
     def _files_before(self, sprint_id: str, began: int) -> tuple[str | None, int]:
-        """Keep the files as they are before the command; return when it begins, too."""
+        """Save the files before the command; return when it begins, too."""
         if (waiting := self._waiting) is None:
             return None, began
         from sprintlog.engine.service.work_tree.start_files import files_at_start
@@ -311,7 +311,7 @@ class _Recorded:
         return sprint_id, open_iteration(self._workspace.sprint(sprint_id).plan)
 
     def _end(self, sprint_id: str, ended: EndWrapped, at: int) -> None:
-        """Record the end, with the files as they are where that was asked for."""
+        """Record the end, with a snapshot if requested."""
         from sprintlog.engine.service.work_tree.snapshot import (
             kept_files,
             report_left,
@@ -345,7 +345,7 @@ class _Recorded:
             )
 
     def _is_over(self) -> bool:
-        """Tell whether the command's end did not wait for us any more."""
+        """Return whether the command's end no longer waits."""
         return time.monotonic() > self._until
 
     def _measure(self, sprint_id: str, number: int) -> None:
@@ -372,7 +372,7 @@ class _Recorded:
         self._workspace.handle_with(sprint_id, found, actor=self._actor, observed=True)
 
     def _settle(self, sprint_id: str) -> None:
-        """Bring the state file up to date where there is one, and where it is wanted."""
+        """Update the state file if there is one and it is wanted."""
         workspace = self._workspace
         place = workspace.sprint(sprint_id).plan.place
         file = None if place is None else workspace.location.root / place.path

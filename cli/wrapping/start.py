@@ -1,6 +1,6 @@
-"""`sprintlog wrap`: a command runs at once and untouched; another process records it.
+"""`sprintlog wrap`: run a command at once and unchanged; another process records it.
 
-What is imported here is imported before the command starts: the standard library alone.
+This module is imported before the command starts: it uses the standard library only.
 """
 
 import fcntl
@@ -49,7 +49,7 @@ _VALUES = {"--sprint": "sprint_id", "--measure": "measure", "--report": "reports
 
 
 def parse(arguments: Sequence[str]) -> WrapRequest | None:
-    """Return what is asked for in plain words; None for what click is to explain."""
+    """Return the request of a plain command line; None if click must handle it."""
     given: dict[str, object] = {}
     reports: list[str] = []
     left = [*arguments]
@@ -103,7 +103,7 @@ def wrap(asked: WrapRequest) -> NoReturn:
             exit_code = relay.run()
             recorder.ended(exit_code)
     if relay is None:
-        # Where nobody can stand between, it runs without us.
+        # Without a relay, the command replaces this process.
         become(asked.command, environment)
     relay.deliver()
     relay.leave()
@@ -144,12 +144,12 @@ class Recorder:
 
     def __init__(self, telling: int | None, said: int, kept: int | None = None) -> None:
         self._telling = telling
-        """Where it is told what happens; None when it has gone."""
+        """The pipe to the recorder; None if that has ended."""
         self._said = said
         self._kept = kept
-        """Where it closes once the files are kept; None where nobody waits for that."""
+        """The pipe it closes once the files are saved; None without waiting for that."""
         self._left = b""
-        """What of it is not taken yet."""
+        """The bytes not sent yet."""
         self._missed: dict[int, int] = {}
         """By descriptor: how much was printed since it hangs."""
         self._began = time.monotonic()
@@ -159,8 +159,8 @@ class Recorder:
         """Start it, apart from our terminal and its signals."""
         heard, telling = os.pipe()
         said, saying = os.pipe()
-        # What it changes is known from the files as they are now. Within an iteration they
-        # were kept when that began.
+        # The changes are found by comparing with the current files. Within an iteration
+        # they were saved when that began.
         waits = asked.snapshot and not os.environ.get(WITHIN)
         kept, keeping = os.pipe() if waits else (None, None)
         until = time.monotonic() + BEFORE_SECONDS
@@ -187,7 +187,7 @@ class Recorder:
         return cls(telling, said, kept)
 
     def wait_for_files(self) -> None:
-        """Wait a little until the files are kept as they are before the command."""
+        """Wait a little until the files were saved before the command."""
         if self._kept is not None:
             if not wait_for(self._kept, selectors.EVENT_READ, LONG_SECONDS):
                 if os.isatty(2):
@@ -199,19 +199,19 @@ class Recorder:
             self._kept, self._began = None, time.monotonic()
 
     def hear(self, number: int, chunk: bytes) -> None:
-        """Hand on a copy of what was printed, unless nobody takes it."""
+        """Pass on a copy of printed bytes, unless the recorder does not take it."""
         if self._missed:
             self._missed[number] = self._missed.get(number, 0) + len(chunk)
             return
         self._left = printed(number, chunk)
         while not self._tell() and self._telling is not None:
             if not wait_for(self._telling, selectors.EVENT_WRITE, PATIENCE_SECONDS):
-                # What it took of this chunk is whole once it takes the rest of it.
+                # The recorder has an incomplete frame until it takes the rest.
                 self._missed[number] = 0
                 return
 
     def _tell(self) -> bool:
-        """Tell as much as is taken at once; return whether that is all."""
+        """Send as much as is taken at once; return whether that is all."""
         try:
             while self._left and self._telling is not None:
                 self._left = self._left[os.write(self._telling, self._left) :]
@@ -227,7 +227,7 @@ class Recorder:
         self._telling = None
 
     def ended(self, exit_code: int) -> None:
-        """Say how the command ended."""
+        """Send the end of the command."""
         took = round(1000 * (time.monotonic() - self._began))
         if self._missed:
             self._left += missed(self._missed)
@@ -236,9 +236,9 @@ class Recorder:
             self._leave()
 
     def wait(self, seconds: float) -> None:
-        """Wait so long for what is recorded, and print what it says of that.
+        """Wait so long for the recorder, and print its messages.
 
-        One that hangs is waited for a little.
+        The wait for a hanging recorder is short.
         """
         until = time.monotonic() + (PATIENCE_SECONDS if self._missed else seconds)
         said = b""
@@ -277,7 +277,7 @@ def _record(
 
     def tell(problem: str) -> None:
         with suppress(OSError):
-            # What we may not be able to import is not what says so.
+            # The message must not depend on modules that may fail to import.
             shown = (
                 c if c.isprintable() else ascii(c)[1:-1] for c in " ".join(problem.split())
             )
@@ -286,7 +286,7 @@ def _record(
 
     try:
         _recording(asked, heard, tell, key=key, waiting=waiting)
-    except Exception as error:  # noqa: BLE001 (a process of its own: nobody else says it)
+    except Exception as error:  # noqa: BLE001 (a separate process: nothing else reports it)
         hint = getattr(error, "hint", None)
         kind = "" if hasattr(error, "hint") else f"{type(error).__name__}: "
         tell(f"not recorded: {kind}{error}" + (f" ({hint})" if hint else ""))

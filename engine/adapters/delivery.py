@@ -79,8 +79,8 @@ class Target:
             if not answer.passes or attempt == ATTEMPTS_MAX:
                 tried = "" if attempt == 1 else f" after {attempt} attempts"
                 raise RefusedError(
-                    f"{what} was not taken{tried}: {answer.said}",
-                    hint="the same command goes on from there",
+                    f"{what} was not accepted{tried}: {answer.said}",
+                    hint="run the same command again to continue from there",
                 )
             self._pause(min(max(wait, answer.retry_after), PAUSE_SECONDS_MAX))
             wait *= 2
@@ -139,14 +139,14 @@ def checked_url(url: str) -> SplitResult:
     """Return the parts of an address; raise `InvalidInputError` if it is invalid."""
     try:
         parts = urlsplit(url)
-        parts.port  # noqa: B018 — it is read where it is asked for
+        parts.port  # noqa: B018 — reading it validates it
     except ValueError as error:
-        raise InvalidInputError(f"{url[:80]!r} is no address: {error}") from error
+        raise InvalidInputError(f"invalid address {url[:80]!r}: {error}") from error
     is_plain = all(" " < one < "\x7f" for one in url)
     if parts.scheme not in ("http", "https") or not parts.hostname or not is_plain:
-        raise InvalidInputError(f"{url[:80]!r} is no http:// or https:// address")
+        raise InvalidInputError(f"invalid http:// or https:// address {url[:80]!r}")
     if parts.username or parts.password or parts.fragment:
-        raise InvalidInputError("give the address without a name, a password or a #part")
+        raise InvalidInputError("the address must not have a user, password or #part")
     return parts
 
 
@@ -158,7 +158,7 @@ def key_of(secret: str) -> bytes:
         key = b""
     if not secret.startswith(SECRET_PREFIX) or len(key) < SECRET_BYTES_MIN:
         raise InvalidInputError(
-            f"the secret of a webhook is {SECRET_PREFIX} and at least "
+            f"invalid webhook secret: must be {SECRET_PREFIX} and at least "
             f"{SECRET_BYTES_MIN} bytes in Base64",
             hint="`echo whsec_$(openssl rand -base64 24)` makes one",
         )

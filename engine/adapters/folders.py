@@ -18,7 +18,7 @@ _ROOT = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 NAMES = sys.getfilesystemencoding(), sys.getfilesystemencodeerrors()
 """The encoding of names and its error handler, the same as those of `os.fsencode`."""
 _LINK = "it is a link, which is not followed"
-NO_FOLDER = "no folder is on the way, or a link, which is not followed"
+NO_FOLDER = "a parent is not a folder, or a link, which is not followed"
 _IGNORABLE = frozenset(
     "\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e"
     "\u206a\u206b\u206c\u206d\u206e\u206f\ufeff"
@@ -51,7 +51,7 @@ def opened_plain(path: Path | str, *, folder: int | None = None) -> Iterator[int
         descriptor = os.open(path, flags, dir_fd=folder)
         try:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise NotPlainError(errno.EINVAL, "it is no plain file")
+                raise NotPlainError(errno.EINVAL, "not a regular file")
             yield descriptor
         finally:
             give_back(descriptor)
@@ -150,13 +150,13 @@ def pieces_of(file: Path, *, piece_max: int) -> Iterator[bytes]:
         with open(held, "rb") as reading:
             status = os.fstat(held)
             if not stat.S_ISREG(status.st_mode):
-                raise InvalidInputError("is no file", file=str(file))
+                raise InvalidInputError("is not a file", file=str(file))
             left = status.st_size
             while left > 0 and (piece := reading.readline(min(piece_max, left))):
                 left -= len(piece)
                 yield piece
     except FileNotFoundError as error:
-        raise NotFoundError(f"{file}: there is no such file", file=str(file)) from error
+        raise NotFoundError(f"{file}: no such file", file=str(file)) from error
     except OSError as error:
         problem = f"cannot be read: {error.strerror}"
         raise InvalidInputError(problem, file=str(file)) from error
@@ -169,7 +169,7 @@ def read_text(root: Path, path: str) -> str:
     regular file in UTF-8 of at most `TEXT_BYTES_MAX` bytes, without a link in its path.
     """
     if not is_sound(path):
-        raise InvalidInputError("is no path of a file in the work tree", file=path)
+        raise InvalidInputError("is not the path of a file in the work tree", file=path)
     folder, _, name = path.rpartition("/")
     try:
         with (
@@ -178,7 +178,7 @@ def read_text(root: Path, path: str) -> str:
             opened_file(held, name) as file,
         ):
             if not stat.S_ISREG(os.fstat(file).st_mode):
-                raise InvalidInputError("is no plain file", file=path)
+                raise InvalidInputError("is not a regular file", file=path)
             with open(file, "rb", closefd=False) as reading:
                 content = reading.read(TEXT_BYTES_MAX + 1)
     except FileNotFoundError as error:

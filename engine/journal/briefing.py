@@ -147,8 +147,8 @@ def _shortened(bare: Prepared, room: Room) -> Prepared:
         bare = replace(bare, warnings=[])
     if (least := room.length(bare)) > room.budget:
         raise RefusedError(
-            f"budget: {least} characters are the least that can be said",
-            hint="give more, or no budget",
+            f"budget: must be at least {least} characters",
+            hint="raise the budget, or omit it",
             field="budget",
         )
     return bare

@@ -51,9 +51,9 @@ class AdoptJournalEdit(JournalCommand, frozen=True):
         patterns = _changed(Pattern, ours, base, theirs, left)
         for field in ("created_at", "project_name"):
             if theirs.get(field, "") != getattr(base, field):
-                left.append(f"{field}: it was said when the journal began")
+                left.append(f"{field}: fixed since the journal was created")
         moved = [x for x in entries if _is_another(x, ours)]
-        left += [f"{x.id}: its PRD and its iteration are what its id says" for x in moved]
+        left += [f"{x.id}: its id determines its PRD and iteration" for x in moved]
         event = f.JournalCorrected(
             tuple(x for x in entries if x not in moved), tuple(learnings), tuple(patterns)
         )
@@ -154,14 +154,14 @@ class ForeignEvents(NamedTuple):
 def stranger(data: object) -> str | None:
     """Return a description of a file that is not a journal; None if it may be one."""
     if not isinstance(data, dict):
-        return "JSON, but no object"
+        return "JSON, but not an object"
     names = {str(name) for name in data}
     if not names or names & _JOURNAL:
         return None
     if {"status", "indicator"} <= names <= _STATUS:
-        return "the status file of a loop that is running, with what it is doing now"
+        return "the status file of a running loop"
     shown = ", ".join(sorted(name[:40] for name in names)[:_SHOWN_MAX])
-    return f"no journal but a file of another tool, with {shown}"
+    return f"not a journal but a file of another tool, with {shown}"
 
 
 def check_no_stranger(content: bytes, place: str) -> None:
@@ -173,9 +173,9 @@ def check_no_stranger(content: bytes, place: str) -> None:
     if found is None:
         hint = f"`sprintlog import journal {place}` takes it in, then repeat this"
         raise RefusedError(
-            f"{place} is there already, a journal of another tool", hint=hint, file=place
+            f"{place} already exists, a journal of another tool", hint=hint, file=place
         )
-    raise RefusedError(f"{place} is there already: {found}", hint=ELSEWHERE, file=place)
+    raise RefusedError(f"{place} already exists: {found}", hint=ELSEWHERE, file=place)
 
 
 def schema_version(text: str) -> tuple[int, int]:
@@ -316,7 +316,7 @@ def _differences(where: str, theirs: Part, ours: Part) -> Iterator[str]:
     before, after = asdict(ours), asdict(theirs)
     for field in before:
         if before[field] != after[field] and field not in _COUNTED:
-            yield f"{where}.{field}: differs from what was recorded, which stays"
+            yield f"{where}.{field}: differs from the recorded value, which is unchanged"
 
 
 def _counted_less(

@@ -245,7 +245,7 @@ def event_time(text: str, *, field: str) -> str:
         shown = f"{match[1]}{match[2] or ''}{match[3]}"
         moment = datetime.fromisoformat(shown).astimezone(UTC)
     except (ValueError, OverflowError) as error:
-        problem = f"{text[:40]!r} is no time; give RFC 3339, like 2026-01-15T09:00:00Z"
+        problem = f"invalid time {text[:40]!r}: must be RFC 3339, like 2026-01-15T09:00:00Z"
         raise refuse(field, problem if text else REQUIRED) from error
     if moment == datetime.min.replace(tzinfo=UTC):
         raise refuse(field, REQUIRED)

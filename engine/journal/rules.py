@@ -124,7 +124,7 @@ class AddLearning(JournalCommand, frozen=True):
         parts.check(learning, "learning")
         if learning.id != new_id:
             raise parts.refuse(
-                "learning.id", f"{learning.id[:60]} is not the next one; leave it out"
+                "learning.id", f"{learning.id[:60]} is not the next id; omit it"
             )
         source = learning.source_entry_id
         if source and source not in journal.entries:
@@ -205,7 +205,7 @@ class DiscoverPattern(JournalCommand, frozen=True):
         parts.check(pattern, "pattern")
         if pattern.id != new_id:
             raise parts.refuse(
-                "pattern.id", f"{pattern.id[:60]} is not the next one; leave it out"
+                "pattern.id", f"{pattern.id[:60]} is not the next id; omit it"
             )
         return [f.PatternDiscovered(pattern)]
 
@@ -243,8 +243,10 @@ def command_of(event: Event) -> Command:
     """Return the command that causes an event; raise `RefusedError` if none does."""
     made = CAUSED.get(type(event))
     if made is None or (isinstance(event, f.LearningReferenced) and event.entry_id):
-        why = event.only_caused or "it is no event of the journal"
-        raise RefusedError(f"{event.type} cannot be asked for: {why}", command=event.type)
+        why = event.only_caused or "it is not an event of the journal"
+        raise RefusedError(
+            f"{event.type} cannot be recorded directly: {why}", command=event.type
+        )
     return command_from_event(event, made)
 
 
@@ -252,7 +254,7 @@ def _given(word: str, next_id: str | None) -> str:
     """Return the id for a new part; raise `RefusedError` if none is left."""
     if next_id is None:
         last = f"{word}-{NUMBER_MAX}"
-        raise parts.refuse(f"{word}.id", f"{last} was the last, an id has four digits")
+        raise parts.refuse(f"{word}.id", f"{last} was the last possible id")
     return next_id
 
 
@@ -270,9 +272,7 @@ def _check_link(journal: Journal, source: str, observation: int) -> None:
 
 def _opens(event: f.JournalOpened) -> OpenJournal:
     if event != f.JournalOpened(event.created_at, event.project_name):
-        raise parts.refuse(
-            "data", "give created_at and project_name alone, the rest follows"
-        )
+        raise parts.refuse("data", "give only created_at and project_name")
     return OpenJournal(event.project_name, created_at=event.created_at)
 
 

@@ -17,7 +17,7 @@ EDIT_POLICIES = (OBSERVE, ADOPT, REFUSE)
 
 
 class Metrics(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Reported measurements; missing ones are None, never zero."""
+    """Reported measurements; a missing one is `None`, never zero."""
 
     test_count: int | None = None
     """How many tests there are, skipped ones too."""

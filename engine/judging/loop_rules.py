@@ -55,7 +55,7 @@ class LoopChange(msgspec.Struct, frozen=True, omit_defaults=True):
     measure: MeasureRules | None = None
     """The measurement after each iteration."""
     measures: bool | None = None
-    """False if nothing is to be measured any more."""
+    """False to stop measuring."""
     keeps_files: bool | None = None
     on_regression: str | None = None
     rollbacks_max: int | None = None

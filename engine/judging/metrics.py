@@ -66,7 +66,7 @@ def check_word(what: str, word: str, allowed: tuple[str, ...], *, field: str) ->
     """Raise `RefusedError` unless a word is one of those allowed."""
     if word not in allowed:
         raise RefusedError(
-            f"{what} {str(word)[:40]!r} is none of {', '.join(allowed)}",
+            f"{what} {str(word)[:40]!r} must be one of {', '.join(allowed)}",
             field=field,
             allowed=list(allowed),
         )
@@ -84,9 +84,7 @@ def change_metrics(
     for name, change in changes.items():
         if change is None:
             if found.pop(name, None) is None:
-                raise RefusedError(
-                    f"there is no metric {name[:40]!r} of your own", field=name[:40]
-                )
+                raise RefusedError(f"unknown custom metric {name[:40]!r}", field=name[:40])
             continue
         for part in change:
             if part not in OwnMetric.__struct_fields__[1:]:
@@ -105,7 +103,9 @@ def _said(part: str, value: Any) -> Any:
 def check_own_metrics(metrics: Sequence[OwnMetric], taken: frozenset[str]) -> None:
     """Raise `RefusedError` for invalid declarations; `taken` are the reserved names."""
     if len(metrics) > METRICS_MAX:
-        raise RefusedError(f"{len(metrics)} metrics of your own: at most {METRICS_MAX}")
+        raise RefusedError(
+            f"{len(metrics)} custom metrics: at most {METRICS_MAX} are allowed"
+        )
     seen: set[str] = set()
     for one in metrics:
         _check_name(one.name, taken | seen)
@@ -115,7 +115,7 @@ def check_own_metrics(metrics: Sequence[OwnMetric], taken: frozenset[str]) -> No
     if total > 1:
         said = ", ".join(f"{one.name} {one.weight:g}" for one in weighed(metrics))
         raise RefusedError(
-            f"metrics of your own weigh {float(total):g} together, more than 1: {said}",
+            f"custom metrics have the total weight {float(total):g}, more than 1: {said}",
             field="weight",
         )
 
@@ -123,8 +123,8 @@ def check_own_metrics(metrics: Sequence[OwnMetric], taken: frozenset[str]) -> No
 def _check_name(name: str, taken: frozenset[str]) -> None:
     if not NAME.fullmatch(name):
         raise RefusedError(
-            f"metric {name[:40]!r} is no name: at most 64 small letters, digits and _, "
-            "a letter first",
+            f"invalid metric name {name[:40]!r}: at most 64 small letters, digits and _, "
+            "beginning with a letter",
             field=name[:40],
         )
     if name in taken:
@@ -142,7 +142,7 @@ def _check_one(one: OwnMetric) -> None:
             f"{name} cannot weigh {one.weight:g}: whether higher or lower is better is not "
             "known",
             field=name,
-            hint="--better higher or --better lower says it",
+            hint="add --better higher or --better lower",
         )
     if one.target is not None:
         check_value(name, one.target)
@@ -151,7 +151,7 @@ def _check_one(one: OwnMetric) -> None:
         and len(one.pointer) <= POINTER_CHARS_MAX
         and POINTER.fullmatch(one.pointer)
     ):
-        raise refused(name, one.pointer, "is no JSON pointer, like /latency/p95")
+        raise refused(name, one.pointer, "is not a JSON pointer, like /latency/p95")
 
 
 def refused(name: str, value: object, why: str) -> RefusedError:
@@ -286,7 +286,7 @@ def _flat(given: Mapping[str, object]) -> Mapping[str, object]:
         return given
     rest = {name: value for name, value in given.items() if name != "own"}
     if twice := sorted(rest.keys() & own.keys()):
-        raise RefusedError(f"{twice[0]} is there twice", field=str(twice[0]))
+        raise RefusedError(f"{twice[0]} occurs twice", field=str(twice[0]))
     return {**rest, **own}
 
 

@@ -39,7 +39,7 @@ class KnownTargets:
         self._found = WaysBack({}, {})
 
     def on(self, path: list[int], *, by: object) -> WaysBack:
-        """Return the known targets of a path; `by` is what the judgements depend on."""
+        """Return the known targets of a path; the judgements depend on `by`."""
         if by != self._by or path[: len(self._path)] != self._path:
             self._found = WaysBack({}, {})
         self._path, self._by = path, by

@@ -101,8 +101,8 @@ def _check_loop(loop: LoopRules) -> None:
     )
     if loop.on_regression == ROLLBACK and not loop.keeps_files:
         raise RefusedError(
-            "to go back by itself a loop needs the files of its iterations",
-            hint="keep them with --snapshot, or choose another --on-regression",
+            "an automatic rollback needs the files of the iterations",
+            hint="add --snapshot, or choose another --on-regression",
             field="on_regression",
         )
     if not 0 <= loop.rollbacks_max <= ROLLBACKS_MOST:
@@ -115,12 +115,12 @@ def _check_loop(loop: LoopRules) -> None:
         return
     if not (measure.runs or measure.builds or measure.reports or measure.sources):
         raise RefusedError(
-            "nothing would be measured: give what the command writes with --report",
-            field="measure",
+            "nothing to measure: name the command's report with --report", field="measure"
         )
     if not 0 < measure.timeout_seconds < math.inf:
         raise RefusedError(
-            f"a time limit of {measure.timeout_seconds} s is none", field="timeout"
+            f"invalid timeout {measure.timeout_seconds} s: must be greater than 0",
+            field="timeout",
         )
 
 

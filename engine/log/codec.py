@@ -149,7 +149,7 @@ class Codec:
         at, form, payload = row
         try:
             if type(at) is not str:
-                raise TypeError("what is around it is, too")
+                raise TypeError("the envelope is erased, too")
             decode, _ = self._readers.get(form) or self.reader(form)
             return decode(payload)  # type: ignore[no-any-return]
         except _UnknownError as error:

@@ -261,8 +261,8 @@ def check_tag(tag: str) -> None:
     """Raise `InvalidInputError` unless the type is valid for an extension."""
     if len(tag) > TAG_CHARS_MAX or not TAG.fullmatch(tag):
         raise InvalidInputError(
-            f"{tag[:TAG_CHARS_MAX]!r} is no type of an extension: it is x-, whose it is, "
-            f"and what happened, like x-acme-deployed; at most {TAG_CHARS_MAX} characters",
+            f"invalid type of an extension {tag[:TAG_CHARS_MAX]!r}: must be x-, its owner "
+            f"and its name, like x-acme-deployed; at most {TAG_CHARS_MAX} characters",
             field="type",
         )
 

@@ -128,7 +128,7 @@ def _check_header(raw: bytes, file: str) -> None:
             "is not the header of a log's export", file=file, line=1
         ) from error
     if header.format != FORMAT:
-        raise InvalidInputError(f"is no {FORMAT}", file=file, line=1, field="format")
+        raise InvalidInputError(f"is not {FORMAT}", file=file, line=1, field="format")
     if header.format_version != FORMAT_VERSION:
         raise InvalidInputError(
             f"is {header.format_version}, this sprintlog reads {FORMAT_VERSION}",
@@ -161,7 +161,7 @@ def _read_event(raw: bytes, number: int, file: str) -> RecordedEvent:
     except (msgspec.DecodeError, ValueError, RecursionError) as error:
         problem = " ".join(str(error).split())
         raise InvalidInputError(
-            f"is no event: {problem}", file=file, line=number
+            f"is not an event: {problem}", file=file, line=number
         ) from error
     if again != raw:
         raise _changed(number, file)
@@ -183,7 +183,7 @@ def _read_end(raw: bytes, number: int, file: str) -> Head:
         told = _end_of(raw).head
         head = Head(told.position, bytes.fromhex(told.hash))
     except (msgspec.DecodeError, ValueError, RecursionError) as error:
-        raise InvalidInputError("is no head", file=file, line=number) from error
+        raise InvalidInputError("is not a head", file=file, line=number) from error
     if last_line(head) != raw:
         raise _changed(number, file)
     return head

@@ -1,4 +1,4 @@
-"""Which edit is to be adopted, and the document that was edited."""
+"""Selection of the edit to adopt, and the edited document."""
 
 from collections.abc import Sequence
 from copy import deepcopy
@@ -16,7 +16,7 @@ from .port import Service, Skippable
 from .streams.catalogue import CODEC, sprint_stream
 
 BY = "import:edit"
-"""Who adopts an edit where nobody was asked."""
+"""The actor of an automatic adoption."""
 
 
 def said_of(recorded_events: Sequence[RecordedEvent]) -> str:
@@ -33,8 +33,8 @@ def edit_of(
 ) -> tuple[int, EditObserved]:
     """Return the version of an observed edit, and the edit; without a version the latest.
 
-    `of` is what has it, in words, and `file` how its path ends. Raise `NotFoundError`
-    where there is none, or none that is not adopted yet.
+    `of` names the edited object in messages, and `file` is the end of its path. Raise
+    `NotFoundError` if there is no edit that is not adopted yet.
     """
     edits: dict[int, EditObserved] = {}
     for recorded in log.read_stream(stream):
@@ -55,11 +55,11 @@ def edit_of(
 def observed_edit(
     workspace: Service, name: str, version: int | None
 ) -> tuple[int, EditObserved, dict[str, Any]]:
-    """Return an observed edit, the latest one without a version, and what was edited.
+    """Return an observed edit, the latest one without a version, and the edited document.
 
-    Raise `NotFoundError` where there is none that is not adopted yet.
+    Raise `NotFoundError` if there is no edit that is not adopted yet.
     """
-    # What others made of the files of a loop follows from figures alone.
+    # Edits of a loop's files are not adopted: these files only contain figures.
     chosen, edit = edit_of(
         workspace.log,
         sprint_stream(name),
@@ -79,7 +79,7 @@ def observed_edit(
 
 
 def adopt_latest(workspace: Service, sprint_id: str) -> str:
-    """Make events of the latest observed edit of a sprint's file; say what became of it."""
+    """Adopt the latest observed edit of a sprint's file; return the result in words."""
     try:
         edit, event, base = observed_edit(workspace, sprint_id, None)
 

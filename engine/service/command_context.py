@@ -1,7 +1,4 @@
-"""What a command is to know from beyond its stream, filled in before it is decided on.
-
-It is filled in anew whenever a command is decided anew.
-"""
+"""Facts from outside a command's stream, added before each decision on it."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
@@ -28,7 +25,7 @@ from .streams.history import append_end, first_recorded
 CommandT = TypeVar("CommandT", bound=Command)
 
 UNDOABLE = {"human", "skip", "block", "injection", "request"}
-"""The kinds of decisions that are taken back one at a time, as adopted edits are."""
+"""The kinds of decisions that `undo` discards one at a time, like adopted edits."""
 _WHOLE = {event.type for event in (EditAdopted, GoalCompleted, SprintCompleted)}
 """Events that are undone with all of their append, whatever caused them."""
 EVENTS_LOOKED_AT = 64
@@ -43,7 +40,7 @@ def completed(service: Service, state: Any, command: CommandT) -> CommandT:
 
 
 def _is_there(log: Log, sprint: Sprint, to: int) -> bool:
-    """Tell whether all that counted since a version is no part of the plan."""
+    """Return whether no effective event since a version is part of the plan."""
     turned = turned_by(sprint.knowledge.rollbacks, sprint.version + 1, to)
     if turned.back:
         return False
@@ -53,7 +50,7 @@ def _is_there(log: Log, sprint: Sprint, to: int) -> bool:
         for first, last in turned.gone
         for event in log.read_stream(stream, after=first - 1, until=last)
     )
-    # An event of an extension is part of the work, too: a rollback voids it.
+    # An event of an extension is part of the work, too: a rollback discards it.
     return not any(kind is None or kind.kind is Kind.EXECUTION for kind in since)
 
 
@@ -62,11 +59,11 @@ def last_decision(
 ) -> int:
     """Return the first version of the latest decision's append; 0 when there is none.
 
-    It is one that is in force and that somebody took by itself, not what another event
-    caused; or an adopted edit, a completion, or what stopped the sprint, like a failure
-    that blocked it, with all of its append. Looked for is `after` a version.
+    It is an effective decision that no other event caused; or an adopted edit, a
+    completion, or the cause of a stop, such as a failure that blocked the sprint, with its
+    whole append. The search begins `after` a version.
     """
-    # The latest is looked for from the end, along the way that is in force.
+    # The latest is searched backwards along the effective events.
     for start, last in reversed(
         effective_ranges(sprint.knowledge.rollbacks, sprint.version)
     ):
@@ -80,15 +77,15 @@ def last_decision(
 
 
 def _last_decision_in(log: Log, sprint: Sprint, first: int, last: int) -> int:
-    """Return the latest such decision between two versions in force; 0 without one."""
+    """Return the latest such decision between two effective versions; 0 without one."""
     latest, caused = 0, False
-    # Whether the first of them was caused is said by the event before it.
+    # The event before shows whether the first of them was caused.
     for event in first_recorded(log, sprint, after=first - 2, until=last):
         kind = CODEC.events.get(event.type)
         how = kind.as_decision if kind is not None else None
         is_undoable = how is not None and how.kind in UNDOABLE
         is_one = is_undoable and not caused
-        # What stopped the sprint is taken back with what caused it.
+        # A stop of the sprint is undone together with its cause.
         is_whole = event.type in _WHOLE or (how and is_undoable and how.stops)
         caused = event.remaining > 0
         if event.version >= first and (is_one or is_whole):
@@ -100,7 +97,7 @@ def _last_decision_in(log: Log, sprint: Sprint, first: int, last: int) -> int:
 
 
 def _begin_of_append(log: Log, sprint: Sprint, version: int) -> int:
-    """Return the first version of the append that a version lies in."""
+    """Return the first version of the append that contains a version."""
     while version > 1:
         if append_end(log, sprint, version - 1) < version:
             break
@@ -127,7 +124,7 @@ def _roll_back(service: Service, sprint: Sprint, command: Any) -> Any:
 
 
 def _undo(service: Service, sprint: Sprint, command: Any) -> Any:
-    # What is older than the latest rollback in force is not taken back before it.
+    # The latest effective rollback is undone before anything older.
     since = rollback_to_undo(sprint) or 0
     return replace(command, first=last_decision(service.log, sprint, after=since))
 

@@ -26,9 +26,9 @@ def measured(log: Log, span: Span) -> tuple[int, int]:
 def erase(
     log: Log, spans: Sequence[Span], *, reason: str, actor: str, at: str
 ) -> Appended | None:
-    """Erase payload and salt of events, and record that; None where nothing is left of it.
+    """Erase payload and salt of events, and record that; return None if nothing is left.
 
-    `at` is when it happens. Raise `RefusedError` for what the log says of erasures itself.
+    `at` is the time. Raise `RefusedError` for events that record erasures.
     """
     check_not_erasures(span.stream for span in spans)
     found = [measured(log, span) for span in spans]
@@ -50,10 +50,9 @@ def remainder(event: RecordedEvent) -> bytes:
 def erase_words(
     log: Log, events: Sequence[RecordedEvent], *, reason: str, actor: str, at: str
 ) -> Iterator[Appended]:
-    """Erase what events say, but for what others refer to; yield what says so.
+    """Erase the text of events, except references; yield the recorded erasures.
 
-    All the states that follow from them can be computed as before. What was erased
-    already is left as it is.
+    All states that depend on them can still be computed. Erased events do not change.
     """
     check_not_erasures(event.stream for event in events)
     meant = (event for event in events if event.salt is not None)
@@ -88,4 +87,4 @@ def _spans(events: Sequence[RecordedEvent]) -> Iterator[Span]:
 def check_not_erasures(streams: Iterable[str | None]) -> None:
     """Raise `RefusedError` for the stream that records what was erased."""
     if STREAM in streams:
-        raise RefusedError("what was erased is not forgotten: its events stay")
+        raise RefusedError("records of erasures cannot be erased")

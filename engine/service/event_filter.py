@@ -41,11 +41,11 @@ class EventFilter(NamedTuple):
     phase: str | None = None
     """An address: what is about it or anything below it."""
     text: str | None = None
-    """Stands in one of the event's texts, in capitals or not."""
+    """Part of one of the event's texts, ignoring case."""
     range: Range = Range()
 
     def fits(self, event: RecordedEvent) -> bool:
-        """Tell whether an event is wanted; raise `UnreadableError` where none can tell."""
+        """Return whether an event matches; raise `UnreadableError` if it cannot be read."""
         if self.types and not _any_fits(self.types, event.type):
             return False
         if self.actors and not _any_fits(self.actors, event.actor):
@@ -147,7 +147,7 @@ def _in_session(
         return point.number
     if point.form != "position":
         raise InvalidInputError(
-            f"{point.form} is a point in a sprint, and in no session",
+            f"{point.form} is a point of sprints, not of sessions",
             hint="in a session give position:N, version:N or a time",
         )
     if is_first:
@@ -189,7 +189,7 @@ def _any_fits(patterns: Sequence[str], text: str) -> bool:
 
 
 def _says(data: Any, needle: str) -> bool:
-    """Tell whether a text stands in any text of a payload; its depth is bounded."""
+    """Return whether any text of a payload contains a text; its depth is bounded."""
     if isinstance(data, str):
         return needle in data.casefold()
     if isinstance(data, dict):

@@ -1,7 +1,7 @@
-"""Forks: a new sprint from any point of an old one, which stays as it is.
+"""Forks: a new sprint from any point of an old one, which does not change.
 
-All its events up to that point are taken over into a stream of their own, with their
-versions, times and actors, so it folds by itself. `fork-created` closes what was taken.
+All events up to that point are copied into a new stream, with their versions, times and
+actors, so that the fork does not depend on its origin. `fork-created` follows them.
 """
 
 from collections.abc import Iterator
@@ -106,7 +106,7 @@ def _payload(
         event = structs.replace(event, document=document, place=place, work_tree=tree)
         return encode(event)
     if isinstance(event, BaselineCaptured) and event.loop_id is not None:
-        # A loop belongs to one sprint: the fork writes files of its own.
+        # A loop belongs to one sprint: the fork writes separate files.
         event = structs.replace(event, loop_id=name if LOOP_ID.fullmatch(name) else None)
         return encode(event)
     return CODEC.today(recorded) or b""
@@ -131,7 +131,7 @@ def _check_free(
             same = recorded.causation_id == draft_.causation_id
         if not same:
             raise RefusedError(
-                f"there is a sprint {name} already",
+                f"sprint {name} already exists",
                 hint="give the fork another name",
                 sprint=name,
                 command="fork",

@@ -27,11 +27,11 @@ from .streams.repository import Repository
 
 CommandT = TypeVar("CommandT", bound=Command)
 _OUR_OWN = RequestReturned, SprintImported
-"""What is done here, also where what comes with it was only observed."""
+"""Events that sprintlog causes itself, even if their append is otherwise observed."""
 _KNOWN = frozenset(Envelope.__annotations__)
 _TEXTS = ("actor", "key", "correlation_id", "causation_id")
 TRIES_MAX = 1000
-"""How often an action is decided anew because somebody else was first."""
+"""How often an action is decided again after a version conflict."""
 
 
 def handle(
@@ -42,12 +42,12 @@ def handle(
     middlewares: Middlewares[State],
     envelope: Envelope,
 ) -> Handled[State]:
-    """Decide on a state as it is now, and append what follows from that."""
+    """Decide on the current state, and append the decided events."""
     if not _KNOWN.issuperset(envelope):
-        # What nobody reads would be lost, and with it who did it or that it counts once.
+        # An unknown field would be lost, such as a misspelt actor or key.
         raise TypeError(f"unknown: {', '.join(sorted(envelope.keys() - _KNOWN))}")
     if not name:
-        raise InvalidInputError("say which sprint decides on it", field="sprint_id")
+        raise InvalidInputError("missing sprint", field="sprint_id")
     at, expect = envelope.get("at"), envelope.get("expect")
     digest = envelope.get("key_digest")
     check_actor(envelope.get("actor", UNNAMED[0]))
@@ -64,8 +64,8 @@ def handle(
             # The process that recorded it may have been killed before writing its file.
             service.behind.add(stream)
             return Handled(repository.current(name), first, duplicate=True)
-        # A step that reads the same sprint carries this state on: what is decided counts
-        # only where nothing came after the version that it began with.
+        # A step that reads the same sprint advances this state: the decision is only valid
+        # if no event follows the version it began with.
         version = state.version
         if expect is not None:
             check_expected(stream, expect=expect, actual=version)
@@ -108,9 +108,9 @@ def _decide(
     decide: Command | Callable[[State, str], list[Event]],
     middlewares: Middlewares[State],
 ) -> tuple[list[NewEvent], list[Event]]:
-    """Return the events to append, and the same as they will be read.
+    """Return the events to append, and the same events as they will be read.
 
-    What nobody could read again is refused here, whoever made it.
+    Unreadable events are refused.
     """
     try:
         for check in middlewares.before:
@@ -142,14 +142,14 @@ def in_context(service: Service, state: Any, command: CommandT) -> CommandT:
 
 
 def _masked_envelope(envelope: Envelope) -> Envelope:
-    """Return what is said about the events without secrets, a key as it will be found."""
+    """Return the envelope without secrets, with the key as it is looked up."""
     texts = {name: envelope.get(name) for name in _TEXTS}
     said = {name: mask(text) for name, text in texts.items() if isinstance(text, str)}
     return {**envelope, **said}  # type: ignore[typeddict-item]
 
 
 def _first_answer(log: Log, envelope: Envelope) -> list[RecordedEvent]:
-    """Return what was recorded under the same key before."""
+    """Return the events recorded earlier under the same key."""
     key = envelope.get("key")
     if key is None:
         return []

@@ -23,11 +23,11 @@ def keep_learnings(
     said: SaidItems | None,
     **envelope: Unpack[Envelope],
 ) -> SaidItems | None:
-    """Put learnings into the journal where one is open; return what is left to be taken.
+    """Add learnings to the journal if one is open; return the remaining items.
 
-    It is done before the run is recorded: whoever is killed in between says it again, and
-    what the journal holds, retired or not, is not added again. No journal is begun by
-    what an agent says. What the journal refuses is left, too.
+    This happens before the run is recorded: if the process is killed in between, they are
+    reported again, and learnings that the journal contains, retired or not, are skipped. An
+    agent's answer never opens a journal. Refused learnings remain.
     """
     if said is None or not said.learnings or not journal_is_open(workspace):
         return said
@@ -48,7 +48,7 @@ def keep_learnings(
 
 
 def journal_is_open(workspace: ServiceWorkspace) -> bool:
-    """Tell whether the log has a journal."""
+    """Return whether the log has a journal."""
     return workspace.log.version(JOURNAL) > 0
 
 

@@ -1,7 +1,7 @@
-"""The named steps around every action: what is seen to before, and what follows from it.
+"""The named steps before and after every decision.
 
-Both lists stand at the end, in their order. A step that has itself recorded something in
-the stream raises `MovedOnError`: then all is read and decided anew.
+Both lists are at the end of the module, in their order. A step that recorded something in
+the stream itself raises `MovedOnError`: the state is then read and decided on again.
 """
 
 from collections.abc import Callable, Collection
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class Handling(msgspec.Struct, Generic[State], frozen=True):
-    """What is being done: to which state, when, under which conditions."""
+    """An action: the state, the time and the conditions."""
 
     service: Service
     state: State
@@ -77,7 +77,7 @@ def _check_alone(action: Handling[State]) -> None:
 def finish_restores(action: Handling[Sprint]) -> None:
     """Finish a restore of files that was cut short.
 
-    What is recorded meanwhile would be about files that it still replaces.
+    Otherwise, events would refer to files that it still replaces.
     """
     if not action.state.knowledge.restoring:
         return
@@ -93,18 +93,18 @@ def edit_policy(sprint: Sprint) -> str:
 
 
 def refuse_edits(action: Handling[Sprint]) -> None:
-    """Refuse commands while the state file has a third-party edit, if the policy says so.
+    """Refuse commands while the state file has a third-party edit, if the policy says to.
 
-    Observed facts have happened already and are recorded all the same.
+    Observed facts have happened already and are recorded anyway.
     """
     if edit_policy(action.state) != REFUSE or action.envelope.get("observed"):
         return
     found = action.service.state_files.of_sprint().check(action.state)
     if found.state == "edited":
         raise RefusedError(
-            f"{found.problem}: nothing is recorded while it is so",
-            hint="`sprintlog rebuild` keeps their version and writes ours; "
-            "`sprintlog adopt` then makes events of it",
+            f"{found.problem}: nothing is recorded until it is resolved",
+            hint="`sprintlog rebuild` saves the edited file and writes ours; "
+            "`sprintlog adopt` then adopts it",
             file=found.path,
             sprint=action.state.id,
         )
@@ -136,7 +136,7 @@ def return_requests(action: Handling[Sprint], events: list[Event]) -> list[Event
 
 
 def check_moment(action: Handling[Sprint], events: list[Event]) -> list[Event]:
-    """Ask a person again who says that something happened before what came first.
+    """Refuse a time, given by a person, that precedes the first event.
 
     A clock may go backwards.
     """
@@ -193,9 +193,9 @@ def give_place(action: Handling[Sprint], events: list[Event]) -> list[Event]:
 
 
 def note_git(action: Handling[Sprint], events: list[Event]) -> list[Event]:
-    """Say of an iteration that ends, and of a snapshot, where the repository stands.
+    """Add the state of the repository to the end of an iteration and to a snapshot.
 
-    What happened at another time, or elsewhere, nobody can say that of.
+    It is unknown for events of another time or place.
     """
     is_now = action.envelope.get("at") is None and not action.envelope.get("observed")
     if not is_now:

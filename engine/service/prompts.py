@@ -28,7 +28,7 @@ def with_prompt(
     if action.prompt is None:
         return action
     if file is not None and action.do == GATE:
-        # The gate says what is to be repaired: that is no round of the loop's own.
+        # The prompt of a gate describes the repair; the loop's template does not apply.
         return replace(action, task=action.prompt)
     template = None if file is None else template_in(workspace, file)
     learnings = _learnings(workspace) if now else ()

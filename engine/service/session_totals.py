@@ -11,7 +11,7 @@ from .streams.catalogue import CODEC
 from .workspace import ServiceWorkspace
 
 SAY_TOTALS = ("codex",)
-"""The agents that say, of a session that is taken up again, what it took since it began."""
+"""The agents that report totals of the whole session when it is resumed."""
 
 
 def taken_alone(
@@ -23,11 +23,11 @@ def taken_alone(
     output_sha256: str | None,
     since: int | None = None,
 ) -> Usage | None:
-    """Return what a run took that is not recorded yet.
+    """Return the unrecorded usage of a run.
 
-    Some agents say what all of their session took: what earlier runs did is none of it.
-    Of the others it is what was read in their transcript `since` it began, a position of
-    the log. Of several sessions in one output it is not known whose figures they are.
+    Some agents report totals of their session: the usage of earlier runs is subtracted. For
+    others, usage read in their transcript `since` the begin of the run, a position of the
+    log, is subtracted. With several sessions in one output, the figures are ambiguous.
     """
     if usage is None or len(sessions) != 1:
         return usage
@@ -48,7 +48,7 @@ def taken_alone(
 def alone(
     workspace: ServiceWorkspace, ran: AgentRan, *, since: int | None = None
 ) -> AgentRan:
-    """Return a run with what it took alone."""
+    """Return a run with its own usage only."""
     usage = taken_alone(
         workspace,
         ran.usage,
@@ -74,5 +74,5 @@ def _runs_since(workspace: ServiceWorkspace, since: int) -> Iterator[AgentRan]:
 
 
 def _is_reading(run: AgentRan) -> bool:
-    """Tell whether a run was read in a transcript: nobody saw what it printed."""
+    """Return whether a run was read in a transcript, without its output."""
     return run.command is None and not run.output and run.exit_code is None

@@ -24,7 +24,7 @@ def holder(service: Service, place: Place, *, besides: str = "") -> str | None:
 
 
 class _Holder(NamedTuple):
-    """A sprint whose file is at a place, as it was when it was read."""
+    """A sprint whose file is at a place, at the time of reading."""
 
     is_unfinished: bool
     completed_at: str
@@ -77,13 +77,14 @@ def _loop_of(sprint: Sprint) -> str:
 def free_place(service: Service, sprint: Sprint, place: Place) -> None:
     """Make a place free for a sprint; raise `RefusedError` where an unfinished one has it.
 
-    The last file of a finished sprint that was there is kept in the log's folder. All is
-    decided by one reading: by the sprint as it is given, and by each other one as it is.
+    The last file of a finished sprint that was there is kept in the log's folder. The
+    decision uses one reading: the given state of the sprint, and the current state of each
+    other one.
     """
     others = [service.sprint(name) for name in service.sprints() if name != sprint.id]
     other = max(_holders(service, place, others), default=_NOBODY)
     if other.is_unfinished:
-        own = "give this sprint a folder of its own with --sprint-dir"
+        own = "give this sprint another folder with --sprint-dir"
         # One that was here before has its place: there is nothing to choose.
         free = (
             f"`sprintlog sprint complete --sprint {other.sprint_id}` gives its place free"
@@ -105,8 +106,8 @@ def free_place(service: Service, sprint: Sprint, place: Place) -> None:
 def choose(service: Service, sprint_id: str | None) -> str:
     """Return the sprint a command means: the named one, else one of this work tree.
 
-    That is its only unfinished sprint, else its latest one. Of several the folder that one
-    stands in chooses: the one whose file is there, or nearest above. Raise `NotFoundError`
+    That is its only unfinished sprint, else its latest one. Among several, the current
+    folder chooses: the one whose file is there, or nearest above. Raise `NotFoundError`
     when there is none, `RefusedError` listing them when nothing chooses.
     """
     if sprint_id is not None:
@@ -117,7 +118,7 @@ def choose(service: Service, sprint_id: str | None) -> str:
             raise NotFoundError(
                 f"there is no sprint {sprint_id}",
                 hint="`sprintlog sprint list` lists them, `sprintlog sprint create "
-                f"{quote(sprint_id)}` makes it for a loop of yours",
+                f"{quote(sprint_id)}` creates it for your own loop",
                 unknown=(sprint_id, service.sprints()),
                 sprint=sprint_id,
             )
@@ -170,7 +171,7 @@ def _newest_first(service: Service) -> Iterator[str]:
 
 
 def _of_others(service: Service, sprints: Collection[str]) -> NotFoundError:
-    """Return the error that a work tree has no sprint, which names those of others."""
+    """Return the error that a work tree has no sprint; it names those of other trees."""
     # Imported here: mostly a log has one work tree.
     from shlex import quote
 
@@ -188,7 +189,7 @@ def _of_others(service: Service, sprints: Collection[str]) -> NotFoundError:
 def _nearest(service: Service, names: list[str], here: tuple[str, ...]) -> list[str]:
     """Return the sprints whose file is in a folder of the work tree, or nearest above.
 
-    One that is finished and whose place another one took is none of them.
+    A finished sprint whose place another one took is not included.
     """
     found: dict[int, list[str]] = {}
     for name in names:

@@ -1,8 +1,7 @@
-"""What earlier sprints deferred to the next one: the sprint that starts takes it over.
+"""Requests that earlier sprints deferred to the next one, which takes them at its start.
 
-Each request is an append of its own under a key of its own, before the start itself. So
-it comes over exactly once, however many sprints start at a time and whoever is killed:
-who starts again finds the key.
+Each request is a separate append under its own key, before the start itself. So it is
+transferred exactly once, even if several sprints start at a time or a process is killed.
 """
 
 from hashlib import sha256

@@ -68,15 +68,15 @@ class ServiceWorkspace:
     log: Log = OfOneThread("_log")  # type: ignore[assignment]
     repository: Repository[Sprint] = OfOneThread("_repository")  # type: ignore[assignment]
     environment: Mapping[str, str] = MappingProxyType({})
-    """Where git is, and what the person ignores everywhere; for snapshots."""
+    """Environment variables of git for snapshots, such as its global ignore file."""
     journal_place: str | None = None
     """Where the file of a journal goes that begins; None for the usual place."""
     stands_in: Path | None = None
-    """The folder that the person or the program stands in, where that is known."""
+    """The current folder of the user or program, if known."""
     state_files: port.StateFiles = port.StateFiles()
-    """What is written for others; handed in by whoever puts a workspace together."""
+    """The state files; set by the composition root."""
     tell: Callable[[str], None] = staticmethod(port.refuse)
-    """Hears of what stands in nobody's way, such as a restore that cannot be finished."""
+    """Receives warnings, such as a restore that cannot be finished."""
     setting: Callable[[str], Any] = staticmethod(lambda key: None)
     """Return the value of a key of the settings file; None if it is not set."""
     anchor: "Anchor | None" = None
@@ -90,7 +90,7 @@ class ServiceWorkspace:
         self.clock, self.entropy = clock, entropy
         self.connect(location, log)
         self.behind: set[str] = set()
-        """The streams with events of ours that their state files do not say yet."""
+        """The streams with events that their state files do not include yet."""
         self.own_tree = OwnWorkTree(self, entropy)
 
     def connect(self, location: Location, log: Log) -> None:
@@ -129,10 +129,10 @@ class ServiceWorkspace:
     def in_memory(
         cls, root: Path, *, clock: Clock = wall_clock, entropy: Entropy = urandom
     ) -> Self:
-        """Make a workspace whose log goes with the process, for tests and notebooks.
+        """Create a workspace whose log is in memory, for tests and notebooks.
 
-        State files are written below `root`, and what is kept of others' edits in the
-        folder of a log in it. Raise `RefusedError` where a log is there already.
+        State files are written below `root`, and saved edits in the folder of a log in it.
+        Raise `RefusedError` if a log exists there.
         """
         location = Location(root / locations.HIDDEN, root, "")
         locations.make_folder(location)
@@ -156,7 +156,7 @@ class ServiceWorkspace:
 
         One that another user or a pull may have put there is refused, unless the file
         `safe` lists it. `check_head=False` opens one whose end is lost, to look into the
-        damage. `wait` says how long others may hold the log, and who hears of it.
+        damage. `wait` limits how long other processes may hold the log, and reports it.
         """
         if address is None:
             location = locations.find(start, folder=folder)
@@ -238,10 +238,10 @@ class ServiceWorkspace:
     ) -> "port.Outcome | port.Handled[Journal]":
         """Let a sprint, or the journal, decide on a command; append what it decides.
 
-        The envelope says who causes it (`actor="agent:NAME"`; else `runtime`), when (`at`),
-        under which `key` it counts once, which version it `expect`s, and what it belongs
-        to (`correlation_id`, `causation_id`). It is decided anew where somebody else was
-        first. Raise `RefusedError` where the state says no; `fields` say what is allowed.
+        The envelope contains the `actor` (`agent:NAME`; else `runtime`), the time (`at`),
+        the idempotency `key`, the `expect`ed version, and the ids of its work
+        (`correlation_id`, `causation_id`). After a version conflict it is decided again.
+        Raise `RefusedError` if the state does not allow it; its `fields` list alternatives.
         """
         if envelope.get("key") is not None and envelope.get("key_digest") is None:
             envelope["key_digest"] = digest(command)
@@ -259,7 +259,7 @@ class ServiceWorkspace:
     def preview(
         self, command: Command, *, sprint_id: str | None = None, at: str | None = None
     ) -> list[Event]:
-        """Return what a sprint, or the journal, would decide now; record nothing."""
+        """Return the events that a sprint, or the journal, would record; record nothing."""
         state = self.journal() if sprint_id is None else self.sprint(sprint_id)
         return decided(handling.in_context(self, state, command), state, at or self.now())
 
@@ -293,7 +293,7 @@ class ServiceWorkspace:
         return handling.handle(self, self.journals, JOURNAL, decide, steps, envelope)
 
     def finish_restores(self, sprint: Sprint) -> int:
-        """Finish restores that were cut short, or tell; return how many events it took."""
+        """Finish interrupted restores, or warn; return the number of recorded events."""
         if not sprint.knowledge.restoring:
             return 0
         # Imported here: almost never is there one.
@@ -343,7 +343,7 @@ class ServiceWorkspace:
         }
 
     def status_of(self, sprint_id: str, version: int) -> str:
-        """Return a sprint's status at its head, from a cache where it is kept."""
+        """Return a sprint's status at its head, if possible from a cache."""
         stream = sprint_stream(sprint_id)
         status = self.log.checkpoints.status(stream, version)
         if status not in SPRINT_STATUSES:
@@ -352,7 +352,7 @@ class ServiceWorkspace:
         return status
 
     def sprint(self, sprint_id: str, *, at: str | None = None) -> Sprint:
-        """Return a sprint as it is, or as it was at a point, like `version:6` or `iter:2`.
+        """Return the state of a sprint, now or at a point such as `version:6` or `iter:2`.
 
         Read it, do not change it. One that is not there has `exists` false, and version 0.
         """
@@ -364,7 +364,7 @@ class ServiceWorkspace:
         return self.repository.at_version(sprint_id, self.version_at(sprint_id, at))
 
     def journal(self) -> "Journal":
-        """Return the journal's ids and counts as they are; read them only."""
+        """Return the journal's current ids and counts; do not change them."""
         return self.journals.current(JOURNAL)
 
     def document(self, *, at: str | None = None) -> "JournalDocument":

@@ -98,7 +98,7 @@ def to_event(tag: str, data: object) -> Event:
     # A patch that does not apply would make the stream unreadable.
     if isinstance(event, f.SprintImported) and (event.document is None or event.patch):
         raise RefusedError(
-            "data.document: give the whole document, patches are made by sprintlog",
+            "data.document: give the whole document; sprintlog computes patches",
             field="data.document",
         )
     return event
@@ -132,8 +132,8 @@ def command_of(event: Event) -> Command:
     if made is None or _follows(event):
         why = event.only_caused or "give a whole document"
         raise RefusedError(
-            f"{event.type} cannot be asked for: {why}",
-            hint="--observed records what another tool says happened",
+            f"{event.type} cannot be recorded directly: {why}",
+            hint="--observed records an event of another tool",
             command=event.type,
         )
     return command_from_event(event, made, _LEFT_OUT.get(type(event), {}))

@@ -70,7 +70,7 @@ def write_events(
     The end is fixed at the beginning, and the chain checked before the first byte.
     """
     if format_ not in EVENTS:
-        raise InvalidInputError(f"{format_[:40]!r} is no format of events", field="format")
+        raise InvalidInputError(f"unknown format {format_[:40]!r}", field="format")
     callers = ToolCallers()
     types = TYPES if format_ == "otlp-json" else ()
     known = survey(log, types=types, look=callers.look, progress=progress)

@@ -337,7 +337,7 @@ class SprintFacts:
 
     def decision_words(self, decision: Decision) -> DecisionWords:
         """Return a decision as a sentence, with its reason."""
-        return decided(self.event(decision.version), decision)
+        return decided(self.event(decision.version), decision.evidence)
 
     @cached_property
     def queue(self) -> list[RequestAnswer]:

@@ -95,7 +95,7 @@ def _git(findings: Findings) -> Check:
         found = "git does not ignore the log: `git add` would track it"
         return Check("git", WARNING, found, f"`echo '*' > {folder}/.gitignore`")
     if findings.place == IN_TREE and findings.ignored is None:
-        found = "git does not say whether it ignores the log"
+        found = "it is unknown whether git ignores the log"
         return Check("git", NOTE, found, f"`git check-ignore -v {folder}`")
     return Check("git", OK, "git does not touch the log")
 
@@ -110,9 +110,9 @@ def _file_system(findings: Findings) -> Check:
 def _journal_mode(findings: Findings) -> Check:
     chosen = f"{_NAMES[findings.chosen.wal]} is chosen, because {findings.chosen.reason}"
     if findings.wal is None:
-        found = f"the database does not say; {chosen}"
+        found = f"unknown; {chosen}"
         return Check("journal-mode", NOTE, found, SEE_CHAIN)
-    found = f"{_NAMES[findings.wal]} is in force; {chosen}"
+    found = f"{_NAMES[findings.wal]} is used; {chosen}"
     if findings.wal == findings.chosen.wal:
         return Check("journal-mode", OK, found)
     hint = "end every sprintlog process, then `sprintlog status` changes it"
@@ -243,7 +243,7 @@ def _wal(findings: Findings) -> Check:
 
 def _lock(findings: Findings) -> Check:
     if not findings.holders:
-        return Check("lock", OK, "nobody has the log locked")
+        return Check("lock", OK, "no process has locked the log")
     names = " ".join(holder.split(" ")[1] for holder in findings.holders)
     return Check("lock", NOTE, f"held by {_some(findings.holders)}", f"`ps -fp {names}`")
 
@@ -251,8 +251,8 @@ def _lock(findings: Findings) -> Check:
 def _displaced(here: Here) -> Check | None:
     if not here.displaced:
         return None
-    found = f"a write that did not end had moved {_some(here.displaced)}"
-    return Check("left-over", WARNING, found, "`sprintlog rebuild` keeps what is in it")
+    found = f"an interrupted write had moved {_some(here.displaced)}"
+    return Check("left-over", WARNING, found, "`sprintlog rebuild` saves its content")
 
 
 def _left_over(here: Here) -> Check | None:
@@ -310,7 +310,7 @@ def _others(findings: Findings) -> Check | None:
 def _kept_edits(here: Here) -> Check:
     if not here.edits:
         return Check("kept-edits", OK, "none")
-    hint = "`sprintlog log --all --type edit-observed` says what they changed"
+    hint = "`sprintlog log --all --type edit-observed` shows the changes"
     return Check("kept-edits", NOTE, f"{here.edits} in {here.folder}/edits", hint)
 
 
@@ -329,7 +329,7 @@ def _spool(here: Here) -> Check | None:
     hint = "the next recording command takes them in, such as `sprintlog note checked`"
     if here.spooled < WAITING_MAX:
         return Check("spool", NOTE, found, hint)
-    return Check("spool", WARNING, f"{found}; what comes now is lost", hint)
+    return Check("spool", WARNING, f"{found}; further calls are lost", hint)
 
 
 def _odd_hooks(here: Here) -> Check | None:
@@ -343,7 +343,7 @@ def _odd_hooks(here: Here) -> Check | None:
 def _snapshots(here: Here) -> Check | None:
     if here.snapshots is None:
         return None
-    hint = "`sprintlog verify --full` says what is lost"
+    hint = "`sprintlog verify --full` lists the losses"
     if here.snapshots:
         found = f"damaged: {_some(here.snapshots)}"
         return Check(
@@ -352,7 +352,7 @@ def _snapshots(here: Here) -> Check | None:
     if here.set_aside:
         found = f"sound; damaged packs set aside in snapshots/damaged: {here.set_aside}"
         return Check("snapshots", NOTE, found, hint)
-    return Check("snapshots", OK, "every file of the store is what was written")
+    return Check("snapshots", OK, "every file of the store is sound")
 
 
 def _agents(here: Here) -> Check | None:
@@ -362,13 +362,13 @@ def _agents(here: Here) -> Check | None:
     odd = [a for a in here.agents if a.unknown > UNKNOWN_LINES_MAX * a.lines]
     if not odd:
         names = _some([one.name for one in here.agents])
-        return Check("agents", OK, f"what they print is understood: {names}")
+        return Check("agents", OK, f"their output is understood: {names}")
     said = [f"{a.name}: {a.unknown} of {a.lines} lines" for a in odd]
     found = f"not understood, so that figures may be missing: {_some(said)}"
     kept = f"`ls -t {quoted(here.folder)}/{NOT_UNDERSTOOD}` names kept lines"
     position = max((a.position for a in odd if a.position is not None), default=None)
     if position is not None:
-        kept = f"`sprintlog show event {position}` shows what the newest printed"
+        kept = f"`sprintlog show event {position}` shows the newest output"
     return Check("agents", WARNING, found, f"{kept}; a newer sprintlog may know them")
 
 

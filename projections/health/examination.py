@@ -1,4 +1,4 @@
-"""What doctor examines: the log, and what this machine stores of it.
+"""The examination of `doctor`: the log, and the files of this machine that belong to it.
 
 It only reads; what has to be opened is copied first.
 """

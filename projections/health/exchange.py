@@ -127,7 +127,7 @@ def import_log(
     with workspace.log.taking_over() as take:
         if workspace.log.head().position:
             raise RefusedError(
-                "there are events in this log already: a log is imported into an empty one",
+                "this log is not empty: a log can only be imported into an empty one",
                 hint="`sprintlog init --here` in a new folder makes one",
             )
         erased = _take_all(lines, take, file=file, progress=progress)
@@ -380,5 +380,5 @@ def _no_beginning(head: Head) -> RefusedError:
     return RefusedError(
         f"nothing copied: the target has {head.position} events that are not the beginning "
         "of the source",
-        hint="copy into a new log, or the other way round where the target is ahead",
+        hint="copy into a new log, or in the other direction if the target is ahead",
     )

@@ -136,8 +136,8 @@ class Check(msgspec.Struct, frozen=True):
 
     check: str
     status: str
-    """`ok`, `note` (nothing to worry about), `warning` (may go wrong), or `problem`
-    (the log is damaged or cannot be used, or a state file is not what it says)."""
+    """`ok`, `note` (harmless), `warning` (may go wrong), or `problem` (the log is damaged
+    or cannot be used, or a state file differs from it)."""
     found: str
     hint: str | None = None
     """A remedy; None if none is needed."""

@@ -109,8 +109,8 @@ def _check_target(location: Location, target: Path) -> None:
         raise RefusedError(f"{target.parent} is not a folder", file=str(target.parent))
     if target.is_relative_to(location.folder.resolve()):
         raise RefusedError(
-            f"{target} is in the folder of the damaged log, which stays as it is",
-            hint="name a folder beside it",
+            f"{target} is in the folder of the damaged log, which must not change",
+            hint="name another folder",
             file=str(target),
         )
 
@@ -176,7 +176,7 @@ class _Judge:
         if event.salt is None:
             place = event.stream, event.version, event.type
             if not self._erasures.tell_of(*place, event.payload):
-                return f"{UNSAID}, and no event says so"
+                return f"{UNSAID}, and no event records it"
         try:
             CODEC.decode(event)
         except UnreadableError as error:
@@ -194,7 +194,7 @@ def _copy_edits(source: Path, target: Path) -> int:
         copy = target / edit.name
         try:
             if edit.is_symlink():
-                raise OSError(f"{edit} is not of our making")
+                raise OSError(f"{edit} was not made by sprintlog")
             replace_file(copy, read_whole(edit), mode=0o600)
         except OSError:
             left += 1

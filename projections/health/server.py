@@ -34,7 +34,7 @@ def server_checks(workspace: Workspace) -> Iterator[Check]:
     wrong = [*log.problems()]
     yield from (Check("store", PROBLEM, what) for what in wrong)
     if not wrong:
-        yield Check("store", OK, "triggers and indexes are as they were made")
+        yield Check("store", OK, "triggers and indexes are unchanged")
     report = verify(workspace, quick=True)
     damage = [one for one in report.findings if one.severity == "damage"]
     for finding in damage:
@@ -63,7 +63,7 @@ def _durability(found: dict[str, str]) -> Iterator[Check]:
         )
         yield Check("durability", OK, what)
     if found.get("data_checksums") == "off":
-        what = "the server does not check its pages for what a disk changed"
+        what = "the server does not checksum its pages"
         yield Check("checksums", NOTE, what, "`pg_checksums --enable` while it is stopped")
     if found.get("archive_mode") == "off":
         what = "the server archives nothing: a backup is as old as when it was made"
@@ -82,9 +82,9 @@ def _replication(log: PostgresLog) -> Check:
         return Check("replication", WARNING, behind, hint)
     if known:
         what = f"{len(known)} standby servers; this role may not see what is waited for"
-        hint = "`GRANT pg_read_all_stats TO …` lets it"
+        hint = "`GRANT pg_read_all_stats TO …` permits it"
         return Check("replication", NOTE, what, hint)
-    return Check("replication", NOTE, "no standby that this role is told of")
+    return Check("replication", NOTE, "no standby is visible to this role")
 
 
 def _role(role: str, *, is_owner: bool) -> Check:

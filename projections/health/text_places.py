@@ -36,13 +36,13 @@ PIECE_CHARS, PIECES_MAX = 64, 64
 class Why(Enum):
     """Why text cannot be let go of where it stands."""
 
-    CHAINED = "`redact` erases what events say"
-    FOLLOWS = "it follows from the events, and is as they are"
-    KNOWS_OURS = "by it our files are known from those that somebody edited"
-    NAMED = "an event names the snapshot; `redact` makes another in its place"
-    IN_USE = "somebody reads the log: it is cleared when it is opened again"
-    NOT_ALONE = "other events that are nowhere else are beside it"
-    NO_TEXT = "nobody's words get there"
+    CHAINED = "`redact` erases the text of events"
+    FOLLOWS = "it is computed from the events"
+    KNOWS_OURS = "it distinguishes our files from edited ones"
+    NAMED = "an event names the snapshot; `redact` replaces it"
+    IN_USE = "another process reads the log: it is cleared at the next opening"
+    NOT_ALONE = "it also contains events that are stored nowhere else"
+    NO_TEXT = "it contains no text of users"
 
 
 class Needle:

@@ -74,8 +74,8 @@ def verify(
     """Return the problems of a log; `progress` receives the number of events checked.
 
     `quick` reads only the newest events and trusts the checkpoints; with `full` the store
-    of snapshots is read, too, and what the sprints need of it. `expected` is a head
-    that was written down elsewhere: the log must still hold it.
+    of snapshots is read as well, as far as the sprints need it. The log must still contain
+    `expected`, a head that was stored elsewhere.
     """
     findings: list[Finding] = []
     after = _start(workspace, quick=quick)
@@ -364,10 +364,10 @@ def _of_status(workspace: Workspace, sprint: Sprint) -> Iterator[Finding]:
 def _of_written(
     projected: ProjectedFile[State], state: State, file: Refreshed
 ) -> Iterator[Finding]:
-    """Compare what is kept of the file at hand, and of the newest, with their versions.
+    """Compare the stored digests of the current and the newest file with their versions.
 
-    An edit is compared with these. Older digests only tell an old file that somebody
-    puts back from an edit; a lost one makes it an edit, which loses nothing.
+    An edit is compared with these. Older digests only distinguish an old file that was
+    restored from an edit; if one is lost, the file counts as an edit, which is safe.
     """
     if file.path is None or file.state != "same" or file.problem:
         return

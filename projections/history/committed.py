@@ -59,8 +59,8 @@ class CommittedFile:
     def versions(self, is_same: IsSame) -> list[Committed]:
         """Return every version, oldest first; raise `RefusedError` if there is none.
 
-        A version is what a commit made other than all its parents have it; what was brought
-        back counts again. So does what a merge chose last, where the other side was later.
+        A version is a content that differs from that of all parents of its commit. Restored
+        content counts again, as does the choice of a merge if the other side was later.
         """
         found: dict[tuple[str, str], Committed] = {}
         waiting = [("HEAD", self._path)]
@@ -208,7 +208,7 @@ def committed_file(
     folder = next(above for above in real.parents if above.is_dir())
     repository = repository_around(folder)
     if repository is None:
-        raise RefusedError(f"git cannot read the history: {folder} is no git repository")
+        raise RefusedError(f"cannot read the history: {folder} is not a git repository")
     path = real.relative_to(repository.top).as_posix()
     if "\n" in path:
         raise RefusedError("git cannot be asked for a name with a line break")

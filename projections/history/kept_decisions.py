@@ -1,7 +1,7 @@
-"""The decisions of a sprint, kept and carried on over the events that came since.
+"""The decisions of a sprint, stored and updated with later events.
 
-The newest are kept with what it takes to go on. Those before them are kept in blocks, and
-a block is read where one of its decisions is asked for, or is followed by something.
+The newest are stored with the state needed to continue. Earlier ones are stored in blocks;
+a block is read if one of its decisions is requested or gets a consequence.
 """
 
 from bisect import bisect_left, bisect_right

@@ -1,8 +1,8 @@
 """What a work tree held, as a history of commits, and who changed it in between.
 
 Each snapshot follows the one before it, and a restore leads back to the one that was
-brought back: a line that came back is as old as it was. What differs between two of them
-was written by the iterations that were under way in between, or outside of any.
+restored: a restored line keeps its age. Differences between two of them were written by
+the iterations under way in between, or outside of any.
 """
 
 import re

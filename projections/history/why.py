@@ -1,8 +1,8 @@
 """The origin of a line of a file: iteration, session, prompt, gates, approvals.
 
 Snapshots show which iteration added a line, committed or not.
-Where there are none, the commits do: those between an iteration's beginning and its end,
-as the log has them, else the ones whose trailer or note says so.
+Without snapshots, commits show it: those between an iteration's start and end according
+to the log, otherwise the ones whose trailer or note names it.
 """
 
 from collections.abc import Iterator
@@ -87,8 +87,8 @@ class WhyAnswer(Struct, frozen=True):
     line: int
     text: str
     known_by: str
-    """`snapshot`, `commit`, `said` by the commit alone, `now` where nobody recorded it
-    yet, `before` where it came with no iteration that the log knows."""
+    """`snapshot`, `commit`, `said` by the commit alone, `now` if it is not recorded yet,
+    `before` if no recorded iteration added it."""
     commit: str | None
     """The snapshot or commit that added it."""
     path_then: str | None
@@ -203,7 +203,7 @@ def _file(root: Path, file: Path) -> tuple[str, bytes]:
         raise InvalidInputError("it is not in the work tree", field=str(file)) from error
     place = parent / whole.name
     if place.is_symlink() or not place.is_file():
-        raise NotFoundError(f"{path} is no file")
+        raise NotFoundError(f"{path} is not a file")
     return path, read_whole(place, at_most=FILE_BYTES_MAX)
 
 

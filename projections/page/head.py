@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
 from sprintlog.facts import BudgetStanding, SprintFacts
 from sprintlog.formatting import UNKNOWN, counted, duration
@@ -64,7 +65,8 @@ def _story(facts: SprintFacts, standing: list[tuple[str, str]]) -> Iterator[Mark
     hints = []
     if not standing:
         word = _WITHOUT_REASON.get(str(facts.status.status), "Ready")
-        since = time(facts.status.last_activity)
+        ended = _stats(facts).get("completed-at") if word == "Done" else None
+        since = time(ended or facts.status.last_activity)
         yield tag("p", tag("strong", word), " since ", since, class_="why")
     for word, line in standing:
         if word == "hint":
@@ -106,9 +108,9 @@ def _best(facts: SprintFacts) -> Iterator[Markup]:
     shown: list[object] = [f"iteration {best}, quality {value}. "]
     is_there = target is not None and target == facts.judged.last
     if is_there and target == best:
-        shown.append("The sprint stands there.")
+        shown.append("The sprint is at this iteration.")
     elif is_there:
-        shown.append(f"The sprint stands at iteration {target}, as good and later.")
+        shown.append(f"The sprint is at iteration {target}, as good and later.")
     elif target is not None:
         line = f"sprintlog rollback iter:{target}{facts.named}"
         as_good = f" (iteration {target} is as good, and later)" if target != best else ""
@@ -122,20 +124,22 @@ def _best(facts: SprintFacts) -> Iterator[Markup]:
     yield _told("best", *shown, kind="best")
 
 
+def _stats(facts: SprintFacts) -> dict[str, Any]:
+    return facts.status.stats if isinstance(facts.status.stats, dict) else {}
+
+
 def _figures(facts: SprintFacts) -> Iterator[Markup]:
     """Yield each figure with its name; unknown ones are dashes."""
-    stats = facts.status.stats if isinstance(facts.status.stats, dict) else {}
+    stats, tree = _stats(facts), facts.sprint.plan.tree
     spent = facts.status.spent
     runs = getattr(spent, "runs", None)
-    for name, part, whole in (
-        ("phases completed", "completed-phases", "total-phases"),
-        ("steps completed", "completed-steps", "total-steps"),
-    ):
-        if stats.get(whole):
-            yield _figure(name, f"{number(stats.get(part))} of {number(stats[whole])}")
+    for name, nodes in (("phases", tree.phases), ("steps", tree.steps)):
+        if total := sum(nodes.values()):
+            done = f"{number(nodes['completed'])} of {number(total)}"
+            yield _figure(f"{name} completed", done)
     rows = facts.numbered
     taken_back = sum(one.is_on_path is False for one in rows)
-    more = f"{taken_back} taken back" if taken_back else None
+    more = f"{taken_back} discarded" if taken_back else None
     # Imported sprints have more iterations than events of them.
     said_to_be = stats.get("current-iteration")
     is_more = isinstance(said_to_be, int) and said_to_be > len(rows)
@@ -204,7 +208,7 @@ def ways(facts: SprintFacts, target: int | None, hints: list[str]) -> Iterator[M
     if target is not None:
         yield _typed("type now, as advised", [*_advised(facts, target)])
     if steps:
-        name = "type now" if target is None else "or, to keep what is there"
+        name = "type now" if target is None else "or, to keep the current work"
         yield _typed(name + (", in this order" if len(steps) > 1 else ""), steps)
     if steps or target is not None:
         yield from _budget_ways(facts)
@@ -213,7 +217,7 @@ def ways(facts: SprintFacts, target: int | None, hints: list[str]) -> Iterator[M
 def files_said(facts: SprintFacts, iteration: int) -> str:
     """Return where the files of an iteration are that no snapshot holds."""
     head = getattr(getattr(facts.iteration(iteration), "git", None), "head", None)
-    there = f"; git stood at commit {head[:12]} then" if head else ""
+    there = f"; git was at commit {head[:12]} then" if head else ""
     if facts.keeps_files:
         return f"No snapshot of its files is there{there}"
     return f"Its files were not kept, since the loop ran without `--snapshot`{there}"
@@ -232,7 +236,7 @@ def _advised(facts: SprintFacts, target: int) -> Iterator[str]:
         yield f"resolve what it needs: {facts.need}"
     goes = "plan and files go back"
     if not facts.has_snapshot(target):
-        goes = "the plan goes back, files stay as they are"
+        goes = "the plan goes back, files do not change"
     yield f"`sprintlog rollback iter:{target}{facts.named}` takes the advice: {goes}"
     hint = facts.hint_after_rollback(target)
     yield from _steps(facts, [x for x in _NEXT.split(hint) if x])

@@ -16,7 +16,7 @@ SHORT_CHARS = 24
 FILES_SHOWN = 3
 TOLD = {
     "class": "; ".join(f"{name}: {means}" for name, means in SprintFacts.classes.items()),
-    "score": "0 to 1, of what was measured: `sprintlog help look`",
+    "score": "0 to 1, of the measured parts: `sprintlog help look`",
 }
 """The tooltips of column names."""
 _ALWAYS = ("class", "remarks")

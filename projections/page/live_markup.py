@@ -98,7 +98,7 @@ def confirmation(wanted: Any, shown: Any, form_token: str) -> str:
         {**given, "sprint": sprint_id, "form": form_token, "version": shown.version},
         tag("button", action.label, type="submit", autofocus=True),
         " ",
-        link("Leave it as it is", "/sprint", id=sprint_id),
+        link("Cancel", "/sprint", id=sprint_id),
     )
     return document(
         f"{action.label}?",

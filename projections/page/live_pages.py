@@ -57,7 +57,7 @@ def overview(workspace: Workspace) -> str:
     )
 
 
-HEAD = ("sprint", "status", "what it does or needs", "iteration", "last activity", "file")
+HEAD = ("sprint", "status", "activity or need", "iteration", "last activity", "file")
 
 
 def _sprints(workspace: Workspace) -> Iterator[tuple[str, list[Markup]]]:
@@ -118,7 +118,7 @@ def compared(workspace: Workspace, given: Mapping[str, str]) -> str:
     return document(
         f"{sprint_id}: two points",
         bar(link("all sprints", "/"), link(sprint_id, "/sprint", id=sprint_id)),
-        tag("main", head("What is different between two points"), *parts),
+        tag("main", head("Differences between two points"), *parts),
     )
 
 

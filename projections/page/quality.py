@@ -193,7 +193,7 @@ def _legend(found: Sequence[Scored]) -> Iterator[Markup]:
         if tone in tones:
             yield _key("\N{BLACK CIRCLE}", tone, word)
     if any(one.is_off for one in found):
-        yield _key("\N{WHITE CIRCLE}", "off", "off the path: a rollback left it behind")
+        yield _key("\N{WHITE CIRCLE}", "off", "discarded by a rollback")
     if any(one.alerts for one in found):
         yield _key("!", "bad", "something got worse")
     if any(one.score is None for one in found):

@@ -52,7 +52,7 @@ def queue(facts: SprintFacts) -> Markup:
     """Return the requests, those that wait first."""
     found = sorted(facts.queue, key=lambda one: one.status != "pending")
     if not found:
-        return without("queue", "Queue", "Nobody asked for anything.")
+        return without("queue", "Queue", "There are no requests.")
     waiting = sum(one.status == "pending" for one in found)
     head = ("request", "status", "priority", "type", "title", "why")
     rows = [

@@ -267,7 +267,7 @@ def _legend(found: layout.Timeline) -> Markup:
     ]
     if any("off" in bar.work.tone for bar in found.bars):
         key = tag("span", "", class_="key pale")
-        items.append(tag("li", key, "pale: taken back by a rollback"))
+        items.append(tag("li", key, "pale: discarded by a rollback"))
     kinds = {mark.sign.kind for mark in found.marks}
     items += [
         tag("li", tag("span", sign, class_=f"key mark {tone}"), kind)

@@ -1,9 +1,8 @@
 """Whether a copy beside the log is, byte for byte, what we wrote.
 
-It is written without waiting for the disk, any tool can open it, and bits flip: SQLite
-notices little of that and answers all the same. So the digests of its blocks lie beside it,
-and a copy without them, or with others, is made anew. Of one that is carried on only the
-blocks that changed get new ones.
+It is written without fsync, any tool can open it, and bits flip: SQLite detects little of
+that. The digests of its blocks are stored in a second file, and a copy without matching
+digests is rebuilt. An update only computes the digests of changed blocks.
 """
 
 import os

@@ -102,7 +102,7 @@ def ask(
         with budget.spent():
             cursor = connection.execute(sql)
         if cursor.description is None:
-            raise InvalidInputError("give a SELECT", field="SQL")
+            raise InvalidInputError("must be a SELECT", field="SQL")
         columns = [column[0] for column in cursor.description]
         yield QueryAnswer(columns, _pages(cursor, budget))
     finally:

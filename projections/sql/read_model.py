@@ -1,8 +1,8 @@
 """The read model: the log as plain tables in a separate SQLite file.
 
-It lies beside the log as `query.db`, is brought up to date when somebody asks, and can be
-opened by any SQLite tool. Nothing else reads it, and one that is not byte for byte as we
-left it is thrown away and made anew (ADR 0016).
+It is stored next to the log as `query.db`, is updated by each query, and can be opened by
+any SQLite tool. Nothing else reads it, and if any byte was changed by others, it is
+rebuilt (ADR 0016).
 """
 
 import os
@@ -220,8 +220,8 @@ class _Events:
     def take(self, events: list[RecordedEvent]) -> None:
         """Insert events that come next.
 
-        Raise `sqlite3.DatabaseError` where they say that some that are in the tables lost
-        what they said: the tables are made anew.
+        Raise `sqlite3.DatabaseError` if events in the tables were erased since: the tables
+        must be rebuilt.
         """
         if not self._is_new and any(event.type == PayloadErased.type for event in events):
             raise sqlite3.DatabaseError("events were erased since")

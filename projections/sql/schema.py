@@ -278,10 +278,10 @@ STATEMENTS = (
     "advice TEXT, PRIMARY KEY (sprint, version))",
     "CREATE TABLE upto (position INTEGER NOT NULL, hash BLOB NOT NULL)",
 )
-"""What makes the file; `upto` is the log's head that it stands for.
+"""The statements that create the file; `upto` is the head of the log that it represents.
 
-`follow_ups` says what followed a decision whatever was rolled back, `open_troubles` what
-was wrong from a version on: by both the decisions are carried on."""
+`follow_ups` contains consequences of decisions regardless of rollbacks, `open_troubles`
+failures by version; both are needed to continue the decisions."""
 
 
 def inserting(name: str) -> str:

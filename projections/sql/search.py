@@ -1,8 +1,8 @@
 """Full-text search over what the journal says: an index beside the log, never the truth.
 
-It is brought up to date from the log when somebody searches, so recording does not wait for
-it. It has a database of its own: the log's tables are compared text by text at every
-opening, and those of a full-text index belong to the SQLite at hand.
+A search updates it from the log, so recording does not wait for it. It is a separate
+database: the definitions of the log's tables are compared at every opening, and those of a
+full-text index depend on the version of SQLite.
 """
 
 import os
@@ -60,7 +60,7 @@ def search(
     # Quoted one by one they have no meaning in a query's language.
     words = _WORD.findall(query)
     if not words:
-        raise RefusedError("words: a search needs some", field="words")
+        raise RefusedError("words: required", field="words")
     path = workspace.location.folder / SEARCH
     try:
         with workspace.log.locks.hold(LOCK):

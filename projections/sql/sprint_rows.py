@@ -1,7 +1,7 @@
-"""The rows of one sprint in the read model, carried on over the events that came since.
+"""The rows of one sprint in the read model, updated with new events.
 
-What a sprint is now is written anew; of its history only what is new is read, and what
-is there already is changed where a rollback or what followed says something else of it.
+The current state is rewritten. Of the history only new events are read; earlier rows change
+if a rollback or a consequence affects them.
 """
 
 import sqlite3

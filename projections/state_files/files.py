@@ -101,7 +101,7 @@ class WrittenFiles:
     def _spot(self, path: str, *, make: bool = False) -> Iterator[replace.FilePlace]:
         """Hold the folder of a state file open, below the work tree and over no link.
 
-        Raise `RefusedError` where a log of somebody's names a place that is none.
+        Raise `RefusedError` for an invalid place in a third-party log.
         """
         if problem := wrong_place(path):
             raise RefusedError(f"{path}: {problem}", file=path, field="path")
@@ -158,9 +158,9 @@ class WrittenFiles:
         return found
 
     def digest_after(self, path: str, content: bytes, *, like: bytes, same: int) -> bytes:
-        """Return the same as `digest` where the first bytes are `same` as those of `like`.
+        """Return `digest` of content whose first `same` bytes are those of `like`.
 
-        It is for a process that stays: what stood at the path is hashed but for its end.
+        Long-running processes use it to hash only the end of the content.
         """
         if content == like:
             return self.digest(path, content)
@@ -197,9 +197,9 @@ class WrittenFiles:
     def write(self, path: str, content: bytes, *, version: int) -> Seen | None:
         """Write a state file whole or not at all, and its checksum where one exists.
 
-        Return what was displaced if somebody else put it there after the last look; it
-        stays aside until `settle`. The digest is known first: a crash in between leaves a
-        stale file, not an edit.
+        Return the displaced file if another process wrote it after the last look; `settle`
+        disposes of it. The digest is stored first: a crash in between leaves a stale file,
+        not an edit.
         """
         with naming(path, "cannot be written"), self._spot(path, make=True) as spot:
             digest = self.digest(path, content)

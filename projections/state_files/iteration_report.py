@@ -133,7 +133,7 @@ def done_after(judged: Judged, number: int) -> list[str]:
     at_next, following = min(begun, default=(None, None))
     for at, moment, to in judged.rollbacks():
         if at > since and (at_next is None or at < at_next):
-            return [f"**Then**: taken back to {to}, at {bare(moment)}"]
+            return [f"**Then**: rolled back to {to}, at {bare(moment)}"]
     if following is None:
         return []
     said = f"**Then**: the loop went on with iteration {following}"
@@ -336,8 +336,8 @@ def _command(event: MeasurementFailed) -> list[str]:
         return []
     ended = "no exit code" if event.exit_code is None else f"exit code {event.exit_code}"
     if event.timed_out:
-        ended = f"ended at its time limit, {ended}"
-    lines = ["", "### What was run", "", f"{code(_line(event.command))}: {ended}"]
+        ended = f"timed out, {ended}"
+    lines = ["", "### Commands", "", f"{code(_line(event.command))}: {ended}"]
     printed = event.output.rstrip("\n").split("\n")[-OUTPUT_LINES_MAX:]
     return lines if printed == [""] else [*lines, "", *_block(printed)]
 

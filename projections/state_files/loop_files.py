@@ -60,8 +60,8 @@ def folder_of(loop_id: str) -> str:
     """
     if not LOOP_ID.fullmatch(loop_id):
         raise RefusedError(
-            f"loop {loop_id[:40]!r} cannot name a folder: its files cannot be written",
-            hint="`iteration baseline --loop-id ID` gives the loop a name of its own",
+            f"cannot write files of loop {loop_id[:40]!r}: not a valid folder name",
+            hint="`sprintlog iteration baseline --loop-id ID` gives the loop another name",
             field="loop_id",
         )
     return f"{LOOPS}/{loop_id}"
@@ -240,10 +240,10 @@ def _copy(workspace: FilesService, report: KeptReport, judged: Judged) -> bytes:
 
 
 def refresh_loop(workspace: FilesService, sprint: Sprint, folder: str) -> list[Refreshed]:
-    """Bring up to date what of a loop's files can have changed.
+    """Update the files of a loop that can have changed.
 
-    What was said of an iteration stays as it was when the next one was measured: of those
-    before only what was never written is, or all of them where the tracker is gone.
+    The files of earlier iterations are final once the next one was measured: of these, only
+    missing ones are written, or all of them if the tracker's file is gone.
     """
     tracker, known = sprint.knowledge.tracker, workspace.files.digests.below(folder)
     if workspace.files.look(f"{folder}/{TRACKER}").content is None:

@@ -77,7 +77,7 @@ def owner(workspace: FilesService, loop_id: str) -> str | None:
         events = workspace.log.read_stream(stream, after=version - 1, until=version)
         position = next((event.position for event in events if version), 0)
         is_finished = sprint.plan.status == COMPLETED
-        # The last finished sprint has written the files; of others the first continues.
+        # The last finished sprint has written the files; otherwise the first continues.
         order = -position if is_finished else position
         return is_finished, _given(sprint) is None, order
 

@@ -57,7 +57,7 @@ class ProjectedFile(StreamFile[State], ABC):
         return self.load(self.render(state), file=self.path(state) or "")
 
     def stands_as_imported(self, state: State, since: int | None) -> bool:
-        """Return whether no event of ours followed the import of the file at hand.
+        """Return whether no event of sprintlog followed the import of the file at hand.
 
         `since` is the version that its bytes were kept for. Most are never imported, or
         written in our layout at once.
@@ -190,7 +190,7 @@ class ProjectedFile(StreamFile[State], ABC):
         if kept is None:
             return None
         return (
-            f"{path} was edited by somebody else; their version is kept as "
+            f"{path} was edited by others; the edited version is saved as "
             f"{self.workspace.location.folder / 'edits' / kept}"
         )
 

@@ -84,7 +84,7 @@ class SprintFile(ProjectedFile[Sprint]):
             raise InvalidInputError(error.message, file=file) from error
 
     def stands_as_imported(self, state: Sprint, since: int | None) -> bool:
-        """Return whether no event of ours followed the import of the file at hand."""
+        """Return whether no event of sprintlog followed the file's import."""
         knowledge = state.knowledge
         return (
             since is not None

@@ -1,4 +1,4 @@
-"""A decision as sentences: what was decided, and because of what."""
+"""Important events as sentences; decisions with their reason."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,19 +8,19 @@ import msgspec
 from sprintlog.engine.judging import events
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.event import Event
+from sprintlog.engine.service.streams.catalogue import CODEC
 from sprintlog.engine.sprint import events as f
 from sprintlog.engine.sprint.agent.stops import ENDS
 
-from ..history.decisions import Decision
-from ..views.events import event_of
-from .event_line import ERASED, what
+from ..views.events import described, event_of
+from .event_line import what
 from .phrases import counted
 
 _ADVISED = {
-    "continue": "Go on",
-    "rollback": "Go back to iteration {target}",
-    "stop": "Stop",
-    "escalate": "Let a person look",
+    "continue": "continue",
+    "rollback": "roll back to iteration {target}",
+    "stop": "stop",
+    "escalate": "ask a person",
 }
 _REQUEST = {"approve": "approved", "defer": "deferred until {until}", "reject": "rejected"}
 
@@ -31,42 +31,61 @@ class DecisionWords(msgspec.Struct, frozen=True):
     what: str
     """The decision as a sentence."""
     why: str | None = None
-    """Because of what; None where the sentence does not know it, and evidence may."""
+    """The reason; None if the event does not state it."""
 
 
-def decided(recorded: RecordedEvent, decision: Decision) -> DecisionWords:
-    """Return a decision as a sentence; without one, the line of its event."""
+def decided(recorded: RecordedEvent, evidence: str | None = None) -> DecisionWords:
+    """Return an event as a sentence, with its reason or else the evidence."""
     event = event_of(recorded)
-    if event is None:
-        return DecisionWords(f"{recorded.type.replace('-', ' ')} {ERASED}")
-    if isinstance(event, f.RolledBack):
-        return _went_back(event, decision)
-    if (say := _SAY.get(type(event))) is not None:
+    if event is not None and (say := _SAY.get(type(event))) is not None:
         found = say(event)
-        return DecisionWords(found.what, decision.evidence) if found.why is None else found
-    name = recorded.type.replace("-", " ").capitalize()
-    rest = what(recorded).removeprefix(recorded.type).strip()
-    return DecisionWords(f"{name} {rest}".rstrip(), decision.evidence)
+        return DecisionWords(found.what, evidence) if found.why is None else found
+    mark = " (observed)" if recorded.observed else ""
+    subject, _, verb = recorded.type.partition("-")
+    names = described(recorded).removeprefix(recorded.type)
+    more = what(recorded).removeprefix(f"{recorded.type}{mark}{names}").lstrip(" :")
+    words = f"{subject.capitalize()}{names} {verb.replace('-', ' ')}{mark}"
+    return DecisionWords(f"{words}: {more}" if more else words, evidence)
+
+
+def is_important(recorded: RecordedEvent) -> bool:
+    """Return whether an event belongs in the short list of `log`.
+
+    These are decisions, and the start, progress, failure and end of work.
+    """
+    match event_of(recorded):
+        case events.RecommendationGiven(action="continue") | f.AgentRan(status="completed"):
+            return False
+        case f.RestoreStarted(rollback=rollback) if rollback is not None:
+            return False
+    kind = CODEC.events.get(recorded.type)
+    return kind is not None and (kind.as_decision is not None or kind.type in _COURSE)
+
+
+def sentence(recorded: RecordedEvent) -> str:
+    """Return an event and its reason on one line."""
+    found = decided(recorded)
+    return f"{found.what}: {found.why}" if found.why else found.what
 
 
 def _advised(event: events.RecommendationGiven) -> DecisionWords:
     said = _ADVISED.get(event.action, event.action).format(target=event.target)
-    words = f"Advice after iteration {event.number}: {said.lower()}"
+    words = f"Advice after iteration {event.number}: {said}"
     return DecisionWords(words, "; ".join(event.because) or event.reason)
 
 
-def _went_back(event: f.RolledBack, decision: Decision) -> DecisionWords:
+def _went_back(event: f.RolledBack) -> DecisionWords:
     if event.undoes is not None:
         return DecisionWords(
             f"The rollback of version {event.undoes} was undone", event.reason or ""
         )
-    words = f"Everything after version {event.to} was taken back"
-    return DecisionWords(words, event.reason or decision.evidence)
+    words = f"Everything after version {event.to} was discarded"
+    return DecisionWords(words, event.reason or None)
 
 
 def _files_back(event: f.RestoreStarted) -> DecisionWords:
-    whose = f"of iteration {event.iteration}" if event.iteration is not None else "kept"
-    return DecisionWords(f"The files {whose} were brought back", event.reason or "")
+    whose = "a snapshot" if event.iteration is None else f"iteration {event.iteration}"
+    return DecisionWords(f"The files of {whose} were restored", event.reason or "")
 
 
 def _ended(event: f.RunEnded) -> DecisionWords:
@@ -102,7 +121,7 @@ def _decided(event: f.RequestDecided) -> DecisionWords:
 def _gate(event: f.GateChecked) -> DecisionWords:
     said = "passed" if event.exit_code == 0 else f"failed with exit code {event.exit_code}"
     if event.timed_out:
-        said = "failed at its time limit"
+        said = "timed out"
     first = event.output.strip().partition("\n")[0]
     return DecisionWords(
         f"The gate of {event.phase} {said}, attempt {event.attempt}", first
@@ -116,24 +135,12 @@ def _person(event: f.HumanNeeded) -> DecisionWords:
 
 
 def _resumed(event: f.SprintResumed) -> DecisionWords:
-    return DecisionWords("The sprint went on" + (f", by {event.by}" if event.by else ""),
-                event.why or "")  # fmt: skip
-
-
-def _rules(event: events.RulesSet) -> DecisionWords:
-    return DecisionWords(
-        "Rules were set: " + _listed(event, ("weights", "thresholds", "loop")), ""
-    )
-
-
-def _listed(event: Event, first: tuple[str, ...]) -> str:
-    names = [x.name for x in msgspec.structs.fields(event) if getattr(event, x.name)]
-    known = [name for name in (*first, *names) if name in names]
-    return ", ".join(name.replace("_", " ") for name in dict.fromkeys(known)) or "as before"
+    by = f" by {event.by}" if event.by else ""
+    return DecisionWords(f"The sprint was resumed{by}", event.why or "")
 
 
 def _plain(words: str, field: str = "reason") -> Callable[[Any], DecisionWords]:
-    """Return what says a sentence with fields of the event in it."""
+    """Return a function that fills a sentence with fields of the event."""
 
     def say(event: Any) -> DecisionWords:
         return DecisionWords(words.format(e=event), getattr(event, field, None) or None)
@@ -145,29 +152,25 @@ _SAY: dict[type[Event], Callable[[Any], DecisionWords]] = {
     events.RecommendationGiven: _advised,
     events.BestSelected: _selected,
     events.ArtifactsApplied: _applied,
-    events.RulesSet: _rules,
-    events.BaselineReplaced: _plain("Iteration {e.number} is the new baseline"),
     events.MeasurementRetracted: _plain(
         "The measurement of iteration {e.number} was retracted"
     ),
+    f.RolledBack: _went_back,
     f.RestoreStarted: _files_back,
     f.RunEnded: _ended,
     f.RequestDecided: _decided,
     f.GateChecked: _gate,
-    f.GateBlocked: _plain("The gate of {e.phase} failed for the last time", "error"),
     f.HumanNeeded: _person,
     f.SprintResumed: _resumed,
-    f.SprintPaused: _plain("The sprint was paused"),
-    f.SprintBlocked: _plain("The sprint is blocked"),
-    f.SprintInterrupted: _plain("The sprint was stopped from outside"),
-    f.SprintReopened: _plain("The sprint was opened again"),
-    f.PhaseBlocked: _plain("{e.phase} is blocked"),
-    f.PhaseSkipped: _plain("{e.phase} is left out"),
-    f.PhaseRetried: _plain("{e.phase} is tried again"),
-    f.PhaseReopened: _plain("{e.phase} was opened again"),
-    f.BreakpointReached: _plain("It waits for a review after {e.phase}"),
+    f.BreakpointReached: _plain("The sprint waits for a review after {e.phase}"),
     f.GoalClaimed: _plain("Iteration {e.iteration} claimed that the goal is reached"),
     f.GoalCompleted: _plain("The goal was reached: {e.summary}"),
     f.GoalSet: _plain("The goal is: {e.goal}"),
-    f.SprintCompiled: _plain("The plan came in"),
+    f.SprintCompiled: _plain("The sprint was created"),
 }
+_COURSE = {
+    *("iteration-measured", "measurement-failed", "iteration-ended", "iteration-failed"),
+    *("phase-completed", "phase-failed", "sprint-started", "sprint-completed"),
+    *("run-started", "agent-ran", "budget-warned", "note-added", "request-queued"),
+}
+"""The important events that are not decisions."""

@@ -59,7 +59,7 @@ LEFT_OUT = {
     *("output", "output_bytes", "output_sha256", "errors", "origins", "tree", "hash"),
     *("pid", "run", "process_started", "boot_id", "timeout_ms", "iteration"),
     *("worktree", "work_tree"),
-    *("created_at", "learning_id", "because", "confidence", "metrics", "usage"),
+    *("created_at", "learning_id", "because", "confidence", "usage"),
     *("duration_ms", "exit_code", "timed_out", "discovered_in", "previous"),
     *("agent_version", "started", "error_kind", "lines", "unknown_lines"),
     *("git_before", "git_after", "since", "spent", "last_seen"),
@@ -136,6 +136,7 @@ def _facts(event: Any, data: Mapping[str, Any]) -> Iterator[str]:
         for name, value in data.items()
         if name not in told
         and value not in (None, (), [], {}, "")
+        and not isinstance(value, Metrics)
         and value != defaults[name]
     }
     if isinstance(event, RunStarted):
@@ -198,14 +199,16 @@ def _plain(value: Any) -> str:
     """Return a value in few words."""
     if isinstance(value, list | tuple):
         return ",".join(map(_plain, value))
-    for name in ("path", "id", "sprint"):
+    for name in ("path", "id", "sprint", "name"):
         if (found := getattr(value, name, None)) is not None:
             return str(found)
     if isinstance(value, LoopRules):
         return "; ".join(_of_loop(value)) or "nothing by itself"
     if isinstance(value, msgspec.Struct):
         said = msgspec.to_builtins(value)
-        return ":".join(map(str, said.values())) if said else "as before"
+        if any(isinstance(part, str) for part in said.values()):
+            return ":".join(map(str, said.values()))
+        return " ".join(f"{_words(name)} {_plain(part)}" for name, part in said.items())
     if isinstance(value, float):
         return f"{value:g}"
     if isinstance(value, str):

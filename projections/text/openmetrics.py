@@ -135,7 +135,7 @@ METRICS = (
     Metric(
         "sprint_stale",
         "gauge",
-        "1 where nothing was recorded for 15 minutes.",
+        "1 if nothing was recorded for 15 minutes.",
         lambda one: _one(int(one.stale)),
         of_now=True,
     ),

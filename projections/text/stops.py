@@ -13,7 +13,7 @@ from sprintlog.engine.sprint.state.document_fields import max_iterations
 from sprintlog.engine.sprint.state.sprint import Sprint, open_iteration
 from sprintlog.engine.sprint.state.times import elapsed
 from sprintlog.engine.sprint.state.tree import gate_status
-from sprintlog.engine.sprint.state.words import IN_PROGRESS, RUNNING
+from sprintlog.engine.sprint.state.words import COMPLETED, IN_PROGRESS, RUNNING
 from sprintlog.engine.usage import plus
 
 from ..views import runs as views
@@ -56,7 +56,7 @@ def standing(sprint: Sprint, found: Status, action: Action, when: When) -> Itera
     yield "stopped", _ended(found, run, when)
     yield "since", str(since)
     started = sprint.knowledge.loops.started
-    yield "hint", f"`{run_again(started)}` goes on where it was"
+    yield "hint", f"`{run_again(started)}` continues the work"
 
 
 def at_iteration(sprint: Sprint, current: object) -> str:
@@ -133,9 +133,11 @@ def _since(
 
     A later decision of a person counts only if it stops the sprint.
     """
-    last = found.last_activity if isinstance(found.last_activity, str) else None
+    last = stood_since(found)
     if run is None:
         return when(last) if last else None
+    if action.do == actions.DONE and run.because != actions.DONE and last:
+        return when(last)
     ended = work_ended(run)
     is_stopped_since = action.do == actions.STOP and sprint.plan.status != IN_PROGRESS
     stands = run.why is not UNSET and run.why == action.why
@@ -149,6 +151,14 @@ def _since(
         word = f" ({run.because})" if run.exit_code else ""
         code = f" with exit code {run.exit_code}{word}"
     return f"{said}, when the run of process {run.pid} on {run.host} ended{code}"
+
+
+def stood_since(found: Status) -> str | None:
+    """Return when a sprint was completed, otherwise the time of its last event."""
+    stats = found.stats if isinstance(found.stats, dict) else {}
+    ended = stats.get("completed-at") if found.status == COMPLETED else None
+    last = ended or found.last_activity
+    return last if isinstance(last, str) else None
 
 
 def work_ended(run: views.LoopRun) -> str | None:
@@ -187,17 +197,16 @@ def _ended(found: Status, run: views.LoopRun, when: When) -> str:
         left = f"for {run.lease_seconds} s more" if run.lease_seconds else "no longer"
         return (
             f"process {run.pid} on {run.host} was last seen {when(heard)} and "
-            f"has the lease {left}; after that `sprintlog run -- COMMAND` goes on here"
+            f"has the lease {left}; after that `sprintlog run -- COMMAND` continues here"
         )
     if run.state != views.ENDED:
         return (
-            f"process {run.pid} on {run.host} began a run; whether it goes on cannot be "
-            "known here"
+            f"process {run.pid} on {run.host} started a run; its state cannot be known here"
         )
     because, why = str(run.because), str(run.why or "")
     if because == actions.BUDGET:
         return _was_spent(found, why)
     if because in actions.STOPS:
         # The cause is resolved.
-        return f"{why or ENDS[because]} (it can go on now)"
+        return f"{why or ENDS[because]} (resolved: it can continue)"
     return ": ".join(filter(None, (ENDS.get(because, because), why)))

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from sprintlog.engine.judging.changes import CLASS_MEANS, SEVERITIES, Alert
 from sprintlog.engine.judging.evaluation import Judgement
@@ -68,8 +68,6 @@ _HEAD = ("#", "Class", "Score", "Tests", "Coverage", "Errors", "Turns", "Tokens"
 _NOTES = "What happened"
 _MAY_GO = ("Turns", "Tokens", "Errors")
 """The columns left out, in order, if they leave no room for text."""
-_DONE = (("phases", "completed-phases", "total-phases"),
-         ("steps", "completed-steps", "total-steps"))  # fmt: skip
 
 
 class SummaryTexts(NamedTuple):
@@ -117,19 +115,13 @@ def _state(sprint: Sprint, told: SummaryTexts) -> list[str]:
         lines.append(f"- **Why it stopped**: {code(told.why)}")
     if told.time:
         lines.append(f"- **Time**: {told.time}")
-    stats = sprint.document.get("stats")
-    given: Mapping[str, Any] = stats if isinstance(stats, dict) else {}
+    tree = sprint.plan.tree
     done = [
-        f"{_bare(given.get(part))} of {_bare(given[whole])} {name}"
-        for name, part, whole in _DONE
-        if given.get(whole)
+        f"{nodes[COMPLETED]} of {total} {name}"
+        for name, nodes in (("phases", tree.phases), ("steps", tree.steps))
+        if (total := sum(nodes.values()))
     ]
     return [*lines, f"- **Done**: {', '.join(done)}"] if done else lines
-
-
-def _bare(value: object) -> str:
-    """Return a number unchanged, and any other value as code."""
-    return str(value) if isinstance(value, int) else code(str(value))
 
 
 def _quality(
@@ -148,7 +140,7 @@ def _quality(
         # Discarded iterations are not part of the result.
         kept = [one.score.value for one in turns if one.number not in off] or values
         first, last = said(kept[0], 2), said(kept[-1], 2)
-        without = ", without what was taken back" if len(kept) < len(values) else ""
+        without = ", without discarded iterations" if len(kept) < len(values) else ""
         lines.append(f"- **Quality**: {code(sparkline(kept))} {first} → {last}{without}")
     lines += _own(judged, turns)
     if (best := judged.best()) is not None:
@@ -168,7 +160,7 @@ def _quality(
             if which := as_the_best(judged, given.target):
                 typed += f"; {which}, and later"
         if given.cause == UNCERTAIN:
-            typed = ": measure more, `sprintlog help record` says how"
+            typed = ": measure more, `sprintlog help record` explains how"
         lines.append(f"- **Now**: {given.message} ({given.reason}){typed}")
     if (selection := judged.selected()) is not None:
         lines.append(f"- **Result**: {selection.message}")
@@ -213,7 +205,7 @@ def _taken_back(gone: int, count: int) -> str:
     """Return a note if a rollback discarded all or some of so many."""
     if not gone:
         return ""
-    return " (taken back)" if gone == count else f" ({gone} taken back)"
+    return " (discarded)" if gone == count else f" ({gone} discarded)"
 
 
 def _rows(

@@ -1,8 +1,8 @@
 """Secrets in a log: in events, in stored files, in snapshots.
 
-The forms are those that are masked on the way in (`engine/masking_forms.toml`), tokens
-beyond doubt, and the public rules for what a name near it tells (`public_rules.toml`). What
-was recorded before a form was known, or with --no-mask, holds them.
+The forms are those masked at recording (`engine/masking_forms.toml`), tokens beyond doubt,
+and the public rules that depend on a nearby name (`public_rules.toml`). Text recorded
+before a form was known, or with --no-mask, can contain them.
 """
 
 import re

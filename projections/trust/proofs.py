@@ -92,7 +92,7 @@ def parse_head(text: str, *, file: str) -> WrittenHead:
     """Return a head from its text."""
     match = _LINE.fullmatch(text)
     if match is None:
-        raise InvalidInputError("is no head: `sprintlog verify head` writes one", file=file)
+        raise InvalidInputError("not a head: `sprintlog verify head` writes one", file=file)
     name, position, digest, root, time = match.groups()
     return WrittenHead(name, int(position), digest, root, time)
 
@@ -244,9 +244,9 @@ def read_proof(file: Path) -> Proof:
     try:
         proof = msgspec.json.decode(read_whole(file, at_most=FILE_BYTES_MAX), type=Proof)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise InvalidInputError(f"is no proof: {error}", file=str(file)) from error
+        raise InvalidInputError(f"is not a proof: {error}", file=str(file)) from error
     if (proof.format, proof.format_version) != (FORMAT, 1):
-        raise InvalidInputError("is no proof of this version", file=str(file))
+        raise InvalidInputError("is not a proof of this version", file=str(file))
     return proof
 
 

@@ -1,8 +1,8 @@
 """Erasing text everywhere that sprintlog can reach, and the copies that it cannot reach.
 
-What is to be done is written down first, in the log's folder. Whoever opens the log and
-finds that finishes it: where no event was erased yet there is nothing to finish, and it is
-thrown away. The note holds the texts that are looked for, so it is the last that goes.
+The plan is first stored in a note in the log's folder. The next process that opens the log
+finishes an interrupted erasure, or removes the note if no event was erased yet. The note
+contains the texts to erase, so it is removed last.
 """
 
 import os
@@ -324,13 +324,13 @@ def _of_log(
                 yield UnreachedPlace(where, REFERRED_TO, None)
         elif needle.is_in(payload):
             if event.stream == STREAM:
-                why = "what says what was erased is never erased"
+                why = "the records of erasures are never erased"
                 yield UnreachedPlace(where, why, None)
             elif event.salt is None:
                 yield UnreachedPlace(where, REFERRED_TO, None)
             else:
                 command = f"sprintlog redact {event.position} --reason TEXT"
-                yield UnreachedPlace(where, "it says the same, and was not chosen", command)
+                yield UnreachedPlace(where, "it has the text, but was not chosen", command)
 
 
 def _of_other_trees(workspace: Workspace) -> Iterator[UnreachedPlace]:
@@ -380,7 +380,7 @@ def _of_replicas(workspace: Workspace) -> Iterator[UnreachedPlace]:
     if tables_of():
         yield UnreachedPlace(
             "replicas by Litestream",
-            "a replica keeps what was before until it is made again",
+            "a replica keeps the old text until it is created again",
             f"litestream snapshots {workspace.location.database}",
         )
 
@@ -389,7 +389,7 @@ def _of_remote(workspace: Workspace) -> Iterator[UnreachedPlace]:
     if url := workspace.setting("snapshot.remote"):
         yield UnreachedPlace(
             f"snapshots at {url}",
-            "what was made again here has no name there any more, and stays until it is "
-            "pruned; other machines have their own",
+            "the replaced snapshots have no name there any more, and remain until they are "
+            "pruned; other machines have their own copies",
             "git prune",
         )

@@ -31,7 +31,7 @@ DOCUMENTS = frozenset(
     for tag, event in CODEC.events.items()
     if issubclass(event, SprintCompiled | SprintImported | Injection)
 )
-"""Events that hold a plan: without its words nothing of the sprint can be understood."""
+"""Events that hold a plan: the sprint is unreadable without it."""
 
 
 class Selector(msgspec.Struct, frozen=True):
@@ -104,14 +104,13 @@ def texts_in(part: Any) -> Iterator[str]:
 def _check(selector: Selector) -> None:
     if selector == Selector(whole_sprint=selector.whole_sprint):
         raise InvalidInputError(
-            "say what is to be erased",
+            "nothing to erase was specified",
             hint="give positions, --stream, --session, --since, --until, --text or "
             "--pattern; `sprintlog log` shows positions",
         )
     if selector.text is not None and len(selector.text.strip()) < TEXT_CHARS_MIN:
         raise InvalidInputError(
-            f"give at least {TEXT_CHARS_MIN} characters: less is in everything",
-            field="--text",
+            f"give at least {TEXT_CHARS_MIN} characters", field="--text"
         )
     check_not_erasures([selector.stream])
 
@@ -162,7 +161,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     try:
         found = re.compile(pattern)
     except re.error as error:
-        raise InvalidInputError(f"is no pattern: {error}", field="--pattern") from error
+        raise InvalidInputError(f"is not a pattern: {error}", field="--pattern") from error
     if found.search("") is not None:
         raise InvalidInputError("matches everything", field="--pattern")
     return found
@@ -179,9 +178,8 @@ def _with_documents(
         first = min(plans.values(), key=lambda event: event.position)
         raise RefusedError(
             f"position {first.position} ({first.type}) holds the plan of {first.stream}: "
-            "without its words nothing of the sprint can be understood",
-            hint="with --whole-sprint all that the sprint says is erased; ids, statuses "
-            "and times stay",
+            "the sprint is unreadable without it",
+            hint="--whole-sprint erases all its texts; ids, statuses and times remain",
             position=first.position,
         )
     others = [event for event in events if event.stream not in plans]

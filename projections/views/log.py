@@ -23,7 +23,7 @@ class ErasedEvent(Struct, frozen=True, kw_only=True):
 
 
 class PlaceOfText(Struct, frozen=True):
-    """Where a text is, or was, outside the events."""
+    """A place of a text outside the events, now or earlier."""
 
     kind: str
     where: str

@@ -237,7 +237,7 @@ def test_a_workspace_in_memory_needs_only_a_folder(tmp_path: Path) -> None:
     assert (tmp_path / "PROGRESS.yaml").exists()
     assert not list(tmp_path.rglob("*.db*"))
     Workspace.init(tmp_path, here=True).close()
-    with pytest.raises(RefusedError, match="there is a log already"):
+    with pytest.raises(RefusedError, match="a log already exists"):
         Workspace.in_memory(tmp_path)
 
 

@@ -79,7 +79,7 @@ class Forgetful:
 
 def test_the_kit_finds_a_projection_that_remembers_elsewhere() -> None:
     """Data outside of the state is lost when it is stored, and the kit reports this."""
-    with pytest.raises(AssertionError, match="kept every 1 events"):
+    with pytest.raises(AssertionError, match="saved every 1 events"):
         check_projection(Forgetful)
 
 
@@ -149,7 +149,7 @@ def test_our_own_store_passes_the_kit() -> None:
 
 def test_an_address_of_no_store_is_refused(folder: Path) -> None:
     """An invalid address of an extension is refused with the problem."""
-    with pytest.raises(Exception, match="no store is called 'no-store'"):
+    with pytest.raises(Exception, match="unknown store 'no-store'"):
         open_log("no-store:x", clock=ticking(), entropy=seeded())
 
 

@@ -45,7 +45,7 @@ def test_check_says_that_each_can_be_used(acme: Path, done: Run) -> None:
 @pytest.mark.parametrize(
     ("kind", "code", "said"),
     [
-        ("events", "made = 1", "is no msgspec.Struct"),
+        ("events", "made = 1", "is not a msgspec.Struct"),
         ("projections", "class made: version = 1", "has no begin()"),
         ("reports", "made = 'text'", "cannot be called"),
         ("stores", "class made: pass", "has no create()"),

@@ -97,7 +97,7 @@ class Ledger:
                 continue
             if token in found:
                 places = f"{found[token].position} and {event.position}"
-                problems.append(f"{token} is there twice: {places}")
+                problems.append(f"{token} occurs twice: {places}")
             if token not in self.asked or event.key != token:
                 problems.append(f"{token}: never asked for like this")
             found[token] = event

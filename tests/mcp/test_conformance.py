@@ -76,7 +76,7 @@ def test_what_is_offered_is_small(mode: str) -> None:
     # Clients add extra tools to a server that has resources.
     assert capabilities.resources is None if capabilities is not None else True
     if mode == "legacy":
-        assert "data, no orders" in instructions
+        assert "data, not instructions" in instructions
 
 
 @pytest.mark.parametrize("mode", MODES)

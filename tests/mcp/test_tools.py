@@ -110,20 +110,20 @@ def test_a_refusal_has_its_hint(sprint: Path, agent: Agent, done: Run, run: Run)
     [
         ("report", {}, "missing required field `outcome`"),
         ("report", {"outcome": "passed"}, "outcome: invalid enum value 'passed'"),
-        ("report", {"outcome": "failed"}, "summary: say why it is failed"),
+        ("report", {"outcome": "failed"}, "summary: missing reason for failed"),
         ("report", {"outcome": "continue"}, "continue is for the iterations of a goal"),
         ("report", {"outcome": "done", "at": "best"}, "unknown field `at`"),
         ("learn", {"text": " ", "kind": "tool-usage"}, "text: is empty"),
         ("learn", {"text": "x", "kind": "gossip"}, "kind 'gossip' is unknown; allowed:"),
         ("request", {"title": "x", "why": "y", "priority": "x", "kind": "bug"}, "priority"),
         ("history", {"question": "log", "limit": 51}, "limit: expected `int` <= 50"),
-        ("history", {"question": "blame"}, "field: has to be given"),
+        ("history", {"question": "blame"}, "field: is required"),
         ("history", {"question": "blame", "to": "x"}, "to: blame takes field, at"),
         ("history", {"question": "log", "at": "whenever"}, "whenever"),
         ("query", {"sql": "DELETE FROM v_events"}, "only reads"),
         ("status", {"sprint": "nobody"}, "there is no sprint nobody"),
         ("status", {"cursor": "1.x"}, "ask again without the cursor"),
-        ("status", {"cursor": "x"}, "'x' is no cursor of this question"),
+        ("status", {"cursor": "x"}, "'x' for this question"),
     ],
 )
 def test_what_is_wrong_is_named(

@@ -79,7 +79,7 @@ def test_the_advised_way_raises_a_budget_that_is_spent(workspace: Workspace) -> 
     steps = typed(told(workspace), "type now, as advised")
     assert steps == [
         "sprintlog rollback iter:1 takes the advice: the plan goes back, "
-        "files stay as they are",
+        "files do not change",
         "sprintlog iteration rules set --budget-cost 2 allows $1.00 more",
         "sprintlog run --budget-cost 4 -- sh agent.sh starts the loop again",
     ]
@@ -91,7 +91,7 @@ def test_the_advised_way_begins_with_what_a_person_is_asked(workspace: Workspace
     do(workspace, FinishRun("run-1", "person", 24, "no mail server"))
     said = told(workspace)
     assert typed(said, "type now, as advised")[0] == "resolve what it needs: give SMTP_HOST"
-    kept = typed(said, "or, to keep what is there")
+    kept = typed(said, "or, to keep the current work")
     assert kept[0] == "resolve what it needs: give SMTP_HOST"
     assert kept[-1].endswith("sh agent.sh starts the loop again")
 
@@ -120,4 +120,4 @@ def test_a_night_says_which_time_is_which(tmp_path: Path) -> None:
     assert "from begin to end\n5h 24m\nwaits included" in said
     assert "agents at work\n3h 46m\n9 runs added up" in said
     # The baseline is not one of them.
-    assert "iterations\n9\n1 taken back" in said
+    assert "iterations\n9\n1 discarded" in said

@@ -52,9 +52,11 @@ def test_decisions_are_sentences(tmp_path: Path) -> None:
     with night(tmp_path) as workspace:
         facts = sprint_facts(workspace, SPRINT)
         by_version = {n: facts.event(n) for n in range(1, facts.version + 1)}
-        told = {d.version: decided(by_version[d.version], d) for d in facts.decisions}
+        told = {
+            d.version: decided(by_version[d.version], d.evidence) for d in facts.decisions
+        }
     back = told[38]
-    assert back.what == "Everything after version 30 was taken back"
+    assert back.what == "Everything after version 30 was discarded"
     assert back.why == "iteration 4 deleted 26 tests of the cart"
     assert told[30].what == "Request req-2 was deferred until end of sprint"
     assert told[73].what == "A person is needed at receipt"

@@ -182,8 +182,8 @@ def test_safe_directory_of_git_makes_a_log_trusted(
 @pytest.mark.parametrize(
     ("written", "problem"),
     [
-        ("mysql://host/log", "names no server"),
-        ("postgresql://me:secret@host/db?log=x", "has no password in it"),
+        ("mysql://host/log", "must begin with postgresql"),
+        ("postgresql://me:secret@host/db?log=x", "must not contain a password"),
     ],
 )
 def test_an_unusable_address_is_refused_with_its_file(

@@ -257,7 +257,7 @@ def test_a_killed_server_leaves_no_process(sprint: Path, done: Run) -> None:
         agent = _pid(sprint)
         server.process.kill()
     until = time.monotonic() + 60
-    while "sprint-interrupted" not in done("log").out:
+    while "sprint-interrupted" not in done("log", "--all").out:
         assert time.monotonic() < until
         time.sleep(0.05)
     with pytest.raises(ProcessLookupError):
@@ -350,7 +350,7 @@ def test_who_reads_no_answers_ends_it(sprint: Path, done: Run) -> None:
         assert server.process.wait(60) in (0, 1)
     with pytest.raises(ProcessLookupError):
         os.kill(agent, 0)
-    assert "sprint-interrupted" in done("log").out
+    assert "sprint-interrupted" in done("log", "--all").out
     done("verify")
 
 

@@ -106,7 +106,7 @@ def test_create_refuses_what_is_left_of_another_log(path: Path, suffix: str) -> 
     path.parent.mkdir()
     left = path.with_name(path.name + suffix)
     left.write_bytes(b"left")
-    with pytest.raises(RefusedError, match="is left of a log"):
+    with pytest.raises(RefusedError, match="belongs to a deleted log"):
         SqliteLog.create(path, clock=lambda: 0, entropy=os.urandom)
     assert left.read_bytes() == b"left"
     assert not path.exists()

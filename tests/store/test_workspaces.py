@@ -46,7 +46,7 @@ def test_no_log_and_a_second_log_are_errors(tmp_path: Path) -> None:
     with pytest.raises(NotFoundError):
         sprintlog.open(tmp_path)
     sprintlog.init(tmp_path).close()
-    with pytest.raises(RefusedError, match="there is a log already"):
+    with pytest.raises(RefusedError, match="a log already exists"):
         sprintlog.init(tmp_path)
 
 
@@ -58,7 +58,7 @@ def test_one_that_is_there_can_be_opened_instead(tmp_path: Path) -> None:
         )
     with sprintlog.init(tmp_path, exist_ok=True) as workspace:
         assert list(workspace.sprints()) == ["one"]
-    with pytest.raises(RefusedError, match="there is a log already"):
+    with pytest.raises(RefusedError, match="a log already exists"):
         sprintlog.init(tmp_path, exist_ok=False)
 
 

@@ -52,7 +52,7 @@ def test_each_answer_is_that_of_its_command(
         ("/api/status?at=whenever", 400, "whenever"),
         ("/api/log?after=-1", 400, "after: '-1' is no number"),
         ("/api/log?limit=1e3", 400, "limit: '1e3' is no number"),
-        ("/api/why", 400, "field: has to be given"),
+        ("/api/why", 400, "field: is required"),
         ("/api/why?field=no.such", 404, "no.such"),
         ("/api/show/event?position=99", 404, "there is no position 99"),
         ("/api/diff?from=start&file=passwd", 404, "there is no state file"),

@@ -122,7 +122,7 @@ class OutputReader:
     ) -> None:
         """Create a reader of one output.
 
-        `told` is the prompt, and `read` decodes the messages of a third-party agent. Output
+        `told`: the prompt; `read` decodes the messages of a third-party agent. Output
         of at most `document_max` bytes may be one object.
         """
         self._told, self._document_max = told, document_max
@@ -276,7 +276,7 @@ def with_errors(
 def read_answer(content: bytes, *, told: str = "") -> Answer:
     """Return the answer in the output of an agent's command.
 
-    Lines that only repeat the prompt `told` do not belong to the answer.
+    Lines that only repeat the prompt `told` are not part of the answer.
     """
     hearing = OutputReader(told=told)
     hearing.feed(content)

@@ -297,11 +297,11 @@ class JsonForm(AgentFile, frozen=True):
         """
         said = parsed(text, file=file)
         if not isinstance(said, dict):
-            raise InvalidInputError("is no JSON object", file=file)
+            raise InvalidInputError("is not a JSON object", file=file)
         _refuse_twice(root(text), only and self.key, "", file=file)
         found = said.get(self.key, {})
         if not isinstance(found, dict):
-            raise InvalidInputError("is no object", file=file, field=self.key)
+            raise InvalidInputError("is not an object", file=file, field=self.key)
         if held := self.held(text):
             _refuse_twice(held, only, "" if only else f"{self.key}.", file=file)
         return found
@@ -312,5 +312,5 @@ def _refuse_twice(found: Container, only: str, where: str, *, file: str) -> None
     for one in found.members:
         if one.key in seen and only in ("", one.key):
             field = f"{where}{one.key}"[:100]
-            raise InvalidInputError("is there twice", file=file, field=field)
+            raise InvalidInputError("occurs twice", file=file, field=field)
         seen.add(one.key)

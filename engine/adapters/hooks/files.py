@@ -162,8 +162,8 @@ class HookFile(NamedTuple):
             with opened(self.root) as top, opened_below(top, folder, make=True) as held:
                 if self._read() != before:
                     raise RefusedError(
-                        f"{self.path} changed meanwhile; it stays as it is",
-                        hint="type the same command again",
+                        f"{self.path} changed meanwhile: nothing was written",
+                        hint="run the same command again",
                         file=str(self.path),
                     )
                 if text is None:

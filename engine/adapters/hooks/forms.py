@@ -156,7 +156,7 @@ class PluginForm(AgentFile, frozen=True):
     def install(self, text: str | None, *, file: str) -> Edit:
         """Return the plugin; the file of somebody else is refused."""
         if text is not None and not text.startswith(PLUGIN_MARK):
-            raise InvalidInputError("is not ours, and stays as it is", file=file)
+            raise InvalidInputError("not written by sprintlog: unchanged", file=file)
         edit = Edit("")
         edit.append(plugin())
         return edit

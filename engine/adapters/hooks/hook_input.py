@@ -184,12 +184,12 @@ def _of_plugin(message: Data) -> Data:
 def hear_hook(agent: str, content: bytes, place: HookPlace = HERE) -> HookHeard:
     """Return the content of an agent's hook input; raise `OddHookError` if unknown."""
     if agent not in AGENTS:
-        raise OddHookError("nobody knows this agent")
+        raise OddHookError("unknown agent")
     if len(content) > hashes.LITTLE_BYTES:
         hashes.hash_much()
     found = parse(content)
     if not isinstance(found, dict):
-        raise OddHookError("it is no JSON object")
+        raise OddHookError("not a JSON object")
     agent, message = agent_of(found, agent), one_form(found)
     session = text(message.get("session_id"))
     if not session:
@@ -198,7 +198,7 @@ def hear_hook(agent: str, content: bytes, place: HookPlace = HERE) -> HookHeard:
     moment = MOMENTS.get(name)
     if moment is None:
         shown = re.sub(r"[^A-Za-z0-9._-]", "?", (word(name) or "")[:60])
-        raise OddHookError(f"nobody knows its event {shown or 'without a name'}")
+        raise OddHookError(f"unknown event {shown or 'without a name'}")
     stream = session_stream(agent, session)
     if moment == PASSED:
         return HookHeard(stream, None)

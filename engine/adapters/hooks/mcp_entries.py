@@ -98,8 +98,8 @@ class McpTomlForm(AgentFile, frozen=True):
             wanted.pop(self.key)
         if _toml(rest, file=file) != wanted:
             raise InvalidInputError(
-                "our server is written there in a way of its own, and stays",
-                hint=f"take `{_TABLE}` out by hand",
+                "the sprintlog server was edited by hand, so it is unchanged",
+                hint=f"remove `{_TABLE}` by hand",
                 file=file,
             )
         return rest
@@ -111,7 +111,7 @@ class McpTomlForm(AgentFile, frozen=True):
     def _servers(self, text: str, *, file: str) -> dict[str, Any]:
         servers = _toml(text, file=file).get(self.key, {}) if text.strip(BLANK) else {}
         if not isinstance(servers, dict):
-            raise InvalidInputError("is no object", file=file, field=self.key)
+            raise InvalidInputError("is not an object", file=file, field=self.key)
         return servers
 
 

@@ -139,9 +139,8 @@ class Capture:
             result = self._run(command)
             if result.timed_out:
                 raise RefusedError(
-                    f"{command}: ended at its time limit of "
-                    f"{self.asked.timeout_seconds:g} s",
-                    hint="--timeout gives it more",
+                    f"{command}: timed out after {self.asked.timeout_seconds:g} s",
+                    hint="raise the limit with --timeout",
                 )
             if result.exit_code:
                 notes.append(f"{command}: exit code {result.exit_code}")
@@ -220,8 +219,7 @@ class Capture:
             )
         except ScriptLostError as error:
             raise SprintlogError(
-                f"{command}: the process that kept it ended or hung: how it ended is not "
-                "known",
+                f"{command}: its supervisor ended or hung: the outcome is unknown",
                 hint="nothing was recorded; run it again",
             ) from error
         self._ran.append(Ran(command, result))

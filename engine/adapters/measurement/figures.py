@@ -63,9 +63,9 @@ def merged(parts: Sequence[Measured]) -> Measured:
         names = {name: one.name for one in part.origins for name in one.metrics}
         for name in [name for name in names if name in known]:
             raise RefusedError(
-                f"{name} is said by {known[name]} and by {names[name]}",
+                f"{name} is given by both {known[name]} and {names[name]}",
                 field=name,
-                hint="let one of them say it",
+                hint="omit one of them",
             )
         known |= names
     return Measured(
@@ -94,9 +94,9 @@ def wanted(text: str, *, folder: Path) -> list[WantedReport]:
         return [WantedReport(file, folder / file, format_)]
     files = sorted(glob.glob(file, root_dir=folder, recursive=True))
     if not files:
-        raise NotFoundError(f"{file}: no file is like this", file=file)
+        raise NotFoundError(f"{file}: no file matches", file=file)
     if len(files) > FILES_MAX:
-        raise InvalidInputError(f"more than {FILES_MAX} files are like this", file=file)
+        raise InvalidInputError(f"more than {FILES_MAX} files match", file=file)
     return [WantedReport(one, folder / one, format_, file) for one in files]
 
 
@@ -144,10 +144,10 @@ def read_reports(
         name = one.format or format_of(report)
         if before and name != "agent" and after.get(one.path) == before.get(one.path):
             if failure is not None:
-                raise report.bad(f"is as it was before the run, which failed: {failure}")
+                raise report.bad(f"is unchanged after the run, which failed: {failure}")
             raise report.bad(
-                "is as it was before the run: it says nothing of it",
-                hint="name what the run writes, or read the report without the run",
+                "is unchanged after the run",
+                hint="name the file that the command writes, or omit the command",
             )
         if see is not None:
             see(report)

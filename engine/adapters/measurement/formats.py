@@ -132,7 +132,7 @@ def read_as(name: str, report: Report) -> Found:
         raise ExtensionError(f"{extension.described()} gives {type(found).__name__}")
     for metric, count in found.counts.items():
         if type(count) is not int or not 0 <= count <= COUNT_MAX:
-            raise ExtensionError(f"{extension.described()}: {metric} is no count: {count}")
+            raise ExtensionError(f"{extension.described()}: invalid {metric}: {count}")
     return found
 
 
@@ -151,8 +151,8 @@ def format_of(report: Report) -> str:
         is_marked = any(words.issuperset(mark.split()) for mark in one.marks)
         if is_marked or (one.text and re.search(one.text, ends)):
             return name
-    hint = f"known are {', '.join(FORMATS)}; FORMAT=FILE says which one it is"
-    raise report.bad("its format is not known", hint=hint)
+    hint = f"give FORMAT=FILE, with one of {', '.join(FORMATS)}"
+    raise report.bad("unknown format", hint=hint)
 
 
 def _words_of_json(report: Report, content: bytes) -> set[str]:

@@ -221,8 +221,7 @@ def run_script(
     )
     if ended is None:
         raise ScriptLostError(
-            "the process that kept the gate's script ended or hung: how the script ended "
-            "is not known",
+            "the supervisor of the gate's script ended or hung: the outcome is unknown",
             hint="`sprintlog gate run` runs it again",
         )
     return _result(ended, output, timeout_seconds)

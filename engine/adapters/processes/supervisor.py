@@ -3,7 +3,7 @@
 `supervised.py` starts it and sends it this source and the order in one line of JSON; the
 answer is one line, too, with the number of its format. Both use one socket, its standard
 input and output, which no other process can open by its number, as it could a pipe. A
-further byte tells it to end the program. On Linux it adopts the processes that the program
+further byte makes it end the program. On Linux it adopts the processes that the program
 leaves or hides (a sub-reaper), so none escapes; elsewhere it ends the program's process
 group. If the other end of the socket is closed, the parent has ended, and it ends all
 processes: immediately, or as gracefully as ordered. It uses the standard library only.

@@ -143,7 +143,7 @@ class _CountedLines:
         if not self._open:
             if tag != "coverage" or "line-rate" not in attributes:
                 raise self._report.bad(
-                    f"<{tag[:40]}> at the top: this is no Cobertura report",
+                    f"<{tag[:40]}> at the top: not a Cobertura report",
                     hint="most tools can write Cobertura XML or LCOV",
                 )
             self.root = attributes

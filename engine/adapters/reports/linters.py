@@ -140,7 +140,7 @@ def read_tsc(report: Report) -> Found:
         errors += found["kind"] == b"error"
         stated = max(stated, int(found["stated"] or -1))
     if not errors and stated < 0:
-        raise report.bad("has no errors, and no line that says so: Found 0 errors.")
+        raise report.bad("contains no errors, but not the line: Found 0 errors.")
     return Found({"type_errors": max(errors, stated)}, tool="tsc")
 
 

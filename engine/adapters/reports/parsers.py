@@ -53,7 +53,7 @@ def decode_text(
     except (msgspec.DecodeError, ValueError) as error:
         raise report.bad(f"not JSON: {error}", line=line) from error
     if twice is not None:
-        raise report.bad(f"the key {twice} is there twice", line=line)
+        raise report.bad(f"duplicate key {twice}", line=line)
     return found
 
 
@@ -100,7 +100,7 @@ def read(report: Report, pointers: Mapping[str, str]) -> Found:
     """
     if not pointers:
         raise report.bad(
-            "no metric of your own says where it is in a JSON report",
+            "no custom metric has a pointer into a JSON report",
             hint="`sprintlog iteration rules set --metric NAME --pointer /a/b` says it",
         )
     given = decode(report, Any)
@@ -174,7 +174,7 @@ def walk(
         parser.feed(report.content)
         parser.close()
     except DefusedXmlException as error:
-        raise report.bad("declares entities or a document type of its own") from error
+        raise report.bad("declares entities or a document type") from error
     except ParseError as error:
         line, _ = error.position
         raise report.bad(f"not well-formed XML: {error}", line=line) from error

@@ -129,9 +129,9 @@ def open_report(path: Path, *, file: str, folder: Path) -> Report:
     try:
         content = _read(path)
     except FileNotFoundError as error:
-        raise NotFoundError(f"{file}: there is no such file", file=file) from error
+        raise NotFoundError(f"{file}: no such file", file=file) from error
     except ValueError as error:
-        raise InvalidInputError("is no name of a file", file=file) from error
+        raise InvalidInputError("is not a valid file name", file=file) from error
     except OSError as error:
         raise InvalidInputError(f"cannot be read: {error.strerror}", file=file) from error
     report = Report(file, content.removeprefix(_BYTE_ORDER_MARK), folder)

@@ -59,7 +59,7 @@ class _JUnitCases:
                 self.tool = _tool(attributes)
             self._suites.append(_JUnitSuite(attributes))
         elif not self._suites:
-            raise self._report.bad(f"<{tag[:40]}> at the top: this is no JUnit report")
+            raise self._report.bad(f"<{tag[:40]}> at the top: not a JUnit report")
         elif tag == "testcase":
             self._case, self._said = attributes, set()
         elif self._case is not None:

@@ -27,10 +27,10 @@ POINTER_BYTES_MAX = 1024
 _POINTER = b"version https://git-lfs.github.com/spec/v1\n"
 FILE_MODES = (0o100644, 0o100755)
 
-STAYS = "the branch has it as it is checked out"
+STAYS = "the branch contains the checked-out version"
 MISSING = "the branch does not have it"
 AS_POINTER = "git LFS has the same bytes: the branch has the pointer to them"
-AS_LINES = "it differs in line ends alone: the branch has it as it is checked out"
+AS_LINES = "it differs in line ends alone: the branch contains the checked-out version"
 NO_POINTER = "git LFS had it: the branch has its bytes themselves"
 
 Blob = Callable[[str], bytes]
@@ -118,8 +118,8 @@ def make_branch(
     directory = git_directory(root / ".git")
     if directory is None:
         raise NotFoundError(
-            f"{root} is no git repository",
-            hint="without --branch the files come into a new folder",
+            f"{root} is not a git repository",
+            hint="omit --branch to write the files into a new folder",
         )
     directory = (root / directory).resolve()
     theirs = Git(directory, store.git.environment)
@@ -133,7 +133,7 @@ def make_branch(
     if theirs.run("rev-parse", "--show-object-format").strip() != b"sha1":
         raise RefusedError(f"{root}: only repositories with SHA-1 can take a branch")
     if theirs.run("for-each-ref", "--format=x", ref):
-        raise RefusedError(f"there is a branch {name} already", branch=name)
+        raise RefusedError(f"branch {name} already exists", branch=name)
     head = _head(theirs)
     repository = GitRepository(root, directory, common_directory(directory))
     with borrowed(repository, theirs.environment) as git:

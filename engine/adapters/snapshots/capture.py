@@ -195,7 +195,7 @@ def _read(root: int, path: str, size: int, quiet: Quiet) -> tuple[Stat, bytes]:
             for _ in range(READS_MAX):
                 before = os.fstat(descriptor)
                 if not stat.S_ISREG(before.st_mode):
-                    raise FileNotFoundError(ENOENT, "it is no file any more")
+                    raise FileNotFoundError(ENOENT, "no longer a file")
                 os.lseek(descriptor, 0, os.SEEK_SET)
                 with open(descriptor, "rb", closefd=False) as file:
                     content = file.read(2 * max(size, before.st_size) + 4096)

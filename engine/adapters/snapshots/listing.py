@@ -29,7 +29,7 @@ NO_LIST = "the list of tracked files could not be read: ignored ones are missing
 SECONDS_MAX = 60.0
 """The time limit of git: an index that is a pipe would block it forever."""
 _SEGMENT = {"*": "[^/]*", "?": "[^/]"}
-NESTED = "a repository of its own"
+NESTED = "a repository of its own"  # idiom: ok, recorded
 OTHER_TREE = "another work tree of this repository"
 SPECIAL = "neither file, link nor folder"
 GITS_OWN = "named like git's own folder"

@@ -200,12 +200,12 @@ def check_free(target: Path) -> None:
     """Raise `RefusedError` if the path exists, or cannot be created."""
     if os.path.lexists(target):
         raise RefusedError(
-            f"{target} is there already",
-            hint="name a folder that is not there, with --into",
+            f"{target} already exists",
+            hint="name a new folder with --into",
             file=str(target),
         )
     if not target.parent.is_dir():
-        raise RefusedError(f"{target.parent} is no folder", file=str(target))
+        raise RefusedError(f"{target.parent} is not a folder", file=str(target))
 
 
 def extract(
@@ -239,8 +239,8 @@ def extract(
         _discard(draft)
         alike = " and ".join(next(iter(snapshot.collisions), [str(error.filename)]))
         raise RefusedError(
-            f"{alike} are one and the same where {target} would be: case does not matter",
-            hint="choose a folder on a file system that tells them apart",
+            f"{alike} differ only in case, which the file system of {target} ignores",
+            hint="choose a folder on a case-sensitive file system",
             file=str(target),
         ) from error
     except OSError as error:
@@ -253,7 +253,7 @@ def extract(
 def _discard(draft: Path) -> None:
     """Remove what was begun; its folders may not be writable."""
     if draft.is_symlink() or (draft.exists() and not draft.is_dir()):
-        raise RefusedError(f"{draft} stands in the way", file=str(draft))
+        raise RefusedError(f"{draft} already exists", file=str(draft))
     for folder, _, _ in os.walk(draft):
         os.chmod(folder, 0o700)
     shutil.rmtree(draft, ignore_errors=True)

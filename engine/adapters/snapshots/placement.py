@@ -44,9 +44,9 @@ BATCH_FILES, BATCH_BYTES = 10_000, 512 * 1024 * 1024
 """The number of drafts, and of their bytes, that are written and synced together."""
 NOT_A_FOLDER = (errno.ENOTDIR, errno.ELOOP)
 FOLDER_THERE = "a folder with other files is there"
-NO_FOLDER = "what it would be in is no folder"
+NO_FOLDER = "its parent is not a folder"
 SPECIAL_THERE = "something that is neither file, link nor folder is there"
-DAMAGED = "its bytes are damaged in the store"
+DAMAGED = "damaged in the store"
 RESTLESS = "somebody else goes on writing it"
 NO_STATS: Mapping[str, Stat] = MappingProxyType({})
 

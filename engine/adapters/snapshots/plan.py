@@ -8,9 +8,9 @@ from .entries import LeftOut, Snapshot, TreeEntry, parents_of
 from .listing import NESTED, OTHER_TREE
 
 NOT_HELD = "it is new, and left out of snapshots"
-NOT_KNOWN = "it was left out of the snapshot"
-IGNORED_THEN = "git ignored it then"
-IN_THE_WAY = "it stands in the way and could not be kept"
+NOT_KNOWN = "not in the snapshot"
+IGNORED_THEN = "ignored by git at that time"
+IN_THE_WAY = "in the way, and could not be saved"
 
 
 class PlacementPlan(NamedTuple):

@@ -44,15 +44,15 @@ def check_remote(url: str) -> None:
     """Raise `InvalidInputError` unless it is the address of an allowed remote."""
     if _WITH_PASSWORD.match(url):
         raise InvalidInputError(
-            "a password does not belong into an address",
+            "the address must not contain a password",
             field="snapshot.remote",
-            hint="git's credential helper has it, or an ssh key",
+            hint="use git's credential helper or an ssh key",
         )
     if not _ADDRESS.fullmatch(url):
         raise InvalidInputError(
-            f"{url[:80]!r} is no remote over https or ssh",
+            f"invalid remote {url[:80]!r}: must use https or ssh",
             field="snapshot.remote",
-            hint="such as ssh://git@host/snapshots.git; folders are not taken",
+            hint="give an address such as ssh://git@host/snapshots.git",
         )
 
 

@@ -78,7 +78,7 @@ def _small(folder: Path) -> Iterator[Unsound]:
     """Yield what is damaged but for packs."""
     for name, content in FIXED.items():
         if _read(folder / name) != content:
-            yield Unsound(folder / name, "is not as it was made")
+            yield Unsound(folder / name, "was changed")
     for ref in (folder / "refs" / "snapshots").glob("[0-9a-f]*"):
         named = None if ref.suffix == ".lock" else _read(ref)
         if named is not None and not _REF.fullmatch(named):

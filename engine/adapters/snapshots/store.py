@@ -27,7 +27,7 @@ ALIASES = "refs/rewritten/"
 STORE = "store.git"
 ASIDE = "damaged"
 """The folder, beside the store, of files that are not what was written."""
-SEE = "`sprintlog verify --full` says what of the snapshots is damaged"
+SEE = "`sprintlog verify --full` lists the damaged snapshots"
 _BELOW = f"{FILES}/"
 _ENTRY = re.compile(r"(\d+) \w+ (\w+) +(\d+|-)\t([^\0]*)\0")
 """Mode, id, size and path of a line of `git ls-tree`."""
@@ -300,8 +300,8 @@ class Store:
 def _missing(commit: str) -> NotFoundError:
     return NotFoundError(
         f"the store holds no snapshot {commit[:40]}",
-        hint="it was pruned, taken on another machine, or the store is damaged, which "
-        "`sprintlog verify --full` says",
+        hint="it was pruned, taken on another machine, or the store is damaged: "
+        "`sprintlog verify --full`",
         snapshot=commit,
     )
 

@@ -107,7 +107,7 @@ class Identity:
         if found.st_nlink > 1:
             raise RefusedError(
                 f"{path} has a second name (a hard link): two names, two locks",
-                hint="`sprintlog doctor` says how to find the other one; remove that",
+                hint="`sprintlog doctor` explains how to find the other name; remove it",
                 path=self._path,
             )
 

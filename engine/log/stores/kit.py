@@ -36,7 +36,7 @@ def check_store(store: Any, place: str) -> None:
         return
     with_error(RefusedError, lambda: store.create(place, **_given()), "over another log")
     opened: Log = store(place, readonly=False, check_head=True, **_given())
-    _must([*opened.read()] == events, "what was acknowledged is there when it is opened")
+    _must([*opened.read()] == events, "acknowledged events are there when reopened")
     _must(opened.head() == head, "and its head is the same")
     opened.append("after", [_new(9)], expect=0)
     opened.close()
@@ -44,7 +44,7 @@ def check_store(store: Any, place: str) -> None:
     with_error(
         NotFoundError,
         lambda: store(missing, readonly=False, check_head=True, **_given()),
-        "where there is no log",
+        "if there is no log",
     )
 
 
@@ -98,7 +98,7 @@ def _appends(log: Log) -> None:
         lambda: log.append("new", [_new(5)], expect=Expect.EXISTS),
         "for a stream that is not there",
     )
-    _must(log.head().position == 4, "what is refused leaves nothing")
+    _must(log.head().position == 4, "a refused append stores nothing")
 
 
 def _keys(log: Log) -> None:
@@ -122,7 +122,7 @@ def _reads(log: Log) -> None:
     rows = [row for page in log.scan("a") for row in page.rows]
     stored = [event.payload for event in log.read_stream("a")]
     texts = [x.encode() if isinstance(x := row[2], str) else x for row in rows]
-    _must(texts == stored, "a scan gives what is stored")
+    _must(texts == stored, "a scan returns the stored payloads")
     last = [*log.read_stream("a")][-1]
     _must(log.hash_of("a", 4) == last.hash, "the hash at a version is its event's")
     _must(log.find_id(last.id) == last, "an event is found by its id")
@@ -140,7 +140,7 @@ def _erases(log: Log) -> None:
 def _caches(log: Log) -> None:
     kept = log.checkpoints
     kept.save("a", 4, b"state", format_=1)
-    _must(kept.load("a", 4, format_=1) in (b"state", None), "a saved state is as it was")
+    _must(kept.load("a", 4, format_=1) in (b"state", None), "a saved state is unchanged")
     _must(kept.load("a", 4, format_=2) is None, "one of another format is not given")
     kept.forget("a")
     _must(kept.versions("a", format_=1) == [], "a stream's states are gone")
@@ -154,7 +154,7 @@ def _takes_over(log: Log, other: Log) -> None:
     events = [*log.read()]
     with other.taking_over() as take:
         take(events)
-    _must([*other.read()] == events, "another store takes its events over as they are")
+    _must([*other.read()] == events, "another store takes over its events unchanged")
     other.close()
 
 

@@ -250,7 +250,7 @@ class MemoryLog:
 
     def described(self) -> dict[str, str]:
         """Return how the log is kept, and why so."""
-        return {"journal": "none", "why": "the log is in memory and goes with the process"}
+        return {"journal": "none", "why": "the log is in memory and ends with the process"}
 
     @property
     def leases(self) -> OwnLeases:

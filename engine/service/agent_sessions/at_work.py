@@ -100,7 +100,7 @@ def refuse_while_at_work(location: Location) -> None:
         whose = f"process {pid}" if pid is not None else "its process is unknown"
         raise RefusedError(
             f"an agent is at work in this tree: {work.words}, {whose}, since {work.since}",
-            hint="wait until it ends, or restore the files all the same with --force",
+            hint="wait until it ends, or restore the files anyway with --force",
             pid=pid,
         )
 

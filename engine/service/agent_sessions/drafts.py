@@ -35,10 +35,10 @@ class Draft(msgspec.Struct, frozen=True, omit_defaults=True):
     actor: str
     key: str
     counts: str = ""
-    """The type of events whose number belongs to the key: what tells it from the same
-    before a session was resumed."""
+    """The type of events whose number is part of the key, which distinguishes it from the
+    same event before a session was resumed."""
     correlation: str = ""
-    """The work it belongs to; that of the session where nobody says."""
+    """The id of its work; by default that of the session."""
     likeness: str = ""
     """What a call has in common with those that were taken from elsewhere."""
     said_at: str = ""
@@ -82,16 +82,16 @@ def pack(draft: Draft) -> bytes:
 
 
 def unpack(content: bytes) -> Draft:
-    """Return the draft of a file; raise `DamagedDraftError` for what is none of ours.
+    """Return the draft of a file; raise `DamagedDraftError` for any other content.
 
-    Who can write into the folder can write anything: all of it is checked.
+    Other programs can write into the folder, so everything is checked.
     """
     try:
         draft = msgspec.json.decode(content, type=Draft)
         event = msgspec.json.decode(draft.data, type=BY_TAG[draft.type])
         data = encode_masked(event)
     except (msgspec.MsgspecError, SprintlogError, KeyError, ValueError) as error:
-        raise DamagedDraftError("it is no event of a session") from error
+        raise DamagedDraftError("it is not an event of a session") from error
     named = [draft.actor, *filter(None, [draft.correlation])]
     if (
         not is_session_stream(draft.stream)
@@ -101,17 +101,17 @@ def unpack(content: bytes) -> Draft:
         or len(draft.said_at) > _MOMENT_CHARS
         or not all(re.fullmatch(_NAME, name) for name in named)
     ):
-        raise DamagedDraftError("it is no event of a session")
+        raise DamagedDraftError("it is not an event of a session")
     return msgspec.structs.replace(draft, data=msgspec.Raw(data))
 
 
 def append(
     log: EventStore, draft: Draft, *, expect: Expected = Expect.ANY
 ) -> Appended | None:
-    """Record an event of a session once, however often it is told.
+    """Record an event of a session once, even if it is reported several times.
 
     Return None past the limit, and for a call that was taken from elsewhere before. Raise
-    `ConflictError` where another event came in between of which that may be said.
+    `ConflictError` if a possibly identical event was recorded in between.
     """
     version = log.version(draft.stream)
     if version >= SESSION_EVENTS_MAX and draft.type != _END:
@@ -147,9 +147,9 @@ def append_at_last(log: EventStore, draft: Draft) -> Appended | None:
 
 
 def _was_taken(log: EventStore, draft: Draft) -> bool:
-    """Tell whether a transcript or a stream told of this call before its hook did.
+    """Return whether a transcript or a stream reported this call before its hook.
 
-    The agent says by the same clock when it ended, here and there.
+    The agent uses the same clock for the end of the call in both.
     """
     for number in range(SESSION_EVENTS_MAX):
         found = log.find_key(taken_key(draft.stream, draft.likeness, number))

@@ -105,7 +105,7 @@ def take_hook(
     try:
         heard = hear_hook(agent, content, HookPlace(str(location.root), home))
     except OddHookError as error:
-        known = str(error).startswith("nobody knows its event")
+        known = str(error).startswith("unknown event")
         keep_odd(location.folder, agent, str(error), b"" if known else content)
         return None
     if heard.event is None:

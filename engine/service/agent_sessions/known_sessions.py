@@ -29,10 +29,10 @@ class OldSession(NamedTuple):
 
 
 def old_sessions(log: Log, before: str) -> Iterator[OldSession]:
-    """Yield the sessions in which nothing happened since a time, as far as they say much.
+    """Yield the sessions without an event since a time, if they contain erasable text.
 
-    Ended or not: of a killed agent nobody tells the end. One that is resumed later is
-    old again when its newest event is.
+    Whether they ended does not matter: the end of a killed agent is never reported. A
+    resumed session is old when its newest event is.
     """
     moment = parse(before)
     for name, version in sessions(log).items():
@@ -49,7 +49,7 @@ def old_sessions(log: Log, before: str) -> Iterator[OldSession]:
 def erase_sessions(
     log: Log, found: Sequence[OldSession], *, reason: str, actor: str, at: str
 ) -> Iterator[Appended]:
-    """Erase what calls of sessions said, and give back the space; yield what says so."""
+    """Erase the text of the sessions' calls, and free the space; yield the erasures."""
     is_smaller = False
     for start in range(0, len(found), SESSIONS_OF_AN_EVENT):
         spans = [one.span for one in found[start : start + SESSIONS_OF_AN_EVENT]]
@@ -63,7 +63,7 @@ def erase_sessions(
 
 SHOWN_MAX = 5
 NEWEST = 128
-"""So many of the newest events tell whether somebody works."""
+"""The number of newest events that show whether somebody works."""
 
 
 def sessions(log: Log) -> dict[str, int]:
@@ -73,9 +73,9 @@ def sessions(log: Log) -> dict[str, int]:
 
 
 def choose_session(log: Log, named: str) -> str:
-    """Return the stream of the session that is meant: by its name, its id, or a beginning.
+    """Return the stream of a session by its name, its id, or a prefix.
 
-    Raise `NotFoundError` where there is none, `RefusedError` where there are several.
+    Raise `NotFoundError` if there is none, `RefusedError` if there are several.
     """
     known = sessions(log)
     wanted = named.removeprefix("session/")
@@ -103,7 +103,7 @@ def choose_session(log: Log, named: str) -> str:
 
 
 def summary(log: Log, stream: str, *, until: int | None = None) -> Summary:
-    """Return what a session comes to, as it is or was at a version."""
+    """Return the summary of a session, now or at a version."""
     found = Summary(files_changed=[])
     for event in log.read_stream(stream, until=until):
         found.take(event.at, event_of(event))
@@ -111,7 +111,7 @@ def summary(log: Log, stream: str, *, until: int | None = None) -> Summary:
 
 
 def event_of(recorded: RecordedEvent) -> SessionEvent | None:
-    """Return what a session's event says; None when it was erased."""
+    """Return the event of a session; None if it was erased."""
     if recorded.payload is None:
         return None
     event = CODEC.decode(recorded)
@@ -121,7 +121,7 @@ def event_of(recorded: RecordedEvent) -> SessionEvent | None:
 def last_work(log: Log, stream: str) -> str | None:
     """Return when something happened last in the sessions that work on a sprint.
 
-    They are those of its last sign of life. Only the newest events are looked through.
+    These are the sessions of its last heartbeat. Only the newest events are searched.
     """
     own = [*log.read_stream(stream, after=max(log.version(stream) - NEWEST, 0))]
     beats = [event for event in own if event.type == ActivitySeen.type]

@@ -82,7 +82,7 @@ def own_transcript(
     own = next(known, None)
     if own is None:
         raise InvalidInputError(
-            f"is not in {shown}: it is read where you name it", hint=_HOW, file=path
+            f"is not in {shown}: give its path with --transcript", hint=_HOW, file=path
         )
     at = Path(path)
     for part in (at, *at.parents):
@@ -100,7 +100,7 @@ def check_readable(file: Path) -> os.stat_result:
     except OSError as error:
         raise NotFoundError(f"{file}: {error.strerror}", file=str(file)) from error
     if not stat.S_ISREG(status.st_mode):
-        raise InvalidInputError("is no file", file=str(file))
+        raise InvalidInputError("is not a file", file=str(file))
     if status.st_size > BYTES_MAX:
         raise InvalidInputError("is longer than 1 GiB", file=str(file))
     return status

@@ -155,7 +155,7 @@ def take_in(
 def _content(path: Path) -> bytes:
     content = read_plain(path, at_most=DRAFT_BYTES_MAX + 1)
     if len(content) > DRAFT_BYTES_MAX:
-        raise DamagedDraftError("it is longer than any of ours")
+        raise DamagedDraftError("it exceeds the maximum length")
     return content
 
 

@@ -1,4 +1,4 @@
-"""The loop's half for what follows an iteration: measured, judged, gone back, selected.
+"""Actions of `run` after an iteration: measure, judge, roll back, select.
 
 `next` prints what is due, and this does it. In a loop of your own, `iteration measure
 --by-rules`, `iteration decide` and `rollback` do the same.
@@ -26,7 +26,7 @@ from ..work_tree.start_files import files_at_start
 from .agent import Driver
 
 SELECTS_AFTER = (None, actions.LIMIT, actions.BUDGET, actions.JUDGE)
-"""Why a loop can have ended whose result is selected; None where it is done."""
+"""The ends of a loop after which a result is selected; None if the sprint is done."""
 
 
 class FollowUp:
@@ -36,7 +36,7 @@ class FollowUp:
         self._driver = driver
 
     def performs(self) -> dict[str, Callable[[actions.Action], None]]:
-        """Return what is done here, by the word of `next`."""
+        """Return the actions by the words of `next`."""
         return {
             actions.MEASURE: self._measure,
             actions.DECIDE: self._decide,
@@ -47,10 +47,9 @@ class FollowUp:
         return loop_rules(self._driver.sprint())
 
     def keep_files(self) -> None:
-        """Keep the files as the last iteration left them, unless that was done.
+        """Save the files of the last iteration, unless that was done.
 
-        Where it is measured they are kept with that. A loop does not end because they
-        cannot be kept.
+        A measurement saves them as well. A failure to save them does not end the loop.
         """
         sprint = self._driver.sprint()
         if not self._rules().keeps_files or open_iteration(sprint.plan) is not None:
@@ -128,7 +127,7 @@ class FollowUp:
             self._tell_kept(done.taken)
 
     def _decide(self, action: actions.Action) -> None:
-        """Record what is to be done after what was measured."""
+        """Record the advice that follows from the measurement."""
         self._driver.handle(GiveRecommendation())
         sprint = self._driver.sprint()
         advice = sprint.knowledge.tracker.recommended

@@ -1,7 +1,7 @@
-"""Runs a gate: its beginning is on the disk before the script begins, its end after.
+"""Runs of gates: the start is on disk before the script starts, and the result after it.
 
-No lock is held while the script runs, so it may use sprintlog itself. Whoever is killed in
-between leaves a run whose process is gone, which the next one notices.
+No lock is held while the script runs, so it may use sprintlog itself. A killed process
+leaves a run whose process is gone, which the next run detects.
 """
 
 import os
@@ -26,14 +26,14 @@ from ..workspace import ServiceWorkspace
 
 
 class GateRun(NamedTuple):
-    """What came of running a gate."""
+    """The result of running a gate."""
 
     outcome: Outcome
-    """The check and what followed from it; no events when the gate had passed before."""
+    """The check and its consequences; no events if the gate had passed before."""
     started: list[RecordedEvent]
-    """What was recorded before the script began."""
+    """The events recorded before the script started."""
     refreshed: Refreshed | None = None
-    """What was found in the state file's place then."""
+    """The state of the state file at that time."""
 
 
 def run_gate(
@@ -69,7 +69,7 @@ def run_gate(
             return GateRun(began, [])
         started = CODEC.decode(began.events[-1])
         assert isinstance(started, GateStarted)
-        # The script may have edited the state file: its result is recorded all the same.
+        # The script may have edited the state file: its result is recorded anyway.
         handle_with = partial(
             handle_with,
             without={"refuse_edits"},
@@ -83,8 +83,8 @@ def run_gate(
             checked = CheckGate(started.phase, started.run, result)
             ended = handle_with(checked, key=key, key_digest=digest)
         except BaseException as error:
-            # What cut it short matters more than this; should it fail, the next run finds
-            # this one lost all the same.
+            # The original error matters more than this; should it fail, the next run
+            # detects that this one is lost.
             why = str(error) or type(error).__name__
             with suppress(SprintlogError):
                 handle_with(InterruptGate(started.phase, started.run, why))

@@ -235,7 +235,7 @@ class GoalWork:
         command = hook.command or self._driver.means.hook_command
         if not command:
             raise RefusedError(
-                f"hook {hook.id} says no command to run",
+                f"hook {hook.id} has no command",
                 hint="give one with --hook-command, or as `command` of the hook",
                 hook=hook.id,
             )

@@ -19,7 +19,7 @@ from ...sprint.agent.actions import NOTICES, Notice, is_wanted
 TIMEOUT_SECONDS = 30.0
 """How long the command may take for one notice."""
 PATIENCE_SECONDS = 60.0
-"""How long the end of a loop waits until all is told."""
+"""How long the end of a loop waits for pending notices."""
 SIGNAL_PATIENCE_SECONDS = 5.0
 """How long one that a signal ended waits."""
 QUEUE_MAX = 16
@@ -27,7 +27,7 @@ QUEUE_MAX = 16
 
 
 class Notices:
-    """One command, and what it is told of."""
+    """A command and the notices sent to it."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class Notices:
         self._thread: threading.Thread | None = None
 
     def send(self, notice: Notice) -> None:
-        """Have a notice told, and return at once; what nobody asked for is passed over."""
+        """Send a notice without waiting; unwanted notices are ignored."""
         self._warn()
         if not is_wanted(notice.notice, self._of):
             return
@@ -63,7 +63,7 @@ class Notices:
             self._tell(f"warning: the notice {notice.notice!r} is left out: others wait")
 
     def end(self, *, patience: float = PATIENCE_SECONDS) -> None:
-        """Wait until all is told, for so many seconds at most; the rest is left out."""
+        """Wait for pending notices, for so many seconds at most; drop the rest."""
         if self._thread is None:
             return
         until = time.monotonic() + patience
@@ -72,10 +72,10 @@ class Notices:
             self._thread.join(max(until - time.monotonic(), 0.0))
         self._warn()
         if self._thread.is_alive():
-            self._tell("warning: not all was told to the command of --notify in time")
+            self._tell("warning: the command of --notify missed some notices")
 
     def _warn(self) -> None:
-        """Say what failed meanwhile; only the loop's own thread prints."""
+        """Report failures; only the loop's own thread prints."""
         while True:
             try:
                 failed = self._failures.get_nowait()

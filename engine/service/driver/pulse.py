@@ -18,7 +18,7 @@ LOOK_SECONDS = 1.0
 class Pulse:
     """Takes what an agent prints as it comes, and decides whether to end its program.
 
-    Its complete result is known from its output. After that the program ends by itself; if
+    Its complete result is known from its output. After that the program should end; if
     it is the agent's own program, and it writes and forks nothing more, it hangs.
     """
 
@@ -71,7 +71,7 @@ class Pulse:
             self._calls.discard(str(item.key))
 
     def watch(self, supervisor: int, has_printed: bool) -> float:
-        """Return after how many seconds to ask again; 0 if the program is to be ended."""
+        """Return after how many seconds to ask again; 0 if the program must be ended."""
         now = self._clock()
         if has_printed:
             self._printed = now

@@ -350,7 +350,7 @@ class Prompts:
             phase=action.phase,
             iteration=action.iteration,
             why=f"the prompt file: {error.message}",
-            hint="put that right; the same command goes on from here",
+            hint="fix it, then run the same command again",
         )
 
 

@@ -106,9 +106,9 @@ def check_cost_is_known(sprint: Sprint, means: RunSettings) -> None:
         said_so = name not in SAYS_NO_COST
     if not said_so:
         raise errors.RefusedError(
-            f"{name} does not say what it costs, so a budget of money cannot be kept",
-            hint="give `--price IN/OUT`, what a million tokens cost in dollars that are "
-            "given and that are written; or a budget of tokens: `--budget-tokens N`",
+            f"cannot keep a cost budget: {name} does not report its cost",
+            hint="add `--price IN/OUT`, in dollars per million input and "
+            "output tokens, or use a token budget: `--budget-tokens N`",
             field="price",
         )
 

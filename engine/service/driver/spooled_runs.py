@@ -22,7 +22,7 @@ SUFFIX = ".run"
 
 
 class SpooledRun(msgspec.Struct, frozen=True):
-    """A command that ran, and what it printed as far as that is kept."""
+    """A command that ran, and the stored part of its output."""
 
     key: str
     sprint_id: str | None
@@ -39,7 +39,7 @@ def keep(location: Location, run: SpooledRun, environment: Mapping[str, str]) ->
     told = {name: mask(getattr(run, name)) for name in ("command", "output", "errors")}
     content = as_json(msgspec.structs.replace(run, **told))
     beside, *others = spool_folders(location, environment)
-    # What was moved away is not made again.
+    # A folder that was moved away is not created again.
     places = [beside, *others] if location.folder.exists() else others
     return put(places, content, suffix=SUFFIX)
 

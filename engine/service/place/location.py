@@ -39,7 +39,7 @@ def check_named(address: str, *, file: str | None = None, field: str | None = No
     """Raise `InvalidInputError` for an invalid address, or one with a password."""
     if not is_served(address):
         raise InvalidInputError(
-            "names no server: an address begins with postgresql://", file=file, field=field
+            "invalid address: must begin with postgresql://", file=file, field=field
         )
     # Imported here: most logs are in a folder.
     from ...log.stores.postgres.address import check_is_plain
@@ -49,11 +49,11 @@ def check_named(address: str, *, file: str | None = None, field: str | None = No
 
 DATABASE = "log.db"
 ADDRESS = "log.url"
-"""What is in the folder in place of a database where the log is on a server."""
+"""The file in the folder, instead of a database, if the log is on a server."""
 CACHES = "caches.db"
-"""What this machine keeps of such a log."""
+"""Caches of such a log on this machine."""
 REDACTION = "redaction"
-"""The file that says what is being erased, until that is done."""
+"""The file that describes an unfinished erasure."""
 SPOOL = "spool"
 """The folder, in that of a log and below the user's state folder, of events that wait."""
 BEAT = "hook-beat"
@@ -72,7 +72,7 @@ class Location(msgspec.Struct, frozen=True):
     worktree: str
     """Name of the linked git work tree; empty for the main one and outside git."""
     address: str | None = None
-    """The log on a server that somebody named; None for what the folder says."""
+    """The given log on a server; None for the one named in the folder."""
 
     @property
     def url(self) -> str:
@@ -85,7 +85,7 @@ class Location(msgspec.Struct, frozen=True):
 
     @property
     def is_served(self) -> bool:
-        """Tell whether the log is on a server."""
+        """Return whether the log is on a server."""
         database = self.folder / DATABASE
         return not database.exists() and (self.address is not None or self.is_joined)
 
@@ -110,12 +110,12 @@ class Location(msgspec.Struct, frozen=True):
 
     @property
     def is_joined(self) -> bool:
-        """Tell whether the folder names a log on a server."""
+        """Return whether the folder names a log on a server."""
         return (self.folder / ADDRESS).exists()
 
     @property
     def has_log(self) -> bool:
-        """Tell whether a log is here, or named here."""
+        """Return whether a log is here, or named here."""
         return (self.folder / DATABASE).exists() or self.is_joined
 
     @property
@@ -153,7 +153,7 @@ def find(start: Path, *, folder: str | None = None) -> Location:
             one, other = (place.folder for place in found)
             raise RefusedError(
                 f"there are two logs for {root}: {one} and {other}",
-                hint="move the one away that is not meant (did a pull bring it?), or name "
+                hint="move the unwanted one away (did a pull add it?), or name "
                 "the other in SPRINTLOG_DIR",
                 files=[str(one), str(other)],
             )
@@ -168,8 +168,8 @@ def find(start: Path, *, folder: str | None = None) -> Location:
                 f"there is no log in {start}: the log {outer} above it is not used, "
                 + ("it is that of HOME" if is_within else "it is outside the repository"),
                 hint="`sprintlog init` makes one; "
-                f"`SPRINTLOG_DIR={quote(str(outer))} sprintlog log` shows what the other "
-                "recorded, also of this folder",
+                f"`SPRINTLOG_DIR={quote(str(outer))} sprintlog log` shows the events "
+                "of the other log",
                 start=str(start),
                 unused=str(outer),
             )
@@ -225,7 +225,7 @@ def make_folder(location: Location) -> None:
         if place.has_log:
             there = place.database if place.database.exists() else place.folder / ADDRESS
             raise RefusedError(
-                f"there is a log already: {there}",
+                f"a log already exists: {there}",
                 hint="`sprintlog status` shows it; nothing was changed",
                 file=str(there),
             )
@@ -295,7 +295,7 @@ def _named(folder: Path, start: Path, *, must_exist: bool = True) -> Location:
 
 
 def _may_write(folder: Path) -> bool:
-    """Try it: permission bits say nothing on a read-only mount or to a sandbox."""
+    """Try it: permission bits do not reflect read-only mounts or sandboxes."""
     probe = folder / f".sprintlog-probe-{os.getpid()}"
     try:
         probe.touch()
@@ -307,9 +307,9 @@ def _may_write(folder: Path) -> bool:
 
 PROGRESS = "PROGRESS.yaml"
 JOURNALS = ("progress.json", "journal.json")
-"""What a journal's file may be called; other tools have a progress.json of their own."""
+"""The names of a journal's file; other tools use progress.json as well."""
 NAMES = (PROGRESS, *JOURNALS)
-"""What state files are called, wherever they are: no other program carries them out."""
+"""The names of state files in all places; no program executes such files."""
 LOOPS = ".aiwg/ralph"
 """Where the files of loops are, below the work tree, each in the folder of its loop."""
 TRACKER = "best-iteration.yaml"
@@ -334,7 +334,7 @@ def wrong_place(path: str) -> str | None:
     """Return why a state file may not be at a path of the work tree, if it may not."""
     *folders, name = path.split("/")
     if any(part in ("", ".", "..") or "\0" in part for part in (*folders, name)):
-        return "is no path from the work tree's root"
+        return "is not a path below the work tree's root"
     if not may_take_files(path):
         return "is in a folder of git's or of a log"
     if name not in NAMES and not _of_loop(path):
@@ -350,7 +350,7 @@ def wrong_journal(path: str) -> str | None:
 
 
 def _of_loop(path: str) -> bool:
-    """Tell whether a path is that of a file of some loop."""
+    """Return whether a path is that of a file of some loop."""
     loop, _, name = path.removeprefix(f"{LOOPS}/").partition("/")
     said = re.sub(r"iteration-[0-9]{3,18}(?=[/.])", "iteration-{:03d}", name)
     is_one = name in (TRACKER, BASELINE, SELECTION)

@@ -1,4 +1,4 @@
-"""A log on a server, and the folder in which this machine keeps what is its own of it."""
+"""A log on a server, and the folder with its local files."""
 
 from os import urandom
 from pathlib import Path
@@ -21,7 +21,7 @@ def find_served(start: Path, address: str, *, folder: str | None) -> Location:
     place = _folder(start, folder)
     if place.database.exists():
         raise RefusedError(
-            f"there is a log already: {place.database}, and another one is named: "
+            f"cannot use another log: {place.database} exists, and the named log is "
             f"{parse(address).shown}",
             hint="`sprintlog store copy FROM TO` takes its events there; then move log.db "
             "away, or name another folder in SPRINTLOG_DIR",
@@ -41,9 +41,9 @@ def find_served(start: Path, address: str, *, folder: str | None) -> Location:
 def join(
     start: Path, address: str, *, folder: str | None, safe: Path | None, wait: Wait
 ) -> Location:
-    """Return the folder of a log that somebody named, which is made and says so, too.
+    """Return the folder of a named log; create it with the log's address.
 
-    Raise `NotFoundError`, and make nothing, where there is no such log.
+    Raise `NotFoundError`, and create nothing, if there is no such log.
     """
     location = find_served(start, address, folder=folder)
     check_trusted(location, safe=safe)
@@ -56,7 +56,7 @@ def join(
 def open_or_make(
     location: Location, address: str, *, clock: Clock, entropy: Entropy, wait: Wait
 ) -> tuple[Location, Log]:
-    """Return the log on a server that a new folder is for, made where it is not there."""
+    """Return the log on a server for a new folder; create it if it does not exist."""
     location = replace(location, address=address)
     given: Any = {"clock": clock, "entropy": entropy, "wait": wait}
     given["beside"] = location.folder

@@ -34,7 +34,7 @@ class KnownTree(NamedTuple):
     host: str
     path: str
     is_original: bool
-    """Whether the file is where it was written, and not a copy."""
+    """Whether the file is the original and not a copy."""
 
     @property
     def shown(self) -> str:
@@ -52,7 +52,7 @@ class Owner(Protocol):
         """Return the sprints of the log."""
 
     def sprint(self, sprint_id: str) -> Sprint:
-        """Return a sprint as it is."""
+        """Return the current state of a sprint."""
 
 
 class OwnWorkTree:
@@ -90,7 +90,7 @@ class OwnWorkTree:
         return self._found
 
     def _tell(self, problem: str) -> None:
-        # It does not prevent recording, also where nobody listens.
+        # A failed warning does not prevent recording.
         with suppress(RefusedError):
             self._owner.tell(problem)
 
@@ -108,8 +108,8 @@ def find_tree(location: Location, brought: Callable[[], str | None]) -> str | No
     """Return the id of a work tree, None if it has none yet; write nothing.
 
     A copy of another tree has none. `brought` returns the only tree in the records of the
-    log, if there is only one: a log that was brought to a main work tree without any trace
-    of its own tree continues that one, unless that still exists. Raise `InvalidInputError`
+    log, if there is only one: a log moved to a main work tree without an id of its tree
+    continues that one, unless it still exists. Raise `InvalidInputError`
     for a damaged file.
     """
     file = _file(location.root, location.folder)
@@ -131,17 +131,17 @@ def make_tree(
     brought: Callable[[], str | None],
     tell: Callable[[str], None],
 ) -> str:
-    """Return the id of a work tree; give it one if it has none, and keep where it is.
+    """Return the id of a work tree; create one if it has none, and store its place.
 
-    Whatever is to be reported about that is told once.
+    Each problem is reported once.
     """
     file, known = _file(location.root, location.folder), location.folder / KNOWN
     tree = find_tree(location, brought)
     if file is not None and not _is_current(seen := _read(file), location.root):
         if seen is not None and tree is None:
             tell(
-                f"this work tree is a copy of {seen.path}, so it gets an identity of its "
-                "own: the sprints recorded there stay with that work tree"
+                f"this work tree is a copy of {seen.path}, so it gets a new identity: "
+                "the sprints recorded there stay with that work tree"
             )
         wanted = tree or entropy(_ID_BYTES).hex()
         try:
@@ -186,7 +186,7 @@ def shown_tree(location: Location, tree: NamesTree) -> str:
 
 
 def _file(root: Path, folder: Path) -> Path | None:
-    """Return where the id of a tree is kept; None for a folder with no place of its own."""
+    """Return the file of a tree's id; None for a folder without a place for one."""
     git, is_own = root / ".git", folder.name == HIDDEN and folder.parent == root
     if os.path.lexists(root / HIDDEN / FILE):
         # The repository may have been made later, and the log at hand may be a copy.
@@ -221,7 +221,7 @@ def _is_copy(seen: KnownTree, root: Path) -> bool:
     except InvalidInputError:
         return False
     except OSError:
-        # Nobody can look: to share an identity with another tree is the greater risk.
+        # Unknown: sharing an identity with another tree is the greater risk.
         return True
     return other is not None and other.id == seen.id
 
@@ -231,7 +231,7 @@ def _is_id(text: str) -> bool:
 
 
 def _read(file: Path) -> KnownTree | None:
-    """Return what a tree's file holds; follow no link."""
+    """Return the content of a tree's file; follow no link."""
     try:
         with opened_plain(file) as held:
             status, content = os.fstat(held), os.read(held, _BYTES_MAX)

@@ -1,8 +1,7 @@
-"""Whose log it is: one that somebody else could have put there is used by nobody unasked.
+"""Trust in logs: one that another user could have placed there is refused.
 
-A log says where files are written and which scripts are run, as a program does. The
-person's own list of safe folders, which no tree can bring along, says what is used all
-the same.
+Like a program, a log determines which files are written and which scripts run. Exceptions
+are in the user's own list of safe folders, which no work tree can change.
 """
 
 import os
@@ -57,13 +56,13 @@ def check_trusted(location: Location, *, safe: Path | None) -> None:
     raise RefusedError(
         f"git tracks the log in {folder}: it is not used, a pull could bring another",
         hint=f"if it is yours: `git rm -r --cached {quoted(str(folder))}`; if it came with "
-        f"the repository, remove it; to use it as it is: {listed}",
+        f"the repository, remove it; to use it anyway: {listed}",
         file=str(folder),
     )
 
 
 def owned_by_another(*paths: Path) -> Path | None:
-    """Return the first of these that belongs to somebody whom nobody asked to trust."""
+    """Return the first of these that belongs to an untrusted user."""
     user = os.geteuid()
     known = {user, ROOT}
     if user == ROOT and (caller := os.environ.get("SUDO_UID", "")).isdigit():
@@ -106,7 +105,7 @@ def _git_trusts(root: Path) -> bool:
     listed: list[str] = []
     for scope, path in zip(parts[::2], parts[1::2], strict=False):
         if scope in ("system", "global"):
-            # An empty one takes back those before it.
+            # An empty one clears the entries before it.
             listed = [*listed, path] if path else []
     tree = os.path.realpath(root)
     return any(
@@ -118,7 +117,7 @@ def _git_trusts(root: Path) -> bool:
 
 
 def _is_tracked(folder: Path) -> bool:
-    """Tell whether git tracks a log; git itself is asked only where it may be so."""
+    """Return whether git tracks a log; git is only called if it may."""
     above = Path(os.path.realpath(folder.parent))
     tops = (above, *above.parents)
     if ".git" in above.parts or not any(map(os.path.lexists, [x / ".git" for x in tops])):
@@ -131,7 +130,7 @@ def _is_tracked(folder: Path) -> bool:
     content = read_whole(index)
     path = (above / folder.name).relative_to(repository.top).as_posix()
     version = int.from_bytes(content[4:8])
-    # A list that is split among files says so at its end.
+    # A split index is marked at its end.
     if version in _INDEX_SIMPLE and b"link" not in content:
         return os.fsencode(path) in content and _git_tracks(repository, path)
     return _git_tracks(repository, path)

@@ -1,4 +1,4 @@
-"""Which events live in which stream, and what is read out of them."""
+"""The kinds of streams: their events, and the states folded from them."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Generic, TypeVar
@@ -72,7 +72,7 @@ class StreamKind(msgspec.Struct, Generic[State], frozen=True):
     """Does the same with the rows of a scan."""
     rollbacks: Callable[[State], list[tuple[int, int]]]
     with_plan: Callable[[State, State], State]
-    """Gives the first what a rollback takes back of the second."""
+    """Return the first state with the plan of the second."""
     pack: Callable[[State], bytes]
     unpack: Callable[[bytes | memoryview], State]
     format: int
@@ -113,7 +113,7 @@ def new_event(
 ) -> NewEvent:
     """Return an event as an event that the log can take, secrets masked.
 
-    What came from a journal's file happened when that says, not when it was read.
+    The time of an event from a journal's file is the one in the file.
     """
     own = event.own_time()
     return NewEvent(

@@ -18,9 +18,9 @@ from ...sprint.state.effective_history import (
 from .catalogue import EVERY, State, StreamKind
 
 NEWEST = 4
-"""So many are kept whatever stands beside them."""
+"""The number of newest checkpoints that are always kept."""
 SLOTS_MAX = 64
-"""Into at most so many slots the whole history is cut, beside those near the head."""
+"""The maximum number of slots of the history, in addition to those near the head."""
 BYTES_PER_EVENT = 128
 """Old slots are so wide that their states take no more bytes for each event."""
 BYTES_READ_MEANWHILE = 512
@@ -29,7 +29,7 @@ nothing is gained where slots are narrower."""
 
 
 class Slots(NamedTuple):
-    """How a stream is cut, as it stands."""
+    """The current slots of a stream."""
 
     head: int
     narrowest: int
@@ -50,7 +50,7 @@ class Slots(NamedTuple):
     ) -> list[int]:
         """Return the saved versions that are not worth their bytes.
 
-        Of several in a slot that stays which was in force for longest, of these the
+        Of several in a slot, the one that was effective for longest stays, of these the
         first. `discarded_by` names the rollback that discarded each version.
         """
 
@@ -79,7 +79,7 @@ def slots_of(head: int, *, state_bytes: int = 0, narrowest: int = EVERY) -> Slot
 
 
 def _power_from(number: int) -> int:
-    """Return the lowest power of two that is no less than a number."""
+    """Return the lowest power of two that is not less than a number."""
     return 1 << max(number - 1, 0).bit_length()
 
 
@@ -87,9 +87,9 @@ _HASH_BYTES = 32
 
 
 def was_erased_since(log: EventStore, position: int) -> bool:
-    """Tell whether events were erased after a position of the log.
+    """Return whether events were erased after a position of the log.
 
-    What was read before may hold what they said.
+    Earlier readings may contain their text.
     """
     last = log.version(ERASURES)
     newest = log.read_stream(ERASURES, after=last - 1) if last else ()
@@ -129,7 +129,7 @@ class SavedStates(Generic[State]):
                 if state.version == version:
                     return state
         except (msgspec.MsgspecError, ValueError, TypeError):
-            # A cache with a damaged bit is no worse than none.
+            # A damaged cache counts as missing.
             pass
         self._unread.add((stream, version))
         return None
@@ -155,9 +155,9 @@ class SavedStates(Generic[State]):
         return None
 
     def keep(self, stream: str, state: State, *, since: int) -> None:
-        """Save a state where none in force is near; drop those not worth their bytes.
+        """Save a state if no effective one is near; drop those not worth their bytes.
 
-        It was read `since` a position of the log, as `save` has it.
+        It was read `since` a position of the log, as in `save`.
         """
         last = state.version
         if last < EVERY or self._kept is None:
@@ -173,7 +173,7 @@ class SavedStates(Generic[State]):
         )
         if any(near):
             return
-        # Imported here: few commands come to where a state is saved.
+        # Imported here: few commands save a state.
 
         packed = self._packed(stream, state)
         known = sorted({*versions, last} - unread)

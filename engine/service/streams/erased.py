@@ -1,4 +1,4 @@
-"""Payloads that are gone: with an event that says so, or as a damage."""
+"""Missing payloads: erased, with an event that records it, or damaged."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -20,14 +20,14 @@ UNSAID = "its payload is another one"
 
 
 def erasures_of(log: EventStore) -> Erasures:
-    """Return which events a log says were erased."""
+    """Return the erased events according to a log."""
     return erasures_in(log.read_stream(STREAM))
 
 
 def erasures_in(events: Iterable[RecordedEvent]) -> Erasures:
-    """Return what events say was erased.
+    """Return the erasures that events record.
 
-    One that is damaged is told where the chain is read; here it says nothing.
+    A damaged event is ignored here; reading the chain reports it.
     """
     said = []
     with suppress(SprintlogError):
@@ -38,7 +38,7 @@ def erasures_in(events: Iterable[RecordedEvent]) -> Erasures:
 
 
 def still_said(log: EventStore) -> int:
-    """Return how many events say still what the log says was erased.
+    """Return the number of events that still contain erased text.
 
     There are none but in a copy that was made before.
     """
@@ -53,7 +53,7 @@ def still_said(log: EventStore) -> int:
 
 
 def unsaid(rows: Sequence[Row], erasures: Erasures) -> Iterator[tuple[str, str]]:
-    """Yield where a payload is gone and no event says so, and what is wrong."""
+    """Yield the places of missing payloads without an erasure, each with the problem."""
     # Asked of every event of a log, and mostly nothing is gone: no loop of Python.
     if all(map(_salt_of, rows)) and all(map(_payload_of, rows)):
         return
@@ -63,4 +63,4 @@ def unsaid(rows: Sequence[Row], erasures: Erasures) -> Iterator[tuple[str, str]]
         if is_whole or erasures.tell_of(*_event_of(row)):
             continue
         what = "its payload is gone" if payload is None else UNSAID
-        yield f"position {row[0]}", f"{what}, and no event says so"
+        yield f"position {row[0]}", f"{what}, and no event records an erasure"

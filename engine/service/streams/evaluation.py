@@ -1,4 +1,4 @@
-"""From the log to what a sprint's iterations are judged by."""
+"""The events of a sprint's iterations that the judge needs, and the judged iterations."""
 
 from collections.abc import Iterator
 
@@ -39,7 +39,7 @@ class StreamEvents:
 
 
 def evaluate(log: Log, sprint: Sprint, targets: KnownTargets | None = None) -> Judged:
-    """Return a sprint's iterations as they are judged at its version.
+    """Return the judged iterations of a sprint at its version.
 
     `targets` are those that were found at other versions, and are added to.
     """

@@ -1,4 +1,4 @@
-"""An event of an extension's type, checked by what the extension says of it."""
+"""Events of an extension's type, checked by the extension's struct."""
 
 from typing import Any
 
@@ -28,8 +28,8 @@ def extension_event(tag: str, data: object, *, is_observed: bool = False) -> Ext
         if is_observed:
             return ExtensionEvent(tag, data)
         raise NotFoundError(
-            f"no extension that is installed brings the event type {tag}",
-            hint="install the package that does; --observed records it as it is",
+            f"no installed extension provides the event type {tag}",
+            hint="install the package that does, or record it unchanged with --observed",
             unknown=error.unknown,
             field="type",
         ) from error
@@ -48,7 +48,7 @@ def checked_command(command: Command, is_observed: bool | None) -> Command:
 
 
 def event_as_said(tag: str, data: dict[str, Any], *, shape: int = 1) -> ExtensionEvent:
-    """Return the event that says this, whether or not anybody brings its type."""
+    """Return an event with this data, even if its type is not installed."""
     return ExtensionEvent(tag, data, shape)
 
 
@@ -66,7 +66,7 @@ def checked_data(
 
 
 def event_type(extension: Extension) -> type[msgspec.Struct]:
-    """Return the struct of an event type; raise `ExtensionError` for what is none."""
+    """Return the struct of an event type; raise `ExtensionError` for any other object."""
     check_tag(extension.name)
     kind = load(extension)
     if (problem := struct_problem(kind)) is not None:
@@ -75,15 +75,15 @@ def event_type(extension: Extension) -> type[msgspec.Struct]:
 
 
 def struct_problem(kind: object) -> str | None:
-    """Return why something cannot be an event type; None where it can."""
+    """Return why something cannot be an event type; None if it can."""
     if not (isinstance(kind, type) and issubclass(kind, msgspec.Struct)):
-        return "is no msgspec.Struct: its fields are those of the event's data"
+        return "is not a msgspec.Struct, whose fields are those of the event's data"
     config = kind.__struct_config__
     if config.array_like or config.tag is not None:
         return "must be a plain object, without array_like and tag"
     shape = getattr(kind, "schema_version", 1)
     is_shape = type(shape) is int and shape >= 1
-    return None if is_shape else "has a schema_version that is no number from 1 on"
+    return None if is_shape else "has an invalid schema_version: must be a number from 1 on"
 
 
 def event_schema(extension: Extension) -> dict[str, Any]:

@@ -123,7 +123,7 @@ def version_at(log: Log, stream: str, head: "Sprint | Journal", point: Point) ->
     """
     if point.form in ("best", "iter"):
         if not isinstance(head, Sprint):
-            raise InvalidInputError("a journal has no loop iterations: another point")
+            raise InvalidInputError("a journal has no iterations: use another point")
         number = target_of(log, head) if point.form == "best" else point.number
         version = iteration_end(head.knowledge, number, version=head.version)
     elif point.form == "version":
@@ -149,7 +149,7 @@ def target_of(log: Log, sprint: Sprint) -> int:
     target = evaluate(log, sprint).target()
     if target is None:
         raise NotFoundError(
-            f"no iteration of sprint {sprint.id} is the best one yet",
+            f"sprint {sprint.id} has no best iteration yet",
             hint=HOW_TO_MEASURE,
             sprint=sprint.id,
         )

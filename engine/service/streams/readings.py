@@ -47,7 +47,7 @@ class KeptReading(Generic[ReadingT]):
         """Where the log ended before anything was read."""
 
     def load(self) -> ReadingT | None:
-        """Return the newest that was kept; None where there is none to be believed."""
+        """Return the newest stored reading; None if none is valid."""
         found = map(self.load_at, self._versions())
         return next((reading for reading in found if reading is not None), None)
 
@@ -59,7 +59,7 @@ class KeptReading(Generic[ReadingT]):
             if data[:_HASH_BYTES] == self._hash(version):
                 return self._decoder.decode(data[_HASH_BYTES:])
         except msgspec.MsgspecError:
-            # One with a damaged bit is no worse than none.
+            # A damaged one counts as missing.
             pass
         return None
 
@@ -95,7 +95,7 @@ class KeptReading(Generic[ReadingT]):
 
 
 def forget_readings(log: Log, stream: str) -> None:
-    """Throw away what is kept of a stream; the next one who asks reads it anew."""
+    """Remove the stored readings of a stream; they are computed again when needed."""
     for name in NAMES:
         log.checkpoints.forget(_key(name, stream))
 

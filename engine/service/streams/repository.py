@@ -132,8 +132,8 @@ class Repository(Generic[State]):
     def from_nothing(self, name: str) -> State:
         """Return the state as the log has it now, out of no checkpoint."""
         head = self.version(name)
-        # What a checkpoint says of rollbacks saves a walk through all events. It is not
-        # believed: the fold meets each of them.
+        # The rollbacks of a checkpoint save a walk through all events. They are only a
+        # hint: the fold meets each of them.
         rollbacks = self.rollbacks(name, head)
         state = next(self.along(name, [head], rollbacks))
         if self.kind.rollbacks(state) != rollbacks:
@@ -211,8 +211,8 @@ class Repository(Generic[State]):
     def imports(self: "Repository[Sprint]", sprint_id: str, until: int) -> dict[int, int]:
         """Return by the first event read off an imported version which one ends it.
 
-        The events before a document came in are those that somebody observed in it: of the
-        same time and actor. Only together they lead from one version to the next.
+        The events before an import are those observed in its document: of the same time and
+        actor. Only together they lead from one version to the next.
         """
         stream, found = self.kind.stream(sprint_id), dict[int, int]()
         rows = self._log.scan(stream, until=until, only=SprintImported.type)
@@ -238,8 +238,8 @@ class Repository(Generic[State]):
     ) -> Iterator[Stretch]:
         """Yield the stretches between checkpoints up to a version, the newest first.
 
-        With `near` the first is no longer than that, even if no checkpoint stands there,
-        unless that would part events that belong together.
+        With `near` the first is no longer than that, even if there is no checkpoint,
+        unless that would separate events of one append.
         """
         last, rollbacks = until, self.rollbacks(sprint_id, until)
         parted = {v for first, end in together.items() for v in range(first, end)}
@@ -288,7 +288,7 @@ class Repository(Generic[State]):
         self.checkpoints.keep(self.kind.stream(state.id), state, since=since)
 
     def _begin(self) -> None:
-        """Notice where the log ends before any state is read: each is no older."""
+        """Remember the end of the log before any state is read: no state is older."""
         if self._began < 0:
             self._began = self._log.last_position()
 
@@ -304,7 +304,7 @@ class Repository(Generic[State]):
 
         Without a known one there is no checkpoint. If a rollback undid the known one, its
         knowledge remains valid: only the plan is folded again, from a checkpoint on the
-        path and by the events in force.
+        path and by the effective events.
         """
         stream, kind = self.kind.stream(name), self.kind
         rollbacks = [] if known is None else [*kind.rollbacks(known)]
@@ -343,7 +343,7 @@ class Repository(Generic[State]):
         return self.kind.fold_rows(state, rows, live)
 
     def _fold_far(self, state: State, until: int, live: Sequence[VersionRange]) -> State:
-        """Fold for a reader: where it is far, the next one has it nearer."""
+        """Fold for a reader; after a long fold, save a state for the next reader."""
         if until - state.version <= LONG:
             return self._fold(state, until, live)
         head = self._log.version(self.kind.stream(state.id))

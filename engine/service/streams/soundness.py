@@ -16,7 +16,7 @@ from .repository import Repository
 
 
 def is_folded(stream: str) -> bool:
-    """Tell whether a state follows from a stream: it needs all that its events say."""
+    """Return whether a state is folded from a stream, which requires all its payloads."""
     return session_of(stream) is None and stream != ERASURES
 
 

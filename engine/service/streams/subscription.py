@@ -16,8 +16,8 @@ def follow(
 ) -> Iterator[list[RecordedEvent]]:
     """Yield the events after a position, many at a time, and for ever what comes then.
 
-    In between only the head file is read, 48 bytes, which takes no lock and holds up
-    nobody. `pause` waits for a moment, and raises when nobody wants any more.
+    In between only the head file is read, 48 bytes, without a lock. `pause` waits for a
+    moment, and raises an exception to end the iteration.
     """
     while True:
         for rows in log.pages(after=after):

@@ -1,4 +1,4 @@
-"""Measures a work tree for a sprint: from what is to be run and read to a command."""
+"""Measurement of a work tree: runs commands, reads reports, and returns a command."""
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
@@ -34,7 +34,7 @@ OUTPUT_CHARS_MAX = 4000
 
 
 class MeasuredByRule(NamedTuple):
-    """What came of measuring an iteration by the rules in force."""
+    """The result of measuring an iteration by the current rules."""
 
     command: Measuring | FailMeasurement
     outcome: Outcome
@@ -55,7 +55,7 @@ def measure_by_rules(
     envelope: Envelope,
     interruptible: Callable[[], AbstractContextManager[None]] = nullcontext,
 ) -> MeasuredByRule:
-    """Measure an iteration, 0 for the baseline; record what came of it in one append.
+    """Measure an iteration, 0 for the baseline; record the result in one append.
 
     What cannot be measured is a fact, too. Where the rules say so the files are kept with
     it, after all was run; that they cannot be kept ends nothing. What is measured again
@@ -90,7 +90,7 @@ def _measured(
     try:
         with interruptible():
             found = capturer.add_to(found)
-        # What the rules refuse of it is no measurement either.
+        # A measurement that the rules refuse counts as failed.
         decided(found, workspace.sprint(sprint_id), workspace.now())
     except SprintlogError as error:
         return capturer.failure(error, number)
@@ -98,7 +98,7 @@ def _measured(
 
 
 def order_of(rules: MeasureRules, sprint: Sprint) -> MeasurementOrder:
-    """Return what is to be measured by rule, with the sprint's own metrics."""
+    """Return the measurements to make by rule, with the sprint's custom metrics."""
     return MeasurementOrder(
         rules.reports,
         rules.sources,
@@ -111,7 +111,7 @@ def order_of(rules: MeasureRules, sprint: Sprint) -> MeasurementOrder:
 
 
 class Capturer:
-    """Captures what was asked for, and tells what became of it when that fails."""
+    """Captures the ordered measurements, and describes a failure."""
 
     def __init__(
         self,
@@ -141,7 +141,7 @@ class Capturer:
         return self._capture.usual_notes
 
     def add_to(self, command: Measuring) -> Measuring:
-        """Return a command to measure with what was captured.
+        """Return a command to measure, completed with the captured metrics.
 
         A metric that is both given and found must be the same.
         """
@@ -153,7 +153,7 @@ class Capturer:
                 raise InvalidInputError(
                     f"{value} is given, and {source} says {metrics[name]}",
                     field=name,
-                    hint="leave one of them out",
+                    hint="omit one of them",
                 )
         self.notes = measured.notes
         origins = tuple(
@@ -168,7 +168,7 @@ class Capturer:
         return replace(found, usage=measured.usage)
 
     def failure(self, error: SprintlogError, number: int | None) -> FailMeasurement:
-        """Return the command that says why nothing could be measured, and what was run."""
+        """Return the command that records a failed measurement, its cause and commands."""
         culprit = self._capture.culprit
         said: dict[str, Any] = {"error": error.message, "number": number}
         said |= self._evidence()
@@ -180,13 +180,13 @@ class Capturer:
                 "timed_out": result.timed_out,
                 "output_sha256": result.output_sha256,
             }
-            # What is cut out of it is masked whole before.
+            # Masked before it is shortened, so that no secret is cut in half.
             output = mask(result.output) if self._masks else result.output
             said["output"] = output[-OUTPUT_CHARS_MAX:]
         return FailMeasurement(**said)
 
     def _evidence(self) -> dict[str, Any]:
-        """Return what is kept of what was run and read; copies are in the log's folder."""
+        """Return the records of commands and reports; copies are in the log's folder."""
         seen = self._capture.seen
         reports = keep_reports(self._workspace, seen, masks=self._masks) if seen else ()
         return {"runs": self._capture.runs(masks=self._masks), "reports": reports}

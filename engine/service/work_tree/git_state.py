@@ -31,7 +31,7 @@ def with_git(service: Service, events: list[Event], *, at: str) -> list[Event]:
 
 
 def _stands(service: Service, at: str) -> GitState | None:
-    """Return where git stands; asked once a moment, also where all is decided anew."""
+    """Return the state of the repository; read once for each moment."""
     root = service.location.root
     if (root, at) not in _found:
         found = repository_state(root, service.environment, but=lambda: own_paths(service))

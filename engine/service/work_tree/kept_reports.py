@@ -1,4 +1,4 @@
-"""The reports that measurements stand on: copies in the log's folder, by their digests.
+"""The reports of measurements: copies in the log's folder, by their digests.
 
 A copy is there before the event that names it. One that no event names, because somebody
 was killed in between, is removed by the next `store prune`.
@@ -34,9 +34,9 @@ SECONDS_SPARED = 60 * 60
 def keep_reports(
     workspace: Service, seen: Iterable[SeenReport], *, masks: bool
 ) -> tuple[f.KeptReport, ...]:
-    """Keep reports beside the log, masked, once each; return what events say of them.
+    """Copy masked reports next to the log, once each; return their records for events.
 
-    That one cannot be kept takes nothing from a measurement: its digest is known.
+    A measurement is valid even if a report cannot be copied: its digest is known.
     """
     found = list(seen)
     names: list[str | None] = []
@@ -67,7 +67,7 @@ def _keep(workspace: Service, content: bytes, *, masks: bool) -> str:
     folder.mkdir(mode=0o700, exist_ok=True)
     copy = folder / name
     if copy.exists():
-        # Younger from here on: a pruning beside this spares it.
+        # Refresh its time, so that a simultaneous pruning spares it.
         copy.touch()
     else:
         replace_file(copy, content, mode=0o600)
@@ -75,13 +75,13 @@ def _keep(workspace: Service, content: bytes, *, masks: bool) -> str:
 
 
 def is_kept(workspace: Service, report: f.KeptReport) -> bool:
-    """Tell whether the copy of a report is there."""
+    """Return whether the copy of a report exists."""
     copy = _copy_of(workspace, report)
     return copy is not None and copy.is_file()
 
 
 def content_of(workspace: Service, report: f.KeptReport) -> bytes | None:
-    """Return the copy of a report; None where it is not there, or not whole."""
+    """Return the copy of a report; None if it is missing or damaged."""
     if (copy := _copy_of(workspace, report)) is None:
         return None
     try:
@@ -92,14 +92,14 @@ def content_of(workspace: Service, report: f.KeptReport) -> bytes | None:
 
 
 def _copy_of(workspace: Service, report: f.KeptReport) -> Path | None:
-    # The log may be anybody's: what is no digest names no file.
+    # The log may be hostile: only a digest may name a file.
     if report.kept is None or not _DIGEST.fullmatch(report.kept):
         return None
     return workspace.location.folder / FOLDER / report.kept
 
 
 class WithReports(NamedTuple):
-    """A measurement, and the reports that it stands on."""
+    """A measurement and its reports."""
 
     number: int
     version: int

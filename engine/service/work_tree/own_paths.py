@@ -1,10 +1,10 @@
 """What of a work tree is sprintlog's own: no agent's work, and never brought back or shown.
 
-State files follow from the log, so no snapshot holds them. What hooks said is named by
-PROGRESS.yaml, whatever was rolled back since, and nobody could write it again.
+State files follow from the log, so no snapshot contains them. PROGRESS.yaml refers to the
+output of hooks, even after a rollback, and it could not be written again.
 
-A page or an export that a person had written into the tree is no work either, as long as
-its bytes are what was written: what an agent makes of it is work again.
+A page or an export that a user wrote into the tree is not work either, as long as it is
+unchanged: an agent's edits of it are work.
 """
 
 import os
@@ -45,7 +45,7 @@ def kept_out(workspace: Service) -> frozenset[str]:
 
 
 def own_paths(workspace: Service) -> frozenset[str]:
-    """Return all that is no agent's work: a copy of the result, too."""
+    """Return all paths that are not an agent's work, including the copy of the result."""
     return kept_out(workspace) | {OUTPUT}
 
 
@@ -62,16 +62,16 @@ def for_people(workspace: Service) -> frozenset[str]:
 
 
 def know_for_people(workspace: Service, file: Path) -> None:
-    """Know a file again that was just written for people, where it is in the work tree."""
+    """Remember a page or export that was just written, if it is in the work tree."""
     root = workspace.location.root.resolve()
-    # A snapshot names what it finds over no link.
+    # Snapshots do not follow links.
     place = file.parent.resolve() / file.name
     if not place.is_relative_to(root):
         return
     path = place.relative_to(root).as_posix()
     if (digest := _digest(workspace, path)) is None:
         return
-    # Nobody can keep or bring back files where the log cannot be written.
+    # Without a writable log there are no snapshots.
     with suppress(SprintlogError):
         key = _key_of(path, _FOR_PEOPLE + workspace.location.worktree)
         workspace.log.digests.forget(key)
@@ -79,7 +79,7 @@ def know_for_people(workspace: Service, file: Path) -> None:
 
 
 def _key_of(path: str, begin: str) -> str:
-    """Return a path as it is known: any bytes of its name as text."""
+    """Return the key of a path, with any bytes of its name as text."""
     return f"{begin}/{os.fsencode(path).decode('latin-1')}"
 
 
@@ -108,7 +108,7 @@ def _written(path: str) -> Iterator[str]:
 
 
 def transcripts(workspace: Service, sprint: Sprint) -> Iterator[str]:
-    """Yield where hooks' output was kept; it lies in the sprint's folder."""
+    """Yield the paths of hooks' output in the sprint's folder."""
     document, place = sprint.plan.document, sprint.plan.place
     if place is None:
         return

@@ -1,8 +1,8 @@
-"""Files brought back: into a new folder, or in place with what stood there kept before.
+"""Restores of files: into a new folder, or in place after saving the current files.
 
-In place the log is the journal. That a restore began is recorded before the first file is
-touched, with the snapshots it goes from and to; whoever comes after a killed one does the
-same again, and what is done already changes nothing.
+In place the log is the journal. The start of a restore is recorded before the first file
+is touched, with its two snapshots. After a killed restore, the next command repeats it;
+steps already done have no effect.
 """
 
 from collections.abc import Sequence
@@ -43,11 +43,11 @@ class Restored(NamedTuple):
     """What a restore in place came to, or giving one up."""
 
     outcome: Outcome | None
-    """What was recorded; None when nothing was to be done."""
+    """The recorded events; None if there was nothing to do."""
     plan: PlacementPlan
     placed: PlacedFiles | None
     lost: str | None = None
-    """Why nobody can ever finish it, where that is so."""
+    """Why it can never be finished, if so."""
 
     @property
     def events(self) -> Sequence[RecordedEvent]:
@@ -81,7 +81,7 @@ def into_branch(
 ) -> tuple[str | None, PlacementPlan]:
     """Make a git branch of a snapshot's files, unless that is only to be shown.
 
-    Return its commit, and what it holds and does not hold as the work tree held it.
+    Return its commit, and the paths that differ from the work tree of the snapshot.
     """
     snapshot, wanted = _whole(workspace, store, held.snapshot)
     if is_dry:
@@ -120,8 +120,8 @@ def in_place(
 
     Raise `RefusedError` for those of another work tree, unless that is meant.
 
-    What stands there is kept in a snapshot before. Without agreement the plan is made and
-    nothing else; with nothing to do for files and state nothing is recorded.
+    The current files are saved in a snapshot first. Without agreement only the plan is
+    made; with nothing to do for files and state nothing is recorded.
     """
     if not (of_any_tree or order.into):
         _check_tree(workspace, workspace.sprint(sprint_id), order)
@@ -137,7 +137,7 @@ def in_place(
         try:
             if not is_agreed:
                 return Restored(None, made, None)
-            # That a restore was taken back is to be known, although nothing is left to do.
+            # An undo of a restore is recorded even if no file changes.
             is_worth_it = not made.is_empty or order.undoes is not None
             started = RestoreStarted(
                 before=taken.commit,
@@ -182,7 +182,7 @@ def _check_tree(workspace: Service, sprint: Sprint, order: RestoreOrder) -> None
         raise RefusedError(
             f"the saved files are those of {where}: they are not restored into another "
             "work tree",
-            hint="repeat the command there; `--into .` restores them here all the same, "
+            hint="repeat the command there; `--into .` restores them here anyway, "
             "`sprintlog restore iter:N --into FOLDER` copies them",
             sprint=sprint.id,
         )
@@ -191,7 +191,7 @@ def _check_tree(workspace: Service, sprint: Sprint, order: RestoreOrder) -> None
 def _prepare(
     workspace: Service, store: Store, sprint: Sprint, order: RestoreOrder, *, at: str | None
 ) -> tuple[TakenSnapshot, PlacementPlan]:
-    """Keep what stands there, and make a plan whose bytes are all there, both ways.
+    """Save the current files, and make a plan whose bytes all exist, in both directions.
 
     Raise `RefusedError` where those of the snapshot are not.
     """
@@ -211,13 +211,13 @@ def _prepare(
         store.drop([taken.commit])
         _check_bytes(made, damaged)
         if not is_last:
-            # What stands there can be read again.
+            # The current files can be read again.
             store.mend()
-    raise RefusedError("what stands there now cannot be kept: nothing was changed")
+    raise RefusedError("cannot save the current files: nothing was changed")
 
 
 def _check_bytes(made: PlacementPlan, damaged: set[str]) -> None:
-    """Raise `RefusedError` where a plan would write what is damaged."""
+    """Raise `RefusedError` if a plan would write damaged files."""
     paths = sorted(path for path, entry in made.writes.items() if entry.oid in damaged)
     if paths:
         named = ", ".join(map(shown, paths[:3]))
@@ -344,7 +344,7 @@ def _finish(
 
 
 def _ended(restore: Restore, placed: PlacedFiles) -> FilesRestored:
-    """Return what is recorded at the end of a restore."""
+    """Return the event at the end of a restore."""
     return FilesRestored(
         restore.version,
         placed.written,
@@ -379,6 +379,6 @@ def _check_meant(snapshot: Snapshot, paths: Sequence[str]) -> None:
         if path not in snapshot.files and path not in snapshot.folders:
             raise RefusedError(
                 f"{shown(path)}: the snapshot holds no such file or folder",
-                hint="`sprintlog show iteration N --files` lists what it holds",
+                hint="`sprintlog show iteration N --files` lists its files",
                 file=shown(path),
             )

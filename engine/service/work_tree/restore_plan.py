@@ -57,7 +57,7 @@ def plan_for(
         return plan(wanted, present, paths=order.paths, alone=alone, ignored=ignored)
     # The folder may come from a restore in the log, which is untrusted.
     if not may_take_files(order.into):
-        raise RefusedError(f"{order.into[:80]!r} is no folder to put files into")
+        raise RefusedError(f"{order.into[:80]!r} is not a folder of this work tree")
     base = store.read(order.since) if order.since else NOTHING
     return below(plan(wanted, base, paths=order.paths, alone=alone), order.into, present)
 

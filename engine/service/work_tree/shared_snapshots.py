@@ -1,4 +1,4 @@
-"""Snapshots that machines share: pushed once recorded, fetched where one is missing.
+"""Snapshots shared between machines: pushed once recorded, fetched if one is missing.
 
 The log goes first: what is pushed is recorded. A remote that is away stops nobody; what it
 lacks is pushed with the next snapshot.
@@ -17,9 +17,9 @@ from ..port import Service, mention
 
 
 def share(workspace: Service, store: Store, sprint: Sprint) -> None:
-    """Push the iterations' snapshots of a sprint that the remote lacks, where there is one.
+    """Push the iterations' snapshots of a sprint that the remote lacks, if there is one.
 
-    A failure is told, and no more.
+    A failure is only a warning.
     """
     if (url := workspace.setting("snapshot.remote")) is None:
         return
@@ -36,7 +36,7 @@ def share(workspace: Service, store: Store, sprint: Sprint) -> None:
 
 
 def forget(workspace: Service, store: Store, commits: Collection[str]) -> None:
-    """Let the remote forget snapshots; a failure is told, and no more."""
+    """Remove snapshots from the remote; a failure is only a warning."""
     try:
         if commits and (url := workspace.setting("snapshot.remote")) is not None:
             Remote(store, url).forget(commits)
@@ -45,9 +45,9 @@ def forget(workspace: Service, store: Store, commits: Collection[str]) -> None:
 
 
 def bring(workspace: Service, store: Store, commit: str) -> None:
-    """See that a snapshot of another machine is in the store, where it can be had.
+    """Fetch a snapshot of another machine into the store, if possible.
 
-    Raise `NotFoundError` that says where its files are.
+    Raise `NotFoundError` that names the machine with its files.
     """
     try:
         store.read(commit)
@@ -65,7 +65,7 @@ def bring(workspace: Service, store: Store, commit: str) -> None:
             raise NotFoundError(
                 f"the files of snapshot {commit[:12]} are in the store of "
                 f"{shown_tree(workspace.location, taken)}, and not in this one's",
-                hint=f"`sprintlog restore snapshot:{commit[:12]}` brings them out there; "
+                hint=f"`sprintlog restore snapshot:{commit[:12]}` extracts them there; "
                 "`snapshot.remote` in sprintlog.toml shares them from then on",
                 snapshot=commit,
                 worktree=taken.worktree,

@@ -202,7 +202,7 @@ def report_left(taken: TakenSnapshot, tell: Callable[[str], None]) -> None:
 
 
 def files_left(left: Sequence[LeftOut]) -> tuple[FileLeft, ...]:
-    """Return what was left out as an event says it."""
+    """Return omitted files in the form of an event."""
     return tuple(FileLeft(shown(path), reason) for path, reason in left[:NAMED_MAX])
 
 
@@ -239,8 +239,8 @@ def compare(
 ) -> list[PathDifference]:
     """Return how the files of two snapshots differ, in order of their paths.
 
-    What is sprintlog's own is not compared. A path that only one of them has, and the other
-    has omitted, is neither added nor removed.
+    Files of sprintlog are not compared. A path that only one of them has, and the other
+    omitted, is neither added nor removed.
     """
     found = []
     omitted = [{path for path, _ in each.left_out} for each in (one, other)]
@@ -263,9 +263,9 @@ def compare(
 def changed_between(
     store: Store, pairs: Sequence[Pair], own: Collection[str]
 ) -> dict[Pair, list[PathDifference]]:
-    """Return how the files of pairs of snapshots differ, but for our own.
+    """Return how the files of pairs of snapshots differ, without sprintlog's own.
 
-    Of a pair that the store does not hold any more nothing is told.
+    A pair that the store no longer contains is omitted.
     """
     if not store.exists:
         return {}
@@ -296,7 +296,7 @@ def lost_paths(
     """Yield the snapshots that cannot be brought back whole, and what of them is lost."""
     read: dict[str, Snapshot] = {}
     if held:
-        # Where there is no git nobody can tell, and nothing is lost.
+        # Without git it is unknown, and nothing is lost.
         _ = store.git.program
     for one in held:
         try:
@@ -331,7 +331,7 @@ def prune(
     asked: PruneSnapshots,
     envelope: Envelope,
 ) -> tuple[Outcome, int]:
-    """Let go of old snapshots; return what was recorded and how many bytes came back.
+    """Remove old snapshots; return the recorded events and the number of freed bytes.
 
     What the store holds and no sprint knows of goes too.
     """

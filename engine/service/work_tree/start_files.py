@@ -26,8 +26,8 @@ def files_at_start(
     """Return the snapshot of the files with which an iteration begins.
 
     It is the last one if the work tree still holds its files; otherwise one is taken and
-    recorded, and likewise if an iteration is under way: what happened before and what is
-    about to happen must not be one difference. Return None if `is_late`, which is called
+    recorded, and likewise if an iteration is under way: earlier changes and
+    future ones must not be one difference. Return None if `is_late`, which is called
     once the files were read: the agent may have started to edit them.
     """
     workspace.finish_restores(workspace.sprint(sprint_id))

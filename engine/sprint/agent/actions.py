@@ -40,7 +40,7 @@ ACTIONS = {
     WAIT: "nothing before `until`",
     RESUME: "the loop was stopped from outside: `sprint resume`",
     COMPLETE: "everything is done: `sprint complete`",
-    STOP: "a person is asked for; `why` and `hint` say what for",
+    STOP: "a person is needed; `why` and `hint` give the reason",
     DONE: "the sprint is completed",
 }
 """Every action, with its meaning for a loop."""
@@ -59,8 +59,8 @@ STOPS = {
     PAUSED: "somebody paused the sprint",
     BLOCKED: "the sprint cannot go on",
     PERSON: "a person is needed",
-    BUDGET: "what the loop may spend is spent",
-    JUDGE: "what was measured says that it is to stop",
+    BUDGET: "the budget of the loop is spent",
+    JUDGE: "the measurements require a stop",
 }
 """What a stop can be because of."""
 

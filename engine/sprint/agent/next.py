@@ -83,7 +83,7 @@ def failure_said(sprint: Sprint) -> str | None:
         return turns.error
     count = turns.failures - turns.forgiven
     most = failures_survived(sprint, failed.category)
-    return f"{turns.error} (failure {count} in a row; {most} are survived)"
+    return f"{turns.error} (failure {count} in a row, at most {most})"
 
 
 def work_on_goal(sprint: Sprint, now: str) -> actions.Action:

@@ -113,5 +113,5 @@ def _of_phase(sprint: Sprint, said: ReportWork) -> Command:
 
 def _why(said: ReportWork) -> str:
     if not said.summary.strip():
-        raise InvalidInputError(f"say why it is {said.outcome}", field="summary")
+        raise InvalidInputError(f"missing reason for {said.outcome}", field="summary")
     return short(said.summary)

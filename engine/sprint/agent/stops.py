@@ -25,7 +25,7 @@ DONE, ERROR, SIGNAL = "done", "error", "signal"
 ENDS = {
     DONE: "the sprint is done",
     **STOPS,
-    WAIT: "a retry is to be waited for",
+    WAIT: "a retry is due later",
     ERROR: "it failed",
     SIGNAL: "a signal ended it",
     LOST: "its process is gone: it was killed, or the machine went down",
@@ -90,7 +90,7 @@ def used_up(sprint: Sprint) -> Action | None:
     return Action(
         STOP,
         because=actions.LIMIT,
-        why=f"iteration {begun} of at most {most} is over",
+        why=f"reached the limit of {most} iteration{'' if most == 1 else 's'}",
         hint=more_allowed(begun),
     )
 
@@ -105,7 +105,7 @@ def decide_first(sprint: Sprint) -> Action | None:
     return Action(
         STOP,
         because=actions.PERSON,
-        why=f"everything is finished; for a decision: {listed(waiting)}",
+        why=f"everything is finished, but requests are undecided: {listed(waiting)}",
         hint=f"`sprintlog queue list --status pending`, decide, then go on{close}",
     )
 
@@ -122,7 +122,7 @@ def decide_at_goal(sprint: Sprint) -> Action | None:
     return Action(
         STOP,
         because=actions.PERSON,
-        why=f"the goal is said to be reached; for a decision: {listed(waiting)}",
+        why=f"the goal is claimed, but requests are undecided: {listed(waiting)}",
         hint="`sprintlog queue list --status pending`, decide, then `sprintlog goal "
         "complete`, or let the loop look again",
         iteration=number,
@@ -137,7 +137,7 @@ def on_request(sprint: Sprint, *, priority: str) -> Action | None:
     return Action(
         STOP,
         because=actions.PERSON,
-        why=f"for a decision at once: {listed(waiting)}",
+        why=f"undecided urgent requests: {listed(waiting)}",
         hint="`sprintlog queue list --status pending`, and decide",
     )
 
@@ -233,14 +233,14 @@ def _stop(sprint: Sprint, one: budgets.BudgetState, action: Action) -> Action:
 def _silent(sprint: Sprint, one: budgets.BudgetState, action: Action) -> Action:
     started = sprint.knowledge.loops.started
     is_priced = started is not None and started.price is not None
-    what = "what it costs" if one.budget == COST else "how many tokens it takes"
+    what = "its cost" if one.budget == COST else "its tokens"
     ways = []
     if one.budget == COST and is_priced:
         # The price applies to tokens, whose number is unknown as well.
-        what = "what it costs, nor how many tokens it takes"
+        what = "its cost and tokens"
     elif one.budget == COST:
         computes = "`sprintlog run --price IN/OUT -- COMMAND` computes it from the tokens"
-        ways = [f"{computes}, with what a million of them costs, given and written"]
+        ways = [f"{computes}; IN/OUT are dollars per million input and output tokens"]
     if one.of == budgets.OF_SPRINT:
         typed = f"sprintlog iteration rules set --budget-{one.budget} none"
         ways.append(f"`{typed}`")
@@ -253,7 +253,7 @@ def _silent(sprint: Sprint, one: budgets.BudgetState, action: Action) -> Action:
         because=actions.BUDGET,
         phase=action.phase,
         iteration=action.iteration,
-        why=f"the agent does not say {what}, so the {whose}'s budget cannot be kept",
+        why=f"the agent does not report {what}, so the {whose}'s budget cannot be kept",
         hint="; or ".join(ways),
     )
 

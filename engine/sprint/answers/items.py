@@ -129,7 +129,7 @@ def _items(
     if given is None:
         return ()
     if not isinstance(given, list):
-        problems.append(f"{key}: is no list")
+        problems.append(f"{key}: is not a list")
         return ()
     if len(given) > most:
         problems.append(f"{key}: only the first {most} of {len(given)} are taken")
@@ -217,7 +217,7 @@ def _learning(value: Any, field: str, problems: list[str]) -> SaidLearning:
 
 def _done_id(value: Any, field: str, problems: list[str]) -> str:
     if not _is_id(value):
-        raise _BadError(f"{field}: is no id of 1 to {ID_CHARS_MAX} printable characters")
+        raise _BadError(f"{field}: must be 1 to {ID_CHARS_MAX} printable characters")
     return str(value)
 
 
@@ -259,7 +259,7 @@ def _text(given: Data, key: str, field: str) -> str:
 def _optional_text(given: Data, key: str, field: str, problems: list[str]) -> str | None:
     value = given.get(key)
     if value is not None and not isinstance(value, str):
-        problems.append(f"{field}.{key}: is no text; left out")
+        problems.append(f"{field}.{key}: is not text; left out")
         return None
     return value.strip() or None if value is not None else None
 
@@ -267,7 +267,7 @@ def _optional_text(given: Data, key: str, field: str, problems: list[str]) -> st
 def _word(given: Data, key: str, allowed: tuple[str, ...], field: str) -> str:
     value = given.get(key)
     if value not in allowed:
-        raise _BadError(f"{field}.{key}: is none of {', '.join(allowed)}")
+        raise _BadError(f"{field}.{key}: must be one of {', '.join(allowed)}")
     return str(value)
 
 
@@ -288,7 +288,7 @@ def _optional_id(given: Data, key: str, field: str, problems: list[str]) -> str 
     if value is None or _is_id(value):
         return value
     problems.append(
-        f"{field}.{key}: is no id of 1 to {ID_CHARS_MAX} printable characters; left out"
+        f"{field}.{key}: must be 1 to {ID_CHARS_MAX} printable characters; left out"
     )
     return None
 
@@ -303,7 +303,7 @@ def _context(given: Data, field: str, problems: list[str]) -> Data | None:
         return None
     problem = None
     if not isinstance(value, dict):
-        problem = "is no object"
+        problem = "is not an object"
     elif not _is_sound(value, CONTEXT_DEPTH_MAX):
         problem = "is nested too deeply, or holds a number that is too large"
     elif len(msgspec.json.encode(value)) > CONTEXT_BYTES_MAX:

@@ -23,7 +23,7 @@ class RolledBack(Event, frozen=True):
     subject: ClassVar[Subject] = Subject("sprint", ("to",))
     reach: ClassVar[Reach] = Reach.WHOLE
     is_structural: ClassVar[bool] = True
-    only_caused: ClassVar[str] = "`sprintlog undo` takes back a rollback"
+    only_caused: ClassVar[str] = "`sprintlog undo` undoes a rollback"
     as_decision: ClassVar[AsDecision | None] = AsDecision(
         "rollback", ("to", "undoes", "reason"), looks_back=True, judges=IN_FORCE
     )

@@ -107,7 +107,7 @@ class RequestReturned(AboutRequest, frozen=True):
 
     type: ClassVar[str] = "request-returned"
     stays: ClassVar[tuple[str, ...]] = ("request", "until")
-    only_caused: ClassVar[str] = "the end of what a request was deferred to causes it"
+    only_caused: ClassVar[str] = "the end of the deferral causes it"
     as_decision: ClassVar[AsDecision | None] = AsDecision("request", ("request", "until"))
     until: str
     """The time to which the request was deferred."""

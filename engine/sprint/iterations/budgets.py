@@ -119,8 +119,8 @@ def price_of(text: str) -> Price:
         numbers = []
     if len(numbers) not in (2, 3) or not all(0 <= number <= 1e6 for number in numbers):
         raise RefusedError(
-            f"price {text[:40]!r} is none: give IN/OUT, the dollars for a million tokens "
-            "that are given and that are written, like 3/15; or IN/OUT/CACHED",
+            f"invalid price {text[:40]!r}: give IN/OUT, in dollars per million tokens, "
+            "like 3/15; or IN/OUT/CACHED",
             field="price",
         )
     return Price(*numbers)
@@ -172,10 +172,10 @@ def budgets_of(given: dict[str, float | None], before: Budgets | None = None) ->
         most = _MOST.get(name, 1e9)
         if limit is not None and not 0 < limit <= most:
             raise RefusedError(
-                f"a budget of {limit:g} is none: more than 0, at most {most:g}", field=name
+                f"invalid budget {limit:g}: more than 0, at most {most:g}", field=name
             )
         if limit is not None and name != "cost_usd" and limit != int(limit):
-            raise RefusedError(f"{name} {limit:g} is no whole number", field=name)
+            raise RefusedError(f"{name} {limit:g} is not a whole number", field=name)
     exact = {
         name: limit if limit is None or name == "cost_usd" else int(limit)
         for name, limit in given.items()

@@ -49,8 +49,8 @@ class GoOn(Command, frozen=True):
         last = sprint.knowledge.tracker.recommended
         if last is None:
             raise RefusedError(
-                f"nothing was decided yet in sprint {sprint.id}: it goes on",
-                hint="`sprintlog next` says what is to be done now",
+                f"sprint {sprint.id} has no decision yet: it continues",
+                hint="`sprintlog next` shows the next action",
                 command="decide",
             )
         why = self.reason or "a person decided to go on"
@@ -191,8 +191,8 @@ def check_retraction(sprint: Sprint, number: int, reason: str) -> None:
         return
     if tracker.entry(number) is None:
         raise NotFoundError(
-            f"there is nothing to retract: iteration {number} has no measurement",
-            hint="`sprintlog list` lists what was measured",
+            f"cannot retract iteration {number}: it has no measurement",
+            hint="`sprintlog list` shows measured iterations",
             iteration=number,
         )
     if tracker.baseline_number == number:
@@ -228,7 +228,7 @@ class ReplaceBaseline(Command, frozen=True):
         if not is_there or self.metrics is None:
             raise NotFoundError(
                 f"iteration {number} cannot be the baseline: it has no measurement",
-                hint="`sprintlog list` lists what was measured",
+                hint="`sprintlog list` shows measured iterations",
                 iteration=number,
             )
         is_in_force = tracker.baseline_number == number

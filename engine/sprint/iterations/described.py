@@ -74,14 +74,14 @@ class DescribeIteration(Command, frozen=True):
         if number is None or not _is_there(sprint, number):
             name = "an iteration" if number is None else f"iteration {number}"
             raise NotFoundError(
-                f"nothing can be said of {name}: it was never started", iteration=number
+                f"cannot describe {name}: it was never started", iteration=number
             )
         given = made_from(IterationDescribed, self, number=number)
         check_description(given)
         if given == IterationDescribed(number):
             raise RefusedError(
-                "nothing is said of it",
-                hint="--param NAME=VALUE, --note TEXT, --tag WORD or --untag WORD",
+                "nothing to record",
+                hint="give --param NAME=VALUE, --note TEXT, --tag WORD or --untag WORD",
                 command="describe",
             )
         return [] if sprint.knowledge.tracker.described == given else [given]
@@ -99,7 +99,7 @@ def check_description(given: IterationDescribed) -> None:
     if len(given.tags) > COUNT_MAX or len(given.tags_removed) > COUNT_MAX:
         raise RefusedError(f"more than {COUNT_MAX} tags at once", field="tags")
     if both := {*given.tags} & {*given.tags_removed}:
-        raise RefusedError(f"tag {min(both)} is given and taken away", field="tags")
+        raise RefusedError(f"tag {min(both)} is both added and removed", field="tags")
     if given.note is not None and not 0 < len(given.note.strip()) <= NOTE_CHARS_MAX:
         raise RefusedError(
             f"a note has 1 to {NOTE_CHARS_MAX} characters, not {len(given.note)}",

@@ -232,7 +232,7 @@ class Judged(LoopHistory):
                 return found
         raise RefusedError(
             f"no iteration of sprint {self.sprint.id} can be selected: none has a score",
-            hint="`sprintlog list` lists what was measured",
+            hint="`sprintlog list` shows measured iterations",
             command="select",
         )
 

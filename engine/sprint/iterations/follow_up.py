@@ -172,7 +172,7 @@ def _roll_back(sprint: Sprint, advice: RecommendationGiven, rules: LoopRules) ->
     return Due(Do.RESTORE, advice.number, target, why)
 
 
-_GO_ON = "`sprintlog iteration decide --go-on` goes on all the same"
+_GO_ON = "`sprintlog iteration decide --go-on` continues anyway"
 _AGAIN = "`sprintlog iteration measure --by-rules` measures it again"
 
 

@@ -285,9 +285,9 @@ def _begun(sprint: Sprint, number: int | None) -> tuple[int, int]:
 def _check_unmeasured(knowledge: Knowledge, number: int) -> None:
     if knowledge.tracker.entry(number) is not None:
         raise RefusedError(
-            f"iteration {number} was measured already; a measurement is never changed",
+            f"iteration {number} is already measured, and a measurement never changes",
             hint="`sprintlog iteration start` begins the next one; "
-            f"`sprintlog iteration retract {number} --reason TEXT` takes it back",
+            f"`sprintlog iteration retract {number} --reason TEXT` removes the measurement",
             iteration=number,
             command="measure",
         )

@@ -95,9 +95,9 @@ class Undo(Command, frozen=True):
         target = max(rollback_to_undo(sprint) or 0, self.first)
         if not 1 < target <= sprint.version:
             raise RefusedError(
-                f"sprint {sprint.id} has nothing in force to undo: no rollback, no "
-                "decision, and nothing stopped it",
-                hint="`sprintlog audit` tells both; `sprintlog log` lists the points that "
+                f"sprint {sprint.id} has nothing to undo: no rollback, no "
+                "decision and no stop",
+                hint="`sprintlog audit` lists both; `sprintlog log` lists the points that "
                 "`sprintlog rollback TO` can go to",
                 command="undo",
             )
@@ -123,7 +123,7 @@ class Redo(Command, frozen=True):
         undo = undo_to_redo(sprint)
         if undo is None:
             raise RefusedError(
-                f"sprint {sprint.id} has no undo in force to take back",
+                f"sprint {sprint.id} has no undo to revert",
                 hint="`sprintlog log --type rolled-back` lists them",
                 command="redo",
             )

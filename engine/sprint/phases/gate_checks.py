@@ -58,7 +58,7 @@ class StartGate(Command, frozen=True):
         given = self.timeout_seconds
         seconds = gate.timeout_seconds if given is None else given
         if not seconds > 0:
-            raise RefusedError(f"a time limit of {seconds} s is none", field="timeout")
+            raise RefusedError(f"timeout {seconds} s: must be above 0", field="timeout")
         attempt = gates.next_attempt(sprint.plan, node)
         ms = max(round(1000 * min(seconds, SECONDS_MAX)), 1)
         place = {"phase": node.address, "attempt": attempt, "timeout_ms": ms}

@@ -167,7 +167,7 @@ class CompleteSprint(Command, frozen=True):
         check_finished(sprint)
         if waiting := urgent(sprint):
             raise RefusedError(
-                f"sprint {sprint.id} is not finished: without a decision: "
+                f"sprint {sprint.id} is not finished: undecided requests: "
                 f"{listed(waiting)}",
                 hint="`sprintlog queue list --status pending`, and decide; `sprintlog "
                 f"queue defer {waiting[0]} --until next-sprint --reasoning TEXT` hands "
@@ -184,21 +184,19 @@ def _check_goal_is_over(sprint: Sprint, event: f.SprintCompleted) -> None:
     """Raise `RefusedError` unless the goal, if there is one, is reached or given up."""
     is_open = sprint.plan.is_ralph and not _has_left(sprint.plan)
     if event.abandons_goal and not is_open:
-        raise RefusedError(
-            f"sprint {sprint.id} has no goal that could be given up", command="complete"
-        )
+        raise RefusedError(f"sprint {sprint.id} has no goal to abandon", command="complete")
     if event.abandons_goal != bool(event.reason and event.reason.strip()):
         raise RefusedError(
-            "reason: it says why the goal is given up, so both come together",
+            "reason: required if, and only if, the goal is abandoned",
             hint="`sprintlog sprint complete --abandon-goal --reason TEXT`",
             field="reason",
             command="complete",
         )
     if is_open and not event.abandons_goal:
         raise RefusedError(
-            f"sprint {sprint.id} works towards a goal, and that is not reached",
-            hint="`sprintlog goal complete` says that it is; `sprintlog sprint complete "
-            "--abandon-goal --reason TEXT` gives it up",
+            f"sprint {sprint.id} has a goal that is not reached",
+            hint="`sprintlog goal complete` records that it is; `sprintlog sprint complete "
+            "--abandon-goal --reason TEXT` abandons it",
             command="complete",
         )
 
@@ -244,7 +242,7 @@ class RecordHeartbeat(Command, frozen=True):
         transitions.check_exists(sprint)
         if sprint.plan.status in (words.NOT_STARTED, words.COMPLETED):
             raise RefusedError(
-                f"sprint {sprint.id} is {sprint.plan.status}: there is no loop to be alive",
+                f"sprint {sprint.id} is {sprint.plan.status}: no loop is running",
                 state=sprint.plan.status,
                 command="heartbeat",
             )

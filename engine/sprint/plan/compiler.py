@@ -110,7 +110,7 @@ def settings_of(sprint: Definition, main: Definition | None, problems: Problems)
                 sprint,
                 (),
                 "a Ralph sprint needs a `goal`",
-                hint="say what is to be reached, and how one can see it",
+                hint="state the goal, and how to recognise that it is reached",
             )
     if goal := text_of(data, "goal"):
         settings["goal"] = goal
@@ -270,9 +270,7 @@ class Hierarchy:
         for flat in flats:
             phase, path = flat.part.phase, ("id",)
             if check_text_id(flat.id, phase, path, self._problems) and flat.id in seen:
-                message = (
-                    f"inlined it becomes {flat.id!r}, the id of another phase beside it"
-                )
+                message = f"inlined it becomes {flat.id!r}, the id of a sibling"
                 self._problems.add("duplicate-id", phase, path, message)
             seen.add(flat.id)
             found.append(flat)

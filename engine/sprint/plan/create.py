@@ -47,7 +47,7 @@ class CreateSprint(Command, frozen=True):
         if sprint.version == 1 and not diff(sprint.document, document):
             return []
         raise RefusedError(
-            f"there is a sprint {sprint.id} already",
+            f"sprint {sprint.id} already exists",
             hint="give the new one another id",
             sprint=sprint.id,
             command="create",
@@ -193,7 +193,7 @@ def prepare_nodes(nodes: Any, field: str, *, level: int) -> list[Data]:
         check_id(identity, field=f"{where}.id")
         if identity in seen:
             raise RefusedError(
-                f"{where}.id: {identity!r} is the id of another one beside it",
+                f"{where}.id: duplicate id {identity!r}",
                 hint="ids must be unique among siblings",
                 field=f"{where}.id",
             )
@@ -271,7 +271,7 @@ def _begun(field: str, status: object) -> RefusedError:
     return RefusedError(
         f"{field}: {status!r} says that the plan has begun; a new plan is {NOT_STARTED} "
         f"with every phase {PENDING}",
-        hint="`sprintlog import progress` takes in a sprint that has begun",
+        hint="`sprintlog import progress` imports a started sprint",
         field=field,
     )
 

@@ -59,7 +59,7 @@ def _in_node(node: Node) -> list[str]:
     if node.level == 1 and "prompt" not in node.data and "steps" not in node.data:
         found.append(f"{node.address} has neither a prompt nor steps")
     if _is_by_index(node.address):
-        found.append(f"{node.address} shares its id with another one beside it")
+        found.append(f"{node.address} has the id of a sibling")
     if _leads_elsewhere(identity := node.data["id"]):
         found.append(f"{node.address} has an id that would lead elsewhere: {identity}")
     if _has_nul(node.data.get("prompt")):

@@ -60,7 +60,7 @@ class InjectSteps(Command, frozen=True):
         if spot.level != STEP:
             where = self.position.ref or self.position.type
             raise RefusedError(
-                f"{where} is no place for a step: a step is in a phase with steps",
+                f"{where} is not a place for a step: a step belongs to a phase with steps",
                 hint="name a step (before:PHASE/STEP, after:PHASE/STEP) or its phase "
                 "(end-of-phase:PHASE), or inject a phase",
                 command="inject",
@@ -155,7 +155,7 @@ def _check_free(plan: Plan, coming: Injection, spot: Spot) -> None:
         if node["id"] in taken:
             address = _address(spot.into, node["id"])
             raise RefusedError(
-                f"nodes[{index}].id: there is a phase {address} already",
+                f"nodes[{index}].id: phase {address} already exists",
                 hint="ids must be unique among siblings: give it another one, or a prefix "
                 "that is counted on",
                 field=f"nodes[{index}].id",
@@ -180,7 +180,7 @@ def _check_nodes(nodes: list[Data], field: str, *, level: int) -> None:
         if "model" in node and node["model"] not in MODELS:
             raise _refused(f"{where}.model", f"must be one of {', '.join(MODELS)}")
         if node.get("status", PENDING) != PENDING:
-            raise _refused(f"{where}.status", f"what is injected is {PENDING}")
+            raise _refused(f"{where}.status", f"must be {PENDING}")
         if level != TOP and node.get("break"):
             raise _refused(f"{where}.break", "only a top phase can have a breakpoint")
         if key is not None and isinstance(children := node.get(key), list):
@@ -188,7 +188,7 @@ def _check_nodes(nodes: list[Data], field: str, *, level: int) -> None:
 
 
 _MISPLACED = {
-    TOP: ("only a step has phases of its own", "inject a step, or a phase with steps"),
+    TOP: ("only a step can contain phases", "inject a step, or a phase with steps"),
     STEP: (
         "a phase with steps is at the top of the workflow, not among steps",
         "name a top phase (after:PHASE), or end-of-workflow",

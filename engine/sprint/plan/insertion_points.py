@@ -74,8 +74,8 @@ def _last_open(plan: Plan) -> Spot:
         last = tops[-1]
         raise RefusedError(
             f"phase {last.address} is {last.status}, and no other phase takes a step",
-            hint=f"end-of-phase:{last.address} opens it again; `sprintlog phase inject "
-            "--prompt TEXT --position end-of-workflow` puts work after it",
+            hint=f"end-of-phase:{last.address} reopens it; `sprintlog phase inject "
+            "--prompt TEXT --position end-of-workflow` adds work after it",
             field="position",
             phase=last.address,
             state=last.status,

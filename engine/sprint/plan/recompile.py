@@ -198,7 +198,7 @@ def _added(sprint: Sprint, document: Data, at: str) -> list[Event]:
         raise RefusedError(
             f"sprint {sprint.id} has begun and takes additions only; "
             f"{'1 thing is' if count == 1 else f'{count} things are'} different",
-            hint="take these changes back, or compile as another sprint with --id",
+            hint="revert these changes, or compile as another sprint with --id",
             sprint=sprint.id,
             command="compile",
             differences=found.differences,

@@ -124,7 +124,7 @@ def _report_without_item(variable: Variable, fields: list[str], report: Report) 
         report(
             "variable-without-item",
             variable.written,
-            f"{variable.written} stays as it is: this phase is not run for each item",
+            f"{variable.written} is not replaced: this phase is not run for each item",
             "give the phase a `for-each`, or name the items in words",
         )
     else:
@@ -317,5 +317,5 @@ def missing_items(sprint: Definition, problems: Problems) -> None:
             sprint,
             (),
             "there are neither `steps` nor `collections`",
-            hint="list what is to be done: `collections: {step: [{prompt: …}]}`",
+            hint="list the items: `collections: {step: [{prompt: …}]}`",
         )

@@ -259,8 +259,8 @@ class Outline:
                 "two-gates",
                 part.phase,
                 ("gate",),
-                f"the last phase inlined here, {last.id!r}, has a gate of its own",
-                hint="leave one of them out",
+                f"the last phase inlined here, {last.id!r}, has a gate as well",
+                hint="remove one of the gates",
             )
         return part.gate or last.gate
 
@@ -282,14 +282,14 @@ class Outline:
                 phase,
                 (),
                 f"phase {data['id']!r} has both a `prompt` and a `workflow`",
-                hint="leave one of them out",
+                hint="remove one of the gates",
             )
         elif not any(is_given(data, key) for key in ("prompt", "workflow", "for-each")):
             self._problems.add(
                 "no-action",
                 phase,
                 (),
-                f"phase {data['id']!r} does not say what is to be done",
+                f"phase {data['id']!r} has no action",
                 hint="give it a `prompt`, a `for-each` or a `workflow`",
             )
         elif is_given(data, "collection") and not is_given(data, "for-each"):

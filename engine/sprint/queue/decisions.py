@@ -160,14 +160,14 @@ class ReopenRequest(Command, frozen=True):
         """Decide on `ReopenRequest`."""
         entry = find_request(sprint, self.request)
         if not self.reason.strip():
-            raise RefusedError("reason: say why it is to be decided again", field="reason")
+            raise RefusedError("reason: required to reopen a request", field="reason")
         if entry["status"] != PENDING:
             return [f.RequestReopened(self.request, self.reason)]
         last = sprint.plan.decisions.get(self.request)
         if last is not None and last.returned == REOPENED:
             return []
         raise RefusedError(
-            f"request {self.request} is {PENDING}: there is no decision to take back",
+            f"request {self.request} is {PENDING}: there is no decision to reopen",
             request=self.request,
             state=PENDING,
             command="reopen",
@@ -219,7 +219,7 @@ def _prompt_of(entry: Data) -> str:
 def _is_again(sprint: Sprint, entry: Data, event: f.RequestDecided) -> bool:
     """Return whether this decision is already recorded; raise if none is possible."""
     if not event.reasoning.strip():
-        raise RefusedError("reasoning: every decision has one", field="reasoning")
+        raise RefusedError("reasoning: required", field="reasoning")
     status = entry["status"]
     if status == PENDING:
         return False
@@ -227,7 +227,7 @@ def _is_again(sprint: Sprint, entry: Data, event: f.RequestDecided) -> bool:
     # Where it comes back follows from when it was decided.
     if last is not None and structs.replace(last.event, phase=None) == event:
         return True
-    hint = f"`sprintlog queue reopen {event.request} --reason TEXT` takes that back"
+    hint = f"`sprintlog queue reopen {event.request} --reason TEXT` reopens it"
     if status == DEFERRED:
         hint = f"it is pending again at {entry.get('deferred-until')}; {hint}"
     raise RefusedError(

@@ -67,8 +67,8 @@ class QueueRequests(Command, frozen=True):
                 if isinstance(known, f.RequestQueued) and _says(known, asked):
                     continue
                 raise RefusedError(
-                    f"{where}id: there is a request {asked.request} already, or there was",
-                    hint="ids are never used again; leave it out for a new one",
+                    f"{where}id: the id {asked.request} was used already",
+                    hint="ids are never reused; omit it to get a new one",
                     field=f"{where}id",
                     request=asked.request,
                     command="add",

@@ -168,8 +168,8 @@ def find_leaf(sprint: Sprint, address: str | None) -> Node:
             if leaf.address.startswith(f"{address}/")
         ]
         raise RefusedError(
-            f"phase {address} gets its status from what is below it",
-            hint=f"name a leaf, like {leaves[0]}" if leaves else None,
+            f"the status of phase {address} follows from its parts",
+            hint=f"name a phase without parts, like {leaves[0]}" if leaves else None,
             phase=address,
             allowed=leaves[:20],
         )
@@ -191,7 +191,7 @@ def find_node(sprint: Sprint, address: str | None) -> Node:
     node = tree.find(address)
     if node is None and address in tree.inert:
         raise RefusedError(
-            f"phase {address} has no id or no status, so it takes no part", phase=address
+            f"phase {address} has no id or no status, so it is ignored", phase=address
         )
     if node is None:
         raise NotFoundError(

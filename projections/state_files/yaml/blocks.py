@@ -1,7 +1,7 @@
 """The text of a large document, made from its previous text and the changed blocks.
 
 A long list at the top, such as the phases, is written in blocks of its items. A block is
-known by the digest of its items, packed, so its text is right wherever it stood.
+identified by the digest of its packed items, so its text does not depend on its place.
 """
 
 from collections.abc import Collection, Mapping, Sequence

@@ -57,7 +57,7 @@ _SCALAR_TYPES: dict[str, type] = {
 
 
 class UnreadError(Exception):
-    """Text that is not allowed; the message names what is."""
+    """Text that is not allowed; the message names the allowed text."""
 
 
 class Frame:
@@ -143,7 +143,7 @@ class Builder:
             if event.tag is not None:
                 _tagged(text, event.tag)
             if text in frame.items:
-                self.repeat(f"the key {_shown(text)} is there twice")
+                self.repeat(f"duplicate key {_shown(text)}")
             frame.key = _whole(text)
         elif event.tag is not None:
             self.store(_tagged(text, event.tag))

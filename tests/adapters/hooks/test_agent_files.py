@@ -103,11 +103,11 @@ def test_what_only_looks_like_ours_is_left(tmp_path: Path) -> None:
     [
         ('{"hooks": ', ":1: is not JSON"),
         ('{\n// mine\n"a": 1}', ":2: is not JSON"),
-        ("[]", "is no JSON object"),
-        ('{"hooks": []}', "hooks: is no object"),
-        ('{"hooks": {"Stop": {}}}', "hooks.Stop: is no list"),
-        ('{"a": 1, "a": 2}', "a: is there twice"),
-        ('{"hooks": {"Stop": [], "Stop": []}}', "hooks.Stop: is there twice"),
+        ("[]", "is not a JSON object"),
+        ('{"hooks": []}', "hooks: is not an object"),
+        ('{"hooks": {"Stop": {}}}', "hooks.Stop: is not a list"),
+        ('{"a": 1, "a": 2}', "a: occurs twice"),
+        ('{"hooks": {"Stop": [], "Stop": []}}', "hooks.Stop: occurs twice"),
         ("{} {}", "more follows"),
         ("[" * 5000, "nested deeper"),
     ],
@@ -155,7 +155,7 @@ def test_bytes_that_are_no_text_and_pipes_are_refused(tmp_path: Path) -> None:
         file.install()
     file.path.unlink()
     os.mkfifo(file.path)
-    with pytest.raises(RefusedError, match="no plain file"):
+    with pytest.raises(RefusedError, match="not a regular file"):
         file.install()
 
 
@@ -175,7 +175,7 @@ def test_a_plugin_of_somebody_else_is_not_overwritten(tmp_path: Path) -> None:
     file = file_of("opencode", tmp_path)
     file.path.parent.mkdir(parents=True)
     file.path.write_text("export const Mine = 1\n")
-    with pytest.raises(RefusedError, match="is not ours"):
+    with pytest.raises(RefusedError, match="not written by sprintlog"):
         file.install()
     assert not file.uninstall()
     file.path.write_text(plugin().replace("detached: true, ", ""))

@@ -106,13 +106,13 @@ def test_hooks_and_tools_of_one_file_go_by_themselves(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("agent", "text", "said"),
     [
-        ("claude", "[]", "is no JSON object"),
+        ("claude", "[]", "is not a JSON object"),
         ("claude", "{", "is not JSON"),
-        ("claude", '{"mcpServers": []}', "mcpServers: is no object"),
-        ("claude", '{"mcpServers": {}, "mcpServers": {}}', "is there twice"),
+        ("claude", '{"mcpServers": []}', "mcpServers: is not an object"),
+        ("claude", '{"mcpServers": {}, "mcpServers": {}}', "occurs twice"),
         ("opencode", '{ // mine\n "mcp": {}}', "is not JSON"),
         ("codex", "model = ", "is not TOML"),
-        ("codex", "mcp_servers = 1", "is no object"),
+        ("codex", "mcp_servers = 1", "is not an object"),
         ("codex", 'mcp_servers = { sprintlog = { command = "x" } }', "by hand|of its own"),
     ],
 )

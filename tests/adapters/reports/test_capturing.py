@@ -84,7 +84,7 @@ def test_a_report_that_is_missing_after_a_failure_says_so(
 def test_a_report_that_a_run_did_not_write_is_stale(tmp_path: Path) -> None:
     """An earlier report does not describe the run, and is refused."""
     (tmp_path / "junit.xml").write_text(SUITE)
-    with pytest.raises(InvalidInputError, match="is as it was before the run") as caught:
+    with pytest.raises(InvalidInputError, match="is unchanged after the run") as caught:
         captured(tmp_path, runs=["true"], reports=["junit.xml"])
     assert caught.value.fields["file"] == "junit.xml"
     for builds in ([], ["true"]):
@@ -111,14 +111,14 @@ def test_a_run_that_takes_too_long_measures_nothing(tmp_path: Path) -> None:
     """At its time limit a command is ended with all it started, and nothing is read."""
     mark = f"captured-{tmp_path}"
     command = f"{WRITE}; sleep 60 & sleep 60"
-    with pytest.raises(RefusedError, match=r"ended at its time limit of 0\.5 s"):
+    with pytest.raises(RefusedError, match=r"timed out after 0\.5 s"):
         captured(tmp_path, mark, runs=[command], reports=["junit.xml"], timeout_seconds=0.5)
     assert alive_with(mark) == []
 
 
 def test_a_run_that_writes_nothing_is_not_found(tmp_path: Path) -> None:
     """A report that should be there and is not is named."""
-    with pytest.raises(NotFoundError, match=r"^junit\.xml: there is no such file"):
+    with pytest.raises(NotFoundError, match=r"^junit\.xml: no such file"):
         captured(tmp_path, runs=["nowhere-to-be-found"], reports=["junit.xml"])
 
 
@@ -214,9 +214,9 @@ def test_a_command_that_writes_a_report_can_be_the_build(tmp_path: Path) -> None
         ("5/4", "tests_passed 5 are more than test_count 4"),
         ('{"test_count": 4, "passed": 3}', "there is no metric 'passed'"),
         ('{"test_count": "4"}', "'4' is not a number"),
-        ('{"test_count": 4, "test_count": 5}', '"test_count" is there twice'),
+        ('{"test_count": 4, "test_count": 5}', 'duplicate key "test_count"'),
         ('{"test_count": 4,}', "not JSON"),
-        ('{"build_status": "success"}', "build_status is said by"),
+        ('{"build_status": "success"}', "build_status is given by"),
     ],
 )
 def test_a_last_line_that_is_meant_and_wrong_measures_nothing(
@@ -232,7 +232,9 @@ def test_a_last_line_that_is_meant_and_wrong_measures_nothing(
 def test_a_report_and_a_last_line_do_not_say_the_same(tmp_path: Path) -> None:
     """If two reports state the number of tests, one of them must be omitted."""
     (tmp_path / "junit.xml").write_text(SUITE)
-    with pytest.raises(RefusedError, match=r"test_count is said by echo 3/4 and by junit"):
+    with pytest.raises(
+        RefusedError, match=r"test_count is given by both echo 3/4 and junit"
+    ):
         captured(tmp_path, builds=["echo 3/4"], reports=["junit.xml"])
 
 

@@ -32,10 +32,10 @@ COVERAGE = '{"meta":{"version":"7"},"files":{},"totals":%s}'
 
 REFUSED: dict[str, tuple[str, str]] = {
     "nothing": ("", "is empty"),
-    "blank lines": ("\n\n", "its format is not known"),
-    "prose": ("2 passed in 0.1s", "its format is not known"),
-    "another XML": ("<report/>", "its format is not known"),
-    "Cobertura without a rate": ("<coverage/>", "<coverage> at the top: this is no Cob"),
+    "blank lines": ("\n\n", "unknown format"),
+    "prose": ("2 passed in 0.1s", "unknown format"),
+    "another XML": ("<report/>", "unknown format"),
+    "Cobertura without a rate": ("<coverage/>", "<coverage> at the top: not a Cob"),
     "Clover without sums": (
         '<coverage generated="1"><project/></coverage>',
         "coverage/project/metrics: states its lines 0 times, not once",
@@ -95,17 +95,17 @@ REFUSED: dict[str, tuple[str, str]] = {
     "TAP, cut in YAML": ("1..1\nok 1\n  ---\n  a: 1\n", "ends within a block of YAML"),
     "TAP with braces": ("1..1\nok 1 - a {\n    ok 1\n}\n", "2: a summary before its"),
     "tsc and prose": ("error TS1: a\nhello\n", "2: not a line that tsc prints"),
-    "another JSON": ('{"a": 1}', "its format is not known"),
-    "a list of other objects": ('[{"a": 1}]', "its format is not known"),
+    "another JSON": ('{"a": 1}', "unknown format"),
+    "a list of other objects": ('[{"a": 1}]', "unknown format"),
     "a list of no objects": ("[1]", "not JSON: Expected `object`"),
-    "a bomb of entities": (BOMB, "declares entities or a document type of its own"),
+    "a bomb of entities": (BOMB, "declares entities or a document type"),
     "an external entity": (
         f'<!DOCTYPE x [<!ENTITY e SYSTEM "file:///etc/passwd">]>{SUITE}',
-        "declares entities or a document type of its own",
+        "declares entities or a document type",
     ),
     "defaults of attributes": (
         f'<!DOCTYPE x [<!ATTLIST testcase status CDATA "skipped">]>{SUITE}',
-        "declares entities or a document type of its own",
+        "declares entities or a document type",
     ),
     "an entity of nowhere": (
         "<testsuite>&e;</testsuite>",
@@ -142,10 +142,7 @@ REFUSED: dict[str, tuple[str, str]] = {
     ),
     "deep JSON": ('{"runs":' + "[" * 100_000 + "]" * 100_000 + "}", "nested deeper"),
     "deep JSON, cut": ('{"runs":' + "[" * 100_000, "not JSON"),
-    "a key twice": (
-        ESLINT % ("[]", 0, '0,"errorCount":1'),
-        'the key "errorCount" is there twice',
-    ),
+    "a key twice": (ESLINT % ("[]", 0, '0,"errorCount":1'), 'duplicate key "errorCount"'),
     "not a number": (ESLINT % ("[]", "NaN", 0), "not JSON"),
     "a negative count": (ESLINT % ("[]", -1, 0), "[0].errorCount: Expected `int` >= 0"),
     "a huge count": (ESLINT % ("[]", "9" * 5000, 0), "[0].errorCount: "),
@@ -238,7 +235,7 @@ def test_only_plain_files_are_reports(tmp_path: Path) -> None:
         with pytest.raises(Exception, match="cannot be read: it is ") as caught:
             read(name, folder=tmp_path)
         assert caught.value.args[0].startswith(f"{name}: ")
-    with pytest.raises(NotFoundError, match=r"^nowhere: there is no such file$"):
+    with pytest.raises(NotFoundError, match=r"^nowhere: no such file$"):
         read("nowhere", folder=tmp_path)
 
 

@@ -152,7 +152,7 @@ def test_records_nothing_where_edits_are_refused(sprint: Path, done: Any, run: A
     before = done("log", "--json").lines
     for line in (["note", "x"], ["phase", "complete"], ["append", "activity-seen"]):
         result = run(*line)
-        assert (result.code, "nothing is recorded while it is so" in result.err) == (
+        assert (result.code, "nothing is recorded until it is resolved" in result.err) == (
             1,
             True,
         )
@@ -169,4 +169,4 @@ def test_refuses_a_policy_that_is_none(sprint: Path, run: Any) -> None:
     assert run("iteration", "rules", "set", "--progress-edits", "shrug").code == 2
     data = '{"progress_edits": "shrug"}'
     result = run("append", "rules-set", "--data", data)
-    assert (result.code, "is none of observe, adopt, refuse" in result.err) == (1, True)
+    assert (result.code, "must be one of observe, adopt, refuse" in result.err) == (1, True)

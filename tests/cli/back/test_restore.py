@@ -41,7 +41,7 @@ def test_where_files_are_put_is_said(tree: Path, done: Run, run: Run) -> None:
     done("restore", "iter:1", "src", *place)
     assert [*files(tree.parent / "new")] == ["src/login"]
     result = run("restore", "iter:1", "src", *place)
-    assert (result.code, "is there already" in result.err) == (1, True)
+    assert (result.code, "already exists" in result.err) == (1, True)
     result = run("restore", "iter:1", "no/such", *place)
     assert (result.code, "holds no such file" in result.err) == (1, True)
     result = run("restore", "iter:1", "../elsewhere", *place)

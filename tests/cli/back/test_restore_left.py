@@ -35,10 +35,10 @@ def test_branch_keeps_what_no_snapshot_holds(tree: Path, done: Run) -> None:
         left["path"]: left["reason"].rpartition(":")[2] for left in answer["files"]["left"]
     } == {
         "also-big": " the branch does not have it",
-        "big": " the branch has it as it is checked out",
-        "library": " the branch has it as it is checked out",
+        "big": " the branch contains the checked-out version",
+        "library": " the branch contains the checked-out version",
         "lfs": " the branch has the pointer to them",
-        "lines": " the branch has it as it is checked out",
+        "lines": " the branch contains the checked-out version",
     }
     changed = git(tree, "diff", "--name-only", "HEAD", "best").splitlines()
     assert {*changed} & {*checked_out, "library", "src/login"} == {"lfs"}
@@ -48,7 +48,7 @@ def test_branch_keeps_what_no_snapshot_holds(tree: Path, done: Run) -> None:
     assert git(tree, "ls-tree", "best", "library").startswith("160000")
     git(tree, "fsck", "--strict")
     said = done("restore", "iter:2", "--branch", "again").out
-    assert "left as it is: big: it was left out of the snapshot (larger than" in said
+    assert "left as it is: big: not in the snapshot (larger than" in said
 
 
 def test_every_restore_says_what_it_could_not_bring_back(tree: Path, done: Run) -> None:
@@ -57,7 +57,7 @@ def test_every_restore_says_what_it_could_not_bring_back(tree: Path, done: Run) 
     metrics = ("--metric", "test_count=9", "--metric", "tests_passed=9")
     done("iteration", "end", "--snapshot", "--file-max", "1", *metrics)
     put(tree / "src/login", b"later\n")
-    reason = "it was left out of the snapshot: larger than 1048576 bytes"
+    reason = "not in the snapshot: larger than 1048576 bytes"
     left = [{"path": "big", "reason": reason}]
     answer = done("restore", "best", "--into", "../best", "--json").json
     assert answer["files"]["left"] == left

@@ -198,13 +198,13 @@ def test_what_is_pruned_or_erased_is_let_go_there(
 @pytest.mark.parametrize(
     ("url", "said"),
     [
-        ("/srv/snapshots.git", "no remote over https or ssh"),
-        ("file:///srv/snapshots.git", "no remote over https or ssh"),
-        ("ext::sh -c touch% hacked", "no remote over https or ssh"),
-        ("-oProxyCommand=touch hacked:x", "no remote over https or ssh"),
-        ("ssh://-oProxyCommand=touch/x", "no remote over https or ssh"),
-        ("git://host/x", "no remote over https or ssh"),
-        ("https://me:hunter2@host/x", "a password does not belong"),
+        ("/srv/snapshots.git", "must use https or ssh"),
+        ("file:///srv/snapshots.git", "must use https or ssh"),
+        ("ext::sh -c touch% hacked", "must use https or ssh"),
+        ("-oProxyCommand=touch hacked:x", "must use https or ssh"),
+        ("ssh://-oProxyCommand=touch/x", "must use https or ssh"),
+        ("git://host/x", "must use https or ssh"),
+        ("https://me:hunter2@host/x", "must not contain a password"),
     ],
 )
 def test_only_servers_are_remotes(

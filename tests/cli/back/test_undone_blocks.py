@@ -97,7 +97,7 @@ def test_a_resume_that_does_not_help_says_what_does(sprint: Path, run: Run) -> N
     run("phase", "start")
     run("phase", "fail", "--error", "no key")
     told = run("sprint", "resume", "--by", "ana", "--why", "x").err
-    assert "warning: it does not go on yet: phase setup: no key" in told
+    assert "warning: it cannot continue yet: phase setup: no key" in told
     assert "hint: `sprintlog phase retry setup`" in told
 
 

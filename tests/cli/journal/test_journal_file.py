@@ -19,7 +19,7 @@ def test_edit_is_kept_observed_and_overwritten(
     edited = ours.replace(b'"summary": "stuck"', b'"summary": "done"')
     journal.write_bytes(edited)
     told = done("journal entry record", "b", "--status", "failed")
-    assert "was edited by somebody else" in told.err
+    assert "was edited by others" in told.err
     observed = done("log", "--journal", "--type", "edit-observed", "--json").lines[0]
     assert observed["data"]["changes"] == [
         {"op": "replace", "path": "/entries/0/summary", "value": "done"}
@@ -66,7 +66,7 @@ def test_what_cannot_be_adopted_is_told(journal: Path, done: Run) -> None:
     journal.write_text(json.dumps(data))
     done("rebuild")
     told = done("adopt", "--journal")
-    for said in (f"{first['id']}: nothing", f"{second['id']}: its PRD", "project_name:"):
+    for said in (f"{first['id']}: nothing", f"{second['id']}: its id", "project_name:"):
         assert f"not adopted: {said}" in told.err
     assert len(read(journal.read_bytes())["entries"]) == 2
 
@@ -161,7 +161,7 @@ def test_status_file_of_another_tool_is_called_so(
                  ["import", "journal", journal_path]):  # fmt: skip
         refused = run(*line)
         assert refused.code == 1
-        assert "the status file of a loop that is running" in refused.err
+        assert "the status file of a running loop" in refused.err
         assert "`sprintlog journal open --place .ralph/journal.json`" in refused.err
     done("journal", "open", "--place", ".ralph/journal.json")
     done("journal entry record", "a", "--status", "failed")

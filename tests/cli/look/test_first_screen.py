@@ -22,7 +22,7 @@ def test_it_says_whether_the_goal_is_reached(loop: Run) -> None:
     assert "goal (not reached): Win\n" in loop().out
     loop("goal", "complete", "--summary", "done")
     assert "goal (reached): Win\n" in loop().out
-    assert loop("status").out.splitlines()[2] == "goal (reached): Win"
+    assert loop("status").out.splitlines()[3] == "goal (reached): Win"
 
 
 def test_a_goal_that_is_given_up_is_not_reached(loop: Run) -> None:

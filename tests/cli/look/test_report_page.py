@@ -40,8 +40,8 @@ def test_nothing_is_followed(sprint: Path, done: Run, tmp_path: Path) -> None:
     [
         (["--html", "."], "is a folder"),
         (["--html", "nowhere/night.html"], "No such file"),
-        (["--open"], "--open goes with --html FILE"),
-        (["3", "--html", "night.html"], "of all iterations"),
+        (["--open"], "--open requires --html FILE"),
+        (["3", "--html", "night.html"], "take no point"),
         (["--html", "night.html", "--at", "version:99"], "has nothing at version 99"),
     ],
 )

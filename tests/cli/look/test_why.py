@@ -145,7 +145,7 @@ def test_a_commit_may_say_it_itself(
         git(loop, "notes", "--ref", "sprintlog", "add", "-m", "Sprintlog-Iteration: 1")
     found = ask("a.txt", 1)
     assert (found.iteration, found.known_by) == (1, "said")
-    assert "the commit itself says so" in done("why", "a.txt:1").out
+    assert "according to the commit itself" in done("why", "a.txt:1").out
 
 
 def test_another_sprints_trailer_counts_for_nothing(
@@ -178,7 +178,7 @@ def test_what_nobody_recorded_is_said(
     done("rollback", "start", "--plan", "--yes")
     found = ask("a.txt", 2)
     assert (found.iteration, found.is_taken_back) == (1, True)
-    assert "which was taken back" in done("why", "a.txt:2").out
+    assert "which was discarded" in done("why", "a.txt:2").out
 
 
 def test_says_phase_prompt_and_gate(folder: Path, done: Run, run: Run) -> None:
@@ -225,8 +225,8 @@ def test_an_approved_request_names_who_let_it_in(sprint: Path, done: Run) -> Non
         ("a.txt", 2, "give FILE:LINE"),
         ("a.txt:0", 1, "has 1 lines"),
         ("a.txt:2", 1, "has 1 lines"),
-        ("none.txt:1", 3, "is no file"),
-        ("link.txt:1", 3, "is no file"),
+        ("none.txt:1", 3, "is not a file"),
+        ("link.txt:1", 3, "is not a file"),
         ("/etc/hostname:1", 1, "not in the work tree"),
     ],
 )

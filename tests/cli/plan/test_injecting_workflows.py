@@ -58,7 +58,7 @@ def test_injects_a_workflow_with_a_prefix(workflows: Path, done: Any) -> None:
         (["--workflow", "bugfix", "--workflows", "elsewhere"], 3, "no such folder"),
         (["--workflow", "bugfix", "--id", "x"], 2, "--id goes with one prompt"),
         (["--workflow", "bugfix", "--prompt", "x"], 2, "give one of"),
-        (["--prompt", "x", "--workflows", "y"], 2, "--workflows goes with --workflow"),
+        (["--prompt", "x", "--workflows", "y"], 2, "--workflows requires --workflow"),
         (["--workflow", "bugfix", "--position", "after:nope"], 3, "no phase nope"),
     ],
 )

@@ -55,7 +55,7 @@ def test_an_actor_from_the_environment_is_named_as_such(
     """Without an option a warning explains the origin of a wrong actor."""
     monkeypatch.setenv("SPRINTLOG_ACTOR", "ana")
     refused = run("note", "x")
-    assert (refused.code, "'ana' is no actor" in refused.err) == (2, True)
+    assert (refused.code, "invalid actor 'ana'" in refused.err) == (2, True)
     assert "SPRINTLOG_ACTOR" in refused.err
 
 
@@ -63,7 +63,7 @@ def test_a_program_is_held_to_the_same_forms(sprint: Path, done: Run) -> None:
     """The library records nothing of an actor that no command would take."""
     with Workspace.open(sprint) as workspace:
         with pytest.raises(
-            InvalidInputError, match="actor: 'me' is no actor: give runtime"
+            InvalidInputError, match="actor: invalid actor 'me': must be runtime"
         ):
             workspace.handle(AddNote("x"), sprint_id="auth", actor="me")
         workspace.handle(AddNote("y"), sprint_id="auth", actor="agent:me")

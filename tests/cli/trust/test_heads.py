@@ -78,7 +78,7 @@ def test_a_head_of_another_log_or_of_more_events(folder: Path, done: Run, run: R
     for old, new, said in (
         ("position: 1", "position: 7", "its end was cut off"),
         ("log: 0", "log: 1", "the head of another log"),
-        ("hash: ", "hash: x", "is no head"),
+        ("hash: ", "hash: x", "not a head"),
     ):
         put(folder / "HEAD.txt", text.replace(old, new, 1).encode())
         result = run("verify", "--head", "HEAD.txt")

@@ -101,7 +101,7 @@ def test_pipe_in_the_place_of_a_file_holds_nobody(sprint: Path, run: Run) -> Non
     assert run("note", "seen").code == 0
     (sprint / "PROGRESS.yaml").unlink()
     os.mkfifo(sprint / "PROGRESS.yaml")
-    assert "it is no plain file" in run("note", "seen").err
+    assert "not a regular file" in run("note", "seen").err
 
 
 @pytest.mark.parametrize("name", ["PROGRESS.yaml", ".PROGRESS.yaml.sprintlog-old"])

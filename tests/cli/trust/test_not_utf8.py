@@ -47,7 +47,7 @@ def told(events: list[Any], type_: str) -> list[Any]:
 
 DOORS: list[tuple[tuple[str, ...], int, str]] = [
     (("status",), 0, "iteration 2"),
-    (("log",), 0, f"echo {SHOWN}"),
+    (("log", "--oneline"), 0, f"echo {SHOWN}"),
     (("log", "--all", "--json"), 0, r"echo caf\u005cxe9"),
     (("show", "iteration", "2"), 0, "iteration  2"),
     (("show", "progress"), 0, SHOWN),

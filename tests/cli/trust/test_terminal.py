@@ -245,7 +245,7 @@ def test_hand_edit_in_a_harmful_folder_is_told_harmless(log: str, done: Run) -> 
     place.mkdir()
     (place / "PROGRESS.yaml").write_text("status: in-progress\n")
     told = done("note", "hello", "--sprint", log)
-    assert "was edited by somebody else" in told.err
+    assert "was edited by others" in told.err
     check(told, ["note"])
 
 

@@ -43,4 +43,4 @@ def test_keys_that_are_forgotten_are_found(
     """The kill tester finds a log that records a repeated command again."""
     planted.forget_keys(monkeypatch)
     problems = kill(tmp_path / "log", 40, seed=3).problems
-    assert [problem for problem in problems if "is there twice" in problem]
+    assert [problem for problem in problems if "occurs twice" in problem]

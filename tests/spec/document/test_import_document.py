@@ -146,7 +146,7 @@ def test_lets_inert_nodes_be(given: Any, address: str) -> None:
     """A node without id or status keeps its place and takes no part."""
     scenario = take(given(), ODD)
     scenario.when(leaves.StartPhase(phase=address)).then_refused(
-        containing="has no id or no status, so it takes no part", phase=address
+        containing="has no id or no status, so it is ignored", phase=address
     )
 
 
@@ -211,7 +211,7 @@ def test_reports_phases_of_neither_kind() -> None:
         "b has both a prompt and steps",
         "n has neither a prompt nor steps",
         "#2 has both a prompt and steps",
-        "#2 shares its id with another one beside it",
+        "#2 has the id of a sibling",
         "current is missing, the first open leaf is 0/null/null",
     ]
 

@@ -154,9 +154,9 @@ def test_byte_order_mark_and_markers_are_skipped() -> None:
         ("a: &x [1]\n", 1, "a", "anchors and aliases (&x) are not allowed"),
         ("a: 1\nb:\n  - *x\n", 3, "b[0]", "anchors and aliases (*x) are not allowed"),
         ("? *x\n: 1\n", 1, None, "anchors and aliases (*x) are not allowed"),
-        ("a: 1\nb: 2\na: 3\n", 3, None, 'the key "a" is there twice'),
-        ("p:\n  - {x: 1, 'x': 2}\n", 2, "p[0]", 'the key "x" is there twice'),
-        ("1: a\n'1': b\n", 2, None, 'the key "1" is there twice'),
+        ("a: 1\nb: 2\na: 3\n", 3, None, 'duplicate key "a"'),
+        ("p:\n  - {x: 1, 'x': 2}\n", 2, "p[0]", 'duplicate key "x"'),
+        ("1: a\n'1': b\n", 2, None, 'duplicate key "1"'),
         ("? [a]\n: 1\n", 1, None, "a key is a collection; keys must be plain words"),
         ("p:\n  {a: 1}: 2\n", 2, "p", "a key is a collection"),
         ("a: 1\n---\nb: 2\n", 2, None, "a second document starts; only one is allowed"),
@@ -284,7 +284,7 @@ def test_alias_bomb_is_refused() -> None:
 def test_control_characters_are_escaped_in_messages() -> None:
     """A message shows a strange key escaped and cut short."""
     error = refusal(b'"a\\n\\e[2J": 1\n"a\\n\\e[2J": 2\n')
-    assert error.fields["problem"] == r'the key "a\n\u001b[2J" is there twice'
+    assert error.fields["problem"] == r'duplicate key "a\n\u001b[2J"'
     assert len(str(refusal(f"{'k' * 900}: 1\n{'k' * 900}: 2\n".encode()))) < 120
 
 

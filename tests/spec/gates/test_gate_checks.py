@@ -282,4 +282,4 @@ def test_counts_no_result_of_another_run(
     for command, said in meanwhile:
         scenario.do(command(**said))
     scenario.when(g.CheckGate(phase="p", run=run, result=GateResult(0)))
-    scenario.then_refused(containing="no longer counts", phase="p")
+    scenario.then_refused(containing="was discarded", phase="p")

@@ -179,8 +179,8 @@ def test_needs_a_gate(running: Any) -> None:
     [
         ({"script": None}, {}, "has no script"),
         ({"script": " \n"}, {}, "has no script"),
-        ({}, {"timeout_seconds": 0.0}, "a time limit of 0.0 s"),
-        ({}, {"timeout_seconds": float("nan")}, "a time limit of nan s"),
+        ({}, {"timeout_seconds": 0.0}, "timeout 0.0 s: must be"),
+        ({}, {"timeout_seconds": float("nan")}, "timeout nan s: must be"),
     ],
 )
 def test_refuses_what_cannot_be_run(

@@ -97,4 +97,6 @@ def test_refuses_events_that_others_cause(tag: str) -> None:
     """Reflection and early claims only follow from other commands."""
     fields: dict[str, Any] = {"iteration": 1}
     fields |= {"idle": 3} if tag == "reflection-started" else {"reason": "x"}
-    asked(begun(), tag, fields).then_refused(containing=f"{tag} cannot be asked for")
+    asked(begun(), tag, fields).then_refused(
+        containing=f"{tag} cannot be recorded directly"
+    )

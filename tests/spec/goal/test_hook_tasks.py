@@ -143,7 +143,7 @@ def test_names_an_iteration() -> None:
 
 def test_refuses_what_is_not_there() -> None:
     """An unknown hook, a task never spawned and a time before iterations are refused."""
-    with pytest.raises(NotFoundError, match="no hook nowhere"):
+    with pytest.raises(NotFoundError, match="no active hook nowhere"):
         SpawnHook(hook_id="nowhere").decide(hooked().sprint, "2026-01-15T09:00:00Z")
     with pytest.raises(NotFoundError, match="was not spawned"):
         CompleteHook(hook_id="learning").decide(hooked().sprint, "2026-01-15T09:00:00Z")

@@ -50,9 +50,9 @@ def test_a_rollback_gives_none_back(running: Any) -> None:
     scenario.do(RollBack(to=3, is_inside_append=False))
     assert scenario.document["stats"]["current-iteration"] == 1
     action = next_action(scenario.sprint, now=NOW)
-    assert (action.because, action.why) == ("limit", "iteration 4 of at most 4 is over")
+    assert (action.because, action.why) == ("limit", "reached the limit of 4 iterations")
     scenario.when(StartIteration()).then_refused(
-        containing="4 are allowed, and 4 were begun", field="max-iterations"
+        containing="the limit is 4, 4 were started", field="max-iterations"
     )
 
 
@@ -69,7 +69,7 @@ def test_past_the_limit_only_on_purpose(running: Any) -> None:
     """With `beyond_limit` one more begins, marked as such; within the limit unmarked."""
     scenario: Scenario = running(limited(1, "a"))
     scenario.when(StartIteration(beyond_limit=True)).then(f.IterationStarted(1))
-    scenario.when(StartIteration(number=7)).then_refused(containing="1 are allowed")
+    scenario.when(StartIteration(number=7)).then_refused(containing="the limit is 1")
     scenario.when(StartIteration(beyond_limit=True))
     scenario.then(f.IterationStarted(2, beyond_limit=True))
     assert because(scenario) == "limit"

@@ -63,7 +63,7 @@ def test_stops_at_the_last_iteration_allowed() -> None:
     idle(scenario, 1).do(StartIteration())
     assert do(scenario) == "iterate"
     told = answer(scenario.given(f.IterationEnded(2)))
-    assert (told["do"], told["why"]) == ("stop", "iteration 2 of at most 2 is over")
+    assert (told["do"], told["why"]) == ("stop", "reached the limit of 2 iterations")
 
 
 def test_hooks_come_after_their_iteration() -> None:
@@ -115,7 +115,7 @@ def test_waits_after_a_failure_and_tries_again() -> None:
         "do": "wait",
         "iteration": 1,
         "until": "2026-01-15T10:00:01Z",
-        "why": "429 (failure 1 in a row; 3 are survived)",
+        "why": "429 (failure 1 in a row, at most 3)",
         "hint": "`sprintlog sprint resume` continues at once",
     }
     told = answer(scenario, now=told["until"])

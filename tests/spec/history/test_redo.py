@@ -26,7 +26,7 @@ def test_redo_is_before_the_undo(worked: Scenario) -> None:
     assert again.bytes() == rolled
     assert worked.when(Undo()).then(f.RolledBack(4, undoes=5)).bytes() == undone
     assert worked.do(Redo()).bytes() == rolled
-    worked.when(Redo()).then_refused(command="redo", containing="no undo in force")
+    worked.when(Redo()).then_refused(command="redo", containing="no undo to revert")
 
 
 def test_redo_takes_back_one_undo_after_the_other(worked: Scenario) -> None:

@@ -116,7 +116,7 @@ def test_undoes_nested_rollbacks_one_by_one(worked: Scenario) -> None:
     back(worked, 3)
     assert worked.do(Undo()).bytes() == second
     assert worked.do(Undo()).bytes() == first
-    worked.when(Undo()).then_refused(containing="nothing in force to undo", command="undo")
+    worked.when(Undo()).then_refused(containing="nothing to undo", command="undo")
 
 
 def test_undoes_only_what_is_in_force(worked: Scenario) -> None:

@@ -34,7 +34,7 @@ def test_retracts_what_was_measured(loop: Scenario) -> None:
     loop.when(RetractMeasurement(1, "wrong")).then(i.MeasurementRetracted(1, "wrong"))
     assert unmeasured_iteration(loop.sprint) == 1
     assert loop.sprint.knowledge.tracker.best is None
-    loop.when(RetractMeasurement(1, "wrong")).then_refused(containing="nothing to retract")
+    loop.when(RetractMeasurement(1, "wrong")).then_refused(containing="cannot retract")
     loop.when(MeasureIteration(M, 1)).then(i.IterationMeasured(1, STORED, 0))
 
 
@@ -115,7 +115,7 @@ def test_says_with_what_it_begins_and_ends(loop: Scenario) -> None:
 @pytest.mark.parametrize(
     ("said", "why"),
     [
-        ({}, "nothing is said"),
+        ({}, "nothing to record"),
         ({"params": {"a b": "1"}}, "is not allowed"),
         ({"params": {"1a": "1"}}, "is not allowed"),
         ({"params": {"a": "x" * 1001}}, "at most 1000"),
@@ -124,7 +124,7 @@ def test_says_with_what_it_begins_and_ends(loop: Scenario) -> None:
         ({"tags": ("",)}, "is not allowed"),
         ({"tags": ("\x1b[2J",)}, "is not allowed"),
         ({"tags": tuple(f"t{n}" for n in range(101))}, "more than 100 tags"),
-        ({"tags": ("a",), "tags_removed": ("a",)}, "is given and taken away"),
+        ({"tags": ("a",), "tags_removed": ("a",)}, "is both added and removed"),
         ({"note": " "}, "a note has 1 to"),
         ({"note": "x" * 10_001}, "a note has 1 to"),
         ({"number": 9, "note": "x"}, "it was never started"),

@@ -202,4 +202,4 @@ def test_a_persons_word_stands(loop: Scenario) -> None:
 
 def test_there_is_something_to_go_on_from(loop: Scenario) -> None:
     """Before anything was decided a person has nothing to decide otherwise."""
-    loop.when(GoOn()).then_refused(containing="nothing was decided yet", command="decide")
+    loop.when(GoOn()).then_refused(containing="has no decision yet", command="decide")

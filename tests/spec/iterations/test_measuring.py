@@ -53,7 +53,7 @@ def test_captures_the_baseline_once(running: Any) -> None:
     scenario.then(i.BaselineCaptured(STORED, "ralph-001"))
     scenario.when(CaptureBaseline(metrics=M, loop_id="ralph-001")).then_nothing()
     scenario.when(CaptureBaseline(metrics=MORE)).then_refused(
-        containing="the baseline was measured already"
+        containing="the baseline is already measured"
     )
 
 
@@ -61,7 +61,7 @@ def test_captures_no_baseline_afterwards(running: Any) -> None:
     """The baseline comes before any change: not after an iteration was measured."""
     scenario: Scenario = running(simple("a")).do(StartIteration())
     scenario.do(MeasureIteration(metrics=M)).when(CaptureBaseline(metrics=M))
-    scenario.then_refused(containing="iteration 1 was measured already")
+    scenario.then_refused(containing="iteration 1 is already measured")
     assert previous(scenario) is None
 
 
@@ -85,7 +85,7 @@ def test_measures_each_iteration_once(loop: Scenario) -> None:
     loop.when(MeasureIteration(metrics=M)).then_nothing()
     loop.when(MeasureIteration(metrics=M, number=1)).then_nothing()
     loop.when(MeasureIteration(metrics=MORE)).then_refused(
-        containing="iteration 1 was measured already", iteration=1
+        containing="iteration 1 is already measured", iteration=1
     )
 
 
@@ -225,7 +225,7 @@ def last_measured_of(scenario: Scenario) -> int | None:
 def test_refuses_answers_as_commands(tag: str, data: dict[str, Any]) -> None:
     """Advice and selection follow from the measurements: no command requests them."""
     event = to_event(tag, data)
-    with pytest.raises(RefusedError, match=f"{tag} cannot be asked for") as refused:
+    with pytest.raises(RefusedError, match=f"{tag} cannot be recorded directly") as refused:
         command_of(event)
     assert refused.value.fields["command"] == tag
 

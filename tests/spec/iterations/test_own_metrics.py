@@ -94,17 +94,17 @@ def test_missing_one_is_left_out() -> None:
 @pytest.mark.parametrize(
     ("name", "said", "why"),
     [
-        ("P95", {}, "is no name"),
-        ("p95-ms", {}, "is no name"),
-        ("9p", {}, "is no name"),
-        ("p" * 65, {}, "is no name"),
-        ("", {}, "is no name"),
+        ("P95", {}, "invalid metric name"),
+        ("p95-ms", {}, "invalid metric name"),
+        ("9p", {}, "invalid metric name"),
+        ("p" * 65, {}, "invalid metric name"),
+        ("", {}, "invalid metric name"),
         ("coverage", {}, "is the name of another"),
         ("pass_rate", {}, "is the name of another"),
         ("validation", {}, "is the name of another"),
         ("own", {}, "is the name of another"),
         ("no_code_bloat", {}, "is the name of another"),
-        ("p95_ms", {"better": "faster"}, "none of higher, lower"),
+        ("p95_ms", {"better": "faster"}, "must be one of higher, lower"),
         ("p95_ms", {"weight": 0.2}, "whether higher or lower is better is not known"),
         ("p95_ms", {"better": "lower", "weight": 1.1}, "out of range for a weight"),
         ("p95_ms", {"better": "lower", "weight": -0.1}, "out of range for a weight"),
@@ -112,10 +112,10 @@ def test_missing_one_is_left_out() -> None:
         ("p95_ms", {"weight": None}, "out of range for a weight"),
         ("p95_ms", {"target": math.inf}, "is not a finite number"),
         ("p95_ms", {"target": "fast"}, "is not a number"),
-        ("p95_ms", {"pointer": "latency"}, "is no JSON pointer"),
-        ("p95_ms", {"pointer": "/a~2"}, "is no JSON pointer"),
+        ("p95_ms", {"pointer": "latency"}, "is not a JSON pointer"),
+        ("p95_ms", {"pointer": "/a~2"}, "is not a JSON pointer"),
         ("p95_ms", {"unit": "ms"}, "a metric has no 'unit'"),
-        ("p95_ms", None, "there is no metric 'p95_ms' of your own"),
+        ("p95_ms", None, "unknown custom metric 'p95_ms'"),
     ],
 )
 def test_refuses_what_cannot_be_declared(name: str, said: Any, why: str) -> None:
@@ -128,7 +128,7 @@ def test_weighs_no_more_than_the_whole() -> None:
     """Custom metrics may be the whole score together, and no more."""
     half = {"better": "lower", "weight": 0.5}
     assert len(declared(a=half, b=half)) == 2
-    with pytest.raises(RefusedError, match=r"weigh 1\.1 together"):
+    with pytest.raises(RefusedError, match=r"total weight 1\.1"):
         declared(a=half, b={**half, "weight": 0.6})
 
 
@@ -162,7 +162,7 @@ def test_measures_what_is_declared() -> None:
         ({"p95_ms": "fast"}, "is not a number"),
         ({"p95_ms": True}, "is not a number"),
         ({"p95_ms": 2 * 10**12}, "is out of range"),
-        ({"own": {"p95_ms": 1}, "p95_ms": 2}, "is there twice"),
+        ({"own": {"p95_ms": 1}, "p95_ms": 2}, "occurs twice"),
     ],
 )
 def test_refuses_what_is_no_value(given: Any, why: str) -> None:

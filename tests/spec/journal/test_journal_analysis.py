@@ -139,7 +139,7 @@ def test_says_less_of_what_was_before(budget: int) -> None:
 
 def test_refuses_a_budget_for_nothing() -> None:
     """Where not even the iteration can be said the least is named."""
-    with pytest.raises(RefusedError, match="20 characters are the least"):
+    with pytest.raises(RefusedError, match="must be at least 20 characters"):
         prepare(filled().document, "auth", room=Room(19, characters))
 
 

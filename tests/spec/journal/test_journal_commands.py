@@ -60,7 +60,7 @@ def test_opens_the_journal() -> None:
 def test_opens_by_the_first_schema_alone() -> None:
     """A later version of the schema comes with a file that has it, not by a command."""
     event = to_event("journal-opened", {"version": "1.7"})
-    with pytest.raises(RefusedError, match="the rest follows"):
+    with pytest.raises(RefusedError, match="give only created_at"):
         decided(command_of(event), Diary().journal, AT)
 
 

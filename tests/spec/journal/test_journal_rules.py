@@ -85,10 +85,10 @@ def test_refuses_an_entry_that_is_there() -> None:
         ({"status": "done"}, "entry.status", 'invalid value "done"; allowed: completed'),
         ({"status": ""}, "entry.status", "field is required"),
         ({"duration_seconds": -1}, "entry.duration_seconds", "must be 0 to"),
-        ({"timestamp": "yesterday"}, "entry.timestamp", "'yesterday' is no time"),
-        ({"timestamp": "2026-02-30T10:00:00Z"}, "entry.timestamp", "is no time"),
+        ({"timestamp": "yesterday"}, "entry.timestamp", "invalid time 'yesterday'"),
+        ({"timestamp": "2026-02-30T10:00:00Z"}, "entry.timestamp", "invalid time"),
         ({"timestamp": "0001-01-01T00:00:00Z"}, "entry.timestamp", "field is required"),
-        ({"timestamp": "0001-01-01T00:00:00+05:00"}, "entry.timestamp", "is no time"),
+        ({"timestamp": "0001-01-01T00:00:00+05:00"}, "entry.timestamp", "invalid time"),
         ({"id": "mine-1"}, "entry.id", "does not follow from the PRD"),
         (
             {"observations": (noticed("bug"),)},

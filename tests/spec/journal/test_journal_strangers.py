@@ -11,10 +11,10 @@ from sprintlog.engine.journal.foreign import stranger
     ("data", "said"),
     [
         ({"status": "executing", "indicator": "x", "elapsed_seconds": 1, "last_output": "",
-          "timestamp": "2026-02-01 10:00:00"}, "the status file of a loop"),
-        ({"status": "idle", "indicator": "x"}, "the status file of a loop"),
+          "timestamp": "2026-02-01 10:00:00"}, "the status file of a running loop"),
+        ({"status": "idle", "indicator": "x"}, "the status file of a running loop"),
         ({"status": "idle", "tasks": []}, "a file of another tool, with status, tasks"),
-        ([], "JSON, but no object"),
+        ([], "JSON, but not an object"),
     ],
 )  # fmt: skip
 def test_says_what_a_file_is(data: Any, said: str) -> None:

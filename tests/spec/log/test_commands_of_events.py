@@ -260,7 +260,7 @@ def test_takes_in_no_patch_from_outside(data: Data) -> None:
 def test_refuses_events_that_others_cause(running: Any, tag: str, data: Data) -> None:
     """Some events only follow from others; the refusal says from which."""
     asked(running(simple("a")), tag, data).then_refused(
-        containing=f"{tag} cannot be asked for", command=tag
+        containing=f"{tag} cannot be recorded directly", command=tag
     )
 
 

@@ -210,7 +210,7 @@ def test_an_agent_without_figures_keeps_no_budget(going: Scenario) -> None:
     stop = stop_by_budget(going.sprint, work, START, of=b.OF_RUN)
     assert stop is not None
     assert stop.because == actions.BUDGET
-    assert "does not say what it costs" in str(stop.why)
+    assert "does not report its cost" in str(stop.why)
     assert "--price" in str(stop.hint)
     going.given(began(f.Budgets(cost_usd=1.0), run="s"))
     assert stop_by_budget(going.sprint, work, START, of=b.OF_RUN) is None

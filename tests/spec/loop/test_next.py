@@ -183,7 +183,7 @@ def test_iterations_are_bounded(running: Any) -> None:
     """When max-iterations were made no new leaf begins; one that is begun goes on."""
     scenario: Scenario = running(simple("a", "b"), f.IterationStarted(2, 2))
     told = answer(scenario)
-    assert (told["do"], told["why"]) == ("stop", "iteration 2 of at most 2 is over")
+    assert (told["do"], told["why"]) == ("stop", "reached the limit of 2 iterations")
     assert told["because"] == "limit"
     assert do(scenario.given(f.PhaseStarted("a"))) == "work"
 

@@ -73,7 +73,7 @@ def test_plain_texts_are_enough() -> None:
 @pytest.mark.parametrize(
     ("bad", "field"),
     [
-        (7, "operatorRequests[1]: is no object"),
+        (7, "operatorRequests[1]: is not an object"),
         ({**REQUEST, "title": " "}, "operatorRequests[1].title"),
         ({**REQUEST, "title": None}, "operatorRequests[1].title"),
         ({**REQUEST, "priority": "urgent"}, "operatorRequests[1].priority"),
@@ -116,10 +116,10 @@ def test_what_is_no_list_is_named() -> None:
     """A value that is not a list loses its contents, and nothing else."""
     own = {"operatorRequests": {}, "proposedSteps": "x", "learnings": 7, "pending": True}
     assert problems(**own) == (
-        "operatorRequests: is no list",
-        "proposedSteps: is no list",
-        "learnings: is no list",
-        "pending: is no list",
+        "operatorRequests: is not a list",
+        "proposedSteps: is not a list",
+        "learnings: is not a list",
+        "pending: is not a list",
     )
 
 

@@ -43,7 +43,7 @@ def test_refuses_other_content(running: Any, other: Data) -> None:
     scenario: Scenario = running(simple("a", "b"))
     scenario.do(InjectPhases(nodes=[node()], position=at("after-current")))
     scenario.when(InjectPhases(**other)).then_refused(
-        containing="there is a phase n already", phase="n", field="nodes[0].id"
+        containing="phase n already exists", phase="n", field="nodes[0].id"
     )
 
 

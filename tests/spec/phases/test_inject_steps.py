@@ -91,7 +91,7 @@ def test_needs_a_phase_with_steps(running: Any, kind: str, ref: str | None) -> N
     """A step has no place among phases or sub-phases."""
     scenario: Scenario = running(PLAN)
     scenario.when(InjectSteps(nodes=[STEP], position=at(kind, ref)))
-    scenario.then_refused(containing="is no place for a step", command="inject")
+    scenario.then_refused(containing="is not a place for a step", command="inject")
 
 
 @pytest.mark.parametrize("kind", ["after-current", "end-of-phase", "end-of-workflow"])
@@ -102,7 +102,7 @@ def test_has_no_place_in_a_sprint_without_steps(
     """If no phase has steps, none can be injected."""
     scenario: Scenario = running(plan)
     scenario.when(InjectSteps(nodes=[STEP], position=at(kind)))
-    scenario.then_refused(containing="is no place for a step")
+    scenario.then_refused(containing="is not a place for a step")
 
 
 def test_opens_no_finished_phase_at_the_end(running: Any) -> None:

@@ -117,4 +117,4 @@ def test_knows_only_what_is_there(running: Any) -> None:
 def test_starts_no_parent(running: Any) -> None:
     """Start and the others are about one leaf: a parent follows what is below it."""
     scenario = begun(running).when(leaves.StartPhase(phase="p"))
-    scenario.then_refused(containing="gets its status from what is below it")
+    scenario.then_refused(containing="follows from its parts")

@@ -71,7 +71,7 @@ def test_take_a_summary(running: Any) -> None:
     """A parent is finished by its children, and then gets a given summary."""
     scenario = begun(running)
     scenario.when(leaves.CompletePhase(phase="p", summary="x"))
-    scenario.then_refused(containing="gets its status from what is below it")
+    scenario.then_refused(containing="follows from its parts")
     finish(scenario, "p/x/i", "p/x/j")
     scenario.when(leaves.CompletePhase(phase="p/x", summary="Done"))
     scenario.then(f.PhaseCompleted("p/x", "Done"))

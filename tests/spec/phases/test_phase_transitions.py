@@ -155,7 +155,7 @@ def test_refuses_a_parent_and_names_leaves(running: Any) -> None:
     """A parent's status is derived, so commands name leaves."""
     scenario: Scenario = running({"phases": [for_each("p", x=("y", "z"))]})
     scenario.when(leaves.StartPhase(phase="p")).then_refused(
-        containing="gets its status from what is below it", allowed=["p/x/y", "p/x/z"]
+        containing="follows from its parts", allowed=["p/x/y", "p/x/z"]
     )
 
 

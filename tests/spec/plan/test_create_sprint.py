@@ -94,7 +94,7 @@ def test_accepts_the_same_plan_twice(given: Any) -> None:
 def test_refuses_another_plan_under_the_id(given: Any) -> None:
     """Creating a sprint with other content is refused."""
     given(simple("a")).when(CreateSprint(plan=simple("b"))).then_refused(
-        containing="there is a sprint s already", command="create"
+        containing="sprint s already exists", command="create"
     )
 
 

@@ -89,7 +89,7 @@ def test_next_asks_to_decide_before_the_end(running: Any) -> None:
     scenario = deferred(running(simple("a", "b")), PHASE).do(skip)
     assert next_action(scenario.sprint, now=AT).do == "work"
     action = next_action(scenario.do(skip).sprint, now=AT)
-    assert (action.do, "for a decision: r" in str(action.why)) == ("stop", True)
+    assert (action.do, "requests are undecided: r" in str(action.why)) == ("stop", True)
     scenario.do(d.BacklogRequest(request="r", reasoning="So"))
     assert next_action(scenario.sprint, now=AT).do == "complete"
 

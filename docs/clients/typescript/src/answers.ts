@@ -822,7 +822,7 @@ export interface PhaseStatus {
   gate?: Attempts;
 }
 
-/** Where a text is, or was, outside the events. */
+/** A place of a text outside the events, now or earlier. */
 export interface PlaceOfText {
   kind: string;
   where: string;

@@ -647,7 +647,7 @@ export interface MeasuringRun {
   output_sha256?: string | null;
 }
 
-/** Reported measurements; missing ones are None, never zero. */
+/** Reported measurements; a missing one is `None`, never zero. */
 export interface Metrics {
   test_count?: number | null;
   tests_passed?: number | null;
@@ -1195,7 +1195,7 @@ export interface UpdateStep {
   prompt?: string | null;
 }
 
-/** The usage of an agent's run; unknown figures are None. */
+/** The usage of an agent's run; an unknown figure is `None`. */
 export interface Usage {
   input_tokens?: number | null;
   output_tokens?: number | null;

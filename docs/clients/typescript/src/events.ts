@@ -516,7 +516,7 @@ export interface MeasuringRun {
   output_sha256?: string | null;
 }
 
-/** Reported measurements; missing ones are None, never zero. */
+/** Reported measurements; a missing one is `None`, never zero. */
 export interface Metrics {
   test_count?: number | null;
   tests_passed?: number | null;
@@ -1032,7 +1032,7 @@ export interface TurnEnded {
   loop_max?: number | null;
 }
 
-/** The usage of an agent's run; unknown figures are None. */
+/** The usage of an agent's run; an unknown figure is `None`. */
 export interface Usage {
   input_tokens?: number | null;
   output_tokens?: number | null;

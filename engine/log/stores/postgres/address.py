@@ -46,13 +46,15 @@ def parse(url: str) -> Address:
         pairs = parse_qsl(parts.query, keep_blank_values=True, strict_parsing=True)
         user, password = parts.username, parts.password
     except ValueError as error:
-        raise _wrong("is no address such as postgresql://host/database?log=NAME") from error
+        raise _wrong("must be postgresql://host/database?log=NAME") from error
+    if parts.scheme not in (SCHEME, "postgres"):
+        raise _wrong("the address of a log on a server must begin with postgresql://")
     own = {name: value for name, value in pairs if name in ("log", "unsafe")}
     log, unsafe = own.get("log", ""), own.get("unsafe", "no")
     if not _NAME.fullmatch(log):
-        raise _wrong("say which log it is: ?log=NAME, of letters, digits, `.`, `_` and `-`")
+        raise _wrong("?log=NAME is required, with letters, digits, `.`, `_` and `-`")
     if unsafe not in ("yes", "no"):
-        raise _wrong("unsafe is yes or no")
+        raise _wrong("unsafe must be yes or no")
     pairs = [pair for pair in pairs if pair[0] not in own]
     known = {name for name, _ in pairs}
     more = [(name, value) for name, value in _DEFAULTS.items() if name not in known]
@@ -73,11 +75,11 @@ def check_is_plain(url: str, *, file: str | None = None, field: str | None = Non
     """Raise `InvalidInputError` for an address with a secret: it is written nowhere."""
     if parse(url).has_secret:
         raise InvalidInputError(
-            "an address that is written down has no password in it",
+            "a stored address must not contain a password",
             file=file,
             field=field,
-            hint="leave it out: PGPASSFILE, ~/.pgpass or a service file (`?service=NAME`) "
-            "hold it, or PGPASSWORD or SPRINTLOG_LOG in the environment",
+            hint="put it in PGPASSFILE, ~/.pgpass, a service file (`?service=NAME`), or in "
+            "PGPASSWORD or SPRINTLOG_LOG in the environment",
         )
 
 

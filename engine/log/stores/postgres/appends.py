@@ -91,11 +91,11 @@ class ServerLeases:
     def _busy(self, stream: str) -> BusyError:
         held = self.of(stream)
         if held is None:
-            return BusyError(f"somebody else works on {stream}", hint="try again")
+            return BusyError(f"another process works on {stream}", hint="try again")
         return BusyError(
             f"{stream} is being worked on by {held.host} since {held.since}, last heartbeat"
             f" {held.heartbeat}",
-            hint="end it there, or wait: where it is gone its lease is over in "
+            hint="end it there, or wait: if it is gone, its lease expires in "
             f"{held.seconds_left:.0f} s",
             host=held.host,
         )
@@ -233,7 +233,7 @@ class ServerAppends(ServerQueries):
         if outcome == "fenced":
             raise RefusedError(
                 f"nothing recorded: the lease of {stream} was lost to another worker",
-                hint="`sprintlog status` says who works on it",
+                hint="`sprintlog status` shows the worker",
             )
         if outcome == "done":
             # Its answer was lost: read the result from the log.
@@ -314,7 +314,7 @@ class ServerAppends(ServerQueries):
         """Check that the server computed the same hash, and return the result."""
         if events[-1].hash != last:
             raise UnreadableError(
-                "the server chained the event in another way than we do: its functions are "
+                "the server chained the event differently: its functions are "
                 "not those of this sprintlog",
                 position=events[-1].position,
                 hint="`sprintlog verify`, and ask the server's owner who changed them",

@@ -52,7 +52,7 @@ def explained(error: psycopg.Error, address: Address) -> errors.SprintlogError:
     where = address.shown
     if is_standby(error):
         return errors.RefusedError(
-            f"nothing recorded: {where} only reads: it is a standby, or set so",
+            f"nothing recorded: {where} is read-only: a standby, or configured so",
             hint="name the primary, or add target_session_attrs=read-write",
         )
     match error:
@@ -63,8 +63,8 @@ def explained(error: psycopg.Error, address: Address) -> errors.SprintlogError:
             )
         case codes.InsufficientPrivilege():
             return errors.RefusedError(
-                f"the role may not do that ({said})",
-                hint="its owner says `GRANT sprintlog_writer TO role`",
+                f"permission denied ({said})",
+                hint="its owner must run `GRANT sprintlog_writer TO role`",
             )
         case codes.UndefinedTable() | codes.InvalidSchemaName() | codes.UndefinedFunction():
             return errors.NotFoundError(
@@ -78,7 +78,7 @@ def explained(error: psycopg.Error, address: Address) -> errors.SprintlogError:
             )
         case codes.DataCorrupted() | codes.IndexCorrupted():
             return errors.UnreadableError(
-                f"the server says that its data is damaged ({said})",
+                f"the server reports damaged data ({said})",
                 hint="restore a backup of the server",
             )
         case _:
@@ -90,7 +90,7 @@ def unsure(error: psycopg.Error, address: Address) -> errors.SprintlogError:
     said = explained(error, address).message.removeprefix("nothing recorded: ")
     return errors.SprintlogError(
         f"{said}: an event being recorded may be in the log or not",
-        hint="repeat the command with the same key: it answers what was recorded",
+        hint="repeat the command with the same key: it returns the recorded answer",
     )
 
 
@@ -98,7 +98,7 @@ def _of_server(error: psycopg.Error, said: str, where: str) -> errors.SprintlogE
     if error.sqlstate is None and isinstance(error, psycopg.OperationalError):
         return errors.SprintlogError(
             f"the server of {where} cannot be reached ({said})",
-            hint="check address, network and server; a password belongs into PGPASSFILE, "
+            hint="check address, network and server; a password belongs in PGPASSFILE, "
             "a service file or PGPASSWORD",
         )
     return errors.SprintlogError(f"PostgreSQL failed at {where} ({said})")

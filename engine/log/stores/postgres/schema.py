@@ -84,7 +84,7 @@ def check_applied(applied: Sequence[tuple[int, str]]) -> None:
         )
     raise RefusedError(
         f"the database has schema {last}, this sprintlog needs {len(ours)}",
-        hint="its owner says `sprintlog init --log ADDRESS`",
+        hint="its owner must run `sprintlog init --log ADDRESS`",
     )
 
 
@@ -121,7 +121,7 @@ def _check_owner(raw: psycopg.Connection[Any]) -> None:
     for (owner,) in raw.execute(_STRANGER):
         raise RefusedError(
             f"the schema sprintlog belongs to {owner}",
-            hint=f"say it as {owner}, or use a database without that schema",
+            hint=f"run it as {owner}, or use a database without that schema",
         )
 
 
@@ -151,8 +151,8 @@ def check_settings(address: Address, *, fsync: str, full_page_writes: str) -> No
     ]
     if wrong and not address.is_unsafe:
         raise RefusedError(
-            f"{' and '.join(wrong)} is off: what this server acknowledges can be lost",
-            hint="switch it on there; `&unsafe=yes` in the address takes it as it is",
+            f"{' and '.join(wrong)} is off: this server can lose acknowledged events",
+            hint="switch it on there, or add `&unsafe=yes` to the address",
         )
 
 
@@ -214,7 +214,7 @@ def standbys(connection: ServerConnection) -> list[tuple[str, str]]:
 def forgets(found: dict[str, str]) -> str | None:
     """Return how settings let a server forget what it acknowledged; None without that."""
     lost = [name for name in ("fsync", "full_page_writes") if found.get(name) == "off"]
-    return f"{' and '.join(lost)} off: what was acknowledged can be lost" if lost else None
+    return f"{' and '.join(lost)} off: acknowledged events can be lost" if lost else None
 
 
 def waited_for(known: list[tuple[str, str]]) -> list[str]:
@@ -229,14 +229,14 @@ def unwaited(known: list[tuple[str, str]]) -> str | None:
     """
     if not known or waited_for(known) or any(state == UNSEEN for _, state in known):
         return None
-    return f"{len(known)} standby servers, none is waited for: a failover can lose the end"
+    return f"{len(known)} standby servers, none synchronous: a failover can lose events"
 
 
 def risks(connection: ServerConnection) -> Iterator[str]:
     """Yield how an event can be lost that the server acknowledged."""
     for risk in (forgets(settings(connection)), unwaited(standbys(connection))):
         if risk is not None:
-            yield f"{risk} (`sprintlog doctor` says what to do)"
+            yield f"{risk} (`sprintlog doctor` explains)"
 
 
 class ServerFacts(NamedTuple):

@@ -136,7 +136,7 @@ class PostgresLog(ServerAppends):
             connection.close()
         if made is None:
             raise RefusedError(
-                f"there is a log {address.log} already at {address.shown}",
+                f"the log {address.log} already exists at {address.shown}",
                 hint="name another one: ?log=NAME",
             )
         log = cls(url, clock=clock, entropy=entropy, wait=wait, beside=beside)

@@ -70,7 +70,7 @@ def _refuse_leftovers(path: Path) -> None:
         if os.path.lexists(name):
             # SQLite would apply another log's journal to the new one.
             raise RefusedError(
-                f"{name} is left of a log that is gone",
+                f"{name} belongs to a deleted log",
                 hint="restore that log, or move the file away to begin a new one",
                 path=str(name),
             )

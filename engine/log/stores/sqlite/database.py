@@ -281,7 +281,7 @@ def _open(
     except UnicodeDecodeError as error:
         # Python cannot decode the message in which SQLite quotes the schema.
         raise errors.UnreadableError(
-            f"{path} is damaged: its schema is no text", hint=errors.RESCUE
+            f"{path} is damaged: its schema is not text", hint=errors.RESCUE
         ) from error
     return raw, is_behind
 

@@ -40,7 +40,7 @@ def explained(error: sqlite3.Error, path: Path) -> SprintlogError:
     if code == _READONLY_DISK:
         return RefusedError(
             f"nothing recorded: {path} is on a read-only file system",
-            hint="make it writable, or `sprintlog init --here` where one may write",
+            hint="make it writable, or run `sprintlog init --here` in a writable folder",
         )
     if code in (_READONLY, _PERM):
         return RefusedError(
@@ -56,7 +56,7 @@ def explained(error: sqlite3.Error, path: Path) -> SprintlogError:
         return SprintlogError(
             f"the disk of {path} failed ({text}): an event being recorded may be in the "
             "log or not",
-            hint="repeat the command with the same key: it answers what was recorded",
+            hint="repeat the command with the same key: it returns the recorded answer",
         )
     # Checked last: it takes as long as reading the whole log.
     if code in (_CORRUPT, _NOTADB) and was_not_read(path):

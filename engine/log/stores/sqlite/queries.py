@@ -289,7 +289,7 @@ class Queries:
         """Return the end of the log; position 0 and 32 zero bytes when it is empty."""
         rows = self._rows(_HEAD)
         if rows and not isinstance(rows[0][1], bytes):
-            raise self._unreadable("the hash of the last event is no hash")
+            raise self._unreadable("the hash of the last event is invalid")
         return Head(*rows[0]) if rows else START
 
     def end(self, stream: str, known: Head | None) -> End:
@@ -332,7 +332,7 @@ class Queries:
         """Return the stream's last version; 0 when it does not exist."""
         ((version,),) = self._rows(_VERSION, (stream,))
         if not isinstance(version, int):
-            raise self._unreadable(f"the last version of {stream} is no number")
+            raise self._unreadable(f"the last version of {stream} is not a number")
         return version
 
     def _place(self, stream: str, version: int) -> int:

@@ -25,8 +25,8 @@ from .store import SqliteLog
 
 EVENTS_A_STEP = 256
 SAVED, READABLE, DAMAGED, MISSING = "saved", "readable", "damaged", "missing"
-IN_DOUBT = "nothing says that it was ever committed"
-LATER = "is after what was not saved"
+IN_DOUBT = "it may never have been committed"
+LATER = "follows an event that was not saved"
 CHANGED = "its hash does not fit: it, or the event before, was changed"
 NOT_WHOLE = "its payload is not the one that was recorded, or a field has no sense"
 UNREADABLE = "it was found and cannot be read"

@@ -173,7 +173,7 @@ def check_schema(connection: sqlite3.Connection) -> bool:
     if application_id != APPLICATION_ID:
         raise UnreadableError(
             "the database is another program's, and no log",
-            hint=f"put the log back in its place; where it is lost, {RESCUE}",
+            hint=f"put the log back in its place; if it is lost, {RESCUE}",
         )
     if version > len(MIGRATIONS):
         raise NewerVersionError(
@@ -186,7 +186,7 @@ def check_schema(connection: sqlite3.Connection) -> bool:
             f"the log's tables and triggers are not those of this sprintlog: {problem}",
             hint="if another version of sprintlog made the log, `sprintlog store export` "
             "there and `sprintlog store import FILE` here carry it over; your own tables "
-            f"belong into another database; where it is damaged, {RESCUE}",
+            f"belong in another database; if it is damaged, {RESCUE}",
         )
     return bool(version < len(MIGRATIONS))
 

@@ -214,7 +214,7 @@ def test_tells_of_an_edit_found_before(gated: Gated, run: Run, folder: Path) -> 
     """A hand edit found by the first refresh is reported, although a second one follows."""
     gated("true")
     (folder / "PROGRESS.yaml").write_text("mine: true\n")
-    assert "was edited by somebody else" in run("gate", "run").err
+    assert "was edited by others" in run("gate", "run").err
 
 
 def test_a_stop_at_a_gate_ends_with_its_last_words(

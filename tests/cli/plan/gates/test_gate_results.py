@@ -45,7 +45,7 @@ def test_appends_by_the_same_rules(gated: Gated, done: Run, run: Run) -> None:
     more = {"boot_id": "", "timeout_ms": 1}
     refused = run("append", "gate-started", "--data", json.dumps(started | more))
     assert refused.code == 1
-    assert "gate-started cannot be asked for" in refused.err
+    assert "gate-started cannot be recorded directly" in refused.err
 
 
 def test_shows_gates(gated: Gated, run: Run, done: Run) -> None:

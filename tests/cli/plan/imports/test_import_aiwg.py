@@ -139,7 +139,7 @@ def test_the_source_stays_as_it_is(loop: Path, done: Run) -> None:
 
 
 def test_what_is_not_understood_is_counted_and_kept(loop: Path, done: Run) -> None:
-    """An unknown word, an iteration that is there twice, and a file of nobody."""
+    """An unknown word, an iteration that occurs twice, and a file of nobody."""
     file = loop / "ralph-external" / "session-state.json"
     state = json.loads(file.read_text())
     state["iterations"][1]["status"] = "odd"
@@ -149,7 +149,7 @@ def test_what_is_not_understood_is_counted_and_kept(loop: Path, done: Run) -> No
     answer = done("import", "aiwg", loop / "ralph-external", "--json").json
     kept = Path(answer["kept"]).read_text()
     assert answer["unread"] == 4
-    for said in ("'odd' is unknown", "'dreaming'", "is there twice", "other.json"):
+    for said in ("'odd' is unknown", "'dreaming'", "occurs twice", "other.json"):
         assert said in kept
 
 

@@ -69,7 +69,7 @@ def test_is_byte_stable(example: Path, done: Run) -> None:
 def test_keeps_the_original(example: Path, folder: Path, done: Run) -> None:
     """The file is written in our layout; the original is kept, and was no edit."""
     told = done("import", "journal", PLACE)
-    assert "the original is kept as" in told.err
+    assert "the original is saved as" in told.err
     (kept,) = (folder / ".sprintlog" / "edits").iterdir()
     assert kept.read_bytes() == EXAMPLE.read_bytes()
     assert done("log", "--journal", "--type", "edit-observed").out == "no events\n"
@@ -104,7 +104,10 @@ def test_tells_what_it_does_not_take(example: Path, done: Run) -> None:
         data["learnings"][0]["source_entry_id"] = "gone-1"
 
     told = done("import", "journal", changed(example, other))
-    assert "entries[0].summary: differs from what was recorded, which stays" in told.out
+    assert (
+        "entries[0].summary: differs from the recorded value, which is unchanged"
+        in told.out
+    )
     assert read(example.read_bytes())["entries"][0]["summary"] != "something else"
 
 
@@ -208,12 +211,12 @@ def test_text_beside_a_json_is_left(example: Path, ralph: Path, done: Run) -> No
     """If progress.json exists, nothing happens, and both files are mentioned."""
     (ralph / "progress.txt").write_text("old")
     told = done("journal", "migrate")
-    assert "`sprintlog import journal FILE` takes it in" in told.err
+    assert "`sprintlog import journal FILE` imports it" in told.err
     assert (ralph / "progress.txt").exists()
     done("import", "journal", PLACE)
     before = example.read_bytes()
     told = done("journal", "migrate")
-    assert "progress.txt is left as it is" in told.err
+    assert "progress.txt is unchanged" in told.err
     assert example.read_bytes() == before
     assert (ralph / "progress.txt").read_text() == "old"
 
@@ -239,7 +242,7 @@ def test_no_backup_is_replaced(ralph: Path, run: Run) -> None:
     (ralph / "progress.txt.backup").write_text("old")
     result = run("journal", "migrate")
     assert result.code == 1
-    assert "is there already, and would be replaced" in result.err
+    assert "already exists and would be replaced" in result.err
     assert not (ralph / "progress.json").exists()
     assert (ralph / "progress.txt.backup").read_text() == "old"
 
@@ -300,7 +303,7 @@ def test_a_text_that_is_named_is_taken_at_any_time(
     assert run("journal", "migrate", "gone.txt").code == 3
     (ralph / "progress.txt").write_text("later")
     told = done("journal", "migrate")
-    assert "`sprintlog journal migrate FILE` takes it in" in told.err
+    assert "`sprintlog journal migrate FILE` imports it" in told.err
     done("journal", "migrate", ".ralph/progress.txt")
     assert (ralph / "progress.txt.backup").read_text() == "later"
 

@@ -83,7 +83,7 @@ def test_says_what_the_loop_works_on(queue: Path, done: Any) -> None:
     assert (would["decision"], would["addresses"]) == ("approve", ["fix-req-1-0"])
     assert done("log", "--json").lines == events
     assert done(*line).out.endswith(f"\n{coming}")
-    assert done(*line, "--dry-run").out == "nothing to do, it is so already\n"
+    assert done(*line, "--dry-run").out == "nothing to do\n"
 
 
 def test_says_when_it_was_asked_and_by_whom(queue: Path, done: Any) -> None:

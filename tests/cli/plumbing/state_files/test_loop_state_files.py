@@ -74,7 +74,7 @@ def test_an_edit_is_drift_and_kept(loop: Loop, run: Run, done: Run, folder: Path
     (folder / TRACKER).write_bytes(edited)
     assert f"{TRACKER} was edited by others" in run("verify").out
     told = done("note", "seen")
-    assert f"{TRACKER} was edited by somebody else" in told.err
+    assert f"{TRACKER} was edited by others" in told.err
     (seen,) = done("log", "--type", "edit-observed", "--json").lines
     assert (seen["data"]["path"], bool(seen["data"]["changes"])) == (str(TRACKER), True)
     kept = folder / ".sprintlog" / "edits" / seen["data"]["kept"]

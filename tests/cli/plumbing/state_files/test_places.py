@@ -63,7 +63,7 @@ def test_an_unfinished_sprint_keeps_its_place(finished: Path, run: Run, done: Ru
         assert (refused.code, "file of sprint two" in refused.err) == (1, True)
         assert "`sprintlog sprint complete --sprint two`" in refused.err
     done("verify")
-    assert done("rebuild").out.startswith("one: no file of its own in this work tree\n")
+    assert done("rebuild").out.startswith("one: no file in this work tree\n")
 
 
 def test_a_reopened_sprint_takes_its_place_back(

@@ -72,7 +72,7 @@ def test_keeps_an_edit_and_records_it(sprint: Path, done: Any) -> None:
     """An edit is kept whole, recorded field by field, and does not become true."""
     theirs = edit(sprint / PROGRESS, "status: in-progress", "status: completed")
     result = done("phase", "start")
-    assert "was edited by somebody else" in result.err
+    assert "was edited by others" in result.err
     event = done("log", "--type", "edit-observed", "--json").json["data"]
     assert event["digest"] == sha256(theirs).hexdigest()
     assert event["changes"] == [{"op": "replace", "path": "/status", "value": "completed"}]
@@ -209,7 +209,7 @@ def test_tells_of_edits_on_the_way_out(sprint: Path) -> None:
         workspace.handle_with(
             "auth", lambda state, at: leaves.StartPhase().decide(state, at)
         )
-    assert "was edited by somebody else" in told[0]
+    assert "was edited by others" in told[0]
 
 
 def test_ends_as_it_ended_where_the_file_cannot_be_written(sprint: Path) -> None:

@@ -75,13 +75,13 @@ def test_commands_write_build_and_count(loop: Path, run: Run) -> None:
     ("options", "code", "error"),
     [
         (["--report", "cut.xml"], 1, "error: cut.xml:1: not well-formed XML"),
-        (["--report", "nowhere.xml"], 3, "error: nowhere.xml: there is no such file"),
+        (["--report", "nowhere.xml"], 3, "error: nowhere.xml: no such file"),
         (["--report", "junit=plan.yaml"], 1, "error: plan.yaml:1: not well-formed XML"),
-        (["--run", "true", "--report", "junit.xml"], 1, "error: junit.xml: is as it was"),
+        (["--run", "true", "--report", "junit.xml"], 1, "error: junit.xml: is unchanged"),
         (
             ["--run", "sleep 9", "--timeout", "0.2", "--source", "."],
             1,
-            "error: sleep 9: ended at its time",
+            "error: sleep 9: timed out",
         ),
         (["--source", "plan.yaml"], 1, "error: plan.yaml: holds no source file"),
         (
@@ -118,7 +118,7 @@ def test_a_failed_measurement_names_what_was_run(loop: Path, run: Run) -> None:
     command = f"{noise}; echo {token}; exit 2"
     done = run("iteration", "end", "--run", command, "--report", "junit.xml")
     assert done.code == 1
-    assert f"as it was before the run, which failed: {noise}; echo [masked: " in done.err
+    assert f"is unchanged after the run, which failed: {noise}; echo [masked: " in done.err
     assert token not in done.err
     data = run("log", "--json", "--last", "1").lines[0]["data"]
     masked = "[masked: github-token f65b37ab]"
@@ -149,7 +149,7 @@ def test_an_iteration_without_a_measurement_is_for_a_person(loop: Path, run: Run
         12,
         [
             "ALERT: Iteration 2 was not measured, recommend asking a person",
-            "iteration 2: was not measured: junit.xml: is as it was before the run, "
+            "iteration 2: was not measured: junit.xml: is unchanged after the run, "
             "which failed: echo broken; exit 2: exit code 2",
         ],
     )
@@ -197,7 +197,7 @@ def test_the_measured_files_are_known_by_their_digest(loop: Path, run: Run) -> N
     assert run(*line).code == 0
     _, measured, taken = run("log", "--json", "--last", "3").lines
     assert measured["data"]["tree"] == taken["data"]["tree"]
-    assert run(*line).out.splitlines()[0] == "auth: nothing to record, it is so already"
+    assert run(*line).out.splitlines()[0] == "auth: nothing to record"
 
 
 def test_a_key_runs_and_reads_once(loop: Path, run: Run) -> None:
@@ -225,7 +225,7 @@ def test_nothing_is_run_in_vain(loop: Path, run: Run) -> None:
     assert not (loop / "runs").exists()
     for _ in range(2):
         done = run(*command, "--report", "junit.xml")
-    assert done.err.startswith("error: iteration 1 was measured already")
+    assert done.err.startswith("error: iteration 1 is already measured")
     assert (loop / "runs").read_text() == "run\n"
 
 

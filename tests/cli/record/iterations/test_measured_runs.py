@@ -52,10 +52,10 @@ def test_a_report_says_what_was_done_about_its_advice(sprint: Path, done: Run) -
     assert "**Then**" not in done("report", "3").out
     assert "**Then**: the loop went on with iteration 3" in done("report", "2").out
     done("rollback", "iter:2", "--plan", "--yes")
-    assert "**Then**: taken back to iteration 2, at 20" in done("report", "3").out
+    assert "**Then**: rolled back to iteration 2, at 20" in done("report", "3").out
     lines = done("report").out.splitlines()
-    assert any("1 forward, 1 regression (taken back)" in line for line in lines)
-    assert any("without what was taken back" in line for line in lines)
+    assert any("1 forward, 1 regression (discarded)" in line for line in lines)
+    assert any("without discarded iterations" in line for line in lines)
 
 
 def test_equals_by_an_exit_code_alone_are_said(sprint: Path, done: Run) -> None:

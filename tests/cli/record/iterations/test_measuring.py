@@ -60,14 +60,14 @@ def test_reads_metrics_from_a_file(sprint: Path, done: Run, run: Run) -> None:
     [
         ("[]", "m.json: must be an object of metrics"),
         ("{", "m.json: not JSON"),
-        ('{"test_count": 1, "test_count": 2}', "is there twice"),
+        ('{"test_count": 1, "test_count": 2}', "duplicate key"),
         ('{"test_count": "8"}', "m.json: test_count: Input should be a valid integer"),
         ('{"test_count": 8.5}', "m.json: test_count: "),
         ('{"tests": 8}', "m.json: tests: there is no such metric"),
         ('{"coverage_percentage": 101}', "m.json: coverage_percentage: "),
         ('{"build_status": "green"}', "m.json: build_status: 'green' is unknown"),
         ('{"test_count": 1, "tests_passed": 2}', "m.json: the metrics contradict"),
-        ('{"test_count": NaN}', "m.json: not JSON: NaN is no number there"),
+        ('{"test_count": NaN}', "m.json: not JSON: NaN is not a number"),
         ("{}", "nothing was measured"),
     ],
 )
@@ -93,7 +93,7 @@ def test_refuses_a_file_naming_the_field(
         (["--metric", "=1"], 2, "give NAME=VALUE"),
         (["--metric", "test_count=1", "--metric", "test_count=2"], 2, "is given twice"),
         (["--number", "9", "--metric", "test_count=1"], 3, "iteration 9 was never started"),
-        (["--number", "1", "--metric", "test_count=1"], 1, "was measured already"),
+        (["--number", "1", "--metric", "test_count=1"], 1, "is already measured"),
         (["--metrics", "missing.json"], 3, "missing.json: there is no such file"),
         (["--score", "1.5"], 1, "score 1.5 is out of range"),
         ([], 1, "nothing was measured"),
@@ -131,7 +131,7 @@ def test_lists_what_was_measured(measured: Path, done: Run) -> None:
 def test_says_when_nothing_was_measured(sprint: Path, done: Run, run: Run) -> None:
     """Before the first measurement each reading reports this."""
     assert done("list").out == "no iteration was measured\n"
-    assert done("iteration best").out == "no iteration is the best one yet\n"
+    assert done("iteration best").out == "there is no best iteration yet\n"
     nothing = {"sprint": "auth", "best": None, "rollback_target": None}
     assert done("iteration best", "--json").json == nothing
     assert done("iteration alerts").out == "no alert\n"
@@ -302,7 +302,7 @@ def test_the_target_is_named_beside_the_best_one(sprint: Path, done: Run) -> Non
     assert lines[0].startswith("iteration 1 ")
     assert lines[2:] == [
         "a rollback to the best goes to iteration 2: as good as the best, and later",
-        "  as good: verified, and its score is no lower "
+        "  as good: verified, and its score is not lower "
         "(`sprintlog iteration compare 1 2`)",
     ]
     assert done("iteration best", "--json").json["rollback_target"] == 2
@@ -329,9 +329,7 @@ def test_files_that_cannot_come_back_are_said(sprint: Path, done: Run, run: Run)
         done("iteration", "end", *line)
     result = run("rollback", "best")
     assert result.code == 0
-    assert result.err == (
-        "warning: iteration 2 has no snapshot: the files stay as they are\n"
-    )
+    assert result.err == ("warning: iteration 2 has no snapshot: the files do not change\n")
     assert run("restore", "best", "--apply").code == 3
 
 

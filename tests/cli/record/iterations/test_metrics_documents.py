@@ -115,7 +115,7 @@ def test_our_own_document_says_what_was_measured(iteration: Path, done: Run) -> 
         ),
         (
             "iteration_metrics:\n  testing: {file_count: 1}\n  codebase: {file_count: 2}",
-            "iteration_metrics.codebase.file_count: is there twice",
+            "iteration_metrics.codebase.file_count: occurs twice",
         ),
         ("iteration_metrics:\n  testing:\n   cut: [", "m.yaml:"),
         ('{"iteration_metrics": {"testing": {"tests_pa', "not JSON"),

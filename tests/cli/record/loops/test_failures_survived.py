@@ -34,7 +34,7 @@ def test_three_failures_in_a_row_do_not_end_a_night(
     play(folder, 3)
     result = run("run", "--rest", "0", *command)
     assert result.code == 0, result.err
-    assert "exit code 3 (failure 1 in a row; 3 are survived)" in result.err
+    assert "exit code 3 (failure 1 in a row, at most 3)" in result.err
     assert "iteration 2, attempt 4" in result.err
     assert [x["data"]["number"] for x in events(done, "iteration-failed")] == [2, 2, 2]
     assert [x["data"]["number"] for x in events(done, "iteration-ended")] == [1, 2, 3]

@@ -230,12 +230,15 @@ def test_an_exit_code_is_a_measurement(folder: Path, run: Run, done: Run) -> Non
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        (["--on-regression", "rollback"], "--on-regression goes with --measure"),
-        (["--select"], "--select goes with --measure"),
-        ([*MEASURES, "--no-measure"], "--no-measure goes without --measure and --report"),
+        (["--on-regression", "rollback"], "--on-regression requires --measure"),
+        (["--select"], "--select requires --measure"),
+        (
+            [*MEASURES, "--no-measure"],
+            "--no-measure cannot be combined with --measure or --report",
+        ),
         (
             [*MEASURES, "--on-regression", "rollback", "--no-snapshot"],
-            "needs the files of its iterations",
+            "needs the files of the iterations",
         ),
     ],
 )

@@ -48,10 +48,10 @@ def test_a_run_stops_at_its_budget_of_money(run: Run, goal_agent: Make, done: Ru
     end = ended(done)
     assert (end["because"], end["why"]) == ("budget", why)
     head = done("status").out.splitlines()
-    assert head[0].startswith("win  in-progress, stopped  ")
-    assert head[1] == f"stopped: {why}"
+    assert head[3].startswith("win  in-progress, stopped  ")
+    assert head[0] == f"stopped: {why}"
     agent = shlex.join(command[command.index("--") + 1 :])
-    assert head[3].startswith(
+    assert head[2].startswith(
         f"hint: `sprintlog run --rest 0 --budget-cost 0.15 -- {agent}`"
     )
     # It is not said twice.
@@ -87,7 +87,7 @@ def test_a_sprint_stops_at_its_budget(run: Run, goal_agent: Make, done: Run) -> 
     told = done("next", "--json").json
     assert (told["do"], told["because"]) == ("stop", "budget")
     assert told["why"] == "the budget is spent: cost $0.10 of $0.10 in the sprint"
-    assert done("status").out.splitlines()[1] == f"stopped: {told['why']}"
+    assert done("status").out.splitlines()[0] == f"stopped: {told['why']}"
     assert run(*command).code == 25
     before = done("status", "--json").json["spent"]
     done(*hinted(result, command))
@@ -218,11 +218,11 @@ def test_an_agent_without_a_cost_stops_at_once(
     command = with_options(goal_agent(SILENT), "--budget-cost", "5")
     result = run(*command)
     assert result.code == 25
-    assert "the agent does not say what it costs" in result.out
+    assert "the agent does not report its cost" in result.out
     assert len(events(done, "agent-ran")) == 1
     assert done("status", "--json").json["budgets"][0]["unknown_runs"] == 1
     again = run(*command)
-    assert (again.code, "does not say what it costs" in again.err) == (1, True)
+    assert (again.code, "does not report its cost" in again.err) == (1, True)
     assert "--price IN/OUT" in again.err
     assert len(events(done, "run-started")) == 1
     free = [word for word in command if word not in ("--budget-cost", "5")]
@@ -252,7 +252,7 @@ def test_a_price_of_unknown_tokens_is_none(run: Run, goal_agent: Make, done: Run
     options = ("--budget-cost", "5", "--price", "3/15", "--rest", "0")
     result = run(*with_options(command, *options))
     assert result.code == 25
-    assert "does not say what it costs, nor how many tokens it takes" in result.out
+    assert "does not report its cost and tokens" in result.out
     again = hinted(result, command)
     assert again[: again.index("--")] == ["run", "--rest", "0"]
     assert run(*with_options(again, "--budget-iterations", "1")).code == 20
@@ -272,7 +272,7 @@ def test_a_known_agent_without_a_cost_is_refused(
     for more in ((), ("--dry-run",)):
         refused = run("run", "--budget-cost", "5", *more, "--", "codex", "exec")
         assert refused.code == 1
-        assert refused.err.startswith("error: codex does not say what it costs")
+        assert refused.err.startswith("error: codex does not report its cost")
     assert done("log", "--json").out == before
     assert done("run", "--budget-cost", "5", "--price", "1/8", "--dry-run", "--", "codex")
     done("iteration rules set", "--budget-cost", "5")

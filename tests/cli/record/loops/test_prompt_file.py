@@ -91,7 +91,7 @@ def test_the_file_is_read_anew_each_time(planned: Path, done: Run) -> None:
         ),
         ("os.remove('P.md'); os.symlink('/etc/passwd', 'P.md')", "is a link"),
         ("open('P.md', 'w').close()", "P.md: is empty"),
-        ("os.remove('P.md'); os.mkfifo('P.md')", "P.md: is no plain file"),
+        ("os.remove('P.md'); os.mkfifo('P.md')", "P.md: is not a regular file"),
     ],
 )
 def test_a_file_that_is_gone_in_the_night_stops_the_loop(
@@ -132,13 +132,13 @@ def test_a_file_that_is_replaced_is_waited_for(planned: Path, done: Run) -> None
         (lambda path: None, "P.md", 3, "P.md: there is no such file"),
         (lambda path: path.write_text("a\n{{goall}}\n"), "P.md", 1, "P.md:2: there is no"),
         (lambda path: path.symlink_to("plan.yaml"), "P.md", 1, "P.md: is a link"),
-        (lambda path: path.mkdir(), "P.md", 1, "P.md: is no plain file"),
+        (lambda path: path.mkdir(), "P.md", 1, "P.md: is not a regular file"),
         (lambda path: path.write_bytes(b"\xff"), "P.md", 1, "P.md: is not UTF-8"),
         (lambda path: path.write_bytes(b"x" * (2**20 + 1)), "P.md", 1, "longer than 1 MiB"),
-        (lambda path: os.mkfifo(path), "P.md", 1, "P.md: is no plain file"),
+        (lambda path: os.mkfifo(path), "P.md", 1, "P.md: is not a regular file"),
         (lambda path: None, "../P.md", 1, "is not in the work tree"),
         (lambda path: None, "/etc/hostname", 1, "is not in the work tree"),
-        (lambda path: None, ".git/config", 1, "is no path of a file"),
+        (lambda path: None, ".git/config", 1, "is not the path of a file"),
     ],
 )
 def test_a_bad_file_is_refused_at_the_start(

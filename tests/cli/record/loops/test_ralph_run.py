@@ -183,7 +183,7 @@ def test_stops_at_the_last_iteration(run: Run, goal_agent: Make, done: Run) -> N
     """A goal that is not reached within `max-iterations` waits for a person."""
     command = goal_agent('print("words"); sys.exit()')
     result = run(*command)
-    assert (result.code, "iteration 9 of at most 9 is over" in result.out) == (20, True)
+    assert (result.code, "reached the limit of 9 iterations" in result.out) == (20, True)
     status = done("status")
     assert "no step moved for 9 iterations: the next one reflects" in status.out
 

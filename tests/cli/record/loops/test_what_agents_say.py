@@ -58,13 +58,13 @@ def test_run_queues_what_its_agent_says(planned: Path, run: Run, done: Run) -> N
     """Said in every phase it is one; malformed is a note; the secret is masked."""
     result = run("run", "--json", "--", *answering(planned))
     assert result.code == 24
-    assert "for a decision: req-1" in result.json["why"]
+    assert "requests are undecided: req-1" in result.json["why"]
     (first, second) = queue(done)
     assert first[:2] == ("req-1", "security")
     assert "[masked: " in first[2]
     assert second == ("req-2", "improvement", "Test it")
     problem, learned, *_ = notes(done)
-    assert "operatorRequests[1].priority: is none of critical" in problem
+    assert "operatorRequests[1].priority: must be one of critical" in problem
     assert "(build-command): make with [masked: " in learned
     for file in (planned / ".sprintlog").rglob("*"):
         assert not file.is_file() or TOKEN.encode() not in file.read_bytes()
@@ -233,7 +233,7 @@ def test_what_cannot_wait_stops_the_loop_at_once(
     """`--stop-on-request` sees what the agent has just asked for; nothing more is begun."""
     result = run("run", "--stop-on-request", "critical", "--", *answering(planned))
     assert result.code == 24
-    assert "for a decision at once: req-1" in result.out
+    assert "undecided urgent requests: req-1" in result.out
     types = [event["type"] for event in done("log", "--json").lines]
     assert types.count("agent-ran") == 1
 

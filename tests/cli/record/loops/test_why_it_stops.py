@@ -23,8 +23,8 @@ def test_stops_at_the_last_iteration(run: Run, agent: Any, done: Run) -> None:
     result = run(
         *agent(plan=PLAN.replace("max-iterations: 40", "stats: {max-iterations: 1}"))
     )
-    assert (result.code, "iteration 1 of at most 1" in result.out) == (20, True)
-    assert done("status").out.splitlines()[1] == "stopped: iteration 1 of at most 1 is over"
+    assert (result.code, "reached the limit of 1 iteration" in result.out) == (20, True)
+    assert done("status").out.splitlines()[0] == "stopped: reached the limit of 1 iteration"
 
 
 ASKS = """
@@ -41,7 +41,7 @@ def test_finishes_nothing_over_an_urgent_request(run: Run, agent: Any, done: Run
     """The loop works on to the end, and stops there until the request is decided."""
     command = agent(ASKS)
     result = run(*command)
-    assert (result.code, "for a decision: req-1" in result.out) == (24, True)
+    assert (result.code, "requests are undecided: req-1" in result.out) == (24, True)
     assert done("status", "--json").json["stats"]["completed-phases"] == 3
     assert "`sprintlog sprint complete` closes it" not in done("status").out
     refused = run("sprint", "complete")
@@ -88,7 +88,7 @@ def test_a_reason_is_told_wherever_one_asks(
     done("sprint", "start")
     done("sprint", word, "--reason", "no disk is free")
     why = f"the sprint is {word.removesuffix('e')}ed: no disk is free"
-    assert done("status").out.splitlines()[1] == f"why: {why}"
+    assert done("status").out.splitlines()[0] == f"why: {why}"
     stopped = done("status", "--json").json["stopped"]
     assert (stopped["do"], stopped["why"]) == ("stop", why)
     assert f"why: {why}" in done("next").out
@@ -109,7 +109,7 @@ def test_a_resume_says_what_else_is_needed(sprint: Path, done: Run) -> None:
     done("phase", "start")
     done("sprint", "needs-human", "--reason", "a key")
     resumed = done("sprint", "resume", "--by", "ana", "--why", "here")
-    assert "warning: it does not go on yet: phase setup: a key" in resumed.err
+    assert "warning: it cannot continue yet: phase setup: a key" in resumed.err
     assert "hint: `sprintlog phase retry setup`" in resumed.err
     done("phase", "retry")
     done("phase", "start")
@@ -125,7 +125,7 @@ def test_work_that_ends_in_a_pause_is_told(sprint: Path, done: Run) -> None:
     done("sprint", "pause")
     ended = done("phase", "complete", "--summary", "made")
     assert "work-done setup" in ended.out
-    assert "warning: the sprint is paused: the work is kept as done" in ended.err
+    assert "warning: the sprint is paused: the work is recorded" in ended.err
     done("sprint", "resume")
     assert done("next").out.startswith("end setup\n")
     assert done("phase", "complete").err == ""

@@ -64,11 +64,13 @@ def test_its_ways_to_begin_can_be_typed(folder: Path, done: Run) -> None:
 
 
 def test_in_a_sprint_it_shows_the_status(sprint: Path, run: Run) -> None:
-    """It prints the same as `status`, and the next command to type."""
-    result, status = run(), run("status")
+    """It prints the same as `status`, with the next commands at the end."""
+    result = run()
     assert (result.code, result.err) == (0, "")
-    assert result.out.startswith(status.out)
-    assert result.out.removeprefix(status.out) == screen("in-a-sprint")
+    first, _, status = run("status").out.partition("\n")
+    assert first.startswith("next: ")
+    assert result.out.startswith(status)
+    assert result.out.removeprefix(status) == screen("in-a-sprint")
 
 
 def test_it_leads_through_a_sprint(folder: Path, done: Run) -> None:
@@ -118,6 +120,6 @@ def test_it_follows_the_variable(
 
 def test_it_has_something_to_type_for_every_answer() -> None:
     """No answer of `next` leaves it without words."""
-    from sprintlog.cli.work.overview import TYPED
+    from sprintlog.cli.stops import TYPED
 
     assert {*TYPED} == {*ACTIONS} - {STOP, WAIT}

@@ -137,7 +137,7 @@ def test_new_plan_is_recorded_with_its_file(folder: Path, done: Any) -> None:
     digest = sha256(PLAN.encode()).hexdigest()
     (event,) = done("log", "--json").lines
     assert event["data"]["sources"] == [{"path": "plans/auth.yaml", "sha256": digest}]
-    assert "sources plans/auth.yaml" in done("log").out
+    assert "sources plans/auth.yaml" in done("log", "--oneline").out
 
 
 def test_plan_from_elsewhere_has_its_whole_path(folder: Path, done: Any) -> None:
@@ -171,7 +171,7 @@ def test_older_event_shows_today_and_what_is_stored(old: Path, done: Any) -> Non
 
 def test_older_event_reads_as_today(old: Path, done: Any) -> None:
     """Printed older events use current words."""
-    assert "sources plan.yaml" in done("log", "--sprint", "auth").out
+    assert "sources plan.yaml" in done("log", "--oneline", "--sprint", "auth").out
     shown = done("show", "event", 8).out
     assert '"sources":[{"path":"plans/told.yaml"}]' in shown
     assert '"source":"plans/told.yaml"' in shown.partition("\nstored ")[2]

@@ -166,9 +166,9 @@ def test_a_password_of_the_environment_is_not_written_down(
     [
         ("postgresql://db/work", "log=NAME"),
         ("postgresql://db/work?log=a/b", "log=NAME"),
-        ("postgresql://db/work?log=a&unsafe=perhaps", "unsafe is yes or no"),
-        ("https://db/work?log=a", "begins with postgresql://"),
-        ("work", "begins with postgresql://"),
+        ("postgresql://db/work?log=a&unsafe=perhaps", "unsafe must be yes or no"),
+        ("https://db/work?log=a", "begin with postgresql://"),
+        ("work", "begin with postgresql://"),
     ],
 )
 def test_what_is_no_address_is_refused(
@@ -269,8 +269,8 @@ def test_a_backup_is_one_file(shared: Path, done: Run) -> None:
 
 def test_a_server_that_forgets_is_said(pg: Server, folder: Path, done: Run) -> None:
     """What the server's settings can cost say verify and backup, which succeed."""
-    lost = "fsync off: what was acknowledged can be lost"
-    said = f"{lost} (`sprintlog doctor` says what to do)"
+    lost = "fsync off: acknowledged events can be lost"
+    said = f"{lost} (`sprintlog doctor` explains)"
     (folder / "plan.yaml").write_text(PLAN)
     done("init", "--log", unsafe_url(NEWEST))
     done("sprint", "create", "auth", "--plan", "plan.yaml")

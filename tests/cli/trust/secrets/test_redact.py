@@ -74,16 +74,16 @@ def test_where_nobody_can_be_asked_nothing_is_erased(told: Path, run: Run) -> No
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ((), "say what is to be erased"),
+        ((), "nothing to erase was specified"),
         (("--text", "abc"), "at least 4 characters"),
         (("--pattern", "a*"), "matches everything"),
-        (("--pattern", "("), "is no pattern"),
+        (("--pattern", "("), "is not a pattern"),
         (("0",), "give a position"),
         (("9999",), "there is no position 9999"),
         (("--stream", "sprint/none"), "there is no stream"),
         (("1",), "--whole-sprint"),
-        (("--text", "leaked"), "the reason holds the text"),
-        (("--stream", "erasures"), "is not forgotten"),
+        (("--text", "leaked"), "the reason contains the text"),
+        (("--stream", "erasures"), "cannot be erased"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(
@@ -187,7 +187,7 @@ def test_a_changed_remainder_is_damage(told: Path, done: Run, run: Run) -> None:
     raw.close()
     result = run("verify", "--json")
     assert result.code == 4
-    assert "its payload is another one, and no event says so" in result.out
+    assert "its payload is another one, and no event records an erasure" in result.out
 
 
 @pytest.mark.long
