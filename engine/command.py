@@ -13,7 +13,7 @@ from msgspec.structs import asdict
 
 from . import hashes
 from .errors import InvalidInputError, wrong_type_error
-from .log.event import Event
+from .log.event import Event, kebab
 
 UNNAMED: Final = ("runtime", "operator")
 """The actors that need no name."""
@@ -27,12 +27,7 @@ OLDER_DIGESTS_MAX = 4096
 _EMPTY: tuple[object, ...] = None, False, "", (), [], {}
 
 
-def _name(struct: str) -> str:
-    """Return the name of a command from that of its struct: `CompletePhase`."""
-    return "".join(f"-{c.lower()}" if c.isupper() else c for c in struct).removeprefix("-")
-
-
-class Command(msgspec.Struct, frozen=True, tag_field="type", tag=_name):
+class Command(msgspec.Struct, frozen=True, tag_field="type", tag=kebab):
     """A request for a change: its fields are the arguments, its tag is its name."""
 
     stream: ClassVar[str] = "sprint"

@@ -51,7 +51,6 @@ class JournalEvent(Event, frozen=True):
 class JournalOpened(JournalEvent, frozen=True):
     """The journal began."""
 
-    type: ClassVar[str] = "journal-opened"
     stays: ClassVar[tuple[str, ...]] = ("created_at", "version", "worktree", "place")
     moment: ClassVar[str] = "created_at"
     reach: ClassVar[Reach] = Reach.TOP
@@ -71,7 +70,6 @@ class JournalOpened(JournalEvent, frozen=True):
 class JournalMoved(JournalEvent, frozen=True):
     """Its file has another place from now on."""
 
-    type: ClassVar[str] = "journal-moved"
     stays: ClassVar[tuple[str, ...]] = ("place", "worktree")
     reach: ClassVar[Reach] = Reach.NOTHING
     only_caused: ClassVar[str] = "`sprintlog journal open --place PATH` causes it"
@@ -84,7 +82,6 @@ class JournalMoved(JournalEvent, frozen=True):
 class JournalRaised(JournalEvent, frozen=True):
     """Its file came back by a later version of the schema."""
 
-    type: ClassVar[str] = "journal-raised"
     stays: ClassVar[tuple[str, ...]] = ("version",)
     reach: ClassVar[Reach] = Reach.TOP
     only_caused: ClassVar[str] = (
@@ -99,7 +96,6 @@ class JournalRaised(JournalEvent, frozen=True):
 class JournalCorrected(JournalEvent, frozen=True):
     """Recorded parts were corrected manually; these are their new values."""
 
-    type: ClassVar[str] = "journal-corrected"
     stays: ClassVar[tuple[str, ...]] = (
         *_in("entries", OF_ENTRY),
         *_in("learnings", OF_LEARNING),
@@ -120,7 +116,6 @@ class JournalCorrected(JournalEvent, frozen=True):
 class EntryRecorded(JournalEvent, frozen=True):
     """An iteration's work on a PRD ended."""
 
-    type: ClassVar[str] = "entry-recorded"
     stays: ClassVar[tuple[str, ...]] = _in("entry", OF_ENTRY)
     moment: ClassVar[str] = "entry.timestamp"
     subject: ClassVar[Subject] = Subject("entry", ("entry.id",), is_told=True)
@@ -132,7 +127,6 @@ class EntryRecorded(JournalEvent, frozen=True):
 class LearningAdded(JournalEvent, frozen=True):
     """Something was learned."""
 
-    type: ClassVar[str] = "learning-added"
     stays: ClassVar[tuple[str, ...]] = _in("learning", OF_LEARNING)
     moment: ClassVar[str] = "learning.created_at"
     subject: ClassVar[Subject] = Subject("learning", ("learning.id",), is_told=True)
@@ -146,7 +140,6 @@ class LearningAdded(JournalEvent, frozen=True):
 class LearningReferenced(JournalEvent, frozen=True):
     """A learning was used."""
 
-    type: ClassVar[str] = "learning-referenced"
     stays: ClassVar[tuple[str, ...]] = ("learning_id", "prd_id", "entry_id")
     subject: ClassVar[Subject] = Subject("learning", ("learning_id",))
     reach: ClassVar[Reach] = Reach.NODE
@@ -164,7 +157,6 @@ class LearningReferenced(JournalEvent, frozen=True):
 class LearningRetired(JournalEvent, frozen=True):
     """A learning no longer holds; it stays readable."""
 
-    type: ClassVar[str] = "learning-retired"
     stays: ClassVar[tuple[str, ...]] = ("learning_id",)
     subject: ClassVar[Subject] = Subject("learning", ("learning_id",))
     reach: ClassVar[Reach] = Reach.NODE
@@ -176,7 +168,6 @@ class LearningRetired(JournalEvent, frozen=True):
 class PatternDiscovered(JournalEvent, frozen=True):
     """A pattern of the codebase was discovered."""
 
-    type: ClassVar[str] = "pattern-discovered"
     stays: ClassVar[tuple[str, ...]] = _in("pattern", OF_PATTERN)
     moment: ClassVar[str] = "pattern.discovered_at"
     subject: ClassVar[Subject] = Subject("pattern", ("pattern.id",), is_told=True)

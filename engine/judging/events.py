@@ -105,7 +105,6 @@ class KeptReport(msgspec.Struct, frozen=True, omit_defaults=True):
 class BaselineCaptured(KnowledgeEvent, frozen=True):
     """Iteration 0 was measured, before any change."""
 
-    type: ClassVar[str] = "baseline-captured"
     stays: ClassVar[tuple[str, ...]] = (
         *("metrics", "loop_id", "origins", "reports.file", "reports.kept"),
     )
@@ -132,7 +131,6 @@ class AboutIteration(KnowledgeEvent, frozen=True):
 class IterationMeasured(AboutIteration, frozen=True):
     """What a loop iteration led to was measured."""
 
-    type: ClassVar[str] = "iteration-measured"
     stays: ClassVar[tuple[str, ...]] = (
         *("metrics", "origins", "tree", "reports.file", "reports.kept"),
     )
@@ -175,7 +173,6 @@ class BestAnew(msgspec.Struct, frozen=True, omit_defaults=True):
 class MeasurementRetracted(AboutIteration, frozen=True):
     """A measurement was wrong: from here on nothing is judged by it."""
 
-    type: ClassVar[str] = "measurement-retracted"
     stays: ClassVar[tuple[str, ...]] = ("best",)
     is_structural: ClassVar[bool] = True
     only_caused: ClassVar[str] = "`sprintlog iteration retract N --reason TEXT` records it"
@@ -195,7 +192,6 @@ class MeasurementRetracted(AboutIteration, frozen=True):
 class BaselineReplaced(AboutIteration, frozen=True):
     """Later measurements are compared with another iteration."""
 
-    type: ClassVar[str] = "baseline-replaced"
     stays: ClassVar[tuple[str, ...]] = ("metrics",)
     only_caused: ClassVar[str] = "`sprintlog iteration baseline --from N` records it"
     as_decision: ClassVar[AsDecision | None] = AsDecision(
@@ -210,7 +206,6 @@ class BaselineReplaced(AboutIteration, frozen=True):
 class MeasurementFailed(AboutIteration, frozen=True):
     """What an iteration led to could not be measured."""
 
-    type: ClassVar[str] = "measurement-failed"
     stays: ClassVar[tuple[str, ...]] = ("reports.file", "reports.kept")
     as_evidence: ClassVar[tuple[str, ...] | None] = ("error",)
     error: str
@@ -234,7 +229,6 @@ class MeasurementFailed(AboutIteration, frozen=True):
 class IterationDescribed(AboutIteration, frozen=True):
     """An iteration was described beyond its measurement; the last description applies."""
 
-    type: ClassVar[str] = "iteration-described"
     params: dict[str, str] = msgspec.field(default_factory=dict)
     """The settings of the iteration by name: a model, an option, a seed."""
     note: str | None = None
@@ -248,7 +242,6 @@ class IterationDescribed(AboutIteration, frozen=True):
 class RecommendationGiven(AboutIteration, frozen=True):
     """Somebody asked what to do after an iteration, and this was the answer."""
 
-    type: ClassVar[str] = "recommendation-given"
     stays: ClassVar[tuple[str, ...]] = ("action", "cause", "alerts")
     only_caused: ClassVar[str] = "`sprintlog iteration decide` records what it answers"
     as_decision: ClassVar[AsDecision | None] = AsDecision(
@@ -280,7 +273,6 @@ class RecommendationGiven(AboutIteration, frozen=True):
 class BestSelected(AboutIteration, frozen=True):
     """The output of one iteration was selected as the loop's result."""
 
-    type: ClassVar[str] = "best-selected"
     only_caused: ClassVar[str] = "`sprintlog iteration select` records what it selects"
     as_decision: ClassVar[AsDecision | None] = AsDecision(
         "selection",
@@ -305,7 +297,6 @@ class BestSelected(AboutIteration, frozen=True):
 class RulesSet(Event, frozen=True):
     """The weights, limits and policies from here on."""
 
-    type: ClassVar[str] = "rules-set"
     stays: ClassVar[tuple[str, ...]] = (
         *("weights", "thresholds", "progress_edits", "metrics", "loop.on_regression"),
     )
@@ -332,7 +323,6 @@ class RulesSet(Event, frozen=True):
 class ArtifactsApplied(KnowledgeEvent, frozen=True):
     """The files of the selected iteration were put in place."""
 
-    type: ClassVar[str] = "artifacts-applied"
     stays: ClassVar[tuple[str, ...]] = ("source", "destination")
     subject: ClassVar[Subject] = Subject("artifacts")
     as_decision: ClassVar[AsDecision | None] = AsDecision(

@@ -19,7 +19,6 @@ STREAM = ERASURES
 class PayloadErased(Event, frozen=True):
     """Payloads were taken out of the log, in the same moment as this was recorded."""
 
-    type: ClassVar[str] = "payload-erased"
     stays: ClassVar[tuple[str, ...]] = ("reason", "spans", "remainders")
     kind: ClassVar[Kind] = Kind.KNOWLEDGE
     subject: ClassVar[Subject] = Subject("erasure", ("reason",))

@@ -91,10 +91,16 @@ class AsDecision(msgspec.Struct, frozen=True):
     """Whether the sprint waits afterwards, so that any next event is its consequence."""
 
 
+def kebab(name: str) -> str:
+    """Return the name of an event or a command from that of its class: `phase-started`."""
+    return "".join(f"-{c.lower()}" if c.isupper() else c for c in name).removeprefix("-")
+
+
 class Event(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A fact that was recorded; its fields are the payload, its tag is the contract."""
+    """A fact that was recorded; its fields are the payload, its type is the contract."""
 
     type: ClassVar[str]
+    """The name of the class, as in `phase-started`; logs store it, so it never changes."""
     subject: ClassVar[Subject]
     reach: ClassVar[Reach]
     records: ClassVar[str] = ""
@@ -120,6 +126,11 @@ class Event(msgspec.Struct, frozen=True, omit_defaults=True):
     """Whether it does not count as a consequence: heartbeats, reports of runs."""
     schema_version: ClassVar[int] = 1
     payload_bytes_max: ClassVar[int] = PAYLOAD_BYTES_MAX
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "type" not in vars(cls):
+            cls.type = kebab(cls.__name__)
 
     def own_time(self) -> str | None:
         """Return the time it happened, if the event itself states one."""

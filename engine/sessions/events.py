@@ -43,7 +43,6 @@ class SessionEvent(KnowledgeEvent, frozen=True):
 class SessionStarted(SessionEvent, frozen=True):
     """A session began, or goes on."""
 
-    type: ClassVar[str] = "session-started"
     stays: ClassVar[tuple[str, ...]] = ("how", "model", "version", "transcript")
     subject: ClassVar[Subject] = Subject("session", ("how",))
     how: str | None = None
@@ -59,7 +58,6 @@ class SessionStarted(SessionEvent, frozen=True):
 class PromptGiven(SessionEvent, frozen=True):
     """Somebody told the agent what to do."""
 
-    type: ClassVar[str] = "prompt-given"
     chars: int | None = None
     """How long the prompt was."""
     sha256: str | None = None
@@ -69,7 +67,6 @@ class PromptGiven(SessionEvent, frozen=True):
 class ToolCalled(SessionEvent, frozen=True):
     """The agent called a tool, and the call ended."""
 
-    type: ClassVar[str] = "tool-called"
     stays: ClassVar[tuple[str, ...]] = (
         *("tool", "call", "files.change", "subagent", "found_in"),
     )
@@ -117,19 +114,14 @@ class AboutSubagent(SessionEvent, frozen=True):
 class SubagentStarted(AboutSubagent, frozen=True):
     """A subagent began."""
 
-    type: ClassVar[str] = "subagent-started"
-
 
 class SubagentEnded(AboutSubagent, frozen=True):
     """A subagent came to an end."""
-
-    type: ClassVar[str] = "subagent-ended"
 
 
 class ContextCompacted(SessionEvent, frozen=True):
     """The agent's context was replaced by a summary."""
 
-    type: ClassVar[str] = "context-compacted"
     stays: ClassVar[tuple[str, ...]] = ("trigger",)
     trigger: str | None = None
     """`auto` or `manual`."""
@@ -138,7 +130,6 @@ class ContextCompacted(SessionEvent, frozen=True):
 class TurnEnded(SessionEvent, frozen=True):
     """The agent answered, or failed to. The session goes on: only its end ends work."""
 
-    type: ClassVar[str] = "turn-ended"
     stays: ClassVar[tuple[str, ...]] = ("transcript",)
     failed: bool = False
     """Whether the agent could not answer, or was stopped."""
@@ -161,7 +152,6 @@ class TurnEnded(SessionEvent, frozen=True):
 class SessionEnded(SessionEvent, frozen=True):
     """A session came to its end; it may be resumed."""
 
-    type: ClassVar[str] = "session-ended"
     stays: ClassVar[tuple[str, ...]] = ("reason",)
     subject: ClassVar[Subject] = Subject("session", ("reason",))
     reason: str | None = None

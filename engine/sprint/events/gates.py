@@ -15,7 +15,6 @@ class AboutGate(AboutPhase, frozen=True):
 class GateStarted(AboutGate, frozen=True):
     """The script of a phase's gate is about to be run."""
 
-    type: ClassVar[str] = "gate-started"
     stays: ClassVar[tuple[str, ...]] = ("phase", "run", "process_started", "boot_id")
     only_caused: ClassVar[str] = "`sprintlog gate run` records it before it runs the script"
     is_quiet: ClassVar[bool] = True
@@ -34,7 +33,6 @@ class GateStarted(AboutGate, frozen=True):
 class GateChecked(AboutGate, frozen=True):
     """A gate's script ended, or was ended at its time limit."""
 
-    type: ClassVar[str] = "gate-checked"
     as_decision: ClassVar[AsDecision | None] = AsDecision(
         "gate", (), ("attempt", "exit_code", "timed_out", "duration_ms", "output_sha256")
     )
@@ -60,7 +58,6 @@ class GateChecked(AboutGate, frozen=True):
 class GateInterrupted(AboutGate, frozen=True):
     """A gate's run ended without a result; it costs no retry."""
 
-    type: ClassVar[str] = "gate-interrupted"
     only_caused: ClassVar[str] = "`sprintlog gate run` records it when it finds a lost run"
     reason: str | None = None
 
@@ -68,14 +65,12 @@ class GateInterrupted(AboutGate, frozen=True):
 class GateRepaired(AboutGate, frozen=True):
     """An agent's run to repair the findings of a gate ended: the script must run again."""
 
-    type: ClassVar[str] = "gate-repaired"
     is_quiet: ClassVar[bool] = True
 
 
 class GateBlocked(AboutGate, frozen=True):
     """A gate failed as often as it may: its phase is blocked."""
 
-    type: ClassVar[str] = "gate-blocked"
     only_caused: ClassVar[str] = "a gate that failed as often as it may causes it"
     as_decision: ClassVar[AsDecision | None] = AsDecision("gate", ("error",), stops=True)
     as_evidence: ClassVar[tuple[str, ...] | None] = ("error",)

@@ -15,7 +15,6 @@ class AboutGoal(Event, frozen=True):
 class GoalSet(AboutGoal, frozen=True):
     """The goal and its settings were set; the sprint is in Ralph mode."""
 
-    type: ClassVar[str] = "goal-set"
     as_decision: ClassVar[AsDecision | None] = AsDecision("goal", ("goal",))
     goal: str
     idle_threshold: int | None = None
@@ -38,7 +37,6 @@ class AboutStep(Event, frozen=True):
 class DynamicStepAdded(AboutStep, frozen=True):
     """A step towards the goal was added."""
 
-    type: ClassVar[str] = "dynamic-step-added"
     subject: ClassVar[Subject] = Subject("step", ("id",), is_told=True)
     prompt: str
     iteration: int = 0
@@ -48,7 +46,6 @@ class DynamicStepAdded(AboutStep, frozen=True):
 class DynamicStepUpdated(AboutStep, frozen=True):
     """A step towards the goal has another status, another prompt, or both."""
 
-    type: ClassVar[str] = "dynamic-step-updated"
     stays: ClassVar[tuple[str, ...]] = ("id", "status")
     status: str | None = None
     """`pending`, `in-progress`, `completed` or `blocked`; null for the one it has."""
@@ -59,7 +56,6 @@ class DynamicStepUpdated(AboutStep, frozen=True):
 class ReflectionStarted(Event, frozen=True):
     """The loop reflects: too many iterations went by without progress."""
 
-    type: ClassVar[str] = "reflection-started"
     subject: ClassVar[Subject] = Subject("iteration")
     reach: ClassVar[Reach] = Reach.TOP
     only_caused: ClassVar[str] = "`iteration-started` causes it after idle iterations"
@@ -72,7 +68,6 @@ class ReflectionStarted(Event, frozen=True):
 class IterationFailed(Event, frozen=True):
     """An iteration's run failed; the iteration goes on when it may be tried again."""
 
-    type: ClassVar[str] = "iteration-failed"
     stays: ClassVar[tuple[str, ...]] = ("category", "next_retry_at")
     subject: ClassVar[Subject] = Subject("iteration", ("number",))
     reach: ClassVar[Reach] = Reach.TOP
@@ -88,7 +83,6 @@ class IterationFailed(Event, frozen=True):
 class GoalClaimed(AboutGoal, frozen=True):
     """The goal was claimed to be reached, but the claim was not accepted."""
 
-    type: ClassVar[str] = "goal-claimed"
     stays: ClassVar[tuple[str, ...]] = ("requests",)
     only_caused: ClassVar[str] = "`goal-completed` causes it where that cannot count yet"
     as_decision: ClassVar[AsDecision | None] = AsDecision(
@@ -105,7 +99,6 @@ class GoalClaimed(AboutGoal, frozen=True):
 class GoalCompleted(AboutGoal, frozen=True):
     """The goal was reached, which completes the sprint."""
 
-    type: ClassVar[str] = "goal-completed"
     stays: ClassVar[tuple[str, ...]] = ("open_steps",)
     as_decision: ClassVar[AsDecision | None] = AsDecision(
         "goal", ("summary",), ("iteration", "open_steps")
@@ -132,7 +125,6 @@ class AboutHook(Event, frozen=True):
 class HookTaskSpawned(AboutHook, frozen=True):
     """A hook of an iteration is about to run, for the first time or again."""
 
-    type: ClassVar[str] = "hook-task-spawned"
     stays: ClassVar[tuple[str, ...]] = ("hook_id", "transcript")
     transcript: str
     pid: int | None = None
@@ -141,20 +133,16 @@ class HookTaskSpawned(AboutHook, frozen=True):
 class HookTaskRunning(AboutHook, frozen=True):
     """A hook's process runs."""
 
-    type: ClassVar[str] = "hook-task-running"
     pid: int | None = None
 
 
 class HookTaskCompleted(AboutHook, frozen=True):
     """A hook ended well."""
 
-    type: ClassVar[str] = "hook-task-completed"
-
 
 class HookTaskFailed(AboutHook, frozen=True):
     """A hook failed; the loop goes on."""
 
-    type: ClassVar[str] = "hook-task-failed"
     error: str | None = None
 
 

@@ -18,7 +18,6 @@ class AboutEdit(KnowledgeEvent, frozen=True):
 class RolledBack(Event, frozen=True):
     """Execution events after `to` were discarded; nothing is deleted."""
 
-    type: ClassVar[str] = "rolled-back"
     kind: ClassVar[Kind] = Kind.CONTROL
     subject: ClassVar[Subject] = Subject("sprint", ("to",))
     reach: ClassVar[Reach] = Reach.WHOLE
@@ -37,7 +36,6 @@ class RolledBack(Event, frozen=True):
 class EditObserved(AboutEdit, frozen=True):
     """Somebody else changed a state file; this changes nothing but is kept."""
 
-    type: ClassVar[str] = "edit-observed"
     stays: ClassVar[tuple[str, ...]] = ("path", "digest", "kept")
     only_caused: ClassVar[str] = "sprintlog records it when it finds a state file edited"
     as_decision: ClassVar[AsDecision | None] = AsDecision("edit", ("path", "problem"))
@@ -57,7 +55,6 @@ class EditObserved(AboutEdit, frozen=True):
 class ForkCreated(KnowledgeEvent, frozen=True):
     """The earlier events of this stream were copied from another stream."""
 
-    type: ClassVar[str] = "fork-created"
     stays: ClassVar[tuple[str, ...]] = ("source", "hash")
     subject: ClassVar[Subject] = SPRINT
     is_structural: ClassVar[bool] = True
@@ -79,7 +76,6 @@ class ForkCreated(KnowledgeEvent, frozen=True):
 class EditAdopted(AboutEdit, frozen=True):
     """An edit that was observed became events, as far as that was possible."""
 
-    type: ClassVar[str] = "edit-adopted"
     only_caused: ClassVar[str] = "`sprintlog adopt` makes events of an edit"
     as_decision: ClassVar[AsDecision | None] = AsDecision(
         "edit", ("path", "adopted", "left"), ("edit", "digest")

@@ -21,7 +21,6 @@ class GitState(msgspec.Struct, frozen=True, omit_defaults=True):
 class IterationStarted(Event, frozen=True):
     """A loop iteration began; numbers are never given twice."""
 
-    type: ClassVar[str] = "iteration-started"
     stays: ClassVar[tuple[str, ...]] = ("phase", "before", "work_tree", "overlapping")
     subject: ClassVar[Subject] = Subject("iteration", ("phase", "number"), "phase")
     reach: ClassVar[Reach] = Reach.TOP
@@ -46,7 +45,6 @@ class IterationStarted(Event, frozen=True):
 class IterationsLimited(Event, frozen=True):
     """The maximum number of iterations was set."""
 
-    type: ClassVar[str] = "iterations-limited"
     subject: ClassVar[Subject] = Subject("loop")
     reach: ClassVar[Reach] = Reach.TOP
     as_decision: ClassVar[AsDecision | None] = AsDecision("goal", ("max_iterations",))
@@ -57,7 +55,6 @@ class IterationsLimited(Event, frozen=True):
 class IterationEnded(Event, frozen=True):
     """A loop iteration ended; the start of the next one ends one that was left open."""
 
-    type: ClassVar[str] = "iteration-ended"
     stays: ClassVar[tuple[str, ...]] = ("git",)
     subject: ClassVar[Subject] = Subject("iteration", ("number",))
     reach: ClassVar[Reach] = Reach.TOP
@@ -84,7 +81,6 @@ class Limit(msgspec.Struct, frozen=True, omit_defaults=True):
 class AgentRan(KnowledgeEvent, frozen=True):
     """An agent's command ended, or was ended at its time limit."""
 
-    type: ClassVar[str] = "agent-ran"
     stays: ClassVar[tuple[str, ...]] = (
         *("phase", "status", "agent", "agent_version", "models", "sessions", "error_kind"),
         *("git_before", "git_after", "limit.waits_for", "limit.until", "model", "found_in"),
@@ -231,7 +227,6 @@ class AboutRun(KnowledgeEvent, frozen=True):
 class RunStarted(AboutRun, frozen=True):
     """A process began to drive the sprint."""
 
-    type: ClassVar[str] = "run-started"
     stays: ClassVar[tuple[str, ...]] = (
         *("run", "since", "host", "process_started", "boot_id"),
     )
@@ -263,7 +258,6 @@ class RunStarted(AboutRun, frozen=True):
 class RunEnded(AboutRun, frozen=True):
     """A run ended, or its process was found to be gone."""
 
-    type: ClassVar[str] = "run-ended"
     stays: ClassVar[tuple[str, ...]] = ("run", "because", "last_seen")
     only_caused: ClassVar[str] = "`sprintlog run` records it on its way out"
     as_decision: ClassVar[AsDecision | None] = AsDecision(
@@ -289,7 +283,6 @@ class RunEnded(AboutRun, frozen=True):
 class BudgetsSet(Event, frozen=True):
     """The budgets of the sprint were set."""
 
-    type: ClassVar[str] = "budgets-set"
     kind: ClassVar[Kind] = Kind.CONTROL
     subject: ClassVar[Subject] = Subject("budgets")
     reach: ClassVar[Reach] = Reach.NOTHING
@@ -301,7 +294,6 @@ class BudgetsSet(Event, frozen=True):
 class BudgetWarned(AboutRun, frozen=True):
     """Most of a budget is used; recorded once for each budget."""
 
-    type: ClassVar[str] = "budget-warned"
     stays: ClassVar[tuple[str, ...]] = ("budget", "of")
     only_caused: ClassVar[str] = "`sprintlog run` records it at 80 % of a budget"
     budget: str

@@ -22,7 +22,6 @@ class AboutPhase(Event, frozen=True):
 class PhaseStarted(AboutPhase, frozen=True):
     """A leaf began to execute; `phase` is its address."""
 
-    type: ClassVar[str] = "phase-started"
     stays: ClassVar[tuple[str, ...]] = ("phase", "model")
     model: str | None = None
 
@@ -30,7 +29,6 @@ class PhaseStarted(AboutPhase, frozen=True):
 class PhaseCompleted(AboutPhase, frozen=True):
     """A leaf finished successfully."""
 
-    type: ClassVar[str] = "phase-completed"
     ends: ClassVar[tuple[str, ...]] = (HERE,)
     summary: str | None = None
 
@@ -38,7 +36,6 @@ class PhaseCompleted(AboutPhase, frozen=True):
 class PhaseFailed(AboutPhase, frozen=True):
     """A leaf's execution failed."""
 
-    type: ClassVar[str] = "phase-failed"
     stays: ClassVar[tuple[str, ...]] = ("phase", "category")
     as_evidence: ClassVar[tuple[str, ...] | None] = ("category", "error")
     error: str
@@ -51,7 +48,6 @@ class RetryScheduled(AboutPhase, frozen=True):
     A wait for a limit is not a failure, and the same iteration continues.
     """
 
-    type: ClassVar[str] = "retry-scheduled"
     stays: ClassVar[tuple[str, ...]] = ("phase", "next_retry_at", "waits_for")
     next_retry_at: str
     why: str | None = None
@@ -71,7 +67,6 @@ class RetryScheduled(AboutPhase, frozen=True):
 class PhaseBlocked(AboutPhase, frozen=True):
     """Somebody declared a leaf stuck."""
 
-    type: ClassVar[str] = "phase-blocked"
     as_decision: ClassVar[AsDecision | None] = AsDecision("block", looks_back=True)
     as_evidence: ClassVar[tuple[str, ...] | None] = ("reason",)
     reason: str
@@ -80,7 +75,6 @@ class PhaseBlocked(AboutPhase, frozen=True):
 class PhaseSkipped(AboutPhase, frozen=True):
     """A leaf is left out on purpose."""
 
-    type: ClassVar[str] = "phase-skipped"
     as_decision: ClassVar[AsDecision | None] = AsDecision("skip", looks_back=True)
     ends: ClassVar[tuple[str, ...]] = (HERE,)
     reason: str | None = None
@@ -89,7 +83,6 @@ class PhaseSkipped(AboutPhase, frozen=True):
 class PhaseRetried(AboutPhase, frozen=True):
     """A failed or blocked leaf waits to be executed again."""
 
-    type: ClassVar[str] = "phase-retried"
     as_decision: ClassVar[AsDecision | None] = AsDecision("human", looks_back=True)
     ends: ClassVar[tuple[str, ...]] = (HERE,)
     reason: str | None = None
@@ -98,7 +91,6 @@ class PhaseRetried(AboutPhase, frozen=True):
 class PhaseReopened(AboutPhase, frozen=True):
     """A completed or skipped leaf must be done again."""
 
-    type: ClassVar[str] = "phase-reopened"
     as_decision: ClassVar[AsDecision | None] = AsDecision("human")
     ends: ClassVar[tuple[str, ...]] = (HERE,)
     reason: str | None = None
@@ -107,7 +99,6 @@ class PhaseReopened(AboutPhase, frozen=True):
 class HumanNeeded(AboutPhase, frozen=True):
     """A leaf cannot continue without a person."""
 
-    type: ClassVar[str] = "human-needed"
     as_decision: ClassVar[AsDecision | None] = AsDecision(
         "human", ("reason", "details"), ("error",), looks_back=True, stops=True
     )
@@ -120,7 +111,6 @@ class HumanNeeded(AboutPhase, frozen=True):
 class BreakpointReached(AboutPhase, frozen=True):
     """A phase with `break: true` completed; the sprint waits for a review."""
 
-    type: ClassVar[str] = "breakpoint-reached"
     reach: ClassVar[Reach] = Reach.TOP
     only_caused: ClassVar[str] = "a phase with `break: true` causes it when it completes"
     as_decision: ClassVar[AsDecision | None] = AsDecision("breakpoint", (), stops=True)
@@ -130,7 +120,6 @@ class BreakpointReached(AboutPhase, frozen=True):
 class WorkDone(AboutPhase, frozen=True):
     """A leaf's work is done; its gate is waited for, or the end of a pause."""
 
-    type: ClassVar[str] = "work-done"
     summary: str | None = None
 
 
@@ -182,13 +171,9 @@ class Injection(Event, frozen=True):
 class PhaseInjected(Injection, frozen=True):
     """Top phases or sub-phases were injected into the running plan."""
 
-    type: ClassVar[str] = "phase-injected"
-
 
 class StepInjected(Injection, frozen=True):
     """Steps came into a phase of the plan while it was carried out."""
-
-    type: ClassVar[str] = "step-injected"
 
 
 PHASE_EVENTS: tuple[type[Event], ...] = (

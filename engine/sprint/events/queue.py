@@ -47,7 +47,6 @@ class AboutRequest(Event, frozen=True):
 class RequestQueued(AboutRequest, frozen=True):
     """A request was queued for a decision."""
 
-    type: ClassVar[str] = "request-queued"
     stays: ClassVar[tuple[str, ...]] = (
         *("request", "priority", "request_type", "created_at", "discovered_in", "origin"),
     )
@@ -74,7 +73,6 @@ class RequestQueued(AboutRequest, frozen=True):
 class RequestDecided(AboutRequest, frozen=True):
     """A request was approved, rejected, deferred, or moved to the backlog."""
 
-    type: ClassVar[str] = "request-decided"
     stays: ClassVar[tuple[str, ...]] = (
         *("request", "decision", "rule", "injection.position", "injection.ref"),
         *("injection.workflow", "injection.id_prefix", "injection.model", "deferred_until"),
@@ -105,7 +103,6 @@ class RequestDecided(AboutRequest, frozen=True):
 class RequestReturned(AboutRequest, frozen=True):
     """What a request was deferred to was reached: it is pending again."""
 
-    type: ClassVar[str] = "request-returned"
     stays: ClassVar[tuple[str, ...]] = ("request", "until")
     only_caused: ClassVar[str] = "the end of the deferral causes it"
     as_decision: ClassVar[AsDecision | None] = AsDecision("request", ("request", "until"))
@@ -116,7 +113,6 @@ class RequestReturned(AboutRequest, frozen=True):
 class RequestReopened(AboutRequest, frozen=True):
     """A decision was withdrawn: the request is pending again; nothing else changed."""
 
-    type: ClassVar[str] = "request-reopened"
     as_decision: ClassVar[AsDecision | None] = AsDecision("request", ("request", "reason"))
     reason: str
     """The reason for another decision."""

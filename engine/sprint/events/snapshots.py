@@ -56,7 +56,6 @@ class AboutSnapshot(KnowledgeEvent, frozen=True):
 class SnapshotTaken(AboutSnapshot, frozen=True):
     """A snapshot of the work tree's files was taken."""
 
-    type: ClassVar[str] = "snapshot-taken"
     stays: ClassVar[tuple[str, ...]] = (
         *("snapshot", "tree", "purpose", "worktree", "git", "work_tree"),
     )
@@ -94,7 +93,6 @@ class RestoreStarted(AboutSnapshot, frozen=True):
     Until `files-restored` follows, whoever records next finishes it.
     """
 
-    type: ClassVar[str] = "restore-started"
     stays: ClassVar[tuple[str, ...]] = (
         *("snapshot", "before", "worktree", "paths", "into", "since", "work_tree"),
     )
@@ -131,7 +129,6 @@ class RestoreStarted(AboutSnapshot, frozen=True):
 class FilesRestored(AboutSnapshot, frozen=True):
     """A restore came to its end."""
 
-    type: ClassVar[str] = "files-restored"
     stays: ClassVar[tuple[str, ...]] = ("kept.copy",)
     only_caused: ClassVar[str] = "`sprintlog rollback TO` records it when all is written"
     started: int
@@ -156,7 +153,6 @@ class SnapshotRewritten(AboutSnapshot, frozen=True):
     Whatever names the old one means the new one from here on.
     """
 
-    type: ClassVar[str] = "snapshot-rewritten"
     stays: ClassVar[tuple[str, ...]] = ("snapshot", "into", "tree", "reason")
     only_caused: ClassVar[str] = "`redact` records it when it erases a text"
     snapshot: str
@@ -174,7 +170,6 @@ class SnapshotRewritten(AboutSnapshot, frozen=True):
 class SnapshotsPruned(AboutSnapshot, frozen=True):
     """Snapshots were removed, to give their room back."""
 
-    type: ClassVar[str] = "snapshots-pruned"
     stays: ClassVar[tuple[str, ...]] = ("snapshots",)
     only_caused: ClassVar[str] = "`sprintlog store prune` removes them and records it"
     snapshots: tuple[str, ...]

@@ -41,7 +41,6 @@ class AboutDocument(Event, frozen=True):
 class SprintCompiled(AboutDocument, frozen=True):
     """A whole plan was added, with every phase pending."""
 
-    type: ClassVar[str] = "sprint-compiled"
     stays: ClassVar[tuple[str, ...]] = ("place", "sources.path", "work_tree")
     schema_version: ClassVar[int] = 2
     as_decision: ClassVar[AsDecision | None] = AsDecision("plan", ("sources",))
@@ -63,7 +62,6 @@ class SprintCompiled(AboutDocument, frozen=True):
 class SprintImported(AboutDocument, frozen=True):
     """Another tool's document was imported, whole or as a JSON Patch."""
 
-    type: ClassVar[str] = "sprint-imported"
     stays: ClassVar[tuple[str, ...]] = (
         "source",
         "place",
@@ -105,13 +103,10 @@ class AboutSprint(Event, frozen=True):
 class SprintStarted(AboutSprint, frozen=True):
     """Execution began."""
 
-    type: ClassVar[str] = "sprint-started"
-
 
 class SprintPaused(AboutSprint, frozen=True):
     """A person asked to pause."""
 
-    type: ClassVar[str] = "sprint-paused"
     as_decision: ClassVar[AsDecision | None] = AsDecision("human", stops=True)
     reason: str | None = None
 
@@ -119,7 +114,6 @@ class SprintPaused(AboutSprint, frozen=True):
 class SprintBlocked(AboutSprint, frozen=True):
     """The sprint cannot go on."""
 
-    type: ClassVar[str] = "sprint-blocked"
     as_decision: ClassVar[AsDecision | None] = AsDecision(
         "block", looks_back=True, stops=True
     )
@@ -130,7 +124,6 @@ class SprintBlocked(AboutSprint, frozen=True):
 class SprintInterrupted(AboutSprint, frozen=True):
     """The loop that drove the sprint was stopped from outside."""
 
-    type: ClassVar[str] = "sprint-interrupted"
     as_decision: ClassVar[AsDecision | None] = AsDecision("human", stops=True)
     reason: str | None = None
 
@@ -138,7 +131,6 @@ class SprintInterrupted(AboutSprint, frozen=True):
 class SprintResumed(AboutSprint, frozen=True):
     """Execution goes on; after `blocked` and `needs-human` with who and why."""
 
-    type: ClassVar[str] = "sprint-resumed"
     # It ends the wait of the open leaf.
     reach: ClassVar[Reach] = Reach.WHOLE
     as_decision: ClassVar[AsDecision | None] = AsDecision(
@@ -159,7 +151,6 @@ class SprintResumed(AboutSprint, frozen=True):
 class SprintCompleted(AboutSprint, frozen=True):
     """Every leaf is completed or skipped and the sprint was closed."""
 
-    type: ClassVar[str] = "sprint-completed"
     ends: ClassVar[tuple[str, ...]] = (EVERYTHING,)
     summary: str | None = None
     abandons_goal: bool = False
@@ -171,7 +162,6 @@ class SprintCompleted(AboutSprint, frozen=True):
 class SprintReopened(AboutSprint, frozen=True):
     """A completed sprint was opened again."""
 
-    type: ClassVar[str] = "sprint-reopened"
     as_decision: ClassVar[AsDecision | None] = AsDecision("human")
     reason: str | None = None
 
@@ -179,14 +169,12 @@ class SprintReopened(AboutSprint, frozen=True):
 class ActivitySeen(AboutSprint, frozen=True):
     """The heartbeat of a running loop."""
 
-    type: ClassVar[str] = "activity-seen"
     is_quiet: ClassVar[bool] = True
 
 
 class NoteAdded(KnowledgeEvent, frozen=True):
     """A remark for whoever reads the log."""
 
-    type: ClassVar[str] = "note-added"
     stays: ClassVar[tuple[str, ...]] = ("phase",)
     subject: ClassVar[Subject] = Subject("note", ("phase",), "phase")
     is_quiet: ClassVar[bool] = True

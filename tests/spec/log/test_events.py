@@ -59,11 +59,11 @@ def test_every_event_is_listed() -> None:
 
 
 def defined(above: type[Event]) -> Iterator[type[Event]]:
-    """Yield every class of the engine with a wire tag."""
+    """Yield every class of the engine whose events can be recorded."""
     for event in above.__subclasses__():
-        if "type" in vars(event) and event.__module__.startswith("sprintlog.engine."):
-            yield event
         yield from defined(event)
+        if not event.__subclasses__() and event.__module__.startswith("sprintlog.engine."):
+            yield event
 
 
 @each
