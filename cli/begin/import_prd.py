@@ -81,14 +81,14 @@ def read_history(file: Path, *, of_git: bool) -> ListsHistory:
 
 def _is_same(older: bytes, newer: bytes) -> bool:
     """Return whether two texts share an item, to recognise a renamed file."""
-    return bool(_texts(older) & _texts(newer))
+    try:
+        return bool(_texts(older) & _texts(newer))
+    except InvalidInputError:
+        return False
 
 
 def _texts(text: bytes) -> set[str]:
-    try:
-        lists = read_task_lists(text, file="").lists
-    except InvalidInputError:
-        return set()
+    lists = read_task_lists(text, file="").lists
     return {said for one in lists if one.document for said in leaf_texts(one.document)}
 
 

@@ -6,6 +6,7 @@ read.
 
 import os
 import re
+import shutil
 import stat
 import tomllib
 from collections.abc import Iterable, Iterator
@@ -76,26 +77,22 @@ def _sprints(top: int, folder: str) -> Iterator[str]:
         names = [entry.name for entry in islice(entries, ENTRIES_MAX)]
     plain = sorted(name for name in names if _PLAIN.fullmatch(name))
     found = (f"{folder}/{name}" for name in plain)
-    holding = (s for s in found if any(_is_file(top, s, f) for f in SPRINT_FILES))
+    holding = (
+        one
+        for one in found
+        if stat.S_IFREG in [_kind(top, f"{one}/{name}") for name in SPRINT_FILES]
+    )
     yield from islice(holding, SPRINTS_MAX)
-
-
-def _is_file(top: int, folder: str, name: str) -> bool:
-    return _kind(top, f"{folder}/{name}") == stat.S_IFREG
 
 
 def _programs(names: Iterable[str], path: str, *, root: Path) -> Iterator[str]:
     """Yield the programs on a PATH, except those inside the work tree."""
     tree = root.resolve()
-    folders = [Path(one) for one in path.split(os.pathsep) if os.path.isabs(one)]
+    folders = [one for one in path.split(os.pathsep) if os.path.isabs(one)]
     for name in names:
-        for folder in folders:
-            program = folder / name
-            if not (os.path.isfile(program) and os.access(program, os.X_OK)):
-                continue
-            if not program.resolve().is_relative_to(tree):
-                yield name
-                break
+        found = [one for folder in folders if (one := shutil.which(name, path=folder))]
+        if any(not Path(one).resolve().is_relative_to(tree) for one in found):
+            yield name
 
 
 PROGRESS, SPRINT = SPRINT_FILES = ("PROGRESS.yaml", "SPRINT.yaml")

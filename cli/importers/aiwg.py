@@ -1,6 +1,6 @@
 """The files of AIWG's loops: state, analytics, measurements."""
 
-from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 
 from sprintlog.errors import InvalidInputError, NotFoundError, RefusedError
@@ -52,21 +52,15 @@ def _files(path: Path) -> list[Path]:
         return [path]
     root = path / ".aiwg" if (path / ".aiwg").is_dir() else path
     found: dict[Path, None] = {}
-    for file in _named(root):
-        found[file] = None
+    for below, pattern in product(_BELOW, _FILES):
+        named = sorted(root.glob(f"{below}{pattern}"))
+        found |= dict.fromkeys(file for file in named if file.suffix in _SUFFIXES)
         if len(found) > FILES_MAX:
             raise RefusedError(f"{path}: more than {FILES_MAX} files", file=str(path))
     if not found:
         problem = f"{path}: no state, analytics or measurement of a loop is in it"
         raise NotFoundError(problem, file=str(path))
     return [*found]
-
-
-def _named(root: Path) -> Iterator[Path]:
-    for below in _BELOW:
-        for pattern in _FILES:
-            named = sorted(root.glob(f"{below}{pattern}"))
-            yield from (file for file in named if file.suffix in _SUFFIXES)
 
 
 def _read(loops: dict[str, AiwgLoop], source: ForeignFile) -> bool:

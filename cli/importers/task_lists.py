@@ -139,13 +139,17 @@ def _states(item: object, level: int = 0) -> bool:
     has_flag = any(isinstance(item.get(key), bool) for key in FIELDS["flag"])
     if "passes" in item or has_flag:
         return True
-    is_word = _word(item)[1] in STATUSES and first_of(item, "id", "title", "text")
-    return bool(is_word) or any(map(partial(_states, level=level + 1), _below(item, level)))
+    if _word(item)[1] in STATUSES and first_of(item, "id", "title", "text"):
+        return True
+    _, below = next(_below(item, level), ("", []))
+    return any(map(partial(_states, level=level + 1), below))
 
 
-def _below(item: Data, level: int) -> list[Any]:
-    lists = (_items(item.get(key)) for key in FIELDS["children"])
-    return next((one for one in lists if one), []) if level + 1 < len(CHILDREN) else []
+def _below(item: Data, level: int) -> Iterator[tuple[str, list[Any]]]:
+    """Yield the lists below an item with their keys, those that are not empty."""
+    for key in FIELDS["children"] if level + 1 < len(CHILDREN) else ():
+        if below := _items(item.get(key)):
+            yield key, below
 
 
 def _children(item: Data, level: int) -> tuple[str, list[Any]]:
@@ -153,11 +157,10 @@ def _children(item: Data, level: int) -> tuple[str, list[Any]]:
 
     They state whether they are done; below an item that does not, a name is enough.
     """
-    for key in FIELDS["children"] if level + 1 < len(CHILDREN) else ():
-        below = _items(item.get(key)) or []
+    for key, below in _below(item, level):
         if any(_states(one, level + 1) for one in below):
             return key, below
-        if not _states(item, len(CHILDREN)) and below and all(map(_is_named, below)):
+        if not _states(item, len(CHILDREN)) and all(map(_is_named, below)):
             return key, below
     return "", []
 

@@ -21,7 +21,7 @@ from sprintlog.projections.state_files.yaml.reader import AsWritten, load
 from sprintlog.projections.state_files.yaml.writer import field_path
 
 from .files import naming
-from .shapes import UNKNOWN_MAX, Unknown, check_shape, unknown_keys
+from .shapes import UNKNOWN_MAX, Unknown, shaped, unknown_keys
 
 Document = dict[str, Any]
 
@@ -58,7 +58,7 @@ def read_plan(content: bytes, *, file: str, is_strict: bool = False) -> CheckedD
     document, remarks = _mapping(content, file)
     check_plan(document, file=file)
     if is_strict:
-        check_shape(CompiledPlan, document, file=file, is_closed=True)
+        shaped(CompiledPlan, document, file=file, is_closed=True)
     unknown = islice(unknown_keys(CompiledPlan, document), UNKNOWN_MAX)
     remarks += [_unknown(one) for one in unknown]
     return CheckedDocument(document, remarks)
@@ -87,7 +87,7 @@ def _unknown(one: Unknown) -> str:
 
 def check_nodes(nodes: object, *, file: str, key: str) -> None:
     """Raise `InvalidInputError` unless these have the shape of phases or of steps."""
-    check_shape(Phases if key == "phases" else Steps, {key: nodes}, file=file)
+    shaped(Phases if key == "phases" else Steps, {key: nodes}, file=file)
     with naming(file):
         check_gates(nodes, key, level=1 if key == "phases" else 2)
 
@@ -101,7 +101,7 @@ def check_progress(document: Document, *, file: str) -> None:
             field="sprint-id" if "sprint-id" not in document else "status",
             hint="another schema of the same file name cannot be imported",
         )
-    check_shape(Progress, document, file=file)
+    shaped(Progress, document, file=file)
     if not isinstance(document.get("phases"), list) and document.get("mode") != RALPH:
         raise InvalidInputError(
             "is missing",
@@ -121,7 +121,7 @@ def check_progress(document: Document, *, file: str) -> None:
 
 def check_plan(document: Document, *, file: str) -> None:
     """Raise `InvalidInputError` unless this has the shape of a compiled plan."""
-    check_shape(CompiledPlan, document, file=file)
+    shaped(CompiledPlan, document, file=file)
     _check_ids(document, file)
     with naming(file):
         check_gates(document.get("phases"), "phases")

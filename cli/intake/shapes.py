@@ -25,24 +25,6 @@ UNKNOWN_MAX = 1_000
 Checked = TypeVar("Checked", bound=msgspec.Struct)
 
 
-def check_shape(
-    shape: Any, data: object, *, file: str, line: int | None = None, is_closed: bool = False
-) -> None:
-    """Raise `InvalidInputError` for the first invalid field, or unknown one if closed."""
-    if (problem := find_problem(shape, data)) is not None:
-        field, value, hint = problem.field or None, problem.value, None
-        if isinstance(value, str) and re.match("expected `(int|float)", problem.message):
-            # YAML reads such a number as a text.
-            hint = "numbers are written without quotes, and shortest: 7, 1.5; not "
-            hint += value[:40]
-        raise InvalidInputError(
-            problem.message, file=file, line=line, field=field, hint=hint
-        )
-    if is_closed and (unknown := next(unknown_keys(shape, data), None)):
-        field, hint = field_path(unknown.path), unknown.hint
-        raise InvalidInputError(MESSAGE, file=file, line=line, field=field, hint=hint)
-
-
 def shaped(
     shape: type[Checked],
     data: object,
@@ -51,9 +33,27 @@ def shaped(
     line: int | None = None,
     is_closed: bool = False,
 ) -> Checked:
-    """Return data as a struct; raise as `check_shape` does."""
-    check_shape(shape, data, file=file, line=line, is_closed=is_closed)
-    return msgspec.convert(data, shape)
+    """Return data as a struct.
+
+    Raise `InvalidInputError` for the first invalid field, or unknown one if closed.
+    """
+    try:
+        made = msgspec.convert(data, shape)
+    except msgspec.ValidationError as error:
+        problem = find_problem(shape, data)
+        assert problem is not None
+        field, value, hint = problem.field or None, problem.value, None
+        if isinstance(value, str) and re.match("expected `(int|float)", problem.message):
+            # YAML reads such a number as a text.
+            hint = "numbers are written without quotes, and shortest: 7, 1.5; not "
+            hint += value[:40]
+        raise InvalidInputError(
+            problem.message, file=file, line=line, field=field, hint=hint
+        ) from error
+    if is_closed and (unknown := next(unknown_keys(shape, data), None)):
+        field, hint = field_path(unknown.path), unknown.hint
+        raise InvalidInputError(MESSAGE, file=file, line=line, field=field, hint=hint)
+    return made
 
 
 class Unknown(NamedTuple):

@@ -266,7 +266,7 @@ class ShapeProblem(NamedTuple):
     value: Any
 
 
-def find_problem(shape: type[Shape], data: object) -> ShapeProblem | None:
+def find_problem(shape: type[msgspec.Struct], data: object) -> ShapeProblem | None:
     """Return the first problem of a document, None if it has the shape."""
     try:
         msgspec.convert(data, shape)
