@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from ..log.event import Event, Kind, Reach, Subject
+from ..log.event import Event, Kind, Reach, Subject, events_of
 from .parts import Entry, Learning, Pattern, event_time
 
 OF_ENTRY = (
@@ -176,14 +176,4 @@ class PatternDiscovered(JournalEvent, frozen=True):
     """The discovered pattern."""
 
 
-JOURNAL_EVENTS: tuple[type[Event], ...] = (
-    JournalOpened,
-    JournalMoved,
-    JournalRaised,
-    JournalCorrected,
-    EntryRecorded,
-    LearningAdded,
-    LearningReferenced,
-    LearningRetired,
-    PatternDiscovered,
-)
+JOURNAL_EVENTS = events_of(__name__)

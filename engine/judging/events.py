@@ -4,7 +4,7 @@ from typing import ClassVar
 
 import msgspec
 
-from ..log.event import AsDecision, Event, Kind, KnowledgeEvent, Reach, Subject
+from ..log.event import AsDecision, Event, Kind, KnowledgeEvent, Reach, Subject, events_of
 from ..usage import Usage as Usage
 from .loop_rules import LoopRules
 from .loop_rules import OwnMetric as OwnMetric
@@ -336,15 +336,4 @@ class ArtifactsApplied(KnowledgeEvent, frozen=True):
     """Their paths below it."""
 
 
-ITERATION_EVENTS: tuple[type[Event], ...] = (
-    BaselineCaptured,
-    IterationMeasured,
-    MeasurementRetracted,
-    BaselineReplaced,
-    MeasurementFailed,
-    IterationDescribed,
-    RecommendationGiven,
-    BestSelected,
-    RulesSet,
-    ArtifactsApplied,
-)
+ITERATION_EVENTS = events_of(__name__)

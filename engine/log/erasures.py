@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from .. import hashes
 from .envelope import ERASURES, Span, places_in
-from .event import Event, Kind, Reach, Subject
+from .event import Event, Kind, Reach, Subject, events_of
 
 STREAM = ERASURES
 """The stream of these events."""
@@ -37,7 +37,7 @@ class PayloadErased(Event, frozen=True):
     """sha256 of what remains of each of them, in their order; without any, nothing does."""
 
 
-ERASURE_EVENTS: tuple[type[Event], ...] = (PayloadErased,)
+ERASURE_EVENTS = events_of(__name__)
 
 
 class Erasures:

@@ -8,6 +8,7 @@ leaves an event's place and figures, and erases its texts.
 """
 
 import re
+import sys
 from collections.abc import Callable
 from enum import Enum
 from operator import attrgetter
@@ -162,6 +163,18 @@ class KnowledgeEvent(Event, frozen=True):
 
     kind: ClassVar[Kind] = Kind.KNOWLEDGE
     reach: ClassVar[Reach] = Reach.NOTHING
+
+
+def events_of(module: str) -> tuple[type[Event], ...]:
+    """Return the events that a module defines, in their order, without their bases."""
+    return tuple(
+        kind
+        for kind in vars(sys.modules[module]).values()
+        if isinstance(kind, type)
+        and issubclass(kind, Event)
+        and kind.__module__ == module
+        and not kind.__subclasses__()
+    )
 
 
 Takers = dict[type[Event], Callable[..., Any]]

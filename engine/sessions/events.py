@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import msgspec
 
-from ..log.event import Event, KnowledgeEvent, Subject
+from ..log.event import KnowledgeEvent, Subject, events_of
 
 COMMAND_CHARS_MAX = 512
 """So much of a command is kept."""
@@ -158,14 +158,5 @@ class SessionEnded(SessionEvent, frozen=True):
     """The agent's word for why."""
 
 
-SESSION_EVENTS: tuple[type[Event], ...] = (
-    SessionStarted,
-    PromptGiven,
-    ToolCalled,
-    SubagentStarted,
-    SubagentEnded,
-    ContextCompacted,
-    TurnEnded,
-    SessionEnded,
-)
+SESSION_EVENTS = events_of(__name__)
 BY_TAG = {event.type: event for event in SESSION_EVENTS}

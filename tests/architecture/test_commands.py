@@ -19,7 +19,6 @@ from sprintlog.engine.journal.state import Journal
 from sprintlog.engine.judging.tracker import Tracker
 from sprintlog.engine.log.event import Event
 from sprintlog.engine.service import command_context
-from sprintlog.engine.service.streams.catalogue import CODEC
 from sprintlog.engine.sprint.commands import TOPICS as OF_SPRINTS
 from sprintlog.engine.sprint.commands import caused
 from sprintlog.engine.sprint.phases.leaves import CompletePhase
@@ -104,16 +103,6 @@ def _is_taker(function: Callable[..., object]) -> bool:
     if function.__name__.startswith("_check") or len(kinds) < 3 or kinds[0] not in STATES:
         return False
     return isinstance(kinds[1], type) and issubclass(kinds[1], Event) and kinds[1] != Event
-
-
-def test_every_event_is_in_the_table_of_its_topic() -> None:
-    """A class that no table names could not be read back from a log."""
-    kinds = [*CODEC.events.values()]
-    for kind in kinds:
-        module = vars(importlib.import_module(kind.__module__)).values()
-        own = {c for c in module if isinstance(c, type) and issubclass(c, Event)}
-        own = {c for c in own if c.__module__ == kind.__module__ and not c.__subclasses__()}
-        assert own <= {*kinds}, kind.__module__
 
 
 def test_every_struct_is_registered() -> None:

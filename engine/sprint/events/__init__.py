@@ -1,6 +1,6 @@
-"""All events of a sprint, named in the past participle, with their wire tags.
+"""All events of a sprint, named in the past participle.
 
-The tag and the field names are the contract; a class may be renamed freely. A new
+The name of the class and those of the fields are the contract: logs store them. A new
 field needs a default; any other change needs a step in `engine/log/upcast.py`.
 
 A new event is a class in the module of its topic, with an entry in the topic's `EVOLVE`

@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from ...log.event import AsDecision, Event, Reach
+from ...log.event import AsDecision, Reach, events_of
 from .phases import AboutPhase
 
 
@@ -77,10 +77,4 @@ class GateBlocked(AboutGate, frozen=True):
     error: str
 
 
-GATE_EVENTS: tuple[type[Event], ...] = (
-    GateStarted,
-    GateChecked,
-    GateInterrupted,
-    GateRepaired,
-    GateBlocked,
-)
+GATE_EVENTS = events_of(__name__)

@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from ...log.event import AsDecision, Event, Reach, Subject
+from ...log.event import AsDecision, Event, Reach, Subject, events_of
 
 
 class AboutGoal(Event, frozen=True):
@@ -146,16 +146,4 @@ class HookTaskFailed(AboutHook, frozen=True):
     error: str | None = None
 
 
-GOAL_EVENTS: tuple[type[Event], ...] = (
-    GoalSet,
-    DynamicStepAdded,
-    DynamicStepUpdated,
-    ReflectionStarted,
-    IterationFailed,
-    GoalClaimed,
-    GoalCompleted,
-    HookTaskSpawned,
-    HookTaskRunning,
-    HookTaskCompleted,
-    HookTaskFailed,
-)
+GOAL_EVENTS = events_of(__name__)

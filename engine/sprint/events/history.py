@@ -2,7 +2,16 @@
 
 from typing import Any, ClassVar
 
-from ...log.event import IN_FORCE, AsDecision, Event, Kind, KnowledgeEvent, Reach, Subject
+from ...log.event import (
+    IN_FORCE,
+    AsDecision,
+    Event,
+    Kind,
+    KnowledgeEvent,
+    Reach,
+    Subject,
+    events_of,
+)
 from .sprint import SPRINT
 
 
@@ -90,9 +99,4 @@ class EditAdopted(AboutEdit, frozen=True):
     """What did not, each with its path and the reason."""
 
 
-HISTORY_EVENTS: tuple[type[Event], ...] = (
-    RolledBack,
-    EditObserved,
-    ForkCreated,
-    EditAdopted,
-)
+HISTORY_EVENTS = events_of(__name__)

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 import msgspec
 
-from ...log.event import AsDecision, Event, Kind, KnowledgeEvent, Reach, Subject
+from ...log.event import AsDecision, Event, Kind, KnowledgeEvent, Reach, Subject, events_of
 from ...usage import ModelCall as ModelCall
 from ...usage import Usage
 
@@ -306,13 +306,4 @@ class BudgetWarned(AboutRun, frozen=True):
     """In the same unit."""
 
 
-LOOP_EVENTS: tuple[type[Event], ...] = (
-    IterationStarted,
-    IterationsLimited,
-    IterationEnded,
-    AgentRan,
-    RunStarted,
-    RunEnded,
-    BudgetsSet,
-    BudgetWarned,
-)
+LOOP_EVENTS = events_of(__name__)

@@ -6,7 +6,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ...log.envelope import DOCUMENT_BYTES_MAX
-from ...log.event import HERE, AsDecision, Event, Reach, Subject
+from ...log.event import HERE, AsDecision, Event, Reach, Subject, events_of
 from .sprint import Source
 
 
@@ -176,18 +176,4 @@ class StepInjected(Injection, frozen=True):
     """Steps came into a phase of the plan while it was carried out."""
 
 
-PHASE_EVENTS: tuple[type[Event], ...] = (
-    PhaseStarted,
-    PhaseCompleted,
-    PhaseFailed,
-    RetryScheduled,
-    PhaseBlocked,
-    PhaseSkipped,
-    PhaseRetried,
-    PhaseReopened,
-    HumanNeeded,
-    BreakpointReached,
-    WorkDone,
-    PhaseInjected,
-    StepInjected,
-)
+PHASE_EVENTS = events_of(__name__)

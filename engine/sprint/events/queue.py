@@ -4,7 +4,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from ...log.event import AsDecision, Event, Kind, Reach, Subject
+from ...log.event import AsDecision, Event, Kind, Reach, Subject, events_of
 
 REQUEST = Subject("request", ("request",), is_told=True)
 
@@ -118,9 +118,4 @@ class RequestReopened(AboutRequest, frozen=True):
     """The reason for another decision."""
 
 
-QUEUE_EVENTS: tuple[type[Event], ...] = (
-    RequestQueued,
-    RequestDecided,
-    RequestReturned,
-    RequestReopened,
-)
+QUEUE_EVENTS = events_of(__name__)

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import msgspec
 
-from ...log.event import IN_FORCE, AsDecision, Event, KnowledgeEvent, Subject
+from ...log.event import IN_FORCE, AsDecision, KnowledgeEvent, Subject, events_of
 from .loop import GitState
 
 LEFT_SHOWN_MAX = 3
@@ -176,10 +176,4 @@ class SnapshotsPruned(AboutSnapshot, frozen=True):
     """Their ids; the store holds them no more."""
 
 
-SNAPSHOT_EVENTS: tuple[type[Event], ...] = (
-    SnapshotTaken,
-    RestoreStarted,
-    FilesRestored,
-    SnapshotRewritten,
-    SnapshotsPruned,
-)
+SNAPSHOT_EVENTS = events_of(__name__)

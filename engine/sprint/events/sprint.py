@@ -6,7 +6,15 @@ import msgspec
 from msgspec.structs import replace
 
 from ...log.envelope import DOCUMENT_BYTES_MAX
-from ...log.event import EVERYTHING, AsDecision, Event, KnowledgeEvent, Reach, Subject
+from ...log.event import (
+    EVERYTHING,
+    AsDecision,
+    Event,
+    KnowledgeEvent,
+    Reach,
+    Subject,
+    events_of,
+)
 
 SPRINT = Subject("sprint")
 
@@ -182,16 +190,4 @@ class NoteAdded(KnowledgeEvent, frozen=True):
     phase: str | None = None
 
 
-SPRINT_EVENTS: tuple[type[Event], ...] = (
-    SprintCompiled,
-    SprintImported,
-    SprintStarted,
-    SprintPaused,
-    SprintBlocked,
-    SprintInterrupted,
-    SprintResumed,
-    SprintCompleted,
-    SprintReopened,
-    ActivitySeen,
-    NoteAdded,
-)
+SPRINT_EVENTS = events_of(__name__)
