@@ -32,7 +32,7 @@ from sprintlog.engine.log.stores.sqlite.database import (
     head_path,
 )
 from sprintlog.engine.log.stores.sqlite.journal_mode import choose_journal_mode
-from sprintlog.engine.log.stores.sqlite.salvage.page_rows import SUFFIXES, PageImages
+from sprintlog.engine.log.stores.sqlite.page_rows import SUFFIXES, PageImages
 from sprintlog.engine.log.stores.sqlite.schema import MIGRATIONS
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 from sprintlog.engine.service.agent_sessions.spool import count_odd, waiting

@@ -33,7 +33,6 @@ OUTER = (
     "engine/adapters/agents",
     "engine/adapters/reports",
     "engine/log/stores/postgres",
-    "engine/log/stores/sqlite/salvage",
     "projections/exports",
     "projections/page",
 )

@@ -12,11 +12,7 @@ import pytest
 from sprintlog.engine.log.chain import GENESIS, follows, is_whole
 from sprintlog.engine.log.envelope import DOCUMENT_BYTES_MAX, NewEvent, RecordedEvent
 from sprintlog.engine.log.port import Expect
-from sprintlog.engine.log.stores.sqlite.salvage.page_rows import (
-    PAGE_BYTES,
-    PageImages,
-    PageRows,
-)
+from sprintlog.engine.log.stores.sqlite.page_rows import PAGE_BYTES, PageImages, PageRows
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 from tests import needs
 

@@ -20,7 +20,7 @@ from ...port import Clock, Entropy, Log
 from ..descriptors import sync
 from .database import head_path
 from .errors import explained
-from .salvage.page_rows import SUFFIXES
+from .page_rows import SUFFIXES
 from .store import SqliteLog
 
 PAGES_A_STEP = 4096

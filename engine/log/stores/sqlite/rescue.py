@@ -20,7 +20,7 @@ from ..head_file import HeadFile
 from .backup import check_copy, files_now
 from .database import head_path
 from .errors import explained, not_read
-from .salvage.page_rows import PageImages, PageRows
+from .page_rows import PageImages, PageRows
 from .store import SqliteLog
 
 EVENTS_A_STEP = 256

@@ -15,7 +15,7 @@ from pathlib import Path
 from struct import unpack_from
 from typing import NamedTuple
 
-from sprintlog.stores import DOCUMENT_BYTES_MAX, RecordedEvent
+from ...envelope import DOCUMENT_BYTES_MAX, RecordedEvent
 
 PAGE_BYTES = 4096
 """The size of a page if the database's header is unreadable."""
