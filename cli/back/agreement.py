@@ -47,15 +47,20 @@ def asks(*, as_json: bool) -> bool:
     return not as_json and on_terminal()
 
 
-def agree(*, is_asked: bool) -> None:
+def agree(
+    *,
+    is_asked: bool,
+    question: str = "Proceed?",
+    nothing: str = LEAVE,
+    remark: str = ", after saving the current files in a snapshot",
+) -> None:
     """Ask for consent to the changes shown; raise `RefusedError` without it.
 
     Without a terminal there is no consent.
     """
     if not is_asked:
         raise RefusedError(
-            f"{LEAVE}: stdin is not a terminal",
-            hint="--yes does it, after saving the current files in a snapshot",
+            f"{nothing}: stdin is not a terminal", hint=f"--yes does it{remark}"
         )
-    if not click.confirm("Proceed?", err=True):
-        raise RefusedError(LEAVE)
+    if not click.confirm(question, err=True):
+        raise RefusedError(nothing)

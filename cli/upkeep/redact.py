@@ -22,9 +22,9 @@ from sprintlog.projections.views.log import (
 from sprintlog.projections.workspace import Workspace
 
 from .. import typed
-from ..back.agreement import with_asking
+from ..back.agreement import agree, asks, with_asking
 from ..context import HAPPENED, open_workspace, with_actor, with_json
-from ..output import counted, hint, on_terminal, print_answer, table, warn
+from ..output import counted, hint, print_answer, table, warn
 from ..record import check_actor
 
 _RANGE = re.compile(r"(\d{1,18})(?:-(\d{1,18}))?", re.ASCII)
@@ -111,7 +111,12 @@ def command(
                 _show(found, places, left, as_json=as_json)
             if dry_run:
                 return
-            _ask(as_json=as_json)
+            agree(
+                is_asked=asks(as_json=as_json),
+                question="Erase it? This cannot be undone.",
+                nothing="nothing was erased",
+                remark="; it cannot be undone",
+            )
         note = redaction.note_of(
             found.events,
             found.texts,
@@ -181,17 +186,6 @@ def _show(
 
 def _more(count: int, noun: str) -> list[str]:
     return [f"… and {counted(count - SHOWN_MAX, f'more {noun}')}"] * (count > SHOWN_MAX)
-
-
-def _ask(*, as_json: bool) -> None:
-    """Ask for consent; raise `RefusedError` without it."""
-    nothing = "nothing was erased"
-    if as_json or not on_terminal():
-        raise RefusedError(
-            f"{nothing}: stdin is not a terminal", hint="--yes does it; it cannot be undone"
-        )
-    if not click.confirm("Erase it? This cannot be undone.", err=True):
-        raise RefusedError(nothing)
 
 
 def _answer(done: RedactionDone, *, as_json: bool) -> None:

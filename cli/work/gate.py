@@ -8,7 +8,6 @@ import click
 
 from sprintlog.engine.adapters.processes.output import Output
 from sprintlog.engine.adapters.processes.signals import InterruptedBySignal, Signals
-from sprintlog.engine.command import digest_of
 from sprintlog.engine.errors import NotFoundError, SprintlogError
 from sprintlog.engine.service.driver.gate import run_gate
 from sprintlog.engine.service.lost_runs import is_alive
@@ -81,15 +80,8 @@ def run(
                 phase=phase,
                 timeout_seconds=timeout,
                 pass_on=pass_on,
-                actor=options.actor,
-                at=options.at,
-                key=options.key,
-                key_digest=digest_of("gate run", arguments) if options.key else None,
-                expect=options.expect,
-                correlation_id=options.correlation_id,
-                causation_id=options.causation_id,
-                masks=options.masks,
                 interruptible=signals.interruptible,
+                **run.envelope(arguments),
             )
             if ran.refreshed and ran.refreshed.problem:
                 warn(ran.refreshed.problem)

@@ -199,19 +199,16 @@ def command(
         fallback=_fallback_meant(fallback),
     )
     if dry_run:
-        return _show_next(sprint_id, means, as_json=as_json)
+        with open_workspace() as workspace:
+            chosen = workspace.choose(sprint_id)
+            print_dry_run(workspace, chosen, means, as_json=as_json)
+        return
     try:
         chosen, last = _drive(means, judged, sprint_id, prompt_file, notifying)
     except errors.LostLogError as lost:
         raise errors.LostLogError(_record_loss(sprint_id, actor)) from lost
     _answer(chosen, told(last), as_json=as_json)
     sys.exit(_ends_with(last))
-
-
-def _show_next(sprint_id: str | None, means: RunSettings, *, as_json: bool) -> None:
-    """Print the next action and the budgets; change nothing."""
-    with open_workspace() as workspace:
-        print_dry_run(workspace, workspace.choose(sprint_id), means, as_json=as_json)
 
 
 def _record_loss(sprint_id: str | None, actor: str) -> str:
@@ -231,7 +228,9 @@ def _drive(
 ) -> tuple[str, Action]:
     """Run the sprint that is meant; return which it is, and the answer that ended it."""
     keep_ours()
-    with _opened(prompt_file) as workspace, Signals() as signals:
+    # A prompt file makes a plan unnecessary, and so a log that is there.
+    log = open_workspace() if prompt_file is None else open_or_make(output.note)
+    with log as workspace, Signals() as signals:
         chosen = _sprint_of(workspace, sprint_id, prompt_file, means.actor)
         means = means._replace(
             prompt_file=prompt_file_in(workspace, prompt_file),
@@ -253,7 +252,7 @@ def _drive(
             if before is not None or (lost is not None and lost.host == host()):
                 pid = before.process.pid if before is not None else lost and lost.pid
                 output.progress(f"process {pid}, which ran it before, is gone: continuing")
-                _after_lost(workspace, chosen, means.actor)
+                compare_lost(workspace, chosen, _found, actor=means.actor)
             after = partial(_after_run, workspace, means.actor)
             driver = Driver(workspace, chosen, means, signals, lock, output.progress, after)
             try:
@@ -261,13 +260,6 @@ def _drive(
             except InterruptedBySignal as signal:
                 output.progress(f"ended by {signal}; the same command continues")
                 sys.exit(_ends_with(signal))
-
-
-def _opened(prompt_file: str | None) -> Workspace:
-    """Open the log; create it if a prompt file makes a plan unnecessary."""
-    if prompt_file is None:
-        return open_workspace()
-    return open_or_make(output.note)
 
 
 def _sprint_of(
@@ -297,10 +289,6 @@ def _ends_with(last: Action | BaseException) -> int:
 
 def _after_run(workspace: Workspace, actor: str, ended: AgentRunEnded) -> None:
     compare_sessions(workspace, ended, _found, actor=actor)
-
-
-def _after_lost(workspace: Workspace, sprint_id: str, actor: str) -> None:
-    compare_lost(workspace, sprint_id, _found, actor=actor)
 
 
 def _found(line: str) -> None:

@@ -8,7 +8,6 @@ import os
 from pathlib import Path
 
 from ..adapters.processes import process
-from ..adapters.processes import process as processes
 from ..adapters.processes.loop_lock import is_held, lock_of
 from ..adapters.processes.process import host
 from ..sprint.agent.actions import GATE
@@ -71,9 +70,9 @@ def seen_from_here(folder: Path, sprint_id: str, started: RunStarted) -> str:
     """
     if started.host != host():
         return ELSEWHERE
-    known = processes.Process(started.pid, started.process_started, started.boot_id)
+    known = process.Process(started.pid, started.process_started, started.boot_id)
     # A process can outlive the run that it began.
-    is_seen = started.pid != os.getpid() and processes.is_alive(known)
+    is_seen = started.pid != os.getpid() and process.is_alive(known)
     return ALIVE if is_seen or is_held(lock_of(folder, sprint_id)) else GONE
 
 

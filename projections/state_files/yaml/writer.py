@@ -156,7 +156,8 @@ class _Page:
                     head, known = now[key]
                 except (KeyError, TypeError):
                     # Most keys are plain words, which need no closer look.
-                    is_plain = type(key) is str and key.isascii() and key.isidentifier()
+                    is_plain = type(key) is str and key.isascii() and key[:1] != "-"
+                    is_plain = is_plain and key.replace("-", "_").isidentifier()
                     is_plain = is_plain and len(key) <= WORD_MAX and key not in WORDS
                     head = f"{pad}{key}: " if is_plain else _head(key, pad)
                     if now is not behind:

@@ -190,7 +190,7 @@ def test_a_run_whose_lock_is_held_is_alive(
     loop = start(goal_agent(HANGS_ONCE))
     works(folder, loop)
     with monkeypatch.context() as patched:
-        seen = "sprintlog.engine.service.lost_runs.processes.is_alive"
+        seen = "sprintlog.engine.service.lost_runs.process.is_alive"
         patched.setattr(seen, lambda known: False)
         assert done("note", "from within").err == ""
     assert events(done, "run-ended") == []
