@@ -1,4 +1,7 @@
-"""`sprintlog import`: PROGRESS.yaml documents of other tools, and exported logs."""
+"""`sprintlog import …`: documents of our own formats, and the files of other tools.
+
+Each importer is imported when its command is typed.
+"""
 
 import re
 from pathlib import Path
@@ -8,12 +11,13 @@ import click
 
 from sprintlog.engine.errors import InvalidInputError
 
-from .. import output, typed
-from ..context import open_workspace, with_envelope, with_recording
+from .. import context, output, typed
 from ..intake.files import read_bytes
+from ..intake.imported import Imported
 from ..record import Options
-from .import_others import COMMANDS, command_of, extended_command
-from .import_record import warn_of_cut
+from .import_record import Import, take_sessions, warn_of_cut
+
+FILE = click.Path(path_type=Path)
 
 
 class Recognising(typed.TypedGroup):
@@ -32,7 +36,7 @@ class Recognising(typed.TypedGroup):
         if not path.exists() and not re.search(r"[./]", args[0]):
             return super().resolve_command(ctx, args)
         # Imported here: a named command needs no recognition.
-        from .import_path import folder, recognise
+        from .import_path import command_of, folder, recognise
 
         kind = recognise(path)
         if kind == "folder":
@@ -49,6 +53,9 @@ class Recognising(typed.TypedGroup):
             is_alone and path.exists()
         ):
             return None
+        # Imported here: a known command needs no extension.
+        from .import_path import extended_command
+
         return extended_command(name)
 
 
@@ -65,13 +72,13 @@ def command() -> None:
     epilog="Examples: sprintlog import progress sprints/auth/PROGRESS.yaml\n\n"
     "sprintlog import progress --git sprints/auth/PROGRESS.yaml"
 )
-@typed.argument("files", nargs=-1, type=click.Path(path_type=Path), metavar="FILE…")
+@typed.argument("files", nargs=-1, type=FILE, metavar="FILE…")
 @typed.file_option("--git", help="All committed versions of this file, oldest first.")
 @typed.folder_option(
     "--sprint-dir",
     help="The folder in which PROGRESS.yaml is written. [the folder of the import]",
 )
-@with_recording
+@context.with_recording
 def progress(
     files: tuple[Path, ...], git: Path | None, sprint_dir: Path | None, **given: Any
 ) -> None:
@@ -105,13 +112,13 @@ def progress(
         output.warn(f"{left_out} of {git} left out: they belong to other sprints")
     if git and history.is_cut:
         warn_of_cut(git)
-    with open_workspace() as workspace:
+    with context.open_workspace() as workspace:
         take_versions(workspace, history.versions, options, sprint_dir)
 
 
 @command.command(epilog="Example: sprintlog import journal .ralph/progress.json")
-@typed.argument("files", nargs=-1, type=click.Path(path_type=Path), required=True)
-@with_envelope
+@typed.argument("files", nargs=-1, type=FILE, required=True)
+@context.with_envelope
 def journal(files: tuple[Path, ...], **given: Any) -> None:
     """Import progress.json or a dated text: each entry, learning and pattern.
 
@@ -125,11 +132,120 @@ def journal(files: tuple[Path, ...], **given: Any) -> None:
     options = Options(given)
     if options.key and len(files) > 1:
         raise click.UsageError("--key requires a single file")
-    with open_workspace() as workspace:
+    with context.open_workspace() as workspace:
         for file in files:
             content = read_bytes(file, bytes_max=JOURNAL_BYTES_MAX)
             take_journal(workspace, file, content, options)
 
 
-for _other in COMMANDS:
-    command.add_command(_other)
+_with_source = typed.several(context.with_sprint, context.with_actor, context.with_json)
+"""The options of every import of another tool."""
+
+
+@command.command(
+    "prd",
+    epilog="Examples: sprintlog import prd prd.json\n\n"
+    "sprintlog import prd --git scripts/ralph/prd.json",
+)
+@typed.argument("file", type=FILE)
+@typed.option("--git", "of_git", is_flag=True, help="All its committed versions, too.")
+@typed.option(
+    "--progress",
+    "text",
+    type=FILE,
+    metavar="FILE",
+    help="The text of the loop's entries. [progress.txt beside FILE]",
+)
+@typed.option(
+    "--sprint-dir", type=FILE, help="The folder in which to write PROGRESS.yaml. [none]"
+)
+@_with_source
+def prd(
+    file: Path, of_git: bool, text: Path | None, sprint_dir: Path | None, **given: Any
+) -> None:
+    """Import task lists in JSON: each story, task or feature becomes a phase.
+
+    Supported are prd.json, feature_list.json, tasks.json of Task Master and similar lists.
+    Each feature becomes a sprint: a list that is reused for the next feature begins another
+    one. The entries of progress.txt in the same folder are added to the journal. Importing
+    the same source again has no effect.
+    """
+    from .import_prd import take_prd
+
+    with context.open_workspace() as workspace:
+        run = Import("prd", file, Options(given), workspace)
+        take_prd(run, of_git=of_git, text=text, sprint_dir=sprint_dir)
+
+
+@command.command("orchestrator", epilog="Example: sprintlog import orchestrator .ralph")
+@typed.argument("path", type=FILE, default=Path(".ralph"))
+@_with_source
+def orchestrator(path: Path, **given: Any) -> None:
+    """Import history.jsonl and events-*.jsonl of ralph-orchestrator.
+
+    Each iteration is recorded with its original times, and every event as a note. PATH is
+    the folder .ralph, or one of these files. The sprint is completed if the loop completed.
+    """
+    from ..importers.orchestrator import read_orchestrator
+
+    _take(path, given, read_orchestrator(path), kind="orchestrator")
+
+
+@command.command("aiwg", epilog="Example: sprintlog import aiwg .aiwg")
+@typed.argument("path", type=FILE, default=Path(".aiwg"))
+@_with_source
+def aiwg(path: Path, **given: Any) -> None:
+    """Import the loops of AIWG: their state, analytics and measurements.
+
+    PATH is the folder .aiwg, or one file. Each loop becomes a sprint; its iterations are
+    recorded with outcome, learnings and score. The sprint is completed if the state of the
+    loop is completed.
+    """
+    from ..importers.aiwg import read_aiwg
+
+    _take(path, given, *read_aiwg(path), kind="aiwg")
+
+
+@command.command(
+    "ralph-loop", epilog="Example: sprintlog import ralph-loop .claude/ralph-loop.local.md"
+)
+@typed.argument("file", type=FILE, default=Path(".claude/ralph-loop.local.md"))
+@_with_source
+def ralph_loop(file: Path, **given: Any) -> None:
+    """Import the file of the ralph-loop plugin of Claude Code while the loop runs.
+
+    Its prompt becomes the goal of a sprint, and each iteration begun is recorded. The
+    plugin deletes its file when the loop ends.
+    """
+    from ..importers.ralph_loop import read_ralph_loop
+
+    _take(file, given, read_ralph_loop(file), kind="ralph-loop")
+
+
+@command.command(
+    "transcript",
+    epilog="Example: sprintlog import transcript ~/.claude/projects/-work-shop/*.jsonl",
+)
+@typed.argument("files", type=FILE, nargs=-1, required=True, metavar="FILE…")
+@_with_source
+def transcript(files: tuple[Path, ...], **given: Any) -> None:
+    """Import transcripts of an agent: each session becomes an iteration.
+
+    Supported are sessions of Claude Code including subagents, Codex, Gemini, Copilot,
+    Copilot Chat, Pi and opencode. Tokens, duration and the last message are recorded, but
+    no prompts. They are added to the current sprint; if there is none, one is created. For
+    a session recorded by `wrap` or an earlier import, only new data is added. The sprint
+    stays open.
+    """
+    from ..intake.transcript import read_transcript, session_file
+
+    named = dict.fromkeys(session_file(file) for file in files)
+    sessions = [*map(read_transcript, named)]
+    with context.open_workspace() as workspace:
+        take_sessions(workspace, sessions, Options(given))
+
+
+def _take(path: Path, given: dict[str, Any], *several: Imported, kind: str) -> None:
+    """Record the content of a source that was read."""
+    with context.open_workspace() as workspace:
+        Import(kind, path, Options(given), workspace).take(*several)

@@ -18,19 +18,19 @@ from sprintlog.engine.errors import (
     RefusedError,
     SprintlogError,
 )
-from sprintlog.engine.extensions import installed, load
+from sprintlog.engine.extensions import Extension, installed, load, loaded
 from sprintlog.engine.journal.progress_text import parse_text
 from sprintlog.projections.views.log import NotTaken
 
 from .. import typed
-from ..context import open_workspace, with_actor, with_json
+from ..context import open_workspace, with_actor, with_json, with_sprint
+from ..importers.markdown import READERS
 from ..importers.task_lists import is_task_file
 from ..intake.files import read_bytes
 from ..intake.foreign_files import check_no_link, json_of
 from ..intake.transcript import NOT_TRANSCRIPTS
 from ..output import print_answer
 from ..record import Options
-from .import_others import command_of
 from .import_record import Import, read_with
 from .suggestions import EXTENDED, KINDS, PLACES
 
@@ -125,6 +125,41 @@ def _of_line(line: dict[str, Any]) -> str | None:
     is_history = isinstance(kind, dict) and "kind" in kind
     is_event = "topic" in line and "iteration" in line
     return "orchestrator" if "ts" in line and (is_history or is_event) else None
+
+
+def command_of(group: click.Command, kind: str) -> click.Command:
+    """Return the command of a kind that was recognised; raise if there is none."""
+    root = click.get_current_context().find_root()
+    if kind == "log" and (store := typed.below(root, "store")) is not None:
+        group, kind = store.command, "import"
+    assert isinstance(group, click.Group)
+    command = group.commands.get(kind) or extended_command(kind)
+    assert command is not None
+    return command
+
+
+def extended_command(name: str) -> click.Command | None:
+    """Return the command of an importer, built in or of an extension; None without one."""
+    if name in READERS:
+        read, extension = READERS[name], Extension("importer", name, "", "sprintlog", "")
+    else:
+        try:
+            extension, read = loaded("importer", name)
+        except NotFoundError:
+            return None
+
+    @typed.command(name, epilog=f"Example: sprintlog import {name} PATH")
+    @typed.argument("path", type=click.Path(path_type=Path))
+    @with_sprint
+    @with_actor
+    @with_json
+    def command(path: Path, **given: Any) -> None:
+        """Import what this importer reads; the same source again brings nothing."""
+        imported = read_with(extension, read, path)
+        with open_workspace() as workspace:
+            Import(extension.name, path, Options(given), workspace).take(imported)
+
+    return command
 
 
 IN_TOOLS: list[str] = PLACES["folders"]["names"]

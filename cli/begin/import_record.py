@@ -7,9 +7,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from sprintlog.engine.errors import InvalidInputError, NotFoundError, RefusedError
 from sprintlog.engine.extensions import Extension, ExtensionError, named
+from sprintlog.engine.service.from_transcripts import (
+    KnownSessions,
+    SessionBegins,
+    SessionEnds,
+)
 from sprintlog.engine.service.state_file_owner import loop_holder
 from sprintlog.engine.service.streams.catalogue import CODEC
 from sprintlog.engine.sprint.events import AgentRan, IterationStarted, SprintImported
@@ -27,6 +33,7 @@ from sprintlog.projections.workspace import Decide, Outcome, Workspace
 
 from ..intake.foreign_files import Unread
 from ..intake.imported import Imported, ImportedSprint, facts_of
+from ..intake.transcript import TranscriptRead
 from ..output import counted, print_answer, warn
 from ..record import UNNAMED, Options, Recording, refresh
 
@@ -206,6 +213,41 @@ class Import(Recording):
         new = f"{counted(recorded, 'event')} recorded" if recorded else "nothing new"
         said = f"{self.file}: {kind}, {', '.join(counts)}; {sprint_id}: {new}"
         print_answer(answer, [said], as_json=self.options.as_json)
+
+
+def take_sessions(
+    workspace: Workspace, sessions: Sequence[TranscriptRead], options: Options
+) -> None:
+    """Record the sessions of agents, the earliest first."""
+    known = KnownSessions(workspace)
+    for session in sorted(sessions, key=lambda one: one.began_at or ""):
+        _take_session(
+            Import("transcript", session.file, options, workspace), known, session
+        )
+
+
+def _take_session(run: Import, known: KnownSessions, session: TranscriptRead) -> None:
+    """Record the new part of a session."""
+    ran, summary = session.ran()
+    options, at = run.options, session.began_at
+    sprint_id = known.sprint_of(ran, options.sprint_id, actor=options.actor, at=at)
+    recorded = 0
+    if before := known.before(sprint_id, ran):
+        number = before[-1].iteration
+    else:
+        begins = SessionBegins()
+        began = run.decide(sprint_id, begins, fact=f"{session.key}:began", at=at)
+        number, recorded = number_of(began), new_events(began)
+    ends = SessionEnds(known, replace(ran, iteration=number), summary)
+    fact = f"{session.key}:{session.sha256}"
+    ended = run.decide(sprint_id, ends, fact=fact, at=session.ended_at)
+    recorded += new_events(ended)
+    found = {"line": session.activity.lines, "tool call": session.activity.tool_calls}
+    if session.subagents:
+        found["subagent"] = session.subagents
+    kind = f"transcript of {session.activity.agent}"
+    run.tell(sprint_id, found, recorded, session.unread, kind=kind)
+    refresh(run.workspace, sprint_id)
 
 
 def read_with(extension: Extension, read: Any, path: Path) -> Imported:
