@@ -234,7 +234,7 @@ def _wanted(value: Any, field: str, problems: list[str]) -> OpenStep:
     return OpenStep(_prompt(prompt, f"{field}.prompt"), identity)
 
 
-def _mapping(value: Any, field: str, problem: str = "no object") -> Data:
+def _mapping(value: Any, field: str, problem: str = "not an object") -> Data:
     if not isinstance(value, dict):
         raise _BadError(f"{field}: is {problem}")
     return value

@@ -35,9 +35,7 @@ class SpawnHook(Command, frozen=True):
         """Decide on `SpawnHook`."""
         number, task = _find(sprint, self.hook_id, self.iteration)
         if not any(hook.id == self.hook_id for hook in hooks_of(sprint.plan.document)):
-            raise NotFoundError(
-                f"there is no hook {self.hook_id} that is switched on", hook=self.hook_id
-            )
+            raise NotFoundError(f"no active hook {self.hook_id}", hook=self.hook_id)
         place = self.transcript or transcript_of(number, self.hook_id)
         _check_transcript(place)
         event = HookTaskSpawned(number, self.hook_id, place, self.pid)

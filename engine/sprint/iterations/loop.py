@@ -62,8 +62,8 @@ class StartIteration(Command, frozen=True):
             _check_limit(self.max_iterations, least=1)
         if is_beyond and not self.beyond_limit:
             raise RefusedError(
-                f"iteration {given} cannot start: {most} are allowed, and {highest} "
-                "were begun",
+                f"iteration {given} cannot start: the limit is {most}, {highest} were "
+                "started",
                 hint=f"{more_allowed(highest)}; `sprintlog iteration start --beyond-limit` "
                 "begins just this one",
                 iteration=given,

@@ -77,7 +77,7 @@ class CaptureBaseline(Command, frozen=True):
         if tracker.baseline is not None or tracker.highest:
             done = "the baseline" if tracker.baseline else f"iteration {tracker.highest}"
             raise RefusedError(
-                f"the baseline cannot be captured: {done} was measured already",
+                f"the baseline cannot be captured: {done} is already measured",
                 hint="`sprintlog iteration baseline --from N` compares with an iteration "
                 "from then on",
                 command="baseline",

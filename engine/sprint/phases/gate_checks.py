@@ -81,7 +81,7 @@ class CheckGate(Command, frozen=True):
         started = _started_as(sprint, node, self.run)
         if node is None or started is None:
             raise RefusedError(
-                f"the run of the gate of {self.phase} no longer counts: the phase was "
+                f"the run of the gate of {self.phase} was discarded: the phase was "
                 "changed, rolled back or taken up by another run meanwhile",
                 hint="`sprintlog gate run` runs it again",
                 phase=self.phase,
