@@ -10,6 +10,7 @@ import click
 import msgspec
 
 from sprintlog.engine import errors
+from sprintlog.engine.log.stores.descriptors import write_whole
 from sprintlog.projections.markdown import visible as visible
 
 from .typed import FIELDS
@@ -322,10 +323,8 @@ def table(
 def _write(descriptor: int, content: bytes) -> None:
     """Write all of it, in one call wherever the system takes it in one."""
     clear_counting()
-    view = memoryview(content)
     try:
-        while view:
-            view = view[os.write(descriptor, view) :]
+        write_whole(descriptor, content)
     except OSError:
         # An error that cannot be printed must not cause another one.
         if descriptor != STDERR:

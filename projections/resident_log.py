@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from sprintlog.engine.errors import SprintlogError
 from sprintlog.engine.log.envelope import RecordedEvent
+from sprintlog.engine.service.place.anchor import file_identity
 from sprintlog.engine.service.place.location import REDACTION, Location
 from sprintlog.engine.service.port import AloneError
 from sprintlog.engine.service.streams.subscription import PAUSE_SECONDS, follow
@@ -97,15 +98,7 @@ def _unless_alone(record: Callable[[], Value]) -> Value | None:
 
 def _stamp_of(location: Location) -> Stamp:
     """Return the identities of the log's files."""
-    return tuple(map(_identity, (location.folder, location.database)))
-
-
-def _identity(path: os.PathLike[str]) -> tuple[int, int] | None:
-    try:
-        found = os.stat(path)
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
+    return tuple(map(file_identity, (location.folder, location.database)))
 
 
 class _EndedError(Exception):

@@ -1,7 +1,7 @@
 """`sprintlog log`: the events, one a line."""
 
-import select as system_select
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from itertools import islice
 
 import click
@@ -25,7 +25,7 @@ from ..output import counted, note, print_json, print_text
 from ..screen import times
 from ..screen.pager import paged
 from ..screen.tables import FittedTable, Toned
-from ..screen.terminal import ATTENTION, BAD, QUIET, STDOUT, terminal
+from ..screen.terminal import ATTENTION, BAD, QUIET, pause, terminal
 
 EVENTS_A_STEP = 512
 PATTERN = {*"*?["}
@@ -201,22 +201,13 @@ def _follow(
     after: int,
     limit: int | None,
 ) -> None:
-    for page in follow(workspace.log, after=after, pause=_pause):
+    for page in follow(workspace.log, after=after, pause=partial(pause, PAUSE_SECONDS)):
         events = [
             event for event in page if stream in (None, event.stream) and wanted.fits(event)
         ][:limit]
         printing(events)
         if limit is not None and (limit := limit - len(events)) <= 0:
             return
-
-
-def _pause() -> None:
-    """Wait a moment; raise `BrokenPipeError` when the reader of the output is gone."""
-    waiting = system_select.poll()
-    # Polled for no event, it reports only that the other end was closed.
-    waiting.register(STDOUT, 0)
-    if waiting.poll(PAUSE_SECONDS * 1000):
-        raise BrokenPipeError
 
 
 def _paged(events: Iterable[RecordedEvent]) -> Iterator[list[RecordedEvent]]:

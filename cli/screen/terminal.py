@@ -1,6 +1,7 @@
 """What standard output is: a terminal of a width, with colours or not, or no terminal."""
 
 import os
+import select
 import sys
 import time
 from typing import NamedTuple
@@ -87,3 +88,12 @@ def width_of(descriptor: int) -> int:
         return max(os.get_terminal_size(descriptor).columns or COLUMNS, COLUMNS_MIN)
     except OSError:
         return COLUMNS
+
+
+def pause(seconds: float) -> None:
+    """Wait a moment; raise `BrokenPipeError` when the reader of the output is gone."""
+    waiting = select.poll()
+    # Polled for no event, it reports only that the other end was closed.
+    waiting.register(STDOUT, 0)
+    if waiting.poll(seconds * 1000):
+        raise BrokenPipeError

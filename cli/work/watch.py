@@ -1,7 +1,6 @@
 """`status --watch`: the status and the quality plot, redrawn after each change."""
 
 import os
-import select
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
@@ -13,9 +12,9 @@ from sprintlog.engine.service.streams.evaluation import Judged
 from sprintlog.projections.workspace import Workspace
 
 from ..output import shows_bars
-from ..screen.terminal import STDOUT, is_dumb, terminal
+from ..screen.terminal import STDOUT, is_dumb, pause, terminal
 
-PAUSE_MS = 250
+PAUSE_SECONDS = 0.25
 PAUSES_MAX = 20
 """The number of pauses after which it is redrawn anyway, because times pass."""
 _TOP, _REST, _LINE = "\x1b[H", "\x1b[J", "\x1b[K"
@@ -34,7 +33,7 @@ def watch(workspace: Workspace, lines: Callable[[], Iterable[str]]) -> None:
             before = workspace.log.head().position
             _draw(lines())
             for _ in range(PAUSES_MAX):
-                _pause()
+                pause(PAUSE_SECONDS)
                 if workspace.log.head().position != before:
                     break
     except KeyboardInterrupt:
@@ -74,14 +73,6 @@ def _draw(lines: Iterable[str]) -> None:
     rows = os.get_terminal_size(STDOUT).lines or 24
     shown = list(lines)[: rows - 1]
     _write(_TOP + "".join(f"{line}{_LINE}\n" for line in shown) + _REST)
-
-
-def _pause() -> None:
-    """Wait a moment; raise `BrokenPipeError` when the terminal is gone."""
-    waiting = select.poll()
-    waiting.register(STDOUT, 0)
-    if waiting.poll(PAUSE_MS):
-        raise BrokenPipeError
 
 
 def _write(text: str) -> None:

@@ -204,7 +204,7 @@ def last_run(
         seconds = round(lease.seconds_left)
         told = {"heartbeat": lease.heartbeat, "lease_seconds": seconds}
     if found == GONE:
-        told = {"last_seen": _time(workspace, sprint, sprint.version)}
+        told = {"last_seen": time_of(workspace, sprint, sprint.version)}
         now = told["last_seen"]
     spent = ended.spent if ended is not None else spent_since(sprint, now)
     return filled(LoopRun, started, state=found, spent=spent, **told)
@@ -215,7 +215,7 @@ def _iteration_since(workspace: ServiceWorkspace, sprint: Sprint) -> str | None:
     latest = next(newest_first(sprint.knowledge.starts), None)
     if latest is None or latest[1] < sprint.knowledge.loops.version:
         return None
-    return _time(workspace, sprint, latest[1])
+    return time_of(workspace, sprint, latest[1])
 
 
 def _end(workspace: ServiceWorkspace, sprint: Sprint) -> dict[str, Any]:
@@ -223,7 +223,7 @@ def _end(workspace: ServiceWorkspace, sprint: Sprint) -> dict[str, Any]:
     ended, version = loops.ended, loops.ended_version
     assert ended is not None
     told = {name: getattr(ended, name) for name in ("because", "exit_code", "why")}
-    told["ended_at"] = ended.last_seen or _time(workspace, sprint, version)
+    told["ended_at"] = ended.last_seen or time_of(workspace, sprint, version)
     told["worked_since"] = _has_worked(workspace, sprint, version)
     return {**told, "last_seen": ended.last_seen or UNSET}
 
@@ -238,9 +238,3 @@ def _has_worked(workspace: ServiceWorkspace, sprint: Sprint, after: int) -> bool
         kind is not None and kind.kind is Kind.EXECUTION and kind.as_decision is None
         for kind in kinds
     )
-
-
-def _time(workspace: ServiceWorkspace, sprint: Sprint, version: int) -> str:
-    stream = sprint_stream(sprint.id)
-    events = workspace.log.read_stream(stream, after=version - 1, until=version)
-    return next(iter(events)).at

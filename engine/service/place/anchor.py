@@ -56,7 +56,7 @@ class Anchor:
     """Holds the folders of a log and of a work tree open."""
 
     def __init__(self, location: Location) -> None:
-        self._log = _file(location.database)
+        self._log = file_identity(location.database)
         self._held: list[int] = []
         try:
             for path in (location.folder, location.root):
@@ -75,7 +75,7 @@ class Anchor:
         if self._log is None:
             return location
         log, tree = self._held
-        if _file(DATABASE, log) != self._log:
+        if file_identity(DATABASE, log) != self._log:
             raise LostLogError("the log was deleted while the command ran")
         folder = location.folder if _leads_to(location.folder, log) else path_of(log)
         if folder is None:
@@ -107,7 +107,7 @@ def _leads_to(path: str | Path, folder: int) -> bool:
         return False
 
 
-def _file(path: str | Path, folder: int | None = None) -> tuple[int, int] | None:
+def file_identity(path: str | Path, folder: int | None = None) -> tuple[int, int] | None:
     """Return device and inode of a file; None without one, as of a log on a server."""
     try:
         status = os.stat(path, dir_fd=folder)
