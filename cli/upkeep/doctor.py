@@ -10,9 +10,9 @@ from sprintlog.engine.service.place.location import Location
 from sprintlog.engine.sprint.state.words import COMPLETED
 from sprintlog.projections.health.diagnosis import judge
 from sprintlog.projections.health.examination import examine
-from sprintlog.projections.health.findings import NOTE, OK, PROBLEM, WARNING, Check
-from sprintlog.projections.health.salvage import LOST, Rescue, salvage
-from sprintlog.projections.views.log import Checks, salvaged
+from sprintlog.projections.health.findings import NOTE, OK, PROBLEM, WARNING
+from sprintlog.projections.health.salvage import LOST, Rescue, salvage, salvaged
+from sprintlog.projections.views.log import Check, Checks
 
 from .. import output, settings, typed
 from ..context import find_log, open_workspace, with_json

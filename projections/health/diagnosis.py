@@ -11,18 +11,8 @@ from sprintlog.engine.service.agent_sessions.spool import FILES_MAX as WAITING_M
 from sprintlog.engine.service.place.location import NAMES, PROGRESS
 
 from ..state_files.refresh import Refreshed
-from .findings import (
-    IN_GIT,
-    IN_TREE,
-    NOTE,
-    OK,
-    PROBLEM,
-    WARNING,
-    Check,
-    Findings,
-    Here,
-    in_units,
-)
+from ..views.log import Check
+from .findings import IN_GIT, IN_TREE, NOTE, OK, PROBLEM, WARNING, Findings, Here, in_units
 from .kept_text import FOLDER as NOT_UNDERSTOOD
 
 FREE_BYTES_MIN = 64 * 1024 * 1024

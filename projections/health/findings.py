@@ -5,8 +5,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
-import msgspec
-
 from sprintlog.engine.log.envelope import Head
 from sprintlog.engine.log.stores.sqlite.journal_mode import JournalMode
 from sprintlog.engine.service.streams.catalogue import CODEC
@@ -129,18 +127,6 @@ def agent_lines(workspace: Workspace) -> tuple[AgentLines, ...]:
 
 OK, NOTE, WARNING, PROBLEM = "ok", "note", "warning", "problem"
 IN_GIT, IN_TREE, ELSEWHERE = "git", "tree", "elsewhere"
-
-
-class Check(msgspec.Struct, frozen=True):
-    """One thing that was looked at."""
-
-    check: str
-    status: str
-    """`ok`, `note` (harmless), `warning` (may go wrong), or `problem` (the log is damaged
-    or cannot be used, or a state file differs from it)."""
-    found: str
-    hint: str | None = None
-    """A remedy; None if none is needed."""
 
 
 class File(NamedTuple):

@@ -29,6 +29,7 @@ from sprintlog.engine.service.streams.soundness import fold_all, is_folded
 from ..state_files.files import EDITS
 from ..state_files.journal_file import JournalFile
 from ..state_files.sprint_file import SprintFile
+from ..views.log import SalvagedLog, SalvagedRange
 from ..workspace import Workspace, wall_clock
 
 LOST = "lost.jsonl"
@@ -222,3 +223,20 @@ def _know_state_files(location: Location, clock: Clock) -> None:
                 SprintFile(workspace).know_same(workspace.sprint(name))
         with suppress(SprintlogError):
             JournalFile(workspace).know_same(workspace.journal())
+
+
+def salvaged(rescue: Rescue) -> SalvagedLog:
+    """Return what could be saved."""
+    found, folder = rescue.salvaged, rescue.folder
+    return SalvagedLog(
+        str(folder),
+        rescue.is_whole,
+        found.head.position,
+        found.head.hash.hex(),
+        found.problem,
+        found.unread,
+        [SalvagedRange(*one) for one in found.ranges],
+        str(folder / LOST) if rescue.lost else None,
+        rescue.lost,
+        rescue.edits_left,
+    )

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from sprintlog.engine.log.stores.postgres.schema import forgets, unwaited, waited_for
 from sprintlog.engine.log.stores.postgres.store import PostgresLog
 
+from ..views.log import Check
 from ..workspace import Workspace
 from .diagnosis import judge_files, judge_here
 from .examination import count_sessions, look_here
-from .findings import NOTE, OK, PROBLEM, WARNING, Check, agent_lines
+from .findings import NOTE, OK, PROBLEM, WARNING, agent_lines
 from .verify import verify
 
 SKEW_SECONDS = 2.0

@@ -5,8 +5,6 @@ from hashlib import sha256
 from itertools import chain
 from typing import Final, NamedTuple
 
-import msgspec
-
 from sprintlog.engine.errors import SprintlogError, UnreadableError
 from sprintlog.engine.journal.foreign import remarks
 from sprintlog.engine.journal.state import JOURNAL
@@ -26,6 +24,8 @@ from ..state_files.journal_file import JournalFile
 from ..state_files.loop_place import files_of_loop
 from ..state_files.refresh import ProjectedFile, Refreshed
 from ..state_files.sprint_file import SprintFile
+from ..views.events import filled
+from ..views.log import Finding, Verified
 from ..workspace import Workspace
 from .folded_states import CheckedSprint, OnTheWay, page_of
 
@@ -33,17 +33,6 @@ PROBLEMS_MAX = 100
 QUICK_EVENTS = 1000
 
 _PAYLOAD: Final = RecordedEvent.__struct_fields__.index("payload")
-
-
-class Finding(msgspec.Struct, frozen=True):
-    """One thing that verification found."""
-
-    severity: str
-    """`damage`: the log is not what was recorded; `drift`: a state file differs from the
-    log; `remark`: an imported document contradicts the rules, or a
-    comparison could not be made."""
-    where: str
-    what: str
 
 
 class Verification(NamedTuple):
@@ -395,3 +384,10 @@ def _is_kept(
 def _digest(projected: ProjectedFile[State], state: State, version: int) -> str:
     content = projected.render(projected.repository.at_version(state.id, version))
     return sha256(content).hexdigest()
+
+
+def verified(report: Verification) -> Verified:
+    """Return the findings of the check of a log."""
+    head = report.head
+    position, digest = head.position, head.hash.hex()
+    return filled(Verified, report, sound=report.is_sound, position=position, head=digest)

@@ -4,10 +4,7 @@ from typing import Any
 
 from msgspec import UNSET, Struct, UnsetType, field
 
-from ..health import salvage, verify
-from ..health.findings import Check
-from ..health.verify import Finding
-from .events import EventReference, filled
+from .events import EventReference
 
 
 class ErasedEvent(Struct, frozen=True, kw_only=True):
@@ -157,6 +154,17 @@ class Uninstalled(Struct, frozen=True):
     """Names in the log's folder that are not ours."""
 
 
+class Finding(Struct, frozen=True):
+    """One thing that verification found."""
+
+    severity: str
+    """`damage`: the log is not what was recorded; `drift`: a state file differs from the
+    log; `remark`: an imported document contradicts the rules, or a
+    comparison could not be made."""
+    where: str
+    what: str
+
+
 class Verified(Struct, frozen=True):
     """What the check of a log found."""
 
@@ -166,6 +174,18 @@ class Verified(Struct, frozen=True):
     position: int
     head: str
     findings: list[Finding]
+
+
+class Check(Struct, frozen=True):
+    """One thing that was looked at."""
+
+    check: str
+    status: str
+    """`ok`, `note` (harmless), `warning` (may go wrong), or `problem` (the log is damaged
+    or cannot be used, or a state file differs from it)."""
+    found: str
+    hint: str | None = None
+    """A remedy; None if none is needed."""
 
 
 class Checks(Struct, frozen=True):
@@ -280,27 +300,3 @@ class CompiledAnswer(Struct, frozen=True):
     sources: list[SourceFile]
     warnings: list[dict[str, Any]]
     plan: dict[str, Any]
-
-
-def verified(report: verify.Verification) -> Verified:
-    """Return the findings of the check of a log."""
-    head = report.head
-    position, digest = head.position, head.hash.hex()
-    return filled(Verified, report, sound=report.is_sound, position=position, head=digest)
-
-
-def salvaged(rescue: salvage.Rescue) -> SalvagedLog:
-    """Return what could be saved."""
-    found, folder = rescue.salvaged, rescue.folder
-    return SalvagedLog(
-        str(folder),
-        rescue.is_whole,
-        found.head.position,
-        found.head.hash.hex(),
-        found.problem,
-        found.unread,
-        [SalvagedRange(*one) for one in found.ranges],
-        str(folder / salvage.LOST) if rescue.lost else None,
-        rescue.lost,
-        rescue.edits_left,
-    )
