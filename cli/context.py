@@ -86,7 +86,7 @@ def open_workspace(*, check_head: bool = True) -> Workspace:
 def _finish_redaction(workspace: Workspace) -> None:
     """Finish what somebody began to erase, before anything else is done."""
     # Imported here: almost never was one cut short.
-    from sprintlog.projections.trust.redaction import finish
+    from sprintlog.projections.health.redaction import finish
 
     try:
         if finish(workspace):

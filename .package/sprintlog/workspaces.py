@@ -42,7 +42,7 @@ def _settled(workspace: Workspace) -> Workspace:
     """Finish what somebody began to erase; raise `RefusedError` where that fails."""
     if lexists(workspace.location.folder / REDACTION):
         # Imported here: almost never was one cut short.
-        from .projections.trust.redaction import finish
+        from .projections.health.redaction import finish
 
         try:
             finish(workspace)

@@ -8,7 +8,7 @@ from msgspec.structs import asdict
 from sprintlog.engine.adapters.replace import replace_file
 from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.service.work_tree.own_paths import know_for_people
-from sprintlog.projections.trust import proofs
+from sprintlog.projections.health import proofs
 from sprintlog.projections.views.log import HeadAnswer
 
 from .. import typed

@@ -8,7 +8,7 @@ from sprintlog.engine.adapters.replace import replace_file
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.log.stores.descriptors import read_whole
 from sprintlog.engine.service.work_tree.own_paths import know_for_people
-from sprintlog.projections.trust import proofs
+from sprintlog.projections.health import proofs
 from sprintlog.projections.views.log import ProofAnswer
 
 from .. import typed

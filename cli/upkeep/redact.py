@@ -9,9 +9,9 @@ from msgspec.structs import replace
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.masking import mask
 from sprintlog.engine.service.agent_sessions.known_sessions import choose_session
-from sprintlog.projections.trust import redaction
-from sprintlog.projections.trust.redaction import COPIES_ELSEWHERE, unreached
-from sprintlog.projections.trust.selection import Chosen, Selector, chosen
+from sprintlog.projections.health import redaction
+from sprintlog.projections.health.redaction import COPIES_ELSEWHERE, unreached
+from sprintlog.projections.health.selection import Chosen, Selector, chosen
 from sprintlog.projections.views.log import (
     ErasedEvent,
     PlaceOfText,

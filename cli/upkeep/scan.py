@@ -2,7 +2,7 @@
 
 import sys
 
-from sprintlog.projections.trust.leaks import leaks
+from sprintlog.projections.health.leaks import leaks
 
 from .. import typed
 from ..context import HAPPENED, open_workspace, with_json

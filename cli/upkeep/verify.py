@@ -13,10 +13,10 @@ import click
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.journal.state import JOURNAL
 from sprintlog.engine.log.envelope import Head
+from sprintlog.projections.health import proofs
 from sprintlog.projections.health.verify import Verification, verified, verify
 from sprintlog.projections.state_files import progress_json
 from sprintlog.projections.state_files.sprint_file import render
-from sprintlog.projections.trust import proofs
 from sprintlog.projections.views.log import Finding, ProofAnswer
 from sprintlog.projections.workspace import Workspace
 

@@ -1,1 +1,1 @@
-"""Whether a log is sound, what is saved of one that is not, and a log as a file."""
+"""Whether a log is sound, what is saved of a damaged one, its copies and redactions."""

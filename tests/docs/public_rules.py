@@ -1,7 +1,7 @@
 """The public rules of `scan`, made from the file of gitleaks.
 
 `python -m tests.docs.public_rules gitleaks.toml COMMIT` writes
-`projections/trust/public_rules.toml` again and prints the number of rules. Omitted rules
+`projections/health/public_rules.toml` again and prints the number of rules. Omitted rules
 are listed below, each with its reason.
 """
 
@@ -12,7 +12,7 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-RULES = ROOT / "projections" / "trust" / "public_rules.toml"
+RULES = ROOT / "projections" / "health" / "public_rules.toml"
 
 NAMES_SOMEBODY = "an id or a public key, which is not secret"
 BY_ENTROPY = "only entropy distinguishes it from other words"

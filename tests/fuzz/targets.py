@@ -42,8 +42,8 @@ from sprintlog.engine.sessions.names import AGENTS, session_stream
 from sprintlog.engine.sprint import commands as of_sprint
 from sprintlog.engine.sprint.plan.templates import read_template
 from sprintlog.engine.sprint.state.patch import parse_path
+from sprintlog.projections.health.proofs import parse_head, problems, read_proof
 from sprintlog.projections.state_files.yaml.reader import AsWritten, load
-from sprintlog.projections.trust.proofs import parse_head, problems, read_proof
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 KEPT = FIXTURES / "fuzz"

@@ -8,7 +8,7 @@ from itertools import chain
 from pathlib import Path
 
 from sprintlog.engine.masking import masked_spans
-from sprintlog.projections.trust.leaks import secrets_by_rules
+from sprintlog.projections.health.leaks import secrets_by_rules
 
 from ..criterion import Skip, Verdict
 

@@ -9,7 +9,7 @@ import msgspec
 from sprintlog.engine.log.codec import encode
 from sprintlog.engine.log.envelope import NewEvent
 from sprintlog.engine.sprint.events import NoteAdded
-from sprintlog.projections.trust.leaks import leaks
+from sprintlog.projections.health.leaks import leaks
 from sprintlog.projections.workspace import Workspace
 
 from ..logs import Bench, append_all

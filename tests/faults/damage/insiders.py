@@ -22,8 +22,8 @@ from sprintlog.engine.errors import SprintlogError
 from sprintlog.engine.log import chain
 from sprintlog.engine.log.envelope import Head, RecordedEvent
 from sprintlog.engine.log.stores.head_file import HeadFile
+from sprintlog.projections.health import proofs
 from sprintlog.projections.health.verify import verify
-from sprintlog.projections.trust import proofs
 from sprintlog.projections.workspace import Workspace
 
 from ...copies import copy_tree

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from sprintlog.projections.trust.redaction import COPIES_ELSEWHERE
+from sprintlog.projections.health.redaction import COPIES_ELSEWHERE
 
 from ...cli.trust.secrets.redacting import LOG, SECRET, holding
 from ...copies import copy_tree

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from sprintlog.projections.trust.leaks import (
+from sprintlog.projections.health.leaks import (
     FILE,
     PublicRule,
     public_rules,

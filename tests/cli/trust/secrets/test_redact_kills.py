@@ -13,8 +13,8 @@ import sprintlog
 from sprintlog.commands import AddNote
 from sprintlog.engine.log.stores.sqlite import journal_mode
 from sprintlog.errors import RefusedError
-from sprintlog.projections.trust import redaction
-from sprintlog.projections.trust.selection import Selector, chosen
+from sprintlog.projections.health import redaction
+from sprintlog.projections.health.selection import Selector, chosen
 
 from ....adapters.trees import git, put
 from ...conftest import Run
@@ -29,13 +29,13 @@ def told(folder: Path, done: Run) -> Path:
 
 KILLED = """
 import os, sys
-from sprintlog.projections.trust import redaction
+from sprintlog.projections.health import redaction
 from sprintlog.projections.workspace import Workspace
 from pathlib import Path
 last, secret = int(sys.argv[1]), sys.argv[2]
 workspace = Workspace.open(Path.cwd())
 workspace.environment = dict(os.environ)
-from sprintlog.projections.trust.selection import Selector, chosen
+from sprintlog.projections.health.selection import Selector, chosen
 found = chosen(workspace, Selector(text=secret))
 note = redaction.note_of(found.events, found.texts, reason="x", actor="operator",
                          at=workspace.now())

@@ -38,9 +38,6 @@ from sprintlog.engine.service.work_tree.snapshot import store_of
 from sprintlog.engine.sprint.events import SnapshotRewritten
 from sprintlog.engine.sprint.iterations.snapshots import rewrite_snapshot
 
-from ..health import text_places as places
-from ..health.findings import COPIES, remove_copies
-from ..health.kept_text import KEPT_TEXT, REDACTION_LOCK, UNDER_WAY
 from ..state_files.journal_file import JournalFile
 from ..state_files.loop_place import files_of_loop
 from ..state_files.refresh import ProjectedFile
@@ -48,6 +45,9 @@ from ..state_files.sprint_file import SprintFile
 from ..views.events import reference
 from ..views.log import PlaceOfText, RedactionDone, UnreachedPlace
 from ..workspace import Workspace
+from . import text_places as places
+from .findings import COPIES, remove_copies
+from .kept_text import KEPT_TEXT, REDACTION_LOCK, UNDER_WAY
 
 _NOTE_BYTES_MAX = 1 << 28
 HEADER = ("stream", "key", "actor", "correlation_id", "causation_id", "type")

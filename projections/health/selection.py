@@ -16,8 +16,8 @@ from sprintlog.engine.service.work_tree.snapshot import shown, store_of
 from sprintlog.engine.sprint.events import Injection, SprintCompiled, SprintImported
 from sprintlog.engine.sprint.state.times import parse
 
-from ..health.text_places import Needle, files_in
 from ..workspace import Workspace
+from .text_places import Needle, files_in
 
 TEXT_CHARS_MIN = 4
 """Shorter texts occur everywhere."""

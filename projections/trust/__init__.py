@@ -1,1 +1,0 @@
-"""Trust in a log: redaction, signed heads, and proofs."""
