@@ -46,7 +46,7 @@ def _age(
 @typed.command(
     "prune",
     epilog="Examples: sprintlog store prune --older-than 30d --dry-run\n\n"
-    "sprintlog store prune --keep 20\n\nsprintlog prune --sessions --older-than 30d",
+    "sprintlog store prune --keep 20\n\nsprintlog store prune --sessions --older-than 30d",
 )
 @typed.option(
     "--keep",

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from sprintlog.cli.suggest import RENAMED
 from sprintlog.projections.workspace import Workspace
 from tests.cli.conftest import done as done
 from tests.cli.conftest import folder as folder
@@ -80,8 +81,7 @@ def test_it_verifies_and_its_state_file_is_the_same(stored: Path, done: Any) -> 
 def test_one_of_each_recording_command_continues_it(stored: Path, done: Any) -> None:
     """New records follow in the chain of the old ones."""
     for words in RECORDING:
-        sprint = () if words[0] in ("entry",) else SPRINT
-        done(*words, *sprint)
+        done(*words, *SPRINT)
     done("journal entry record", "prd-1", "--status", "failed", "--summary", "no")
     done("goal", "set", "Ship it", "--sprint", "other")
     assert done("verify", "--determinism").code == 0
@@ -91,7 +91,9 @@ def test_a_retried_command_gets_its_first_result(stored: Path, done: Any) -> Non
     """A key that was recorded then answers with the first result of the same command."""
     for line in (STORED / "keys.txt").read_text().splitlines():
         position, key, words = line.split(" ", 2)
-        sprint = () if words.startswith(("entry", "sprint create")) else SPRINT
+        former = next((name for name in RENAMED if words.startswith(f"{name} ")), "")
+        words = RENAMED.get(former, "") + words.removeprefix(former)
+        sprint = () if words.startswith(("journal", "sprint create")) else SPRINT
         answer = done(*shlex.split(words), *sprint, "--key", key, "--json").json
         answer = answer[0] if isinstance(answer, list) else answer
         # A rollback answers with the changes to the files.
