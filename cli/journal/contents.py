@@ -1,0 +1,223 @@
+"""The journal as a whole: where its file is, its figures, search, migration."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from sprintlog.engine.errors import RefusedError
+from sprintlog.engine.journal.events import (
+    PLACE,
+    EntryRecorded,
+    LearningAdded,
+    PatternDiscovered,
+)
+from sprintlog.engine.journal.progress_text import TakeText, came_from
+from sprintlog.engine.journal.rules import OpenJournal
+from sprintlog.engine.journal.state import JOURNAL
+from sprintlog.engine.log.envelope import RecordedEvent
+from sprintlog.projections.sql.search import KINDS
+from sprintlog.projections.sql.search import search as search_in
+from sprintlog.projections.views.journal import Migrated, figures, found_part
+from sprintlog.projections.workspace import Workspace
+
+from .. import typed
+from ..context import here, open_workspace, with_envelope, with_json, with_point
+from ..intake.files import read_text
+from ..output import print_answer, print_json, print_text, table, warn
+from ..places import journal_place
+from ..record import Options, arguments_of, recording, refresh_stream
+
+TEXT_PLACES = (".ralph/progress.txt", "scripts/ralph/progress.txt", "progress.txt")
+"""Where loops keep their text, below the work tree's root."""
+
+
+@typed.command("open", epilog="Example: sprintlog journal open --project-name my-app")
+@typed.option("--project-name", default="", metavar="NAME", help="The name of the project.")
+@typed.file_option(
+    "--place",
+    metavar="PATH",
+    help="The path of its file: DIR/progress.json or DIR/journal.json. "
+    "[SPRINTLOG_JOURNAL; .ralph/progress.json]",
+)
+@with_envelope
+def open_(project_name: str, place: Path | None, **given: Any) -> None:
+    """Open the journal; the first entry, learning or pattern does this as well.
+
+    If the journal exists, its file moves to a new path; the old file does not change.
+    """
+    with recording("journal open", Options(given)) as run:
+        workspace = run.workspace
+        if place is not None:
+            workspace.journal_place = journal_place(workspace.location, here() / place)
+        command, typed = OpenJournal(project_name), ["project_name"]
+        if place is not None:
+            worktree = workspace.location.worktree
+            command = OpenJournal(project_name, workspace.journal_place or "", worktree)
+            typed += ["place", "worktree"]
+        run.answer(run.handle_on_journal(command, arguments_of(command, typed)))
+
+
+@typed.command(epilog="Example: sprintlog journal status --prd auth-login --json")
+@typed.option("--prd", metavar="PRD", help="The attempts at this PRD and their outcome.")
+@with_point
+@with_json
+def status(prd: str | None, at: str | None, as_json: bool) -> None:
+    """Show the counts, the next ids and the common causes of failures."""
+    with open_workspace() as workspace:
+        document = workspace.document(at=at)
+        journal = workspace.journals.at_version(JOURNAL, document.version)
+    answer = figures(document, journal, prd)
+    if as_json:
+        print_json(answer)
+        return
+    for name, value in msgspec.structs.asdict(answer).items():
+        if name == "last_entry":
+            continue
+        said = value
+        if value is None:
+            said = "none left"
+        elif isinstance(value, dict):
+            said = ", ".join(f"{key} {count}" for key, count in value.items()) or "none"
+        print_text(f"{name.replace('_', ' ')}: {said}")
+    if prd is not None:
+        last = answer.last_entry
+        print_text(f"last entry: {f'{last.id} {last.status}' if last else 'none'}")
+
+
+@typed.command(epilog="Example: sprintlog journal search callback slash --kind learning")
+@typed.argument("words", nargs=-1, required=True)
+@typed.option("--kind", type=typed.Choice(KINDS), help="Only of this kind.")
+@typed.number_option("--limit", default=20, least=1, help="At most N. [20]")
+@with_json
+def search(words: tuple[str, ...], kind: str | None, limit: int, as_json: bool) -> None:
+    """Search learnings, observations and summaries for all of these words.
+
+    The best match is first. The index is a cache, built from the log on demand.
+    """
+    with open_workspace() as workspace:
+        found = search_in(workspace, " ".join(words), kind=kind, limit=limit)
+        learnings = workspace.journal().learnings
+    rows = [
+        (
+            hit.kind,
+            f"{hit.id} {hit.number}" if hit.number else hit.id,
+            hit.title.partition("\n")[0]
+            if learnings.get(hit.id, True)
+            else f"(retired) {hit.title}",
+        )
+        for hit in found
+    ]
+    answer = [found_part(hit, learnings) for hit in found]
+    print_answer(answer, table(rows) or ["nothing found"], as_json=as_json)
+
+
+@typed.command(
+    epilog="Examples: sprintlog journal migrate\n\n"
+    "sprintlog journal migrate scripts/ralph/progress.txt"
+)
+@typed.argument("file", type=click.Path(path_type=Path), required=False)
+@with_envelope
+def migrate(file: Path | None, **given: Any) -> None:
+    """Import a progress.txt: entries, learnings, patterns and the whole text.
+
+    Without FILE it searches for .ralph/progress.txt, scripts/ralph/progress.txt and
+    progress.txt. A file found there is renamed to progress.txt.backup; a FILE does not
+    change. Importing a file again has no effect; a longer version adds its new entries.
+
+    Without FILE nothing happens if there is a progress.json or a journal; if no text is
+    found either, an empty journal is created.
+    """
+    options = Options(given)
+    with recording("journal migrate", options) as run:
+        workspace = run.workspace
+        if file is None and _is_in_the_way(workspace):
+            return
+        usual = [workspace.location.root / place for place in TEXT_PLACES]
+        source = _found(usual) if file is None else here() / file
+        text = "" if source is None else read_text(str(source))
+        # It is compared with the recorded text.
+        text = options.masked({"text": text})["text"]
+        if source is not None and not _is_wanted(workspace, source, text, named=file):
+            return
+        backup = None
+        if source is not None and source in usual:
+            backup = source.with_name(f"{source.name}.backup")
+            _check_free(backup)
+        outcome = run.handle_on_journal(TakeText(text), {"text": text})
+        if source is None or not outcome.events:
+            run.answer(outcome)
+        else:
+            try:
+                _tell_taken(workspace, source, outcome.events, as_json=options.as_json)
+            finally:
+                refresh_stream(workspace, JOURNAL)
+        if source is not None and backup is not None:
+            source.rename(backup)
+
+
+def _is_in_the_way(workspace: Workspace) -> bool:
+    """Return whether another tool's progress.json has the journal's place; warn of it."""
+    place = workspace.journal_place or PLACE
+    is_there = not workspace.journal().exists and workspace.files.look(place).is_foreign
+    if is_there:
+        warn(f"{place} already exists; `sprintlog import journal FILE` imports it")
+    return is_there
+
+
+def _found(usual: list[Path]) -> Path | None:
+    """Return the text at one of the usual places; raise `RefusedError` for several."""
+    found = [path for path in usual if path.is_file()]
+    if len(found) > 1:
+        raise RefusedError(
+            f"several texts were found: {', '.join(map(str, found))}",
+            hint="name it: `sprintlog journal migrate FILE`",
+            allowed=[str(path) for path in found],
+        )
+    return found[0] if found else None
+
+
+def _is_wanted(
+    workspace: Workspace, source: Path, text: str, *, named: Path | None
+) -> bool:
+    """Return whether to import a text: it was named, or the journal is empty.
+
+    It is also imported if an interrupted migration began with the same text.
+    """
+    document = workspace.documents.current(JOURNAL)
+    if named is not None or not document.version or came_from(document, text):
+        return True
+    if not text.strip() and not (document.entries or document.learnings):
+        return True
+    warn(
+        f"{source} is unchanged: the journal is open; "
+        "`sprintlog journal migrate FILE` imports it"
+    )
+    return False
+
+
+def _check_free(backup: Path) -> None:
+    if backup.exists():
+        raise RefusedError(
+            f"{backup}: already exists and would be replaced",
+            hint="move it away, then repeat this",
+            file=str(backup),
+        )
+
+
+def _tell_taken(
+    workspace: Workspace, source: Path, events: list[RecordedEvent], *, as_json: bool
+) -> None:
+    """Print how much was taken over."""
+    kinds = Counter(event.type for event in events)
+    counts = {
+        "entries": kinds[EntryRecorded.type],
+        "learnings": kinds[LearningAdded.type],
+        "patterns": kinds[PatternDiscovered.type],
+    }
+    version = workspace.journal().version
+    answer = Migrated(str(source), JOURNAL, version, len(events), **counts)
+    said = ", ".join(f"{count} {name}" for name, count in counts.items())
+    print_answer(answer, [f"{source.name}: {said}  [version {version}]"], as_json=as_json)
