@@ -28,118 +28,23 @@ class Section(NamedTuple):
         return {**self.first, **self.more}
 
 
-SECTIONS = {
-    "record": Section(
-        "recording the work",
-        {
-            "wrap": "Run a command unchanged and record it as an iteration.",
-            "run": "Drive a sprint with an agent's command until it is done.",
-            "iteration": "Record, measure, compare and judge iterations.",
-            "note": "Add a note to the log.",
-        },
-        {"wait": "Wait until the limit that ended the last run has expired."},
-    ),
-    "look": Section(
-        "progress, quality and history",
-        {
-            "status": "Show the progress of a sprint.",
-            "list": "List the iterations: class, score, tests, errors, cost.",
-            "log": "List the events.",
-            "show": "Print a state file or an event, now or at an earlier point.",
-            "diff": "Compare the plan at two points.",
-            "why": "Show who wrote a line of a file or set a field, and why.",
-            "report": "Report on a sprint or on one iteration.",
-            "serve": "Serve a live view of the sprints to a browser.",
-        },
-        {
-            "best": "Show the best iteration so far: `iteration best`.",
-            "query": "Query the log with SQL.",
-            "replay": "Replay a sprint and show the effect of each event.",
-        },
-    ),
-    "go-back": Section(
-        "restoring an earlier state",
-        {
-            "rollback": "Roll back to an earlier point: plan, files or both.",
-            "undo": "Undo the latest rollback, decision or other change.",
-            "restore": "Copy the files of an iteration to a folder or a branch.",
-            "fork": "Create a sprint from any point of an existing one.",
-            "rebuild": "Rebuild the state files from the log.",
-        },
-        {
-            "redo": "Redo the latest undone change.",
-            "adopt": "Record an observed edit of a state file as events.",
-        },
-    ),
-    "plan": Section(
-        "sprints, phases and goals",
-        {
-            "sprint": "Create, start, pause, resume or complete a sprint.",
-            "phase": "Start, complete, fail, retry, skip or inject phases.",
-            "step": "Add, inject, update or complete steps.",
-            "gate": "Run the gate of a phase, or record its result.",
-            "queue": "Add requests to the operator queue and decide on them.",
-            "goal": "Set the goal of a sprint, or mark it as reached.",
-            "compile": "Compile a SPRINT.yaml and its workflows into a sprint.",
-            "import": "Import records of other tools.",
-        },
-        {},
-    ),
-    "journal": Section(
-        "attempts and learnings",
-        {"journal": "Record attempts, learnings and patterns; search them."},
-        {
-            "prepare": "Print the context for the next iteration of a PRD.",
-            "recover": "Suggest how to recover from a failure of a PRD.",
-        },
-    ),
-    "trust": Section(
-        "evidence and secrets",
-        {
-            "verify": "Verify the log and the state files; sign and prove events.",
-            "audit": "List decisions: who, when, on what evidence.",
-            "redact": "Erase text from events, snapshots and caches.",
-        },
-        {"scan": "Search all stored data for secrets."},
-    ),
-    "set-up": Section(
-        "the log, hooks and settings",
-        {
-            "init": "Create a log for this work tree and suggest what to import.",
-            "config": "Show the settings and their sources; trust a file.",
-            "doctor": "Diagnose problems, and salvage a damaged log.",
-            "store": "Back up, copy, export, import or prune the log.",
-        },
-        {
-            "hooks": "Install hooks that record what an agent does.",
-            "extensions": "List, check and run extensions from other packages.",
-            "demo": "Play a short sprint in a new folder to show every command.",
-            "completion": "Print the completion script of a shell.",
-            "uninstall": "Remove installed files and, on request, the log.",
-            "help": "Explain a section or a command.",
-        },
-    ),
-    "plumbing": Section(
-        "commands for programs",
-        {},
-        {
-            "next": "Show the next action of a sprint.",
-            "append": "Append events: one by its type, or a stream of JSON lines.",
-            "hook": "Record a hook call that an agent passes on stdin.",
-            "hook-task": "Record tasks that run in parallel with iterations.",
-            "schema": "Print the JSON Schema of a file or of the events.",
-            "rpc": "Serve other programs over JSON-RPC.",
-            "mcp": "Serve tools for agents over MCP.",
-            "session": "Reconcile recorded sessions with an agent's transcripts.",
-        },
-    ),
-    "recording": Section("options of every command that records events", {}, {}),
-    "reading": Section("options of every command that prints an answer", {}, {}),
-    "points": Section("naming a point in the past", {}, {}),
-    "scripts": Section("guarantees for scripts", {}, {}),
-}
-"""Every section by its id, and the pages about options and terms."""
+def _sections() -> dict[str, Section]:
+    """Return the sections of the table; a command that is indented by 4 is in `more`."""
+    found = {}
+    for block in PAGES.with_name("sections.txt").read_text(encoding="utf-8").split("\n\n"):
+        head, *rows = block.strip().split("\n")
+        first: dict[str, str] = {}
+        more: dict[str, str] = {}
+        for row in rows:
+            name, _, line = row.strip().partition(" ")
+            (more if row.startswith("    ") else first)[name] = line.strip()
+        name, _, title = head.partition(": ")
+        found[name] = Section(title, first, more)
+    return found
 
+
+SECTIONS = _sections()
+"""Every section by its id, and the pages about options and terms."""
 LINES = {name: line for one in SECTIONS.values() for name, line in one.commands.items()}
 """The summary of every command."""
 FOOTER = "`sprintlog help --all` lists the others; `sprintlog help SECTION` explains one."
