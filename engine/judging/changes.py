@@ -80,16 +80,14 @@ class Deltas(NamedTuple):
 
 def deltas(now: Figures, then: Figures) -> Deltas:
     """Return the differences between two measurements."""
-    return Deltas(
-        test_count=_less(now.test_count, then.test_count),
-        tests_passed=_less(now.tests_passed, then.tests_passed),
-        pass_rate=_less(now.pass_rate, then.pass_rate),
-        coverage=_less(now.coverage, then.coverage),
-        error_count=_less(now.error_count, then.error_count),
-        file_count=_less(now.file_count, then.file_count),
-        complexity=_growth(now.complexity, then.complexity),
-        own={n: x - then.own[n] for n, x in now.own.items() if n in then.own},
-    )
+    names = [name for name in Deltas._fields if name != "own"]
+    pairs = {name: (getattr(now, name), getattr(then, name)) for name in names}
+    change = {name: x - y for name, (x, y) in pairs.items() if None not in (x, y)}
+    if "complexity" in change:
+        base = then.complexity
+        change["complexity"] = change["complexity"] / base if base else None
+    own = {name: x - then.own[name] for name, x in now.own.items() if name in then.own}
+    return Deltas(**change, own=own)
 
 
 def improved(change: Deltas, own: Sequence[OwnMetric] = ()) -> list[str]:
@@ -107,14 +105,6 @@ def improved(change: Deltas, own: Sequence[OwnMetric] = ()) -> list[str]:
         if (by := change.own.get(one.name)) is not None:
             better[one.name] = by if one.better == HIGHER else -by
     return [name for name, by in better.items() if by is not None and by > 0]
-
-
-def _less(now: Amount | None, then: Amount | None) -> Amount | None:
-    return None if now is None or then is None else now - then
-
-
-def _growth(now: Fraction | None, then: Fraction | None) -> Fraction | None:
-    return None if now is None or not then else (now - then) / then
 
 
 def alerts(

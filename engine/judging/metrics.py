@@ -229,21 +229,17 @@ def figures(metrics: Metrics) -> Figures:
     failed = m.tests_failed
     if failed is None and count is not None and m.tests_passed is not None:
         failed = count - m.tests_passed - (m.tests_skipped or 0)
-    return Figures(
-        test_count=count,
-        tests_passed=m.tests_passed,
-        tests_failed=failed,
-        pass_rate=_pass_rate(m, count),
-        coverage=_coverage(m),
-        error_count=_error_count(m),
-        lint_errors=m.lint_errors,
-        lint_warnings=m.lint_warnings,
-        build_status=m.build_status,
-        file_count=m.file_count,
-        loc_total=m.loc_total,
-        complexity=_exact(m.complexity_score),
-        own={name: exact(value) for name, value in m.own.items()},
-    )
+    same = {name: x for name, x in asdict(m).items() if name in Figures._fields}
+    computed: dict[str, Any] = {
+        "test_count": count,
+        "tests_failed": failed,
+        "pass_rate": _pass_rate(m, count),
+        "coverage": _coverage(m),
+        "error_count": _error_count(m),
+        "complexity": _exact(m.complexity_score),
+        "own": {name: exact(value) for name, value in m.own.items()},
+    }
+    return Figures(**same | computed)
 
 
 def named(metrics: Metrics) -> dict[str, Any]:

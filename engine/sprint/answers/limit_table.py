@@ -59,11 +59,16 @@ AFTER_NOTICE = (
 )
 """What programs append to a notice: until when, and how to get more."""
 
+_PERSON_NEEDED = PERSON, LOGIC
+_USED_UP = UNTIL, RATE_LIMIT, USAGE
+_OVERLOADED = RETRY, RATE_LIMIT, OVERLOAD
+_SERVER_DOWN = RETRY, NETWORK, OVERLOAD
+_OFFLINE = RETRY, NETWORK, NETWORK_DOWN
+
 SIGNS = (
     Sign(
         (),
-        PERSON,
-        LOGIC,
+        *_PERSON_NEEDED,
         statuses=(401, 402),
         codes=(
             *("authentication_failed", "authentication_error", "billing_error"),
@@ -76,8 +81,7 @@ SIGNS = (
     ),
     Sign(
         ("claude",),
-        PERSON,
-        LOGIC,
+        *_PERSON_NEEDED,
         notice=r"credit balance is too low|invalid api key"
         r"|oauth token (?:revoked|has expired)"
         r"|your usage allocation has been disabled by your admin"
@@ -86,8 +90,7 @@ SIGNS = (
     ),
     Sign(
         ("codex",),
-        PERSON,
-        LOGIC,
+        *_PERSON_NEEDED,
         notice=r"your workspace is out of credits|quota exceeded(?=\. check your plan)",
     ),
     Sign(
@@ -100,9 +103,7 @@ SIGNS = (
     ),
     Sign(
         ("claude", "codex", "copilot"),
-        UNTIL,
-        RATE_LIMIT,
-        USAGE,
+        *_USED_UP,
         notice=rf"{_YOU_REACHED}limit|you['\u2019]re out of (?:[\w-]+ )?usage"
         r"|(?:[\w'\u2019-]{1,20} ){0,5}limit(?: reached)?\s*[·∙•](?=\s*resets? )"
         r"|claude (?:ai )?usage limit reached(?:\|\d{10,13})?"
@@ -111,16 +112,12 @@ SIGNS = (
     ),
     Sign(
         ("antigravity", "gemini"),
-        UNTIL,
-        RATE_LIMIT,
-        USAGE,
+        *_USED_UP,
         notice=r"(?:api error: )?resource_exhausted \(code 429\)[^\n]{0,200}",
     ),
     Sign(
         (),
-        UNTIL,
-        RATE_LIMIT,
-        USAGE,
+        *_USED_UP,
         statuses=(429,),
         codes=(
             *("rate_limit", "rate_limit_error", "rate_limit_exceeded", "quota"),
@@ -138,42 +135,32 @@ SIGNS = (
     ),
     Sign(
         ("claude",),
-        RETRY,
-        RATE_LIMIT,
-        OVERLOAD,
+        *_OVERLOADED,
         notice=r"api error:? (?:repeated )?\(?529\b\)?(?: overloaded(?:_error| errors?)?)?"
         rf"{_BODY}",
     ),
     Sign(
         ("codex",),
-        RETRY,
-        RATE_LIMIT,
-        OVERLOAD,
+        *_OVERLOADED,
         notice=r"we['\u2019]re currently experiencing high demand, which may cause"
         r" temporary errors|selected model is at capacity\. please try a different model",
     ),
     Sign(
         (),
-        RETRY,
-        RATE_LIMIT,
-        OVERLOAD,
+        *_OVERLOADED,
         statuses=(529,),
         codes=("overloaded", "overloaded_error"),
         words=r"overloaded|\b529\b|(?:at|no) capacity",
     ),
     Sign(
         ("claude",),
-        RETRY,
-        NETWORK,
-        OVERLOAD,
+        *_SERVER_DOWN,
         notice=r"api error:? \(?50[0234]\b\)?(?: internal server error| bad gateway"
         rf"| service unavailable| gateway time-?out)?{_BODY}",
     ),
     Sign(
         (),
-        RETRY,
-        NETWORK,
-        OVERLOAD,
+        *_SERVER_DOWN,
         statuses=(500, 502, 503, 504),
         codes=("server_error", "api_error", "internal_server_error", "unavailable"),
         words=r"(?:http|status|error|code)\W{0,12}50[0234]\b"
@@ -181,17 +168,11 @@ SIGNS = (
         r"|service unavailable|bad gateway|gateway time-?out",
     ),
     Sign(
-        ("claude",),
-        RETRY,
-        NETWORK,
-        NETWORK_DOWN,
-        notice=r"api error: (?:connection error|request timed out)",
+        ("claude",), *_OFFLINE, notice=r"api error: (?:connection error|request timed out)"
     ),
     Sign(
         (),
-        RETRY,
-        NETWORK,
-        NETWORK_DOWN,
+        *_OFFLINE,
         statuses=(408,),
         codes=("connection_error",),
         words=r"ECONN(?:RESET|REFUSED|ABORTED)|ENOTFOUND|EAI_AGAIN|ENETUNREACH"
