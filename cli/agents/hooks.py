@@ -4,15 +4,10 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from sprintlog.engine.adapters.hooks.files import SCOPES, HookFile
+from sprintlog.engine.adapters.hooks.files import FILES, SCOPES, HookFile, HookLocation
 from sprintlog.engine.adapters.hooks.forms import FORMS, HOOKS
 from sprintlog.engine.adapters.hooks.mcp_entries import MCP
-from sprintlog.engine.adapters.hooks.preconditions import (
-    Hindrance,
-    HookLocation,
-    covered_by,
-    hindrances,
-)
+from sprintlog.engine.adapters.hooks.preconditions import Hindrance, covered_by, hindrances
 from sprintlog.engine.errors import NotFoundError, RefusedError
 from sprintlog.engine.readable import quoted
 from sprintlog.projections.views.settings import HookNote, HooksOfAgent, HooksStatus
@@ -121,7 +116,7 @@ def status(agent_name: str | None, as_json: bool) -> None:
     files = [
         around.file(one, scope, what=what)
         for one in agents
-        for what in (HOOKS, MCP)
+        for what in FILES
         for scope in SCOPES
     ]
     answer = HooksStatus([_state(file, around) for file in files])

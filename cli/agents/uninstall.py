@@ -9,9 +9,8 @@ import click
 from msgspec.structs import replace
 
 from sprintlog.engine import errors
-from sprintlog.engine.adapters.hooks.files import SCOPES, remembered_files
-from sprintlog.engine.adapters.hooks.forms import FORMS, HOOKS
-from sprintlog.engine.adapters.hooks.mcp_entries import MCP
+from sprintlog.engine.adapters.hooks.files import FILES, SCOPES
+from sprintlog.engine.adapters.hooks.forms import HOOKS
 from sprintlog.engine.log.stores.descriptors import lock_holders
 from sprintlog.engine.service.place.location import ADDRESS, Location
 from sprintlog.engine.service.place.trust import home, owned_by_another
@@ -67,12 +66,12 @@ def _hooks() -> Iterator[Installed]:
     """Yield the remembered hook files, and other hook files of this project."""
     around = around_here()
     files = [
-        around.file(form, scope, what=what)
-        for form in FORMS
+        around.file(agent, scope, what=what)
+        for what, forms in FILES.items()
+        for agent in forms
         for scope in SCOPES
-        for what in (HOOKS, MCP)
     ]
-    files += remembered_files(home=around.home, environment=around.environment)
+    files += around.remembered()
     by_place = {(file.path, file.what): file for file in files}
     for (path, what), file in sorted(by_place.items()):
         try:

@@ -22,6 +22,8 @@ from .mcp_entries import MCP, MCP_FORMS
 
 FILE_BYTES_MAX = 4 * 1024 * 1024
 SCOPES = ("project", "user")
+FILES: dict[str, Mapping[str, AgentFile]] = {HOOKS: FORMS, MCP: MCP_FORMS}
+"""Every file that something can be installed in: by the content, then by the agent."""
 
 
 class Remembered(msgspec.Struct, frozen=True):
@@ -185,47 +187,39 @@ class HookFile(NamedTuple):
                 folder = folder.rpartition("/")[0]
 
 
-def hook_file(
-    form: AgentFile,
-    scope: str,
-    *,
-    project: Path,
-    home: Path,
-    environment: Mapping[str, str],
-) -> HookFile:
-    """Return the file that holds an agent's hooks, or its servers, in a scope."""
-    memory = state_folder(home=home, environment=environment)
-    if scope == "project":
-        return HookFile(form, scope, project, form.project, memory)
-    return HookFile(form, scope, own_folder(form, home, environment), form.user, memory)
+class HookLocation(NamedTuple):
+    """Where the files of agents are: the project, the home folder and the environment."""
 
+    project: Path
+    home: Path
+    environment: Mapping[str, str]
 
-def own_folder(form: AgentFile, home: Path, environment: Mapping[str, str]) -> Path:
-    """Return the folder of the person's own files of an agent."""
-    variable, default = form.home
-    named = environment.get(variable, "") if variable else ""
-    return Path(named) if os.path.isabs(named) else home / default
+    def file(self, agent: str, scope: str, *, what: str = HOOKS) -> HookFile:
+        """Return an agent's file in a scope: that of its hooks, or of its servers."""
+        form = FILES[what][agent]
+        if scope == "project":
+            return HookFile(form, scope, self.project, form.project, self._memory)
+        variable, default = form.home
+        root = self._folder(variable, default)
+        return HookFile(form, scope, root, form.user, self._memory)
 
+    def remembered(self) -> Iterator[HookFile]:
+        """Yield the files that something was put into and not taken out of again."""
+        for path in sorted(self._memory.glob("*.json")):
+            one = _read_memo(path)
+            form = one and FILES.get(one.what, FORMS).get(one.agent)
+            if one and form and one.below in (form.project, form.user):
+                yield HookFile(form, one.scope, Path(one.root), one.below, self._memory)
 
-def state_folder(*, home: Path, environment: Mapping[str, str]) -> Path:
-    """Return the folder of the memory of our additions to agents' files."""
-    above = environment.get("XDG_STATE_HOME", "")
-    return (Path(above) if os.path.isabs(above) else home / ".local/state") / (
-        "sprintlog/hooks"
-    )
+    @property
+    def _memory(self) -> Path:
+        """The folder of the memory of our additions to agents' files."""
+        return self._folder("XDG_STATE_HOME", ".local/state") / "sprintlog/hooks"
 
-
-def remembered_files(*, home: Path, environment: Mapping[str, str]) -> Iterator[HookFile]:
-    """Yield the files that something was put into and not taken out of again."""
-    memory = state_folder(home=home, environment=environment)
-    for path in sorted(memory.glob("*.json")):
-        one = _read_memo(path)
-        form: AgentFile | None = None
-        if one is not None:
-            forms = MCP_FORMS if one.what == MCP else FORMS
-            form = forms.get(one.agent)
-        if one is not None and form is not None and one.below in (form.project, form.user):
-            yield HookFile(form, one.scope, Path(one.root), one.below, memory)
+    def _folder(self, variable: str, default: str) -> Path:
+        """Return the folder that a variable names, or one below the home folder."""
+        named = self.environment.get(variable, "") if variable else ""
+        return Path(named) if os.path.isabs(named) else self.home / default
 
 
 def _read_memo(path: Path) -> Remembered | None:

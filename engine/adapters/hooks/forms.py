@@ -91,7 +91,7 @@ class HookForm(JsonForm, frozen=True):
         for name, held in found.items():
             if not isinstance(held, list) and name in self.events:
                 field = f"hooks.{name}"[:100]
-                raise InvalidInputError("is no list", file=file, field=field)
+                raise InvalidInputError("is not a list", file=file, field=field)
         ours = {
             name: [
                 handler[self.command_key]

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...readable import quoted
-from .files import HookFile, hook_file
-from .forms import FORMS, HOOKS
-from .mcp_entries import MCP, MCP_FORMS
+from .files import HookFile, HookLocation
+from .forms import HOOKS
+from .mcp_entries import MCP
 
 _BYTES_MAX = 4 * 1024 * 1024
 
@@ -21,24 +21,6 @@ class Hindrance(NamedTuple):
 
     says: str
     helps: str | None = None
-
-
-class HookLocation(NamedTuple):
-    """Where the files of agents are: the project, the home folder and the environment."""
-
-    project: Path
-    home: Path
-    environment: Mapping[str, str]
-
-    def file(self, agent: str, scope: str, *, what: str = HOOKS) -> HookFile:
-        """Return an agent's file in a scope: that of its hooks, or of its servers."""
-        return hook_file(
-            MCP_FORMS[agent] if what == MCP else FORMS[agent],
-            scope,
-            project=self.project,
-            home=self.home,
-            environment=self.environment,
-        )
 
 
 def hindrances(file: HookFile, around: HookLocation) -> Iterator[Hindrance]:

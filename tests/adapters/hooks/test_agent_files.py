@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sprintlog.engine.adapters.hooks.edits import cut
-from sprintlog.engine.adapters.hooks.files import SCOPES, HookFile, hook_file
+from sprintlog.engine.adapters.hooks.files import SCOPES, HookFile, HookLocation
 from sprintlog.engine.adapters.hooks.forms import FORMS, HookForm, plugin
 from sprintlog.engine.errors import RefusedError
 
@@ -20,8 +20,7 @@ JSON_FORMS = {name: form for name, form in FORMS.items() if isinstance(form, Hoo
 
 def file_of(agent: str, root: Path, scope: str = "project") -> HookFile:
     """Return an agent's file in a project or a home below a folder."""
-    home = root / "home"
-    return hook_file(FORMS[agent], scope, project=root, home=home, environment={})
+    return HookLocation(root, root / "home", {}).file(agent, scope)
 
 
 @pytest.mark.parametrize("agent", FORMS)

@@ -5,11 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from sprintlog.engine.adapters.hooks.preconditions import (
-    HookLocation,
-    covered_by,
-    hindrances,
-)
+from sprintlog.engine.adapters.hooks.files import HookLocation
+from sprintlog.engine.adapters.hooks.preconditions import covered_by, hindrances
 
 
 @pytest.fixture

@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sprintlog.engine.adapters.hooks.edits import AgentFile
-from sprintlog.engine.adapters.hooks.files import SCOPES, HookFile, hook_file
-from sprintlog.engine.adapters.hooks.forms import FORMS
-from sprintlog.engine.adapters.hooks.mcp_entries import MCP_FORMS, NAME, McpForm
+from sprintlog.engine.adapters.hooks.files import SCOPES, HookFile, HookLocation
+from sprintlog.engine.adapters.hooks.forms import FORMS, HOOKS
+from sprintlog.engine.adapters.hooks.mcp_entries import MCP, MCP_FORMS, NAME, McpForm
 from sprintlog.engine.errors import InvalidInputError
 from tests.lengths import examples
 
@@ -22,9 +21,7 @@ CODEX = '# mine\nmodel = "o"   # fast\n\n[mcp_servers.other]\ncommand = "x"\n'
 
 def file_of(agent: str, root: Path, scope: str = "project") -> HookFile:
     """Return an agent's file of servers in a project or a home below a folder."""
-    home = root / "home"
-    form = MCP_FORMS[agent]
-    return hook_file(form, scope, project=root, home=home, environment={})
+    return HookLocation(root, root / "home", {}).file(agent, scope, what=MCP)
 
 
 def test_each_agent_that_has_hooks_has_tools() -> None:
@@ -88,11 +85,8 @@ def test_hooks_and_tools_of_one_file_go_by_themselves(tmp_path: Path) -> None:
     for first_out in (0, 1):
         root = tmp_path / str(first_out)
         root.mkdir()
-        forms: list[AgentFile] = [FORMS["gemini"], MCP_FORMS["gemini"]]
-        both = [
-            hook_file(form, "project", project=root, home=root / "home", environment={})
-            for form in forms
-        ]
+        around = HookLocation(root, root / "home", {})
+        both = [around.file("gemini", "project", what=what) for what in (HOOKS, MCP)]
         path = both[0].path
         path.parent.mkdir()
         path.write_text('{\n  "model": "pro"\n}\n')
