@@ -5,19 +5,24 @@ the stream itself raises `MovedOnError`: the state is then read and decided on a
 """
 
 from collections.abc import Callable, Collection
+from pathlib import Path
 from typing import TYPE_CHECKING, Generic, Self
 
 import msgspec
 from msgspec.structs import replace
 
+from .. import hashes
 from ..errors import RefusedError
 from ..judging.events import REFUSE, RulesSet
 from ..log.event import Event, Kind
 from ..sprint.events import (
     EVENTS,
+    AgentRan,
     GateStarted,
+    GitState,
     IterationEnded,
     IterationStarted,
+    RequestOrigin,
     SnapshotTaken,
     SprintStarted,
 )
@@ -28,7 +33,7 @@ from ..sprint.state.words import COMPLETED
 from .place.trees import shown_tree
 from .port import AloneError, Envelope, MovedOnError, Service, Skippable
 from .state_file_owner import free_place
-from .streams.catalogue import State
+from .streams.catalogue import State, sprint_of
 
 if TYPE_CHECKING:
     from ..journal.state import Journal
@@ -160,15 +165,42 @@ def check_worktree(action: Handling[Sprint], events: list[Event]) -> list[Event]
 
 
 def take_over(action: Handling[Sprint], events: list[Event]) -> list[Event]:
-    """Let a sprint that starts take over requests deferred to the next sprint."""
-    # Imported here: a sprint starts once.
-    from .take_over import take_over_all
+    """Let a sprint that starts take over requests deferred to the next sprint.
 
-    actor = action.envelope.get("actor", "runtime")
-    service, sprint_id = action.service, action.state.id
-    if taken := take_over_all(service, sprint_id, at=action.at, actor=actor):
+    Each is a separate append under its own key, before the start itself. So it is
+    transferred exactly once, even if several sprints start at a time or a process is
+    killed.
+    """
+    # Imported here: a sprint starts once.
+    from ..sprint.queue.requests import TakeOverRequest
+    from ..sprint.queue.returns import for_the_next_sprint
+
+    service, sprint_id, taken = action.service, action.state.id, 0
+    for other in (name for name in service.sprints() if name != sprint_id):
+        for entry in for_the_next_sprint(service.sprint(other)):
+            origin = RequestOrigin(other, entry["id"])
+            first = _queued_in(service, other, origin.request)
+            digest = hashes.sha256(f"{first}\n{origin.request}".encode()).digest()
+            outcome = service.handle_with(
+                sprint_id,
+                TakeOverRequest(entry, origin),
+                actor=action.envelope.get("actor", "runtime"),
+                at=action.at,
+                key=f"next-sprint/{digest.hex()}",
+                key_digest=digest,
+            )
+            taken += 0 if outcome.duplicate else len(outcome.events)
+    if taken:
         raise MovedOnError(taken)
     return events
+
+
+def _queued_in(service: Service, sprint_id: str, request: str) -> str:
+    """Return the sprint that a request was queued in: a fork of it holds a copy."""
+    knowledge = service.sprint(sprint_id).knowledge
+    version, _ = knowledge.requests.get(request, (0, None))
+    origins = (source for last, source in knowledge.forks if version <= last)
+    return sprint_of(next(origins, "")) or sprint_id
 
 
 def give_place(action: Handling[Sprint], events: list[Event]) -> list[Event]:
@@ -192,6 +224,10 @@ def give_place(action: Handling[Sprint], events: list[Event]) -> list[Event]:
     return events
 
 
+_git_found: dict[tuple[Path, str], GitState | None] = {}
+"""The last state of a repository, by the root and the time for which it was read."""
+
+
 def note_git(action: Handling[Sprint], events: list[Event]) -> list[Event]:
     """Add the state of the repository to the end of an iteration and to a snapshot.
 
@@ -202,9 +238,25 @@ def note_git(action: Handling[Sprint], events: list[Event]) -> list[Event]:
         return events
     _check_alone(action)
     # Imported here: it starts processes, and only where an iteration ends.
-    from .work_tree.git_state import with_git
+    from ..adapters.git.untrusted import repository_state
+    from .work_tree.own_paths import own_paths
 
-    return with_git(action.service, events, at=action.at)
+    service, place = action.service, (action.service.location.root, action.at)
+    # A run whose end was watched says it already.
+    state = next((x.git_after for x in events if isinstance(x, AgentRan)), None)
+    if state is None and place not in _git_found:
+        found = repository_state(
+            place[0], service.environment, but=lambda: own_paths(service)
+        )
+        _git_found.clear()
+        _git_found[place] = found and GitState(found.head, found.is_dirty)
+    state = state or _git_found[place]
+    return [
+        replace(event, git=state)
+        if isinstance(event, IterationEnded | SnapshotTaken) and event.git is None
+        else event
+        for event in events
+    ]
 
 
 def note_tree(action: Handling[Sprint], events: list[Event]) -> list[Event]:
