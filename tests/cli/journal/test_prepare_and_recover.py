@@ -71,7 +71,7 @@ def test_refuses_a_budget_for_nothing(journal: Path, run: Run) -> None:
     """Without room for the iteration itself only the required size is printed."""
     refused = run("prepare", "auth", "--budget", 0)
     assert (refused.code, refused.out) == (1, "")
-    assert "characters are the least" in refused.err
+    assert "must be at least" in refused.err
 
 
 def test_prepares_without_a_journal(folder: Path, done: Run) -> None:
