@@ -83,8 +83,7 @@ def command(
             lines = [changed(change) for change in found.changes()]
             print_text(*lines or ["no difference"])
         if files is not None:
-            first, second = files
-            hint(f"the work tree's files: `sprintlog iteration diff {first} {second}`")
+            hint(f"the work tree's files: `sprintlog iteration diff {' '.join(files)}`")
 
 
 def _files_of(sprint: Sprint, old: str | None, new: str | None) -> tuple[str, str] | None:

@@ -39,10 +39,8 @@ def _known(
 ) -> tuple[str, ...]:
     """Return types of events; raise `typed.UnknownWordError` for one that there is not."""
     for one in types:
-        if is_extension(one):
-            # Others may have recorded what is not installed here.
-            continue
-        if not PATTERN & {*one} and one not in CODEC.events:
+        # Types of extensions may be recorded without being installed here.
+        if not (is_extension(one) or PATTERN & {*one} or one in CODEC.events):
             said = f"there is no event type {one[:60]!r}"
             raise typed.UnknownWordError(said, one, CODEC.events, context)
     return types
@@ -183,13 +181,10 @@ def _found(
     reverse: bool,
     until: int,
 ) -> Iterator[RecordedEvent]:
-    """Yield what is there already, up to a position."""
-    if last is None:
-        found = select(workspace.log, stream, wanted, reverse=reverse)
-        return (event for event in found if event.position <= until)
-    found = select(workspace.log, stream, wanted, reverse=True)
-    newest = (event for event in found if event.position <= until)
-    return reversed(list(islice(newest, last)))
+    """Yield the recorded events up to a position."""
+    found = select(workspace.log, stream, wanted, reverse=reverse or last is not None)
+    known = (event for event in found if event.position <= until)
+    return known if last is None else reversed(list(islice(known, last)))
 
 
 def _follow(
@@ -230,16 +225,12 @@ class _Lines:
     ) -> None:
         self._say = say
         shown = terminal()
-        is_whole = full or shown.width is None
-        if oneline or not is_whole:
-            self._row = self._one_line if oneline else self._short
-        else:
-            self._row = self._whole
+        self._is_whole = full or shown.width is None
+        self._row = self._one_line if oneline else self._columns
         self._of_log, self._has_versions, self._folds = of_log, full, folds
-        numbers = {0, 1} if full and not oneline else {0}
         self._table = FittedTable(
             shown._replace(width=None) if full else shown,
-            right=numbers,
+            right={0, 1} if full and not oneline else {0},
             spare=() if oneline else (2, 1),
         )
 
@@ -260,18 +251,12 @@ class _Lines:
         cells = self._row(event.events[-1])
         return event.position, *cells[1:-1], event.said
 
-    def _whole(self, event: RecordedEvent) -> tuple[str, ...]:
+    def _columns(self, event: RecordedEvent) -> tuple[str, ...]:
         version = (f"v{event.version}",) if self._has_versions else ()
-        at, said = _quiet(event.at), self._say(event)
-        return str(event.position), *version, at, event.actor, *self._of(event), said
-
-    def _of(self, event: RecordedEvent) -> tuple[str, ...]:
-        return (event.stream.removeprefix("sprint/"),) if self._of_log else ()
-
-    def _short(self, event: RecordedEvent) -> tuple[str, ...]:
-        at = _quiet(times.when(event.at))
-        said = _toned(event, self._say(event))
-        return str(event.position), at, event.actor, *self._of(event), said
+        at = Toned(event.at if self._is_whole else times.when(event.at), QUIET)
+        stream = (event.stream.removeprefix("sprint/"),) if self._of_log else ()
+        *first, said = self._one_line(event)
+        return *first, *version, at, event.actor, *stream, said
 
     def _one_line(self, event: RecordedEvent) -> tuple[str, ...]:
         return str(event.position), _toned(event, self._say(event))
@@ -282,10 +267,6 @@ def _toned(event: RecordedEvent, text: str) -> Toned:
     words = event.type.rpartition("-")[2]
     tone = BAD if words in ("failed", "blocked", "interrupted") else None
     return Toned(text, ATTENTION if event.type in _TO_LOOK_AT else tone)
-
-
-def _quiet(text: str) -> Toned:
-    return Toned(text, QUIET)
 
 
 _TO_LOOK_AT = {"rolled-back", "human-needed", "edit-observed", "breakpoint-reached"}

@@ -170,16 +170,13 @@ def _current(found: views.Status, action: Action) -> str:
 def _judged(workspace: Workspace, sprint: Sprint) -> Judged | None:
     """Return the judged iterations; None without any measurement."""
     tracker = sprint.knowledge.tracker
-    if not (tracker.highest or tracker.baseline or tracker.failed):
-        return None
-    return evaluate(workspace.log, sprint)
+    is_measured = tracker.highest or tracker.baseline or tracker.failed
+    return evaluate(workspace.log, sprint) if is_measured else None
 
 
 def _files_lines(sprint: Sprint) -> list[str]:
     """Return a line about restored files, for a sprint without measurements."""
-    if not sprint.knowledge.restored:
-        return []
-    said = brought_back(sprint)
+    said = brought_back(sprint) if sprint.knowledge.restored else None
     return [] if said is None else wrapped(f"files: {said}", indent="  ")
 
 
@@ -212,12 +209,19 @@ def _title(
 
 def _plan(sprint: Sprint, found: views.Status) -> Iterator[list[str]]:
     """Yield the line of counts, and the lines of the phases."""
-    plan = sprint.plan
-    pointed = plan.pointed()
-    at = f"at {visible(pointed.address)}" if pointed and plan.tree.open_leaf() else ""
-    figures = "  ".join(filter(None, (_figures(sprint, found), at)))
-    yield [figures] if figures else []
-    phases = plan.tree.root.children
+    plan, stats = sprint.plan, sprint.document.get("stats") or {}
+    pointed, tree = plan.pointed(), plan.tree
+    parts = [
+        f"{name} {done[COMPLETED]}/{total}"
+        for name, done in (("phases", tree.phases), ("steps", tree.steps))
+        if (total := sum(done.values()))
+    ]
+    if stats.get("current-iteration") is not None:
+        parts.append(at_iteration(sprint, stats["current-iteration"]))
+    parts += [f"elapsed {worked(found)}"] if stats.get("elapsed") else []
+    parts += [f"at {pointed.address}"] if pointed and tree.open_leaf() else []
+    yield [visible("  ".join(parts))] if parts else []
+    phases = tree.root.children
     yield [line for phase in phases for line in _tree_lines(phase, pointed, "  ")]
 
 
@@ -246,20 +250,6 @@ def _lost_runs(sprint: Sprint) -> Iterator[str]:
             )
 
 
-def _figures(sprint: Sprint, found: views.Status) -> str:
-    stats, tree = sprint.document.get("stats") or {}, sprint.plan.tree
-    parts = [
-        f"{name} {done[COMPLETED]}/{total}"
-        for name, done in (("phases", tree.phases), ("steps", tree.steps))
-        if (total := sum(done.values()))
-    ]
-    if stats.get("current-iteration") is not None:
-        parts.append(at_iteration(sprint, stats["current-iteration"]))
-    if stats.get("elapsed"):
-        parts.append(f"elapsed {worked(found)}")
-    return visible("  ".join(parts))
-
-
 def _tree_lines(node: Node, pointed: Node | None, indent: str) -> list[str]:
     mark, tone = MARKS[node.status]
     text = node.address.rsplit("/", 1)[-1]
@@ -272,9 +262,9 @@ def _tree_lines(node: Node, pointed: Node | None, indent: str) -> list[str]:
     if node.status in stuck and node.data.get("next-retry-at"):
         text += f" (retry due {times.when(node.data['next-retry-at'])})"
     if gate_is_open(node.data) and node.status != "skipped":
+        tried, most = attempts_of(node), gate_of(node).attempts_max
         text += f" (gate {gate_status(node.data)}"
-        tried = attempts_of(node)
-        text += f", {tried} of {gate_of(node).attempts_max} attempts)" if tried else ")"
+        text += f", {tried} of {most} attempts)" if tried else ")"
     finished = node.status in ("completed", "skipped")
     if gate_status(node.data) == PASSED and not finished:
         text += " (gate passed)"
@@ -296,15 +286,13 @@ def goal_lines(sprint: Sprint) -> list[str]:
         return []
     steps = steps_of(plan.document)
     goal = goal_said(plan.document)
-    exit_ = mapping_of(plan.document, "ralph-exit")
-    done = [i for i, step in steps.items() if step.get("status") == COMPLETED]
-    counts = f"steps {len(done)}/{len(steps)}" if steps else ""
+    left = [(i, step) for i, step in steps.items() if step.get("status") != COMPLETED]
+    counts = f"steps {len(steps) - len(left)}/{len(steps)}" if steps else ""
     if idle := plan.turns.idle:
         limit = idle_threshold(plan.document)
         counts += f"  no step moved for {counted(idle, 'iteration')}"
         is_due = reflection_is_due(plan) and plan.status != COMPLETED
         counts += ": the next one reflects" if is_due else f" ({limit} are too many)"
-    left = [(i, step) for i, step in steps.items() if step.get("status") != COMPLETED]
     lines = [] if goal is None else [fitting(f"goal ({goal_standing(plan)}): {goal}")]
     lines.extend([counts.strip()] if counts else [])
     for identity, step in left[:OPEN_SHOWN_MAX]:
@@ -312,10 +300,9 @@ def goal_lines(sprint: Sprint) -> list[str]:
         lines.append(fitting(f"  {identity} ({step.get('status')}): {text}"))
     if (more := len(left) - OPEN_SHOWN_MAX) > 0:
         lines.append(f"  and {more} more")
-    summary = exit_.get("final-summary")
+    summary = mapping_of(plan.document, "ralph-exit").get("final-summary")
     if plan.status == COMPLETED and summary:
-        ended = str(summary).strip().partition("\n")[0]
-        lines.append(f"ended: {ended}")
+        lines.append(f"ended: {str(summary).strip().partition(chr(10))[0]}")
     needed = plan.document.get("human-needed")
     if isinstance(needed, dict):
         lines.append(f"needs a person: {needed.get('reason')}")

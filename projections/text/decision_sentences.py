@@ -152,9 +152,6 @@ _SAY: dict[type[Event], Callable[[Any], DecisionWords]] = {
     events.RecommendationGiven: _advised,
     events.BestSelected: _selected,
     events.ArtifactsApplied: _applied,
-    events.MeasurementRetracted: _plain(
-        "The measurement of iteration {e.number} was retracted"
-    ),
     f.RolledBack: _went_back,
     f.RestoreStarted: _files_back,
     f.RunEnded: _ended,

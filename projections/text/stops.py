@@ -2,8 +2,6 @@
 
 from collections.abc import Callable, Iterator
 
-from msgspec import UNSET
-
 from sprintlog.engine.sprint.agent import actions
 from sprintlog.engine.sprint.agent.actions import Action
 from sprintlog.engine.sprint.agent.stops import ENDS, LOST, SPENT
@@ -133,15 +131,16 @@ def _since(
 
     A later decision of a person counts only if it stops the sprint.
     """
-    last = stood_since(found)
-    if run is None:
-        return when(last) if last else None
-    if action.do == actions.DONE and run.because != actions.DONE and last:
-        return when(last)
-    ended = work_ended(run)
+    last, ended = stood_since(found), work_ended(run) if run else None
     is_stopped_since = action.do == actions.STOP and sprint.plan.status != IN_PROGRESS
-    stands = run.why is not UNSET and run.why == action.why
-    if ended is None or (is_stopped_since and not stands and last and last > ended):
+    if (
+        run is None
+        or ended is None
+        or (
+            (action.do == actions.DONE and run.because != actions.DONE)
+            or (is_stopped_since and run.why != action.why and last and last > ended)
+        )
+    ):
         return when(last) if last else None
     said = when(ended)
     if run.because == LOST or run.state != views.ENDED:
@@ -188,21 +187,15 @@ def _was_spent(found: Status, why: str) -> str:
 
 def _ended(found: Status, run: views.LoopRun, when: When) -> str:
     """Return how the last run ended, of a sprint that could go on."""
+    who = f"process {run.pid} on {run.host}"
     if run.state == views.GONE or run.because == LOST:
-        return (
-            f"process {run.pid} on {run.host} is gone: it was killed, or the machine "
-            "went down"
-        )
+        return f"{who} is gone: it was killed, or the machine went down"
     if (heard := run.heartbeat or None) is not None:
         left = f"for {run.lease_seconds} s more" if run.lease_seconds else "no longer"
-        return (
-            f"process {run.pid} on {run.host} was last seen {when(heard)} and "
-            f"has the lease {left}; after that `sprintlog run -- COMMAND` continues here"
-        )
+        then = "after that `sprintlog run -- COMMAND` continues here"
+        return f"{who} was last seen {when(heard)} and has the lease {left}; {then}"
     if run.state != views.ENDED:
-        return (
-            f"process {run.pid} on {run.host} started a run; its state cannot be known here"
-        )
+        return f"{who} started a run; its state cannot be known here"
     because, why = str(run.because), str(run.why or "")
     if because == actions.BUDGET:
         return _was_spent(found, why)
