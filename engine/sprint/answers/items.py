@@ -6,6 +6,7 @@ and decisions in them are ignored.
 """
 
 from collections.abc import Callable
+from functools import partial
 from math import isfinite
 from typing import Any, NamedTuple, TypeVar
 
@@ -46,7 +47,7 @@ LEARNING_TYPES = (
 )
 """The same as those of the journal; a test compares them."""
 Item = TypeVar("Item")
-Read = Callable[[Any, str, list[str]], Item]
+Read = Callable[[Any, str], Item]
 """Takes a value, its field, and a list for problems that affect only a subfield."""
 
 
@@ -97,16 +98,121 @@ class _BadError(Exception):
 
 def read_said(own: Data) -> SaidItems:
     """Return the items in the answer object of an agent."""
-    problems: list[str] = []
-    requests = _items(own, REQUESTS, REQUESTS_MAX, _request, problems)
-    proposed = _items(own, PROPOSED, REQUESTS_MAX, _proposed, problems)
-    return SaidItems(
-        (*requests, *proposed),
-        _items(own, LEARNINGS, LEARNINGS_MAX, _learning, problems),
-        _of_both(own, STEPS_DONE, _done_id, problems),
-        _of_both(own, STEPS_OPEN, _wanted, problems),
-        _bounded(problems),
-    )
+    return _Answer(own).said()
+
+
+class _Answer:
+    """The answer object of an agent, read item by item; bad fields become problems."""
+
+    def __init__(self, own: Data) -> None:
+        self._own = own
+        self._problems: list[str] = []
+
+    def said(self) -> SaidItems:
+        requests = self._items(REQUESTS, REQUESTS_MAX, self._request)
+        proposed = self._items(PROPOSED, REQUESTS_MAX, self._proposed)
+        learnings = self._items(LEARNINGS, LEARNINGS_MAX, self._learning)
+        completed, pending = (
+            self._of_both(STEPS_DONE, _id),
+            self._of_both(STEPS_OPEN, _wanted),
+        )
+        problems = self._problems[:PROBLEMS_MAX]
+        if more := len(self._problems) - len(problems):
+            problems.append(f"{more} more of its items could not be taken")
+        return SaidItems(
+            (*requests, *proposed), learnings, completed, pending, tuple(problems)
+        )
+
+    def _items(self, key: str, most: int, read: Read[Item]) -> tuple[Item, ...]:
+        given = self._own.get(key)
+        if given is None:
+            return ()
+        if not isinstance(given, list):
+            self._problems.append(f"{key}: is not a list")
+            return ()
+        if len(given) > most:
+            self._problems.append(f"{key}: only the first {most} of {len(given)} are taken")
+        found = []
+        for index, value in enumerate(given[:most]):
+            try:
+                found.append(read(value, f"{key}[{index}]"))
+            except _BadError as error:
+                self._problems.append(str(error))
+        return tuple(found)
+
+    def _of_both(self, keys: tuple[str, ...], read: Read[Item]) -> tuple[Item, ...]:
+        """Return the items of two lists, each once, in order."""
+        found = [self._items(key, STEPS_MAX, read) for key in keys]
+        return tuple(dict.fromkeys(item for items in found for item in items))
+
+    def _request(self, value: Any, field: str) -> SaidRequest:
+        given = _mapping(value, field)
+        title = _text(given.get("title"), f"{field}.title")
+        description = self._optional(given, "description", field, _plain)
+        if not description and len(title) > TITLE_CHARS_MAX:
+            description = title
+        context = self._optional(given, "context", field, _context)
+        if context is not None and STEP in context:
+            # A person sees only the title, so a request must not contain a hidden step.
+            self._problems.append(
+                f"{field}.context.{STEP}: only {PROPOSED} carry one; left out"
+            )
+            context = {key: part for key, part in context.items() if key != STEP}
+        return SaidRequest(
+            _shortened(_one_line(title), TITLE_CHARS_MAX),
+            _priority(given.get("priority"), f"{field}.priority"),
+            _request_type(given.get("type"), f"{field}.type"),
+            description=_shortened(description, TEXT_CHARS_MAX) if description else None,
+            request=self._optional(given, "id", field, _id),
+            context=context or None,
+        )
+
+    def _proposed(self, value: Any, field: str) -> SaidRequest:
+        if isinstance(value, str):
+            return proposal(_prompt(value, field))
+        given = _mapping(value, field)
+        asked = proposal(_prompt(given.get("prompt"), f"{field}.prompt"))
+        assert asked.context is not None
+        step, beside = asked.context[STEP], {}
+        for key, read in (("id", _id), ("insertAfter", _id), ("model", _model)):
+            if (found := self._optional(given, key, field, read)) is not None:
+                step[key] = found
+        if why := self._optional(given, "reasoning", field, _plain):
+            beside["reasoning"] = _shortened(why, TEXT_CHARS_MAX)
+        title = self._optional(given, "title", field, _plain)
+        priority = self._optional(given, "priority", field, _priority)
+        return SaidRequest(
+            _shortened(_one_line(title), TITLE_CHARS_MAX) if title else asked.title,
+            priority or asked.priority,
+            asked.request_type,
+            description=asked.description,
+            context={STEP: step, **beside},
+        )
+
+    def _learning(self, value: Any, field: str) -> SaidLearning:
+        if isinstance(value, str):
+            if not value.strip():
+                raise _BadError(f"{field}: is empty")
+            return SaidLearning(_shortened(value.strip(), TEXT_CHARS_MAX))
+        given = _mapping(value, field)
+        content = _shortened(
+            _text(given.get("content"), f"{field}.content"), TEXT_CHARS_MAX
+        )
+        kind = self._optional(given, "type", field, _learning_type)
+        where = _one_line(self._optional(given, "context", field, _plain) or "")
+        where = _shortened(where, TITLE_CHARS_MAX)
+        content = _shortened(content, TEXT_CHARS_MAX)
+        return SaidLearning(content, kind or LEARNING_TYPES[0], where)
+
+    def _optional(self, given: Data, key: str, field: str, read: Read[Item]) -> Item | None:
+        """Return a field; None, and a problem, if its value is invalid."""
+        if given.get(key) is None:
+            return None
+        try:
+            return read(given[key], f"{field}.{key}")
+        except _BadError as error:
+            self._problems.append(f"{error}; left out")
+            return None
 
 
 def proposal(prompt: str, *, identity: str | None = None) -> SaidRequest:
@@ -122,116 +228,56 @@ def proposal(prompt: str, *, identity: str | None = None) -> SaidRequest:
     )
 
 
-def _items(
-    own: Data, key: str, most: int, read: Read[Item], problems: list[str]
-) -> tuple[Item, ...]:
-    given = own.get(key)
-    if given is None:
-        return ()
-    if not isinstance(given, list):
-        problems.append(f"{key}: is not a list")
-        return ()
-    if len(given) > most:
-        problems.append(f"{key}: only the first {most} of {len(given)} are taken")
-    found = []
-    for index, value in enumerate(given[:most]):
-        try:
-            found.append(read(value, f"{key}[{index}]", problems))
-        except _BadError as error:
-            problems.append(str(error))
-    return tuple(found)
-
-
-def _of_both(
-    own: Data, keys: tuple[str, ...], read: Read[Item], problems: list[str]
-) -> tuple[Item, ...]:
-    found = [_items(own, key, STEPS_MAX, read, problems) for key in keys]
-    return tuple(dict.fromkeys(item for items in found for item in items))
-
-
-def _bounded(problems: list[str]) -> tuple[str, ...]:
-    if len(problems) <= PROBLEMS_MAX:
-        return tuple(problems)
-    more = len(problems) - PROBLEMS_MAX
-    return (*problems[:PROBLEMS_MAX], f"{more} more of its items could not be taken")
-
-
-def _request(value: Any, field: str, problems: list[str]) -> SaidRequest:
-    given = _mapping(value, field)
-    title = _text(given, "title", field)
-    description = _optional_text(given, "description", field, problems)
-    if description is None and len(title) > TITLE_CHARS_MAX:
-        description = title
-    context = _context(given, field, problems)
-    if context is not None and STEP in context:
-        # A person sees only the title, so a request must not contain a hidden step.
-        problems.append(f"{field}.context.{STEP}: only {PROPOSED} carry one; left out")
-        context = {key: part for key, part in context.items() if key != STEP} or None
-    return SaidRequest(
-        _shortened(_one_line(title), TITLE_CHARS_MAX),
-        _word(given, "priority", PRIORITIES, field),
-        _word(given, "type", REQUEST_TYPES, field),
-        description=description and _shortened(description, TEXT_CHARS_MAX),
-        request=_optional_id(given, "id", field, problems),
-        context=context,
-    )
-
-
-def _proposed(value: Any, field: str, problems: list[str]) -> SaidRequest:
-    if isinstance(value, str):
-        return proposal(_prompt(value, f"{field}"))
-    given = _mapping(value, field)
-    asked = proposal(_prompt(given.get("prompt"), f"{field}.prompt"))
-    assert asked.context is not None
-    step, beside = asked.context[STEP], {}
-    for name, key in (("id", "id"), ("insertAfter", "insertAfter")):
-        if (found := _optional_id(given, key, field, problems)) is not None:
-            step[name] = found
-    if (model := _optional_word(given, "model", MODELS, field, problems)) is not None:
-        step["model"] = model
-    if (why := _optional_text(given, "reasoning", field, problems)) is not None:
-        beside["reasoning"] = _shortened(why, TEXT_CHARS_MAX)
-    title = _optional_text(given, "title", field, problems)
-    priority = _optional_word(given, "priority", PRIORITIES, field, problems)
-    return SaidRequest(
-        asked.title if title is None else _shortened(_one_line(title), TITLE_CHARS_MAX),
-        priority or asked.priority,
-        asked.request_type,
-        description=asked.description,
-        context={STEP: step, **beside},
-    )
-
-
-def _learning(value: Any, field: str, problems: list[str]) -> SaidLearning:
-    if isinstance(value, str):
-        if not value.strip():
-            raise _BadError(f"{field}: is empty")
-        return SaidLearning(_shortened(value.strip(), TEXT_CHARS_MAX))
-    given = _mapping(value, field)
-    content = _shortened(_text(given, "content", field), TEXT_CHARS_MAX)
-    kind = _optional_word(given, "type", LEARNING_TYPES, field, problems)
-    where = _optional_text(given, "context", field, problems) or ""
-    where = _shortened(_one_line(where), TITLE_CHARS_MAX)
-    return SaidLearning(content, kind or LEARNING_TYPES[0], where)
-
-
-def _done_id(value: Any, field: str, problems: list[str]) -> str:
-    if not _is_id(value):
-        raise _BadError(f"{field}: must be 1 to {ID_CHARS_MAX} printable characters")
-    return str(value)
-
-
-def _wanted(value: Any, field: str, problems: list[str]) -> OpenStep:
+def _wanted(value: Any, field: str) -> OpenStep:
     if isinstance(value, str):
         return OpenStep(_prompt(value, field))
     given = _mapping(value, field, "neither a text nor an object")
     identity, prompt = given.get("id"), given.get("prompt")
     if identity is None:
         return OpenStep(_prompt(prompt, f"{field}.prompt"))
-    identity = _done_id(identity, f"{field}.id", problems)
+    identity = _id(identity, f"{field}.id")
     if prompt is None:
         return OpenStep(None, identity)
     return OpenStep(_prompt(prompt, f"{field}.prompt"), identity)
+
+
+def _id(value: Any, field: str) -> str:
+    is_text = isinstance(value, str) and 0 < len(value) <= ID_CHARS_MAX
+    if not (is_text and value.isprintable()):
+        raise _BadError(f"{field}: must be 1 to {ID_CHARS_MAX} printable characters")
+    return str(value)
+
+
+def _text(value: Any, field: str) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise _BadError(f"{field}: is missing or empty")
+    return value.strip()
+
+
+def _plain(value: Any, field: str) -> str:
+    if not isinstance(value, str):
+        raise _BadError(f"{field}: is not text")
+    return value.strip()
+
+
+def _word(allowed: tuple[str, ...], value: Any, field: str) -> str:
+    if value not in allowed:
+        raise _BadError(f"{field}: must be one of {', '.join(allowed)}")
+    return str(value)
+
+
+_priority, _request_type = partial(_word, PRIORITIES), partial(_word, REQUEST_TYPES)
+_model, _learning_type = partial(_word, MODELS), partial(_word, LEARNING_TYPES)
+
+
+def _context(value: Any, field: str) -> Data:
+    given = _mapping(value, field)
+    if not _is_sound(given, CONTEXT_DEPTH_MAX):
+        problem = "is nested too deeply, or holds a number that is too large"
+        raise _BadError(f"{field}: {problem}")
+    if len(msgspec.json.encode(given)) > CONTEXT_BYTES_MAX:
+        raise _BadError(f"{field}: is longer than {CONTEXT_BYTES_MAX // 1024} KiB")
+    return given
 
 
 def _mapping(value: Any, field: str, problem: str = "not an object") -> Data:
@@ -247,71 +293,6 @@ def _prompt(value: Any, field: str) -> str:
         # A truncated prompt could mean something else.
         raise _BadError(f"{field}: is longer than {PROMPT_CHARS_MAX} characters")
     return value
-
-
-def _text(given: Data, key: str, field: str) -> str:
-    value = given.get(key)
-    if not isinstance(value, str) or not value.strip():
-        raise _BadError(f"{field}.{key}: is missing or empty")
-    return value.strip()
-
-
-def _optional_text(given: Data, key: str, field: str, problems: list[str]) -> str | None:
-    value = given.get(key)
-    if value is not None and not isinstance(value, str):
-        problems.append(f"{field}.{key}: is not text; left out")
-        return None
-    return value.strip() or None if value is not None else None
-
-
-def _word(given: Data, key: str, allowed: tuple[str, ...], field: str) -> str:
-    value = given.get(key)
-    if value not in allowed:
-        raise _BadError(f"{field}.{key}: must be one of {', '.join(allowed)}")
-    return str(value)
-
-
-def _optional_word(
-    given: Data, key: str, allowed: tuple[str, ...], field: str, problems: list[str]
-) -> str | None:
-    if given.get(key) is None:
-        return None
-    try:
-        return _word(given, key, allowed, field)
-    except _BadError as error:
-        problems.append(f"{error}; left out")
-        return None
-
-
-def _optional_id(given: Data, key: str, field: str, problems: list[str]) -> str | None:
-    value = given.get(key)
-    if value is None or _is_id(value):
-        return value
-    problems.append(
-        f"{field}.{key}: must be 1 to {ID_CHARS_MAX} printable characters; left out"
-    )
-    return None
-
-
-def _is_id(value: Any) -> bool:
-    return isinstance(value, str) and 0 < len(value) <= ID_CHARS_MAX and value.isprintable()
-
-
-def _context(given: Data, field: str, problems: list[str]) -> Data | None:
-    value = given.get("context")
-    if value is None:
-        return None
-    problem = None
-    if not isinstance(value, dict):
-        problem = "is not an object"
-    elif not _is_sound(value, CONTEXT_DEPTH_MAX):
-        problem = "is nested too deeply, or holds a number that is too large"
-    elif len(msgspec.json.encode(value)) > CONTEXT_BYTES_MAX:
-        problem = f"is longer than {CONTEXT_BYTES_MAX // 1024} KiB"
-    if problem is None:
-        return value or None
-    problems.append(f"{field}.context: {problem}; left out")
-    return None
 
 
 def _is_sound(value: Any, depth: int) -> bool:
