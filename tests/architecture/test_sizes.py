@@ -13,11 +13,11 @@ MODULE_LINES_MAX = 400
 FUNCTION_LINES_MAX = 70
 TEST_FOLDER_FILES_MAX = 25
 STRUCTURE = {
-    "modules": 535,
-    "folders": 64,
-    "lines of code": 74_450,
+    "modules": 533,
+    "folders": 62,
+    "lines of code": 73_800,
     "lines of imports in 1,000": 97,
-    "imports in functions": 268,
+    "imports in functions": 260,
 }
 """The structure of the packages; a change may lower these numbers, and then stores them."""
 
