@@ -73,17 +73,17 @@ def _record_version(
     place: Place | None = None
     if sprint_dir is not None:
         place = place_in(workspace.location, sprint_dir)
+        written = workspace.sprint(version.sprint_id).plan.place
+        if written not in (None, place):
+            raise RefusedError(
+                f"sprint {version.sprint_id} writes its file at {written.path}; "
+                "an import does not move it",
+                hint="omit --sprint-dir",
+                sprint=version.sprint_id,
+            )
     elif version.file.name == PROGRESS and version.file.is_file():
         # A file that was taken away is not put back.
         place = place_of(workspace.location, version.file)
-    written = workspace.sprint(version.sprint_id).plan.place
-    if sprint_dir is not None and written not in (None, place):
-        raise RefusedError(
-            f"sprint {version.sprint_id} writes its file at "
-            f"{written.path if written else ''}; an import does not move it",
-            hint="omit --sprint-dir",
-            sprint=version.sprint_id,
-        )
     document = version.document
     run = Import("progress", version.file, options, workspace)
     run.options.tell_masked(document, of=version.name)

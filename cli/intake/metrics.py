@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
-from sprintlog.engine.errors import InvalidInputError, RefusedError
+from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.judging.metrics import (
     BUILD_STATUSES,
     GROUPS,
@@ -19,7 +19,7 @@ from sprintlog.engine.judging.metrics import (
 )
 
 from .fields import OneOf
-from .files import load_either, read_text
+from .files import load_either, naming, read_text
 
 Count = Annotated[int, Field(strict=True, ge=0)] | None
 Percentage = Annotated[float, Field(ge=0, le=100, allow_inf_nan=False)] | None
@@ -92,10 +92,8 @@ def document_metrics(given: object, *, file: str) -> dict[str, Any]:
 def checked_document(given: object, *, file: str) -> dict[str, Any]:
     """Do the same, and raise `InvalidInputError` for metrics that contradict each other."""
     metrics = document_metrics(given, file=file)
-    try:
+    with naming(file, DOCUMENT):
         check_metrics(metrics)
-    except RefusedError as error:
-        raise InvalidInputError(error.message, file=file, field=DOCUMENT) from error
     return metrics
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import click
 
-from sprintlog.engine.errors import InvalidInputError, NotFoundError, RefusedError
+from sprintlog.engine.errors import InvalidInputError, NotFoundError
 from sprintlog.engine.judging.metrics import check_metrics
 from sprintlog.engine.sprint.state.words import AGENTS
 
@@ -49,11 +49,14 @@ def read_metrics(given: tuple[str, ...], file: Path | None) -> dict[str, Any]:
     metrics: dict[str, Any] = {}
     if file is not None:
         # Imported here: pydantic is slow to start.
+        from ..intake.files import naming
         from ..intake.metrics import read_metrics_file
 
         metrics = read_metrics_file(file)
         if not given:
-            _check_together(metrics, file)
+            with naming(str(file)):
+                # The current rules declare the custom metrics; they are checked later.
+                check_metrics(metrics, [*metrics.get("own", ())])
         metrics |= metrics.pop("own", {})
     return {**metrics, **read_pairs("metric", given, number_or_word)}
 
@@ -70,15 +73,6 @@ def read_pairs(
             raise click.UsageError(f"--{option} {pair[:60]!r}: {why}")
         found[name] = read(value)
     return found
-
-
-def _check_together(metrics: dict[str, Any], file: Path) -> None:
-    """Raise `InvalidInputError` naming the file whose metrics contradict each other."""
-    try:
-        # The current rules declare the custom metrics; they are checked later.
-        check_metrics(metrics, [*metrics.get("own", ())])
-    except RefusedError as error:
-        raise InvalidInputError(error.message, file=str(file)) from error
 
 
 def number_or_word(text: str) -> int | float | str:
