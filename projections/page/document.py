@@ -6,7 +6,7 @@ script but its own.
 
 import re
 from base64 import b64encode
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from hashlib import sha256
 from typing import NamedTuple
 
@@ -65,8 +65,7 @@ def document(facts: SprintFacts, served: Served | None = None) -> str:
     first, *others = (build(facts) for build in SECTIONS.values())
     style, script = _style(), asset("page.js")
     added = served or Served(_policy(), NOTHING, NOTHING, NOTHING, {})
-    inside = joined(
-        tag("meta", charset="utf-8"),
+    inside = (
         added.links,
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
         tag("meta", name="color-scheme", content="light dark"),
@@ -80,8 +79,13 @@ def document(facts: SprintFacts, served: Served | None = None) -> str:
         added.script,
         tag("script", script),
     ]
-    whole = tag("html", tag("head", inside), tag("body", *body, **added.body), lang="en")
-    return f"<!DOCTYPE html>\n{whole}\n"
+    return html(inside, tag("body", *body, **added.body))
+
+
+def html(head: Iterable[Markup], body: Markup) -> str:
+    """Return a document of HTML; the inside of its head follows the encoding."""
+    whole = tag("head", tag("meta", charset="utf-8"), *head)
+    return f"<!DOCTYPE html>\n{tag('html', whole, body, lang='en')}\n"
 
 
 def _policy() -> Markup:

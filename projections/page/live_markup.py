@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from sprintlog.errors import SprintlogError
 from sprintlog.facts import SprintFacts
 
-from .document import Served
+from .document import Served, html
 from .markup import NOTHING, Markup, command, joined, section, tag, text
 from .markup import said as told
 
@@ -157,12 +157,7 @@ def document(title: str, nav: Markup, main: Markup, *, position: int | None = No
     is_live = position is not None
     script = _SCRIPT if is_live else NOTHING
     body = tag("body", nav, main, script, **_live(position, ()))
-    return _html(head, body)
-
-
-def _html(head: Sequence[Markup], body: Markup) -> str:
-    whole = tag("head", tag("meta", charset="utf-8"), *head)
-    return f"<!DOCTYPE html>\n{tag('html', whole, body, lang='en')}\n"
+    return html(head, body)
 
 
 def served(
@@ -215,4 +210,4 @@ def entered(path: str, query: str) -> str:
     there = f"{path}?{query}" if query else path
     refresh = tag("meta", http_equiv="refresh", content=f"0; url={there}")
     body = tag("body", tag("p", tag("a", "Go on", href=there)))
-    return _html((refresh, tag("title", "sprintlog"), _ICON), body)
+    return html((refresh, tag("title", "sprintlog"), _ICON), body)

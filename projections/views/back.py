@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 
 from msgspec import UNSET, Struct, UnsetType, field
+from msgspec.structs import replace
 
 from sprintlog.engine.adapters.snapshots.placement import PlacedFiles
 from sprintlog.engine.adapters.snapshots.plan import PlacementPlan
@@ -181,15 +182,8 @@ def would_go_back(
 
 def forked(outcome: Handled[Sprint], *, version: int, done: bool) -> WentBack:
     """Return which sprint was begun, or would be, from another one's version."""
-    sprint = outcome.state
-    return WentBack(
-        action="fork",
-        done=done,
-        stream=sprint_stream(sprint.id),
-        version=sprint.version,
-        from_=version,
-        events=[*map(reference, outcome.events)],
-    )
+    found = would_go_back("fork", outcome.state, done=done)
+    return replace(found, from_=version, events=[*map(reference, outcome.events)])
 
 
 def would_adopt(stream: str, version: int, adopted: list[str], left: list[str]) -> Adopted:
