@@ -132,7 +132,7 @@ def _know_version(workspace: Workspace, version: Version) -> None:
             f"the file has {is_so}; the first new event replaces both"
         )
     kept = SprintFile(workspace).know_imported(sprint, place.path, content)
-    written = "will be written in our layout from the first event of your own on"
+    written = "will be rewritten in sprintlog's layout by the first new event"
     _tell_kept(workspace, f"{place.path} {written}", kept)
 
 
@@ -203,7 +203,7 @@ def take_journal(
     place = place_of(workspace.location, file)
     if is_document and place is not None and place.path == journal.place:
         kept = JournalFile(workspace).know_imported(journal, journal.place, content)
-        _tell_kept(workspace, f"{place.path} is written in our layout now", kept)
+        _tell_kept(workspace, f"{place.path} is written in sprintlog's layout now", kept)
     refresh_stream(workspace, JOURNAL)
 
 

@@ -112,7 +112,7 @@ def test_injects_all_or_nothing(sprint: Path, run: Any) -> None:
     (sprint / "fixes.yaml").write_text(content)
     result = run("phase", "inject", "--file", "fixes.yaml")
     assert result.code == 1
-    assert result.err.startswith("error: fixes.yaml: phases[1].id: there is a phase setup")
+    assert result.err.startswith("error: fixes.yaml: phases[1].id: phase setup already")
     assert ids(sprint) == ["setup", "build", "review"]
 
 
@@ -170,13 +170,13 @@ def test_goes_with_a_rollback(sprint: Path, done: Any) -> None:
         ([], 2, "give one of --prompt, --prompt-file, --file, --workflow"),
         (["--prompt", "x", "--file", "y"], 2, "one of --prompt"),
         (["--prompt", "x", "--id", "n", "--prefix", "p"], 2, "not both"),
-        (["--file", "plan.yaml", "--id", "n"], 2, "--id goes with one prompt"),
-        (["--file", "plan.yaml", "--break"], 2, "--break goes with one prompt"),
-        (["--prompt", "x", "--position", "first"], 2, "none of after-current, after"),
+        (["--file", "plan.yaml", "--id", "n"], 2, "--id cannot be combined"),
+        (["--file", "plan.yaml", "--break"], 2, "--break cannot be combined"),
+        (["--prompt", "x", "--position", "first"], 2, "not one of after-current, after"),
         (["--prompt", "x", "--position", "before"], 1, "needs the address"),
         (["--prompt", "x", "--position", "after:nope"], 3, "no phase nope"),
         (["--prompt", " "], 2, "'--prompt': an empty text is not a value"),
-        (["--prompt", "x", "--id", "setup"], 1, "--id: there is a phase setup already"),
+        (["--prompt", "x", "--id", "setup"], 1, "--id: phase setup already exists"),
         (["--prompt", "x", "--id", "n" * 129], 1, "--id: is longer than 128"),
         (["--prompt-file", "nope.md"], 3, "nope.md: there is no such file"),
         (["--file", "nope.yaml"], 3, "no such file"),
@@ -264,5 +264,5 @@ def test_tells_keys_that_no_field_has(sprint: Path, done: Any) -> None:
     (sprint / "new.yaml").write_text("- id: n\n  prompt: x\n  modle: opus\n")
     told = done("phase", "inject", "--file", "new.yaml").err
     assert told == (
-        "warning: new.yaml: phases[0].modle is no field we know; did you mean model?\n"
+        "warning: new.yaml: phases[0].modle is an unknown field; did you mean model?\n"
     )

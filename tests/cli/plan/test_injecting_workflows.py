@@ -56,7 +56,7 @@ def test_injects_a_workflow_with_a_prefix(workflows: Path, done: Any) -> None:
         (["--workflow", "nope"], 1, "there is no workflow 'nope'"),
         (["--workflow", "iterating"], 1, "no items for it"),
         (["--workflow", "bugfix", "--workflows", "elsewhere"], 3, "no such folder"),
-        (["--workflow", "bugfix", "--id", "x"], 2, "--id goes with one prompt"),
+        (["--workflow", "bugfix", "--id", "x"], 2, "--id cannot be combined"),
         (["--workflow", "bugfix", "--prompt", "x"], 2, "give one of"),
         (["--prompt", "x", "--workflows", "y"], 2, "--workflows requires --workflow"),
         (["--workflow", "bugfix", "--position", "after:nope"], 3, "no phase nope"),
@@ -75,6 +75,4 @@ def test_names_the_phase_of_a_workflow(workflows: Path, run: Any, done: Any) -> 
     """A workflow that was injected before needs a prefix; the refusal names its phase."""
     done("phase", "inject", "--workflow", "bugfix")
     command = ("phase", "inject", "--workflow", "bugfix", "--position", "end-of-workflow")
-    assert run(*command).err.startswith(
-        "error: bugfix: phases[0].id: there is a phase cause"
-    )
+    assert run(*command).err.startswith("error: bugfix: phases[0].id: phase cause already")

@@ -192,7 +192,7 @@ def test_a_plan_is_asked_for_slips(folder: Path, run: Any) -> None:
     assert (refused.code, refused.err.splitlines()) == (
         1,
         [
-            "error: plan.yaml: phases[0].brake: is no field here, and does nothing",
+            "error: plan.yaml: phases[0].brake: is unknown and has no effect",
             "hint: did you mean break?",
         ],
     )
@@ -200,8 +200,8 @@ def test_a_plan_is_asked_for_slips(folder: Path, run: Any) -> None:
     assert (told.code, told.err.splitlines()) == (
         0,
         [
-            "warning: plan.yaml: phases[0].brake is no field we know; did you mean break?",
-            "warning: plan.yaml: phases[0].gate.max_retries is no field we know; "
+            "warning: plan.yaml: phases[0].brake is an unknown field; did you mean break?",
+            "warning: plan.yaml: phases[0].gate.max_retries is an unknown field; "
             "did you mean max-retries?",
             "hint: `sprintlog sprint start` begins it; its state file is PROGRESS.yaml",
         ],

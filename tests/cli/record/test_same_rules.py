@@ -158,7 +158,7 @@ def test_an_edit_that_is_refused_stops_all(sprint: Path, way: Way, done: Run) ->
     edited = (sprint / "PROGRESS.yaml").read_text().replace("in-progress", "completed")
     (sprint / "PROGRESS.yaml").write_text(edited)
     before = types(done)
-    with pytest.raises(RefusedError, match="nothing is recorded while it is so"):
+    with pytest.raises(RefusedError, match="nothing is recorded until it is resolved"):
         way.finish("setup", "done")
     assert types(done) == before
     assert (sprint / "PROGRESS.yaml").read_text() == edited

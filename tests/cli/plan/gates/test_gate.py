@@ -129,7 +129,7 @@ def test_says_what_was_left_running(gated: Gated, run: Run) -> None:
     result = run("gate", "run")
     assert result.code == 0
     assert result.err == (
-        "warning: processes that the gate of build left running were ended: 1\n"
+        "warning: processes left running by the gate of build were ended: 1\n"
     )
 
 

@@ -28,7 +28,7 @@ def test_takes_no_file_that_is_not_there(gated: Gated, run: Run) -> None:
     """A missing file is not found, and nothing is recorded."""
     gated("true")
     result = run("gate", "record", "--exit-code", "0", "--output-file", "ci.log")
-    assert (result.code, result.err) == (3, "error: ci.log: there is no such file\n")
+    assert (result.code, result.err) == (3, "error: ci.log: no such file\n")
 
 
 def test_appends_by_the_same_rules(gated: Gated, done: Run, run: Run) -> None:

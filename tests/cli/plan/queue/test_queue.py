@@ -93,7 +93,7 @@ def test_says_when_it_was_asked_and_by_whom(queue: Path, done: Any) -> None:
     done("queue", "add", "Slow", *URGENT, "--actor", "operator:ana")
     shown = done("queue", "show", "req-2")
     assert "\n  asked: in iteration 1, by operator:ana\n" in shown.out
-    assert "with `--prompt TEXT` what you say of it" in shown.err
+    assert "with your own `--prompt TEXT` if given" in shown.err
 
 
 def test_approves_with_all_that_an_injection_takes(queue: Path, done: Any) -> None:
@@ -136,7 +136,7 @@ def test_refusals_name_the_option(queue: Path, run: Any) -> None:
     refused = run("queue", "add", " ", *URGENT)
     assert (refused.code, "'[TITLE]': an empty text" in refused.err) == (2, True)
     refused = run("queue", "add", "Other", *URGENT, "--id", "doc")
-    assert "error: --id: there is a request doc already" in refused.err
+    assert "error: --id: the id doc was used already" in refused.err
     refused = run("queue", "add", "x", *URGENT, "--context", "[]")
     assert "error: --context: must be a JSON object" in refused.err
     assert run("queue", "add", "x").code == 2

@@ -49,7 +49,7 @@ def test_reads_standard_input(
         ('{"title": "x", "priority": "low", "type": "docs"}\n7', ":2: "),
         ('{"title": "x", "priority": "low", "type": "docs", "id": "a"}\n' * 2, ""),
         ('{"title": "x", "priority": "low", "type": "docs", "id": "doc"}', ":1: id"),
-        ('{"title": "x", "title": "y"}', ":1: the key"),
+        ('{"title": "x", "title": "y"}', ":1: duplicate key"),
         ("nonsense", ":1: not JSON"),
         ("[", "not JSON"),
         ("\n", ""),

@@ -155,7 +155,7 @@ def test_an_iteration_without_a_measurement_is_for_a_person(loop: Path, run: Run
     )
     lines = run("list").out.splitlines()
     assert lines[2].split()[:2] == ["2", "-"]
-    assert "not measured: junit.xml: is as it was" in lines[2]
+    assert "not measured: junit.xml: is unchanged" in lines[2]
     (_, failed) = run("list", "--json").json
     assert (failed["iteration"], failed["score"]) == (2, None)
     assert failed["failed"]["exit_code"] == 2

@@ -173,7 +173,7 @@ def test_after_a_rollback_the_same_file_is_a_new_end(begun: None, done: Run) -> 
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"", "is empty: nothing is known of what the agent did"),
+        (b"", "is empty: the agent's work is unknown"),
         (bytes(range(256)) * 40, "of no agent that is known, kept as plain words"),
         (b"just words\n", "1 line of no agent that is known, kept as plain words"),
         (b'{"hook_event_name": "Stop"}\n', "of no agent that is known"),

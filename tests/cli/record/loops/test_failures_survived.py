@@ -70,7 +70,7 @@ def test_the_number_is_configurable_and_shown(
     line = goal_agent("sys.exit(3)", creating=("--max-failures", "1"))
     assert run("run", "--no-wait", *line[1:]).code == 1
     said = " ".join(done("status").out.split())
-    assert "exit code 3 (failure 1 in a row; 1 are survived)" in said
+    assert "exit code 3 (failure 1 in a row, at most 1)" in said
     done("sprint", "resume")
     result = run(*line)
     assert (result.code, "failed 2 times in a row" in result.out) == (23, True)

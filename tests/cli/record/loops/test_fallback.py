@@ -249,7 +249,7 @@ def test_it_comes_from_the_line_or_a_trusted_file(
     done("sprint", "create", "g", "--goal", "x", "--max-iterations", "1")
     limited = ("sh", "-c", 'echo "You\'ve hit your limit" >&2; exit 1')
     result = run("run", "--fallback", "nosuch -x", "--", *limited)
-    assert (result.code, "nosuch: there is no such command" in result.err) == (3, True)
+    assert (result.code, "nosuch: command not found" in result.err) == (3, True)
     refused = run("run", "--fallback", "codex", "--budget-cost", "1", "--", *limited)
     assert refused.code != 0
     (folder / "sprintlog.toml").write_text('[agent]\nfallback = "cat > got; echo done"\n')

@@ -196,7 +196,7 @@ def test_a_run_whose_lock_is_held_is_alive(
     assert events(done, "run-ended") == []
     head = done("status").out.splitlines()
     assert head[0].startswith("running: iteration 2, begun ")
-    assert f"by process {loop.pid} on" in head[0]
+    assert f"by process {loop.pid} on" in head[1]
     loop.terminate()
     loop.communicate(timeout=60)
 

@@ -209,11 +209,11 @@ def test_next_shows_an_iteration_and_hooks(goal_agent: Make, done: Run) -> None:
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        (["--mode", "ralph"], "Ralph mode needs --goal"),
-        (["--goal", "x", "--mode", "standard"], "Ralph mode needs --goal"),
+        (["--mode", "ralph"], "Ralph mode requires --goal"),
+        (["--goal", "x", "--mode", "standard"], "Ralph mode requires --goal"),
         (["--hook", HOOK], "give a --plan, or a --goal"),
         (["--goal", "x", "--hook", "workflow=w"], "id"),
-        (["--goal", "x", "--hook", "id=a"], "says nothing to run"),
+        (["--goal", "x", "--hook", "id=a"], "names nothing to run"),
         (["--goal", "x", "--hook", "id=a,workflow=w,parallel=maybe"], "true or false"),
         (["--goal", "x", "--hook", "id=a,id=b"], "given twice"),
         (["--goal", "x", "--hook", "nonsense"], "is unknown"),

@@ -57,7 +57,7 @@ def test_stops_at_once_where_that_is_asked(
     """With --stop-on-request nothing further is begun over a request of that priority."""
     command = agent(ASKS)
     result = run("run", "--stop-on-request", "critical", *command[1:])
-    assert (result.code, "at once: req-1" in result.out) == (24, True)
+    assert (result.code, "urgent requests: req-1" in result.out) == (24, True)
     assert len(said(folder)) == 1
 
 
