@@ -92,9 +92,13 @@ class AsDecision(msgspec.Struct, frozen=True):
     """Whether the sprint waits afterwards, so that any next event is its consequence."""
 
 
+_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_KEBAB = {ord(letter): f"-{letter.lower()}" for letter in _LETTERS}
+
+
 def kebab(name: str) -> str:
     """Return the name of an event or a command from that of its class: `phase-started`."""
-    return "".join(f"-{c.lower()}" if c.isupper() else c for c in name).removeprefix("-")
+    return name.translate(_KEBAB).removeprefix("-")
 
 
 class Event(msgspec.Struct, frozen=True, omit_defaults=True):
