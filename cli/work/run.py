@@ -199,10 +199,7 @@ def command(
         fallback=_fallback_meant(fallback),
     )
     if dry_run:
-        with open_workspace() as workspace:
-            chosen = workspace.choose(sprint_id)
-            print_dry_run(workspace, chosen, means, as_json=as_json)
-        return
+        return print_dry_run(sprint_id, means, as_json=as_json)
     try:
         chosen, last = _drive(means, judged, sprint_id, prompt_file, notifying)
     except errors.LostLogError as lost:

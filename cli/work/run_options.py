@@ -23,7 +23,7 @@ from sprintlog.projections.views.runs import told as answered
 from sprintlog.projections.workspace import Workspace
 
 from .. import settings, typed
-from ..context import Function, environment
+from ..context import Function, environment, open_workspace
 from ..iterations import loop_rules as options
 from ..iterations.budgets import budget_lines, raising_lines
 from ..iterations.status_lines import rules_said
@@ -34,18 +34,17 @@ from ..stops import reason_lines
 WORDS_CHARS_MAX = 200
 
 
-def print_dry_run(
-    workspace: Workspace, sprint_id: str, means: RunSettings, *, as_json: bool
-) -> None:
+def print_dry_run(named: str | None, means: RunSettings, *, as_json: bool) -> None:
     """Print what `run` would do next with these means; raise where it would be refused."""
-    sprint, now = workspace.sprint(sprint_id), workspace.now()
+    with open_workspace() as workspace:
+        sprint, now = workspace.sprint(workspace.choose(named)), workspace.now()
+        is_run = is_held(lock_of(workspace.location.folder, sprint.id))
     check_cost_is_known(sprint, means)
     action = told(next_action(sprint, now=now))
-    is_run = is_held(lock_of(workspace.location.folder, sprint_id))
     budgets = planned(sprint, means.budgets, now=now)
     if as_json:
         found = DryRun(
-            sprint=sprint_id,
+            sprint=sprint.id,
             next=action,
             command=tuple(means.command),
             budgets=answered(budgets),
@@ -56,7 +55,7 @@ def print_dry_run(
     number = f"iteration {action.iteration}" if action.iteration else None
     what = " ".join(filter(None, (action.do, action.phase, number)))
     ends = action.do in (STOP, DONE)
-    lines = [f"{sprint_id}: {'it would end at once' if ends else f'next: {what}'}"]
+    lines = [f"{sprint.id}: {'it would end at once' if ends else f'next: {what}'}"]
     lines += [f"  {line}" for line in reason_lines(action)]
     lines += [] if action.do == STOP else [f"  {ACTIONS[action.do]}"]
     lines.append(f"with: {' '.join(means.command)[:WORDS_CHARS_MAX]}")
