@@ -87,5 +87,5 @@ def test_what_nobody_can_read_is_not_recorded(workspace: Workspace) -> None:
 
 def test_a_command_without_its_sprint_is_refused(workspace: Workspace) -> None:
     """A missing sprint is reported with the name of the argument."""
-    with pytest.raises(InvalidInputError, match="sprint_id: say which sprint"):
+    with pytest.raises(InvalidInputError, match="sprint_id: missing sprint"):
         workspace.handle(commands.AddNote("x"), sprint_id="")
