@@ -36,7 +36,7 @@ def test_alone_it_says_whose_files_are_there(night: Path, done: Run) -> None:
     said = "as iteration 6 left them (regression); the best is iteration 4"
     assert f"files: {said} ({score(done)})" in lines
     same = "those of iteration 5, the same files as the best"
-    assert lines[-1] == f"next: {BACK} brings the best files back ({same})"
+    assert lines[-1] == f"next: {BACK} restores the best files ({same})"
 
 
 def score(done: Run) -> str:
@@ -75,7 +75,7 @@ def test_that_nothing_is_lost_is_said_everywhere(night: Path, done: Run) -> None
     assert said in done("report").out
     shown = done("rollback", "best", "--files", "--dry-run").out
     assert shown.startswith(
-        f"files  as they were at the end of iteration 5: {said}, iteration 4, and later\n"
+        f"files  those at the end of iteration 5: {said}, iteration 4, and later\n"
     )
 
 

@@ -53,6 +53,6 @@ def test_what_is_taken_back_is_named(sprint: Path, done: Run) -> None:
     when = "2026-02-01T10:00:00Z"
     done("phase", "start")
     done("phase", "skip", "review", "--reason", "late", "--at", when)
-    assert done("undo").out.splitlines()[1] == f"took back: phase-skipped review, of {when}"
-    assert done("redo").out.splitlines()[1].startswith("took back: rolled-back 3, of ")
+    assert done("undo").out.splitlines()[1] == f"undid: phase-skipped review, of {when}"
+    assert done("redo").out.splitlines()[1].startswith("undid: rolled-back 3, of ")
     assert "took back" not in done("rollback", "version:2").out

@@ -62,7 +62,7 @@ def test_the_log_goes_on_two_words(home: Path, done: Run, run: Run) -> None:
     folder = home.parent / ".sprintlog"
     (folder / "mine.txt").write_text("x")
     told = done("uninstall", "--yes", "--and-log")
-    assert "mine.txt is not ours" in told.err
+    assert "mine.txt was not created by sprintlog" in told.err
     assert [path.name for path in folder.iterdir()] == ["mine.txt"]
     assert (home.parent / "PROGRESS.yaml").exists()
     assert run("status").code == 3

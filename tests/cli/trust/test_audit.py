@@ -41,7 +41,7 @@ def test_tells_who_when_on_what_and_what_followed(decided: Path, done: Any) -> N
     )
     lines = done("audit").out.splitlines()
     assert lines[-1] == "auth: 5 decisions up to version 8"
-    assert "[no longer in force]" in "".join(lines)
+    assert "[discarded]" in "".join(lines)
 
 
 def test_as_of_any_point_and_kind(decided: Path, done: Any) -> None:

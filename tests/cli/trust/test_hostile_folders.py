@@ -154,7 +154,7 @@ def test_restore_that_a_log_began_is_checked(
     _forge(RestoreStarted(commit, commit, into=into), taken["stream"])
     before = _around(tree)
     result = run("note", "seen")
-    assert "is no folder to put files into" in result.err
+    assert "is not a folder of this work tree" in result.err
     assert _around(tree) == before
 
 

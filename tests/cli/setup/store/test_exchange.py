@@ -211,7 +211,7 @@ def test_only_into_an_empty_log(sprint: Path, exported: list[bytes], run: Any) -
     before = run("verify", "--json").json
     result = run("store", "import", "log.jsonl")
     assert result.code == 1
-    assert "there are events in this log already" in result.err
+    assert "this log is not empty" in result.err
     assert run("verify", "--json").json == before
 
 
@@ -224,7 +224,7 @@ def test_a_state_file_that_stands_there_is_left(
     same = (sprint / "other" / "PROGRESS.yaml").read_bytes()
     (empty / "other" / "PROGRESS.yaml").write_bytes(same)
     result = done("store", "import", sprint / "log.jsonl")
-    assert "auth: PROGRESS.yaml was edited by others; it was left as it is" in result.err
+    assert "auth: PROGRESS.yaml was edited by others; it was not changed" in result.err
     assert "warning: other" not in result.err
     assert (empty / "PROGRESS.yaml").read_text() == "mine: 1\n"
 

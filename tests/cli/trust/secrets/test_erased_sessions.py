@@ -180,4 +180,4 @@ def test_a_payload_that_went_unsaid_is_damage(log: Path, run: Run, done: Run) ->
         held.execute("DROP TRIGGER events_never_change")
         held.execute("UPDATE events SET payload = NULL WHERE type = 'session-started'")
         held.execute(trigger)
-    assert "its payload is gone, and no event says so" in run("verify").out
+    assert "its payload is gone, and no event records an erasure" in run("verify").out
