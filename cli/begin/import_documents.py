@@ -90,7 +90,7 @@ def _record_version(
     source, committed_at = version.name[-500:], version.committed_at
     command = ImportDocument(document, source, place, committed_at, with_facts=True)
     at, arguments = version.at or options.at, {"document": document}
-    return run.decide(version.sprint_id, command, arguments, at=at)
+    return run.record_fact(version.sprint_id, command, arguments, at=at)
 
 
 def _answer(

@@ -247,7 +247,7 @@ def _record(
             continue
         document = {"sprint-id": sprint_id, **tasks.document}
         command = ImportDocument(document, source, place, committed_at, with_facts=True)
-        events = run.decide(sprint_id, command, at=at).events
+        events = run.record_fact(sprint_id, command, at=at).events
         recorded += len(events)
         known += [source] if events else []
     return recorded

@@ -139,13 +139,15 @@ class Import(Recording):
                 document, f"{self.kind}:{digest[:16]}", with_facts=True
             )
             if command.source not in known_sources(self.workspace, sprint.id).in_force[-1:]:
-                recorded += new_events(self.decide(sprint.id, command, at=self.options.at))
+                recorded += new_events(
+                    self.record_fact(sprint.id, command, at=self.options.at)
+                )
         if facts and not self._is_there(sprint.id):
             plan = {**ralph_fields(sprint.goal), **sprint.more, KIND: self.kind}
             limit = sprint.loop.max_iterations if sprint.loop else 0
             create = self.options.masked_command(CreateSprint(plan, max_iterations=limit))
             at = facts[0].at
-            created = self.decide(
+            created = self.record_fact(
                 sprint.id, create, fact="created", at=at, is_observed=False
             )
             recorded += new_events(created)
@@ -156,12 +158,12 @@ class Import(Recording):
             ran = one.run if isinstance(one, Ended) else None
             version = f" {ran.output_sha256}" if ran and ran.output_sha256 else ""
             decide, fact = decision_on(one, number, runs), f"{one.key}{version}"
-            outcome = self.decide(sprint.id, decide, fact=fact, at=one.at)
+            outcome = self.record_fact(sprint.id, decide, fact=fact, at=one.at)
             recorded += new_events(outcome)
             number = number_of(outcome) or number
         return recorded
 
-    def decide(
+    def record_fact(
         self,
         sprint_id: str,
         decide: Decide,
@@ -236,11 +238,11 @@ def _take_session(run: Import, known: KnownSessions, session: TranscriptRead) ->
         number = before[-1].iteration
     else:
         begins = SessionBegins()
-        began = run.decide(sprint_id, begins, fact=f"{session.key}:began", at=at)
+        began = run.record_fact(sprint_id, begins, fact=f"{session.key}:began", at=at)
         number, recorded = number_of(began), new_events(began)
     ends = SessionEnds(known, replace(ran, iteration=number), summary)
     fact = f"{session.key}:{session.sha256}"
-    ended = run.decide(sprint_id, ends, fact=fact, at=session.ended_at)
+    ended = run.record_fact(sprint_id, ends, fact=fact, at=session.ended_at)
     recorded += new_events(ended)
     found = {"line": session.activity.lines, "tool call": session.activity.tool_calls}
     if session.subagents:

@@ -160,21 +160,19 @@ def command(
     COMMAND runs in the work tree and gets each prompt on standard input: position, task,
     failure of the last attempt, learnings, form of the answer; with --prompt-file only that
     file, and a work tree without a sprint gets one, limited to 100 iterations. Exit code 0
-    with any output is a success, as is a successful result in an agent's JSON or stream
-    output. Its output, tokens and cost are recorded. If it is killed and started again, it
-    continues.
+    with any output is a success, as is a successful result in an agent's output. Output,
+    tokens and cost are recorded. If `run` is killed, start it again: it continues.
 
     The exit code is 0 if the sprint is done, otherwise the reason for stopping: 20 limit of
     iterations, 21 breakpoint, 22 pause, 23 blocked, 24 a person is needed, 25 budget. A
     sprint with undecided critical or high requests is not completed. Work in progress may
     exceed a budget; `iteration rules set` sets budgets for all runs together.
 
-    With --measure, each run of COMMAND is an iteration that is measured and judged. These
-    options are stored as rules and apply until other rules are set. Exit code 26 is a stop
-    because of a measurement.
+    With --measure, each run of COMMAND is an iteration that is measured and judged, by rules
+    that apply until others are set. Exit code 26 is a stop because of a measurement.
 
-    Options of `run` precede COMMAND. After `--` every word belongs to COMMAND. Without
-    COMMAND it runs `agent.command` from sprintlog.toml, if that file is trusted.
+    Options of `run` precede COMMAND; every word after `--` belongs to COMMAND. By default it
+    is `agent.command` of sprintlog.toml, if that file is trusted.
     """
     check_actor(actor)
     budgets, price = budgets_and_price(spending)
