@@ -168,11 +168,9 @@ def command(
     sprint with undecided critical or high requests is not completed. Work in progress may
     exceed a budget; `iteration rules set` sets budgets for all runs together.
 
-    With --measure, each run of COMMAND is an iteration that is measured and judged, by rules
-    that apply until others are set. Exit code 26 is a stop because of a measurement.
-
-    Options of `run` precede COMMAND; every word after `--` belongs to COMMAND. By default it
-    is `agent.command` of sprintlog.toml, if that file is trusted.
+    With --measure, each run of COMMAND is measured and judged by rules that apply until
+    others are set. Exit code 26 is a stop because of a measurement. Every word after `--`
+    belongs to COMMAND; its default is `agent.command` of a trusted sprintlog.toml.
     """
     check_actor(actor)
     budgets, price = budgets_and_price(spending)
