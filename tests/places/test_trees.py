@@ -154,6 +154,18 @@ def test_log_brought_alone_continues_its_only_tree(tree: Path) -> None:
     assert _found(tree, brought=only) == _made(tree, brought=only) == only
 
 
+def test_tree_that_another_process_named_meanwhile_keeps_that_id(tree: Path) -> None:
+    """The file may be written after it was looked for and before it is read again."""
+    made = []
+
+    def brought() -> None:
+        made.append(_made(tree))
+
+    assert [
+        make_tree(_location(tree), entropy=os.urandom, brought=brought, tell=print)
+    ] == made
+
+
 def test_log_that_knows_trees_was_not_brought(tree: Path) -> None:
     """A new tree of a log that was used here does not take over another one's identity."""
     made = _made(tree)

@@ -137,7 +137,11 @@ def make_tree(
     """
     file, known = _file(location.root, location.folder), location.folder / KNOWN
     tree = find_tree(location, brought)
-    if file is not None and not _is_current(seen := _read(file), location.root):
+    seen = None if file is None else _read(file)
+    if seen is not None and _is_current(seen, location.root):
+        # Another process may have made it since.
+        tree = seen.id
+    elif file is not None:
         if seen is not None and tree is None:
             tell(
                 f"this work tree is a copy of {seen.path}, so it gets a new identity: "
