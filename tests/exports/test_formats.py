@@ -329,7 +329,7 @@ def test_content_where_there_is_no_choice(folder: Path, run: Run, format_: str) 
     """--with-content is refused where it would change nothing."""
     result = run("store export", "--format", format_, "--with-content")
     assert result.code == 2
-    assert "leave out --with-content" in result.err
+    assert "omit --with-content" in result.err
 
 
 if __name__ == "__main__":

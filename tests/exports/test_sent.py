@@ -123,7 +123,7 @@ def test_a_place_that_is_no_file_of_ours(
     result = run("store export", "--webhook", receiver.url)
     assert result.code == 1
     assert f"{file.name} cannot be read" in result.err
-    assert "hint: remove it, and all is sent again" in result.err
+    assert "hint: remove it to send all again" in result.err
     assert receiver.asked == 0
 
 

@@ -227,7 +227,7 @@ def test_a_schema_of_somebody_else_is_not_written_to(newest: Server) -> None:
         )
         with pytest.raises(RefusedError, match="sprintlog belongs to mallory") as caught:
             made(newest.url("mine", database="squatted"))
-        assert "say it as mallory" in str(caught.value.hint)
+        assert "run it as mallory" in str(caught.value.hint)
         assert raw.execute("SELECT count(*) FROM sprintlog.migrations").fetchone() == (0,)
 
 

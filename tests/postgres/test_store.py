@@ -41,7 +41,7 @@ def test_a_log_is_made_once(pg: Server) -> None:
     """A name that is taken is refused, and one that is missing is not found."""
     url = pg.new_url()
     made(url).close()
-    with pytest.raises(RefusedError, match="already at postgresql://"):
+    with pytest.raises(RefusedError, match="already exists at postgresql://"):
         made(url)
     with pytest.raises(NotFoundError, match="there is no log"):
         PostgresLog(pg.new_url(), clock=lambda: 0, entropy=bytes)
@@ -73,7 +73,7 @@ def test_a_server_that_forgets_is_refused(
         forgetful = reopen(url=f"{log.address.given_with_log}&unsafe=yes")
         forgetful.append("a", [note()], expect=0)
         (said,) = forgetful.risks()
-        assert said.startswith(f"{setting} off: what was acknowledged can be lost")
+        assert said.startswith(f"{setting} off: acknowledged events can be lost")
     finally:
         raw.execute(f"ALTER SYSTEM RESET {setting}")
         raw.execute("SELECT pg_reload_conf()")
@@ -162,7 +162,7 @@ def test_functions_of_somebody_else_are_noticed(
     ).fetchall()[0][0]
     raw.execute(definition.replace(r"'\x9f'::bytea", r"'\x9e'::bytea"))
     try:
-        with pytest.raises(UnreadableError, match="chained the event in another way"):
+        with pytest.raises(UnreadableError, match="chained the event differently"):
             log.append("a", [note()], expect=0)
     finally:
         raw.execute(definition)

@@ -211,8 +211,12 @@ def test_who_sends_slowly_is_not_waited_for(
 @pytest.mark.parametrize(
     ("command", "given", "said"),
     [
-        ("queue approve", {"request": "req-1"}, "reasoning: has to be given"),
-        ("queue approve", {"request": "req-1", "reasoning": "  "}, "reasoning: has to be"),
+        ("queue approve", {"request": "req-1"}, "reasoning: is required"),
+        (
+            "queue approve",
+            {"request": "req-1", "reasoning": "  "},
+            "reasoning: is required",
+        ),
         ("queue approve", {"request": "no", **WHY}, "no request no"),
         (
             "queue defer",
@@ -220,9 +224,9 @@ def test_who_sends_slowly_is_not_waited_for(
             "until: give one of",
         ),
         ("sprint pause", {"reason": "x" * 5000}, "reason: has 5000 characters"),
-        ("sprint pause", {"actor": "agent:x"}, "actor: is no field of this form"),
+        ("sprint pause", {"actor": "agent:x"}, "actor: is not a field of this form"),
         ("sprint pause", {"sprint": "nobody"}, "there is no sprint nobody"),
-        ("sprint pause", {"version": "x"}, "version: 'x' is no number"),
+        ("sprint pause", {"version": "x"}, "version: invalid number 'x'"),
         ("rollback", {"to": "iter:9"}, "iteration 9"),
         ("rollback", {"to": "<b>"}, "&lt;b&gt;"),
         ("sprint resume", {"why": "so"}, "resume"),

@@ -61,7 +61,7 @@ def test_no_link_is_followed(tmp_path: Path) -> None:
     assert elsewhere.read_text() == "a" * 43
     (tmp_path / NAME).unlink()
     os.mkfifo(tmp_path / NAME, 0o600)
-    with pytest.raises(InvalidInputError, match="is no plain file"):
+    with pytest.raises(InvalidInputError, match="is not a regular file"):
         kept_token(tmp_path)
 
 

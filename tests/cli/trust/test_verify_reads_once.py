@@ -61,7 +61,7 @@ def decoded(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
         monkeypatch.setitem(CODEC._readers, event.type, (count, kind))
     # Folding rows stores their decoders.
     fold_rows: Any = SPRINTS.fold_rows
-    monkeypatch.setattr(fold_rows, "_takers", type(fold_rows._takers)(CODEC))
+    monkeypatch.setattr(fold_rows, "_takers", type(fold_rows._takers)(CODEC.reader))
     return counted
 
 

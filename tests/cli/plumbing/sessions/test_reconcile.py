@@ -135,7 +135,7 @@ def test_a_transcript_of_another_session_or_agent_is_refused(
     before = done("log", "--all", "--json").out
     for name, problem in (
         ("claude-2.1.330-transcript", "is of session"),
-        ("codex-rollout", "is no transcript of claude"),
+        ("codex-rollout", "is not a transcript of claude"),
     ):
         file = transcript_of(sprint, name)
         found = run("session", "reconcile", "--transcript", file)

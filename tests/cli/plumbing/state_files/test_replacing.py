@@ -181,7 +181,7 @@ def test_keeps_an_edit_made_at_the_last_moment(
         fill(number, draft, content, **mode)
 
     monkeypatch.setattr(replace, "_fill", edit_meanwhile)
-    assert "edited by somebody else" in done("phase", "start").err
+    assert "edited by others" in done("phase", "start").err
     monkeypatch.undo()
     monkeypatch.chdir(sprint)
     (kept,) = (sprint / ".sprintlog" / "edits").iterdir()

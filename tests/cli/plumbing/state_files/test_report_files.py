@@ -202,6 +202,9 @@ def test_what_cannot_be_written_says_how_to_go_on(
     (folder / ".aiwg").write_text("x")
     result = run("report", "--write")
     assert result.code == 1
-    assert "iteration-000-baseline.json: cannot be read: no folder is" in result.err
+    assert (
+        "iteration-000-baseline.json: cannot be read: a parent is not a folder"
+        in result.err
+    )
     assert "`sprintlog report --write`" in result.err
     assert (folder / ".aiwg").read_text() == "x"
