@@ -1,19 +1,25 @@
 """`sprintlog why FIELD`: the event that set a field of a state file."""
 
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any
 
 import click
 
+from sprintlog.engine.adapters.folders import read_plain
+from sprintlog.engine.adapters.replace import FILE_BYTES_MAX
+from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.sprint.events import RolledBack
 from sprintlog.engine.sprint.state.patch import MISSING
 from sprintlog.projections.history.blame import Blame, blame
 from sprintlog.projections.history.blame_files import blame_best, blame_journal
-from sprintlog.projections.history.blame_lines import Line, blame_lines
+from sprintlog.projections.history.blame_lines import Line, blame_lines, line_fields
 from sprintlog.projections.history.causes import CAUSES_MAX, reason_of
 from sprintlog.projections.history.differences import shown
+from sprintlog.projections.state_files.sprint_file import render
 from sprintlog.projections.views.history import blamed, blamed_line
+from sprintlog.projections.workspace import Workspace
 
 from ..context import ReadOptions, open_workspace
 from ..output import fitting, print_answer, print_json, print_text, table, wrapped
@@ -48,6 +54,25 @@ def print_fields(
             return
         ask = blame_best if file == "best" else blame
         _print(list(ask(workspace, name, fields, at=at)), as_json=as_json)
+
+
+def print_line(workspace: Workspace, sprint_id: str, number: int, *, as_json: bool) -> None:
+    """Print who set the field on a line of a sprint's PROGRESS.yaml.
+
+    Raise `InvalidInputError` if the file on disk has another line there.
+    """
+    sprint = workspace.sprint(sprint_id)
+    path = sprint.plan.place.path if sprint.plan.place else ""
+    recorded = render(sprint).decode().split("\n")
+    file = workspace.location.root / path
+    here = read_plain(file, at_most=FILE_BYTES_MAX).decode(errors="replace").split("\n")
+    if recorded[number - 1 : number] != here[number - 1 : number] or not here[number - 1 :]:
+        raise InvalidInputError(
+            f"{path}:{number} is not in the recorded file",
+            hint="`sprintlog rebuild --check` compares the files",
+        )
+    field = next(islice(line_fields(sprint.document), number - 1, None))
+    _print(list(blame(workspace, sprint_id, [field])), as_json=as_json)
 
 
 def _print(found: Iterable[Blame], *, as_json: bool) -> None:

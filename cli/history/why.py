@@ -13,6 +13,7 @@ from sprintlog.projections.history.why import WhyAnswer, why
 from .. import typed
 from ..context import ReadOptions, open_workspace, with_reading
 from ..output import fitting, print_answer, wrapped
+from ..places import place_of
 from ..screen import times
 
 STATE_FILES = ("progress", "best", "journal")
@@ -49,7 +50,8 @@ def command(
     For FILE:LINE: the iteration, session, prompt, gates and approval that the line results
     from. It uses the snapshots of iterations, so the line need not be committed, and
     follows renames and rollbacks. Without snapshots it uses commits made during an
-    iteration, or with a trailer `Sprintlog-Iteration: NUMBER`.
+    iteration, or with a trailer `Sprintlog-Iteration: NUMBER`. A line of PROGRESS.yaml is
+    explained as its field.
 
     For FIELD: the last event that changed the field, and the previous value. For a rollback
     also the event whose value was restored; for an agent's event also its session, which
@@ -78,8 +80,15 @@ def command(
             hint=f"`sprintlog report {places[0][:60]}` shows the iteration",
         )
     with open_workspace() as workspace:
-        name = workspace.choose(reading.sprint_id)
-        answer = why(workspace, name, Path(found[1]), int(found[2]))
+        name, path = workspace.choose(reading.sprint_id), Path(found[1])
+        written = workspace.sprint(name).plan.place
+        if written is not None and written == place_of(workspace.location, path):
+            # Imported here: a line of another file needs nothing of it.
+            from .blame import print_line
+
+            print_line(workspace, name, int(found[2]), as_json=reading.as_json)
+            return
+        answer = why(workspace, name, path, int(found[2]))
         print_answer(answer, _lines(answer), as_json=reading.as_json)
 
 

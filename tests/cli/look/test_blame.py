@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from ..conftest import Run
@@ -54,6 +55,21 @@ def test_tells_what_it_was_before(history: Path, done: Run) -> None:
     lines = done("why", "phases[setup].status", "phases[setup].summary").out
     assert lines.count("\n  before        in-progress\n") == 1
     assert lines.count("\n  before        (not there)\n") == 1
+
+
+def test_explains_a_line_of_the_state_file_as_its_field(
+    history: Path, done: Run, run: Run
+) -> None:
+    """Each line of PROGRESS.yaml has the answer for its field; an edited line has none."""
+    file = history / "PROGRESS.yaml"
+    for line in done("why", "--all", "--json").out.splitlines():
+        told = msgspec.json.decode(line)
+        found = blamed(done, f"PROGRESS.yaml:{told['line']}")
+        assert found == blamed(done, told["field"])
+    file.write_text(file.read_text().replace("setup", "build", 1))
+    number = file.read_text()[: file.read_text().index("build")].count("\n") + 1
+    for edited in (number, 10_000):
+        assert "is not in the recorded file" in run("why", f"PROGRESS.yaml:{edited}").err
 
 
 def test_names_what_a_rollback_brought_back(history: Path, done: Run) -> None:
