@@ -18,7 +18,7 @@ from ..iterations.status_lines import is_rollback_due, way_back
 from ..output import print_styled, print_text, wrapped
 from ..screen import times
 from ..stops import TYPED
-from .progress import shortened, status_blocks
+from .progress import shortened, status_blocks, warn_of_file
 
 NO_LOG = """\
 sprintlog is an append-only event log for coding-agent loops. It rebuilds state
@@ -80,6 +80,7 @@ def _lines(workspace: Workspace) -> Iterator[str]:
         yield from _several(workspace, sprints)
         return
     sprint = workspace.sprint(chosen)
+    warn_of_file(workspace, sprint)
     head, *blocks = status_blocks(workspace, ReadOptions(chosen, None, as_json=False))
     yield from shortened([[x for x in head if not x.startswith("next: ")], *blocks])
     action = what_is_next(workspace, sprint)

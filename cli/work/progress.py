@@ -1,10 +1,12 @@
 """The progress of a sprint as a screen: status, pointer, phases, goal, quality, usage."""
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from itertools import chain
 
 from msgspec.structs import replace
 
+from sprintlog.engine.errors import SprintlogError
 from sprintlog.engine.service.lost_runs import is_alive
 from sprintlog.engine.service.streams.evaluation import Judged, evaluate
 from sprintlog.engine.sprint.agent.actions import DONE, STOP, WAIT, Action
@@ -25,6 +27,7 @@ from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.transitions import check_exists
 from sprintlog.engine.sprint.state.tree import Node, gate_is_open, gate_status
 from sprintlog.engine.sprint.state.words import COMPLETED, IN_PROGRESS, PASSED, PENDING
+from sprintlog.projections.state_files.sprint_file import SprintFile
 from sprintlog.projections.text.phrases import spent_said
 from sprintlog.projections.text.stops import at_iteration, stood_since, worked
 from sprintlog.projections.views import work as views
@@ -45,6 +48,7 @@ from ..output import (
     print_json,
     print_styled,
     visible,
+    warn,
     wrapped,
 )
 from ..screen import times
@@ -93,9 +97,25 @@ def print_status(reading: ReadOptions, *, is_watched: bool, is_whole: bool) -> N
             print_json(answer)
             return
         blocks = status_blocks(workspace, reading)
+        if reading.at is None:
+            warn_of_file(workspace, sprint)
     print_styled("\n".join([*chain(*blocks)] if is_whole else shortened(blocks)))
     if settings.settings_file() is not None and (line := _differing(sprint)):
         note(line)
+
+
+def warn_of_file(workspace: Workspace, sprint: Sprint) -> None:
+    """Warn if PROGRESS.yaml is missing or was edited by hand."""
+    file = SprintFile(workspace)
+    if (path := file.path(sprint)) is None:
+        return
+    with suppress(SprintlogError):
+        seen = workspace.files.look(path)
+        if seen.content is None:
+            warn(f"{path} is missing: `sprintlog rebuild` writes it again")
+        elif seen.is_foreign and file.check(sprint).state == "edited":
+            also = "`sprintlog adopt` records the edit, `sprintlog rebuild` discards it"
+            warn(f"{path} was edited by hand: {also}")
 
 
 def status_blocks(

@@ -74,3 +74,18 @@ def test_log_is_short_and_in_words(sprint: Path, done: Run) -> None:
     assert (
         len(done("log", "--json").lines) == len(done("log", "--all").out.splitlines()) == 6
     )
+
+
+def test_status_warns_of_a_state_file_that_is_not_the_recorded_one(
+    sprint: Path, done: Run
+) -> None:
+    """A missing or edited PROGRESS.yaml is reported, with the command to type."""
+    file = sprint / "PROGRESS.yaml"
+    assert done("status").err == ""
+    file.write_text(file.read_text().replace("in-progress", "completed", 1))
+    for command in (["status"], []):
+        assert "was edited by hand: `sprintlog adopt`" in done(*command).err
+    file.unlink()
+    assert "is missing: `sprintlog rebuild`" in done("status").err
+    done("rebuild")
+    assert done("status").err == ""
