@@ -23,7 +23,7 @@ from sprintlog.engine.service.workspace import ServiceWorkspace
 from sprintlog.engine.sprint.state.patch import MISSING, Path, find, parse_path
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.transitions import check_exists
-from sprintlog.engine.sprint.state.tree import CHILDREN
+from sprintlog.engine.sprint.state.tree import CHILDREN, Tree
 
 from .causes import causes_of, reason_of, session_behind
 from .replay import RECORDS, SharedDocument
@@ -320,6 +320,10 @@ def _never_there(
     there = f"there are: {_named(holder)}" if isinstance(holder, dict | list) else None
     if holder is document and _IS_FILE.fullmatch(field):
         there = f"who set a line of a file: `sprintlog why {field}:1`"
+    elif holder is document and Tree(document).find(field) is not None:
+        levels = zip(("phases", "steps", "phases"), field.split("/"), strict=False)
+        place = ".".join(f"{name}[{id_}]" for name, id_ in levels)
+        there = f"its status: `sprintlog why '{place}.status'`"
     return NotFoundError(
         f"PROGRESS.yaml of sprint {sprint_id} has no field {field[:80]}, and never had",
         hint=there,

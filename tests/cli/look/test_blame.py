@@ -72,6 +72,14 @@ def test_explains_a_line_of_the_state_file_as_its_field(
         assert "is not in the recorded file" in run("why", f"PROGRESS.yaml:{edited}").err
 
 
+def test_hints_at_the_field_of_an_address(history: Path, done: Run, run: Run) -> None:
+    """An address is no field; the hint is the command for the status of that leaf."""
+    result = run("why", "build/login/implement")
+    assert result.code == 3
+    assert f"`sprintlog why '{IMPLEMENT}.status'`" in result.err
+    assert done("why", f"{IMPLEMENT}.status").out
+
+
 def test_names_what_a_rollback_brought_back(history: Path, done: Run) -> None:
     """For a rollback also the event is named that the value comes from."""
     found = blamed(done, "phases[setup].status")
