@@ -29,7 +29,7 @@ ASIDE = "damaged"
 """The folder, beside the store, of files that are not what was written."""
 SEE = "`sprintlog verify --full` lists the damaged snapshots"
 _BELOW = f"{FILES}/"
-_ENTRY = re.compile(r"(\d+) \w+ (\w+) +(\d+|-)\t([^\0]*)\0")
+_ENTRY = re.compile(r"(\d+) \w+ (\w+) +(\S+)\t([^\0]*)\0")
 """Mode, id, size and path of a line of `git ls-tree`."""
 READ_MAX = 4
 KEPT_BYTES_MAX = 128 * 1024 * 1024
@@ -125,9 +125,12 @@ class Store:
             listed = self.git.run(*listing, commit)
         files = []
         manifest = ""
-        for mode, oid, length, path in _ENTRY.findall(listed.decode(*NAMES)):
-            # Git states no size of a missing object.
-            size = 0 if length == "-" else int(length)
+        entries = _ENTRY.findall(listed.decode(*NAMES))
+        if len(entries) != listed.count(b"\0"):
+            raise UnreadableError(f"snapshot {commit}: git lists it in an unknown form")
+        for mode, oid, length, path in entries:
+            # Git prints a word in place of the size of a missing object.
+            size = int(length) if length.isdigit() else 0
             if path == MANIFEST:
                 manifest = oid
             elif path.startswith(_BELOW) and mode in GIT_MODES and is_sound(path):
