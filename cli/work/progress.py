@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from sprintlog.engine.errors import SprintlogError
 from sprintlog.engine.service.lost_runs import is_alive
 from sprintlog.engine.service.streams.evaluation import Judged, evaluate
-from sprintlog.engine.sprint.agent.actions import DONE, STOP, WAIT, Action
+from sprintlog.engine.sprint.agent.actions import COMPLETE, DONE, STOP, WAIT, Action
 from sprintlog.engine.sprint.events.snapshots import left_words
 from sprintlog.engine.sprint.iterations.budgets import said
 from sprintlog.engine.sprint.iterations.goal import goal_standing
@@ -130,7 +130,9 @@ def status_blocks(
     found = views.status(workspace, sprint, action, at=at)
     judged = _judged(workspace, sprint)
     head = [": ".join(told) for told in standing_told(sprint, found, action)]
-    head = head or [_current(found, action)]
+    if not head or action.do == COMPLETE:
+        # A resolved stop does not state the next command.
+        head.append(_current(found, action))
     starts = any("sprintlog run " in line for line in head)
     if starts and (kept := rules_said(sprint)) is not None:
         head.append(f"rules: {kept}")

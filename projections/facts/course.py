@@ -358,7 +358,7 @@ def _judged(known: JudgedIteration) -> Iterator[str]:
     if known.is_best is True:
         yield "the best"
     if known.is_on_path is False:
-        yield "off the path"
+        yield "discarded"
 
 
 def _is_work(event: Event) -> bool:

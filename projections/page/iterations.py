@@ -197,7 +197,7 @@ def _remarks(facts: SprintFacts, one: JudgedIteration) -> object:
     if one.is_best is True:
         said.append("best")
     if one.is_on_path is False:
-        said.append("off the path")
+        said.append("discarded")
     if one.is_incomplete is True:
         said.append("incomplete")
     for field, word in (("failed", "not measured"), ("retracted", "retracted")):

@@ -176,7 +176,7 @@ def _scored(facts: SprintFacts, one: JudgedIteration) -> Scored:
     is_off = one.is_on_path is False
     said = [f"iteration {one.iteration}", one.classification or "", score(one.score)]
     said += ["the best"] if is_best else []
-    said += ["off the path"] if is_off else []
+    said += ["discarded"] if is_off else []
     said += alerts
     if not known(one.metrics):
         said.append("not measured")

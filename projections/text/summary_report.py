@@ -265,7 +265,7 @@ def _notes(
     notes = {}
     for number in sorted({*seen, *said, *off_path, *([best.number] if best else [])}):
         words = ["best"] if best is not None and best.number == number else []
-        words += ["off the path"] if number in off_path else []
+        words += ["discarded"] if number in off_path else []
         words += notes_of(seen.get(number, ()))
         left = room - sum(len(word) + 2 for word in words)
         text = said.get(number, "").strip().partition("\n")[0]

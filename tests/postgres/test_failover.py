@@ -78,7 +78,7 @@ def test_what_a_standby_was_behind_is_lost_and_noticed(pair: Pair, tmp_path: Pat
         writer.append("a", [note(1)], expect=0)
         wait_while(pair.is_behind)
         assert server._replication(writer).status == WARNING
-        assert ["none is waited for" in risk for risk in writer.risks()] == [True]
+        assert ["none synchronous" in risk for risk in writer.risks()] == [True]
         writer.connection.raw.execute("SET ROLE sprintlog_writer")
         # A role that may not see what a standby is about does not say that it is behind.
         assert [state for _, state in writer.standbys()] == [UNSEEN]
@@ -93,7 +93,7 @@ def test_what_a_standby_was_behind_is_lost_and_noticed(pair: Pair, tmp_path: Pat
         pair.standby.start()
         with closing(opened(pair.standby.url(name), Wait(0.2))) as reader:
             assert [event.payload for event in reader.read()] == [b'{"n":1}']
-            with pytest.raises(RefusedError, match="only reads: it is a standby"):
+            with pytest.raises(RefusedError, match="is read-only: a standby"):
                 reader.append("b", [note(4)], expect=0)
         pair.standby.promote()
         with pytest.raises(UnreadableError, match="its end is lost"):

@@ -110,7 +110,7 @@ def test_iterations_that_nobody_measured_are_listed(
     wrap("--", "cat", str(said))
     wrap("--", "sh", "-c", "echo too bad >&2; exit 3")
     head, first, second = sprintlog("list").splitlines()
-    assert head.split() == ["iteration", "turns", "tokens", "cost", "time"]
+    assert head.split() == ["iteration", "turns", "tokens", "cost", "time", "summary"]
     assert first.split()[:4] == ["1", "7", "1,710", "$0.02"]
     assert first.endswith("  completed: All done. RALPH_COMPLETE")
     assert second.split()[:4] == ["2", "-", "-", "-"]

@@ -133,4 +133,4 @@ def test_a_row_off_the_path_says_so(worse: Path, done: Run) -> None:
     done("rollback", "iter:1", "--plan", "--yes")
     row = next(x for x in done("report").out.splitlines() if x.startswith("| 2 |"))
     assert row.split(" | ")[1].strip() == "regression"
-    assert "| off the path" in row
+    assert "| discarded" in row

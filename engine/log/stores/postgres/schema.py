@@ -229,7 +229,7 @@ def unwaited(known: list[tuple[str, str]]) -> str | None:
     """
     if not known or waited_for(known) or any(state == UNSEEN for _, state in known):
         return None
-    return f"{len(known)} standby servers, none synchronous: a failover can lose events"
+    return f"standby servers: {len(known)}, none synchronous: a failover can lose events"
 
 
 def risks(connection: ServerConnection) -> Iterator[str]:

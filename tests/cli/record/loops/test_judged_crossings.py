@@ -140,7 +140,10 @@ def test_by_rules_measures_what_is_due_and_nothing_else(
 ) -> None:
     """Without a rule it is refused; if nothing is due nothing happens."""
     prepare(done, folder)
-    assert "no rule of sprint one says" in run("iteration", "measure", "--by-rules").err
+    assert (
+        "sprint one has no rule for measuring"
+        in run("iteration", "measure", "--by-rules").err
+    )
     done("iteration rules set", *MEASURES)
     assert "nothing to record" in done("iteration", "measure", "--by-rules").out
     done("sprint", "start")

@@ -58,7 +58,7 @@ def killed(folder: Path, command: list[str]) -> "subprocess.Popen[str]":
 STOPS = [
     ("", PLAN, 0, {"because": "done", "exit_code": 0}),
     ("", PLAN.replace("max-iterations: 40", "stats: {max-iterations: 1}"), 20,
-     {"because": "limit", "why": "reached the limit of 1 iterations"}),
+     {"because": "limit", "why": "reached the limit of 1 iteration"}),
     ("", "phases: [{id: a, prompt: x, break: true}, {id: b, prompt: y}]", 21,
      {"because": "breakpoint", "why": "the sprint is paused-at-breakpoint"}),
     (PAUSES, ONE, 22, {"because": "paused", "why": "the sprint is paused"}),

@@ -72,7 +72,7 @@ def test_a_hook_without_a_command_is_told_first(
     command = goal_agent("", HOOK)
     result = run(*command)
     assert result.code == 1
-    assert "hook learning says no command" in result.err
+    assert "hook learning has no command" in result.err
     assert "--hook-command" in result.err
     assert not (folder / "said.txt").exists()
     done("sprint", "start")

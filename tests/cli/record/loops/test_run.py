@@ -272,7 +272,7 @@ def test_a_killed_loop_goes_on_where_it_was(
     loop.communicate(timeout=60)
     result = run(*command)
     assert result.code == 0
-    assert "is gone: going on" in result.err
+    assert "is gone: continuing" in result.err
     handed = [line.split(" ")[0] for line in said(folder)]
     assert handed[:3] == ["setup", "setup", "build/login/implement"]
     assert state()["stats"]["current-iteration"] == 4

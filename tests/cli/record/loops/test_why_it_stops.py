@@ -43,11 +43,11 @@ def test_finishes_nothing_over_an_urgent_request(run: Run, agent: Any, done: Run
     result = run(*command)
     assert (result.code, "requests are undecided: req-1" in result.out) == (24, True)
     assert done("status", "--json").json["stats"]["completed-phases"] == 3
-    assert "`sprintlog sprint complete` closes it" not in done("status").out
+    assert "next: `sprintlog sprint complete`" not in done("status").out
     refused = run("sprint", "complete")
-    assert (refused.code, "without a decision: req-1" in refused.err) == (1, True)
+    assert (refused.code, "undecided requests: req-1" in refused.err) == (1, True)
     done("queue", "reject", "req-1", "--reasoning", "No hole")
-    assert "`sprintlog sprint complete` closes it" in done("status").out
+    assert "next: `sprintlog sprint complete`" in done("status").out
     assert run(*command).code == 0
 
 

@@ -110,7 +110,7 @@ CASES: dict[str, tuple[Edit, str]] = {
     "spaces in the header": (lambda x: changed(x, 0, "{", "{ "), ":1: is not as"),
     "a missing line": (lambda x: x[:3] + x[4:], ":4: follows position 2: a gap"),
     "a line twice": (lambda x: x[:4] + x[3:], ":5: "),
-    "a line that is cut": (lambda x: [*x[:4], x[4][:50]], ":5: is no event"),
+    "a line that is cut": (lambda x: [*x[:4], x[4][:50]], ":5: is not an event"),
     "a line without its end": (lambda x: [*x[:4], x[4][:-1]], ":5: is not as"),
     "cut before the head": (lambda x: x[:-1], ":9: the file is cut off"),
     "cut in the middle": (lambda x: x[:4], ":5: the file is cut off"),
@@ -123,7 +123,7 @@ CASES: dict[str, tuple[Edit, str]] = {
     ),
     "another actor": (lambda x: changed(x, 2, "runtime", "runtimf"), ":3: the hash"),
     "another payload": (lambda x: changed(x, 1, "Read it", "Heed it"), ":2: the payload"),
-    "one more field": (lambda x: changed(x, 1, "{", '{"a":1,'), ":2: is no event"),
+    "one more field": (lambda x: changed(x, 1, "{", '{"a":1,'), ":2: is not an event"),
     "spaces": (lambda x: changed(x, 1, ":", ": "), ":2: is not as"),
     "capital digits": (
         lambda x: [

@@ -212,8 +212,8 @@ def test_a_position_takes_its_words_along(told: Path, done: Run) -> None:
     assert answer["erased"] == 1
     # The state files say it still: other events do.
     assert {one["why"] for one in answer["unreached"]} == {
-        "it says the same, and was not chosen",
-        "it follows from the events, and is as they are",
+        "it has the text, but was not chosen",
+        "it is computed from the events",
     }
     (first, *_) = answer["unreached"]
     assert done(*first["command"].split()[1:-1], "leaked", "--yes").code == 0

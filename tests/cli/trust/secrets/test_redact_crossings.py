@@ -160,7 +160,10 @@ def test_a_copy_from_before(begun: Path, done: Run, run: Run) -> None:
     done("redact", *SAID)
     for _ in range(2):
         told = run("store copy", ".", str(there))
-        assert (told.code, "what 1 event said, and . erased since" in told.err) == (1, True)
+        assert (
+            told.code,
+            "contains the text of 1 event that . erased since" in told.err,
+        ) == (1, True)
     fresh = begun.with_name(f"{begun.name}-fresh")
     done("store copy", ".", str(fresh))
     assert text_in(fresh) == []
@@ -192,14 +195,14 @@ def test_backups(begun: Path, done: Run) -> None:
 
 
 def test_out_by_a_pipe_and_in(begun: Path, done: Run) -> None:
-    """`export | import log -` carries the gap over, and both are the same log."""
+    """`store export | store import -` carries the gap over, and both are the same log."""
     done("note", f"it is {WORD}")
     done("redact", *SAID)
     tree = begun.with_name(f"{begun.name}-piped")
     tree.mkdir()
     command = f'"{sys.executable}" -m sprintlog.cli'
-    taken = f"{command} init --here && {command} import log -"
-    script = f"{command} export | (cd {tree} && {taken})"
+    taken = f"{command} init --here && {command} store import -"
+    script = f"{command} store export | (cd {tree} && {taken})"
     subprocess.run(script, shell=True, cwd=begun, check=True, capture_output=True)
     assert text_in(tree) == []
     head = done("verify", "--json").json["head"]
