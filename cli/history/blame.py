@@ -1,13 +1,11 @@
 """`sprintlog why FIELD`: the event that set a field of a state file."""
 
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import click
 
-from sprintlog.engine.adapters.folders import read_plain
-from sprintlog.engine.adapters.replace import FILE_BYTES_MAX
 from sprintlog.engine.errors import InvalidInputError
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.sprint.events import RolledBack
@@ -19,10 +17,10 @@ from sprintlog.projections.history.causes import CAUSES_MAX, reason_of
 from sprintlog.projections.history.differences import shown
 from sprintlog.projections.state_files.sprint_file import render
 from sprintlog.projections.views.history import blamed, blamed_line
-from sprintlog.projections.workspace import Workspace
 
 from ..context import ReadOptions, open_workspace
 from ..output import fitting, print_answer, print_json, print_text, table, wrapped
+from ..places import place_of
 from ..screen import times
 from ..screen.pager import paged
 from ..screen.terminal import terminal
@@ -56,23 +54,26 @@ def print_fields(
         _print(list(ask(workspace, name, fields, at=at)), as_json=as_json)
 
 
-def print_line(workspace: Workspace, sprint_id: str, number: int, *, as_json: bool) -> None:
+def print_line(file: Path, number: int, reading: ReadOptions) -> bool:
     """Print who set the field on a line of a sprint's PROGRESS.yaml.
 
-    Raise `InvalidInputError` if the file on disk has another line there.
+    Return False for the file of another sprint. Raise `InvalidInputError` if the file has
+    another line there than the record.
     """
-    sprint = workspace.sprint(sprint_id)
-    path = sprint.plan.place.path if sprint.plan.place else ""
-    recorded = render(sprint).decode().split("\n")
-    file = workspace.location.root / path
-    here = read_plain(file, at_most=FILE_BYTES_MAX).decode(errors="replace").split("\n")
-    if recorded[number - 1 : number] != here[number - 1 : number] or not here[number - 1 :]:
-        raise InvalidInputError(
-            f"{path}:{number} is not in the recorded file",
-            hint="`sprintlog rebuild --check` compares the files",
-        )
-    field = next(islice(line_fields(sprint.document), number - 1, None))
-    _print(list(blame(workspace, sprint_id, [field])), as_json=as_json)
+    with open_workspace() as workspace:
+        sprint = reading.sprint(workspace)
+        written, place = sprint.plan.place, slice(number - 1, number)
+        if written is None or written != place_of(workspace.location, file):
+            return False
+        fields = [*line_fields(sprint.document)][place]
+        here = (workspace.files.look(written.path).content or b"").split(b"\n")
+        if not fields or here[place] != render(sprint).split(b"\n")[place]:
+            raise InvalidInputError(
+                f"{file}:{number} is not in the recorded file",
+                hint="`sprintlog rebuild --check` compares the files",
+            )
+        _print(list(blame(workspace, sprint.id, fields)), as_json=reading.as_json)
+        return True
 
 
 def _print(found: Iterable[Blame], *, as_json: bool) -> None:

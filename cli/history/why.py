@@ -13,7 +13,7 @@ from sprintlog.projections.history.why import WhyAnswer, why
 from .. import typed
 from ..context import ReadOptions, open_workspace, with_reading
 from ..output import fitting, print_answer, wrapped
-from ..places import place_of
+from ..places import PROGRESS
 from ..screen import times
 
 STATE_FILES = ("progress", "best", "journal")
@@ -63,15 +63,19 @@ def command(
     if every == bool(places):
         raise click.UsageError("give FILE:LINE, one or several FIELDs, or --all")
     found = _PLACE.fullmatch(places[0]) if len(places) == 1 and file is None else None
-    if found is None:
+    is_state = found is not None and Path(found[1]).name == PROGRESS
+    if found is None or is_state:
         for place in places:
             if Path(place).is_file():
                 raise click.UsageError(f"give FILE:LINE alone, like {place[:60]}:12")
-        # Imported here: a line needs nothing of it.
-        from .blame import PROGRESS, print_fields
+        # Imported here: a line of another file needs nothing of it.
+        from .blame import print_fields, print_line
 
-        print_fields(places, file or PROGRESS, reading, every=every)
-        return
+        if found is None:
+            print_fields(places, file or STATE_FILES[0], reading, every=every)
+            return
+        if print_line(Path(found[1]), int(found[2]), reading):
+            return
     if reading.at is not None:
         raise click.UsageError("--at applies to a FIELD, not to FILE:LINE")
     if found[1] == "iter":
@@ -80,15 +84,8 @@ def command(
             hint=f"`sprintlog report {places[0][:60]}` shows the iteration",
         )
     with open_workspace() as workspace:
-        name, path = workspace.choose(reading.sprint_id), Path(found[1])
-        written = workspace.sprint(name).plan.place
-        if written is not None and written == place_of(workspace.location, path):
-            # Imported here: a line of another file needs nothing of it.
-            from .blame import print_line
-
-            print_line(workspace, name, int(found[2]), as_json=reading.as_json)
-            return
-        answer = why(workspace, name, path, int(found[2]))
+        name = workspace.choose(reading.sprint_id)
+        answer = why(workspace, name, Path(found[1]), int(found[2]))
         print_answer(answer, _lines(answer), as_json=reading.as_json)
 
 

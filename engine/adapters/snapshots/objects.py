@@ -110,13 +110,7 @@ def blobs_of(
     Those `ahead` are read faster if they are asked for in that order; `known` are not read.
     """
     with closing(Objects(git, [oid for oid in ahead if oid not in known])) as objects:
-        read = objects.blob
-
-        def blob(oid: str) -> bytes:
-            content = known.get(oid)
-            return read(oid) if content is None else content
-
-        yield blob
+        yield lambda oid: known.get(oid) or objects.blob(oid)
 
 
 def object_id(kind: str, content: bytes) -> str:

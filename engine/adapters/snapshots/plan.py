@@ -198,10 +198,8 @@ def _stuck(writes: Mapping[str, TreeEntry], present: Snapshot) -> set[str]:
 def needed(plan: PlacementPlan) -> set[str]:
     """Return the ids of the bytes that a plan and its reverse need."""
     before = plan.before
-    found = {entry.oid for entry in plan.writes.values()}
-    found.update(before[path].oid for path in plan.writes if path in before)
-    found.update(before[path].oid for path in plan.removals if path in before)
-    return found
+    touched = [before[p].oid for p in (*plan.writes, *plan.removals) if p in before]
+    return {*touched, *(entry.oid for entry in plan.writes.values())}
 
 
 def below(plan: PlacementPlan, folder: str, present: Snapshot) -> PlacementPlan:

@@ -182,9 +182,8 @@ class Store:
                 except DamagedError:
                     found.add(oid)
                 else:
-                    if oid in keep and len(content) <= room:
+                    if oid in keep and (room := room - len(content)) >= 0:
                         self._kept[oid] = content
-                        room -= len(content)
         return found
 
     def mend(self) -> None:

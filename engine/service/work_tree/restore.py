@@ -204,8 +204,7 @@ def _prepare(
     for is_last in (False, True):
         taken = take_tree(workspace, store, also=meant, marked=marked, at=at)
         made = plan_for(workspace, store, sprint, order, store.read(taken.commit))
-        written = {entry.oid for entry in made.writes.values()}
-        damaged = store.damaged(needed(made), keep=written)
+        damaged = store.damaged(needed(made), {e.oid for e in made.writes.values()})
         if not damaged:
             return taken, made
         store.drop([taken.commit])
