@@ -20,10 +20,10 @@ from sprintlog.engine.log.event import Event, Reach
 from sprintlog.engine.service.streams.catalogue import sprint_stream
 from sprintlog.engine.service.streams.repository import Repository, Stretch
 from sprintlog.engine.service.workspace import ServiceWorkspace
-from sprintlog.engine.sprint.state.patch import MISSING, Path, find, parse_path
+from sprintlog.engine.sprint.state.patch import MISSING, Path, find, named_items, parse_path
 from sprintlog.engine.sprint.state.sprint import Sprint
 from sprintlog.engine.sprint.state.transitions import check_exists
-from sprintlog.engine.sprint.state.tree import CHILDREN, Tree
+from sprintlog.engine.sprint.state.tree import CHILDREN, Node, Tree
 
 from .causes import causes_of, reason_of, session_behind
 from .replay import RECORDS, SharedDocument
@@ -320,16 +320,23 @@ def _never_there(
     there = f"there are: {_named(holder)}" if isinstance(holder, dict | list) else None
     if holder is document and _IS_FILE.fullmatch(field):
         there = f"who set a line of a file: `sprintlog why {field}:1`"
-    elif holder is document and Tree(document).find(field) is not None:
-        levels = zip(("phases", "steps", "phases"), field.split("/"), strict=False)
-        place = ".".join(f"{name}[{id_}]" for name, id_ in levels)
-        there = f"its status: `sprintlog why '{place}.status'`"
+    elif holder is document and (node := Tree(document).find(field)) is not None:
+        there = f"its status: `sprintlog why '{_place_of(node, document)}.status'`"
     return NotFoundError(
         f"PROGRESS.yaml of sprint {sprint_id} has no field {field[:80]}, and never had",
         hint=there,
         sprint=sprint_id,
         field=field,
     )
+
+
+def _place_of(node: Node, document: dict[str, Any]) -> str:
+    """Return the path of a phase, step or sub-phase in the document."""
+    place, holder = "", document
+    for index, level in zip(node.place, ("phases", "steps", "phases"), strict=False):
+        name = f"{place}.{level}" if place else level
+        place, holder = [*named_items(name, holder[level])][index]
+    return place
 
 
 def _named(holder: dict[str, Any] | list[Any]) -> str:

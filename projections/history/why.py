@@ -15,11 +15,13 @@ from msgspec.structs import replace
 from sprintlog.engine.adapters.git.line_origin import LineOrigin, history
 from sprintlog.engine.adapters.git.repositories import repository_around
 from sprintlog.engine.adapters.git.untrusted import borrowed
+from sprintlog.engine.adapters.snapshots.plan import is_in
 from sprintlog.engine.adapters.snapshots.store import FILES
 from sprintlog.engine.errors import InvalidInputError, NotFoundError, RefusedError
 from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.stores.descriptors import read_whole
 from sprintlog.engine.service.streams.catalogue import CODEC, sprint_stream
+from sprintlog.engine.service.work_tree.own_paths import kept_out
 from sprintlog.engine.service.work_tree.snapshot import store_of
 from sprintlog.engine.sessions.names import session_of, session_stream
 from sprintlog.engine.sprint import events as f
@@ -121,12 +123,17 @@ class WhyAnswer(Struct, frozen=True):
 def why(workspace: Workspace, sprint_id: str, file: Path, line: int) -> WhyAnswer:
     """Return the origin of a line of a file of the work tree.
 
-    Raise `InvalidInputError` for a file outside of the work tree or a line it does not
-    have, `NotFoundError` for a file that is not there.
+    Raise `InvalidInputError` for a file outside of the work tree, a file that sprintlog
+    writes, or a line it does not have, `NotFoundError` for a file that is not there.
     """
     sprint = workspace.sprint(sprint_id)
     check_exists(sprint)
     path, content = _file(workspace.location.root, file)
+    if is_in(path, kept_out(workspace)):
+        raise InvalidInputError(
+            f"{path} is written by sprintlog: no snapshot contains it",
+            hint="`sprintlog why FIELD` explains a field of PROGRESS.yaml",
+        )
     lines = content.split(b"\n")
     count = len(lines) - (not lines[-1])
     if not 1 <= line <= count:

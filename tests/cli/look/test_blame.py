@@ -72,12 +72,34 @@ def test_explains_a_line_of_the_state_file_as_its_field(
         assert "is not in the recorded file" in run("why", f"PROGRESS.yaml:{edited}").err
 
 
-def test_hints_at_the_field_of_an_address(history: Path, done: Run, run: Run) -> None:
-    """An address is no field; the hint is the command for the status of that leaf."""
-    result = run("why", "build/login/implement")
+@pytest.mark.parametrize(
+    ("address", "field"), [("build/login/implement", IMPLEMENT), ("12", 'phases["12"]')]
+)
+def test_hints_at_the_field_of_an_address(
+    history: Path, done: Run, run: Run, address: str, field: str
+) -> None:
+    """An address is not a field; the hint is the command for the status of that leaf."""
+    done("phase", "inject", "--prompt", "Count to 12", "--id", "12")
+    result = run("why", address)
     assert result.code == 3
-    assert f"`sprintlog why '{IMPLEMENT}.status'`" in result.err
-    assert done("why", f"{IMPLEMENT}.status").out
+    assert f"`sprintlog why '{field}.status'`" in result.err
+    assert done("why", f"{field}.status").out
+
+
+@pytest.mark.parametrize(
+    "file", [".ralph/progress.json", "other/PROGRESS.yaml", "PROGRESS.yaml.checksum"]
+)
+def test_refuses_a_line_of_another_state_file(
+    sprint: Path, done: Run, run: Run, file: str
+) -> None:
+    """No snapshot contains such a file, so no author of its lines is stated."""
+    done("journal", "pattern", "add", "Tests first", "--type", "build-pattern")
+    done("sprint", "create", "other", "--goal", "All", "--sprint-dir", "other")
+    done("sprint", "start", "--sprint", "other")
+    (sprint / "PROGRESS.yaml.checksum").touch()
+    assert (sprint / file).exists()
+    result = run("why", f"{file}:1", "--sprint", "auth")
+    assert (result.code, f"{file} is written by sprintlog" in result.err) == (1, True)
 
 
 def test_names_what_a_rollback_brought_back(history: Path, done: Run) -> None:
