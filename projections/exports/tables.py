@@ -10,7 +10,6 @@ from sprintlog.exports import ExportedEvent, ExportedLog
 from sprintlog.formatting import visible
 
 EVENTS_A_STEP = 512
-Row = tuple[Any, ...]
 Value = str | int | float | bytes | None
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "|", "%")
@@ -75,7 +74,7 @@ def csv(telling: ExportedLog) -> Iterator[bytes]:
         yield csv_lines(plain).encode()
 
 
-def _row(told: ExportedEvent) -> Row:
+def _row(told: ExportedEvent) -> tuple[Any, ...]:
     event = told.recorded
     phase = told.data.get("phase") if isinstance(told.data, dict) else None
     said = {

@@ -15,8 +15,6 @@ from typing import IO
 
 from ..git.command import Git, GitError
 
-NOTHING_KNOWN: Mapping[str, bytes] = MappingProxyType({})
-
 
 class DamagedError(GitError):
     """An object is missing, or is not what was stored."""
@@ -103,14 +101,14 @@ def _answer(stream: IO[bytes]) -> tuple[bytes, bytes]:
 
 @contextmanager
 def blobs_of(
-    git: Git, ahead: Iterable[str] = (), known: Mapping[str, bytes] = NOTHING_KNOWN
+    git: Git, ahead: Iterable[str] = (), known: Mapping[str, bytes] = MappingProxyType({})
 ) -> Iterator[Callable[[str], bytes]]:
     """Give a function from ids to bytes of a repository, for as long as this is held.
 
     Those `ahead` are read faster if they are asked for in that order; `known` are not read.
     """
     with closing(Objects(git, [oid for oid in ahead if oid not in known])) as objects:
-        yield lambda oid: known.get(oid) or objects.blob(oid)
+        yield lambda oid: known[oid] if oid in known else objects.blob(oid)
 
 
 def object_id(kind: str, content: bytes) -> str:

@@ -1,4 +1,4 @@
-"""Single files and links in an open folder, and a new folder with those of a snapshot.
+"""Single files and links in an open folder, their durability, and a snapshot's folder.
 
 Links are never followed.
 """
@@ -32,8 +32,7 @@ class FileSystem:
     """The file system of an open root, which is synced in one pass if possible."""
 
     def __init__(self, root: int, device: int) -> None:
-        self._root = root
-        self._device = device
+        self._root, self._device = root, device
         self._syncfs = system_call("syncfs")
 
     def syncs_each(self, device: int) -> bool:
@@ -49,9 +48,9 @@ class FileSystem:
 
     @contextmanager
     def synced_behind(self, *, is_only: bool) -> Iterator[None]:
-        """Sync what was written before the block, while the block runs.
+        """Sync everything written before the block, while the block runs.
 
-        If it `is_only` waiting, no thread is started.
+        With `is_only`, the block has nothing to do, so no thread is started.
         """
         if is_only or self._syncfs is None:
             self.sync()

@@ -129,11 +129,11 @@ class Store:
         if len(entries) != listed.count(b"\0"):
             raise UnreadableError(f"snapshot {commit}: git lists it in an unknown form")
         for mode, oid, length, path in entries:
-            # Git prints a word in place of the size of a missing object.
-            size = int(length) if length.isdigit() else 0
             if path == MANIFEST:
                 manifest = oid
             elif path.startswith(_BELOW) and mode in GIT_MODES and is_sound(path):
+                # Git prints a word in place of the size of a missing object.
+                size = int(length) if length.isdigit() else 0
                 files.append((path[len(_BELOW) :], mode, oid, size))
             else:
                 raise UnreadableError(
