@@ -17,6 +17,7 @@ from .foreign import shape_of
 from .state import NUMBER_MAX, Journal, entry_id, pack, unpack
 
 Part = TypeVar("Part", bound=parts.ClosedObject)
+Numbered = TypeVar("Numbered", parts.Learning, parts.Pattern)
 
 BY_TAG = {event.type: event for event in f.JOURNAL_EVENTS}
 
@@ -61,7 +62,7 @@ class OpenJournal(JournalCommand, frozen=True):
     """When it began, if not now."""
 
     def decide(self, journal: Journal, at: str) -> list[Event]:
-        """Decide on `OpenJournal`."""
+        """Return the events that this command records."""
         name, place, worktree = self.project_name, self.place, self.worktree
         if journal.exists:
             if name in ("", journal.project_name):
@@ -84,7 +85,7 @@ class RecordEntry(JournalCommand, frozen=True):
     entry: parts.Entry
 
     def decide(self, journal: Journal, at: str) -> list[Event]:
-        """Decide on `RecordEntry`."""
+        """Return the events that this command records."""
         entry = self.entry
         iteration = entry.iteration or journal.next_iteration(entry.prd_id)
         entry = replace(
@@ -115,17 +116,8 @@ class AddLearning(JournalCommand, frozen=True):
     observation: int = 0
 
     def decide(self, journal: Journal, at: str) -> list[Event]:
-        """Decide on `AddLearning`."""
-        learning = self.learning
-        new_id = _given("learning", journal.next_learning_id)
-        learning = replace(
-            learning, id=learning.id or new_id, created_at=learning.created_at or at
-        )
-        parts.check(learning, "learning")
-        if learning.id != new_id:
-            raise parts.refuse(
-                "learning.id", f"{learning.id[:60]} is not the next id; omit it"
-            )
+        """Return the events that this command records."""
+        learning = _completed(self.learning, journal.next_learning_id, created_at=at)
         source = learning.source_entry_id
         if source and source not in journal.entries:
             raise NotFoundError(
@@ -146,7 +138,7 @@ class ReferenceLearning(JournalCommand, frozen=True):
     times: int = 1
 
     def decide(self, journal: Journal, at: str) -> list[Event]:
-        """Decide on `ReferenceLearning`."""
+        """Return the events that this command records."""
         journal.check_learning(self.learning_id)
         if not journal.learnings[self.learning_id]:
             raise parts.refuse(
@@ -167,7 +159,7 @@ class HandOverLearnings(JournalCommand, frozen=True):
     iteration: int
 
     def decide(self, journal: Journal, at: str) -> list[Event]:
-        """Decide on `HandOverLearnings`."""
+        """Return the events that this command records."""
         entry = entry_id(self.prd_id, self.iteration)
         return [
             f.LearningReferenced(learning_id, self.prd_id, entry_id=entry)
@@ -183,7 +175,7 @@ class RetireLearning(JournalCommand, frozen=True):
     reason: str | None = None
 
     def decide(self, journal: Journal, at: str) -> list[Event]:
-        """Decide on `RetireLearning`."""
+        """Return the events that this command records."""
         journal.check_learning(self.learning_id)
         if not journal.learnings[self.learning_id]:
             return []
@@ -196,18 +188,9 @@ class DiscoverPattern(JournalCommand, frozen=True):
     pattern: parts.Pattern
 
     def decide(self, journal: Journal, at: str) -> list[Event]:
-        """Decide on `DiscoverPattern`."""
-        pattern = self.pattern
-        new_id = _given("pattern", journal.next_pattern_id)
-        pattern = replace(
-            pattern, id=pattern.id or new_id, discovered_at=pattern.discovered_at or at
-        )
-        parts.check(pattern, "pattern")
-        if pattern.id != new_id:
-            raise parts.refuse(
-                "pattern.id", f"{pattern.id[:60]} is not the next id; omit it"
-            )
-        return [f.PatternDiscovered(pattern)]
+        """Return the events that this command records."""
+        number = journal.next_pattern_id
+        return [f.PatternDiscovered(_completed(self.pattern, number, discovered_at=at))]
 
 
 def to_event(tag: str, data: object) -> Event:
@@ -248,6 +231,18 @@ def command_of(event: Event) -> Command:
             f"{event.type} cannot be recorded directly: {why}", command=event.type
         )
     return command_from_event(event, made)
+
+
+def _completed(part: Numbered, next_id: str | None, **times: str) -> Numbered:
+    """Return a learning or pattern with the next id, and with the times it lacks."""
+    word = type(part).__name__.lower()
+    new_id = _given(word, next_id)
+    missing = {name: at for name, at in times.items() if not getattr(part, name)}
+    part = replace(part, id=part.id or new_id, **missing)
+    parts.check(part, word)
+    if part.id != new_id:
+        raise parts.refuse(f"{word}.id", f"{part.id[:60]} is not the next id; omit it")
+    return part
 
 
 def _given(word: str, next_id: str | None) -> str:
@@ -305,7 +300,7 @@ class AddExtractedLearnings(JournalCommand, frozen=True):
     proposals: list[Proposal]
 
     def decide(self, journal: Journal, at: str) -> list[Event]:
-        """Decide on `AddExtractedLearnings`."""
+        """Return the events that this command records."""
         ahead = DraftJournal(journal, at)
         for observation, learning in self.proposals:
             ahead.decide(AddLearning(learning, observation))
