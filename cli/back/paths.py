@@ -61,7 +61,7 @@ def left_lines(left: Sequence[LeftPath]) -> list[str]:
     # Those that differ come first.
     shown = sorted(left, key=lambda one: one.differs is not True)[:SHOWN_MAX]
     lines = [
-        f"{'differs' if one.differs is True else 'left as it is'}: "
+        f"{'differs' if one.differs is True else 'unchanged'}: "
         f"{one.path or 'all'}: {one.reason}"
         for one in shown
     ]

@@ -128,7 +128,7 @@ def _know_version(workspace: Workspace, version: Version) -> None:
     said, is_so = workspace.files.checksum_says(place.path), sha256(content).hexdigest()
     if said not in (None, is_so):
         warn(
-            f"{place.path}.checksum is of other bytes: it says {visible(str(said)[:64])}, "
+            f"{place.path}.checksum does not match: it states {visible(str(said)[:64])}, "
             f"the file has {is_so}; the first new event replaces both"
         )
     kept = SprintFile(workspace).know_imported(sprint, place.path, content)

@@ -145,7 +145,7 @@ def _rule(one: QueueRule, before: list[str], where: str) -> Rule:
     if one.position is not None:
         said["position"] = parse_position(one.position)
         if said["position"] is None:
-            problem = f"{one.position[:60]!r} is no position"
+            problem = f"{one.position[:60]!r} is not a position"
             raise RefusedError(problem, field=f"{where}.position")
     priorities, types = said.pop("priority", ()), said.pop("type", ())
     return Rule(priorities=_listed(priorities), types=_listed(types), **said)

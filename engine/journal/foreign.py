@@ -41,7 +41,7 @@ class AdoptJournalEdit(JournalCommand, frozen=True):
     ours: JournalDocument | None = None
 
     def decide(self, journal: Journal, at: str) -> list[Event]:
-        """Decide on `AdoptJournalEdit`."""
+        """Return the events that this command records."""
         ours, base, theirs = self.ours or JournalDocument(), self.base, self.theirs
         left: list[str] = []
         # Its words on parts that differ are of an import, which changes none.
@@ -227,7 +227,7 @@ class TakeDocument(JournalCommand, frozen=True):
     ours: JournalDocument | None = None
 
     def decide(self, journal: Journal, at: str) -> list[Event]:
-        """Decide on `TakeDocument`."""
+        """Return the events that this command records."""
         ours = self.ours or JournalDocument()
         return take_document(ours, self.theirs).events[:APPEND_EVENTS_MAX]
 

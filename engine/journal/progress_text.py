@@ -257,7 +257,7 @@ class TakeText(JournalCommand, frozen=True):
     ours: JournalDocument | None = None
 
     def decide(self, journal: Journal, at: str) -> list[Event]:
-        """Decide on `TakeText`."""
+        """Return the events that this command records."""
         text, document = self.text, self.ours or JournalDocument()
         taking = DraftJournal(journal, at)
         if not journal.exists:

@@ -110,7 +110,7 @@ class ObserveEvent(Command, frozen=True):
     event: Event
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `ObserveEvent`; structural events obey the rules in any case."""
+        """Return the observed event; structural events must obey the rules."""
         check_exists(sprint)
         if isinstance(self.event, ExtensionEvent):
             check_event(self.event)
@@ -152,7 +152,7 @@ class RecordExtensionEvent(Command, frozen=True):
     event: ExtensionEvent
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `RecordExtensionEvent`: it changes nothing, so the sprint must exist.
+        """Return the event of the extension; the sprint must exist.
 
         An event with a built-in type would change something and is rejected.
         """

@@ -1,6 +1,6 @@
 """Actions of `run` after an iteration: measure, judge, roll back, select.
 
-`next` prints what is due, and this does it. In a loop of your own, `iteration measure
+This module performs what `next` prints. In your own loop, `iteration measure
 --by-rules`, `iteration decide` and `rollback` do the same.
 """
 

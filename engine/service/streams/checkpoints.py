@@ -106,7 +106,7 @@ class SavedStates(Generic[State]):
     def __init__(
         self, kept: Checkpoints | None, kind: StreamKind[State], log: EventStore
     ) -> None:
-        """Take where they are kept; None keeps none."""
+        """Use `kept` to store saved states; None stores none."""
         self._kept = kept
         self._reading = kind
         self._log = log

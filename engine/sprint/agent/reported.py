@@ -35,7 +35,7 @@ class ReportWork(Command, frozen=True):
     details: str | None = None
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `ReportWork`."""
+        """Return the events that this command records."""
         check_exists(sprint)
         leaves.check_word("outcome", self.outcome, OUTCOMES)
         meant = _meant(sprint, self)
@@ -51,7 +51,7 @@ class TakeSaid(Command, frozen=True):
     said: SaidItems
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `TakeSaid`."""
+        """Return the events that this command records."""
         check_exists(sprint)
         return events_from_items(sprint, self.said, at)
 

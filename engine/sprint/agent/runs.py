@@ -35,7 +35,7 @@ class StartRun(Command, frozen=True):
     phase: str
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `StartRun`."""
+        """Return the events that this command records."""
         leaf = find_leaf(sprint, self.phase)
         if leaf.status == IN_PROGRESS:
             return []
@@ -56,7 +56,7 @@ class EndRun(Command, frozen=True):
     verdict: Verdict
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `EndRun`."""
+        """Return the events that this command records."""
         return with_item_events(sprint, _after_run(sprint, self, at), self.verdict.said, at)
 
 
@@ -135,7 +135,7 @@ class StartRepair(Command, frozen=True):
     phase: str
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `StartRepair`; nothing for one that is begun."""
+        """Return the start of the repair; nothing if it has begun already."""
         rules = loop_rules(sprint)
         if rules.measure is None and not rules.keeps_files:
             return []
@@ -156,7 +156,7 @@ class EndRepair(Command, frozen=True):
     again: bool = False
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `EndRepair`."""
+        """Return the events that this command records."""
         return with_item_events(
             sprint, _after_repair(sprint, self, at), self.verdict.said, at
         )
@@ -189,7 +189,7 @@ class RecordRun(Command, frozen=True):
     ran: AgentRan
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `RecordRun`."""
+        """Return the events that this command records."""
         if self.ran.phase:
             find_node(sprint, self.ran.phase)
         else:
@@ -205,7 +205,7 @@ class StartTurn(Command, frozen=True):
     """Begin an iteration for the goal; nothing when one is under way."""
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `StartTurn`."""
+        """Return the events that this command records."""
         return [] if sprint.plan.turns.number else StartIteration().decide(sprint, at)
 
 
@@ -220,7 +220,7 @@ class EndTurn(Command, frozen=True):
     verdict: Verdict
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `EndTurn`."""
+        """Return the events that this command records."""
         decided, said = _after_turn(sprint, self, at), self.verdict.said
         return with_item_events(sprint, decided, said, at, steps=False)
 

@@ -152,7 +152,7 @@ class ChangeBudgets(Command, frozen=True):
     """By field of `Budgets`."""
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `ChangeBudgets`."""
+        """Return the events that this command records."""
         check_exists(sprint)
         before = sprint.knowledge.loops.budgets
         after = budgets_of(self.budgets, before)
@@ -187,7 +187,7 @@ class WarnOfBudgets(Command, frozen=True):
     """Record a warning, once for each budget, when most of it is spent."""
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `WarnOfBudgets`."""
+        """Return the events that this command records."""
         return [
             BudgetWarned(one.budget, one.of, float(one.spent), float(one.limit))
             for one in to_warn_of(sprint, at)

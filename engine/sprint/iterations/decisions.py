@@ -27,7 +27,7 @@ class GiveRecommendation(Command, frozen=True):
     """The recommendation; the handler of the command supplies it."""
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `GiveRecommendation`."""
+        """Return the events that this command records."""
         given, tracker = self.given, sprint.knowledge.tracker
         last = tracker.recommended
         if given is None or last is None:
@@ -45,7 +45,7 @@ class GoOn(Command, frozen=True):
     reason: str | None = None
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `GoOn`."""
+        """Return the events that this command records."""
         last = sprint.knowledge.tracker.recommended
         if last is None:
             raise RefusedError(
@@ -73,7 +73,7 @@ class SelectBest(Command, frozen=True):
     """The selection; the handler of the command supplies it."""
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `SelectBest`."""
+        """Return the events that this command records."""
         chosen = self.selected
         return [] if chosen in (None, sprint.knowledge.tracker.selected) else [chosen]
 
@@ -87,7 +87,7 @@ class SetRules(Command, frozen=True):
     rules: f.RulesSet
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `SetRules`."""
+        """Return the events that this command records."""
         # Imported here: exact numbers would cost every recording command their import.
         from ...judging.rules import check_rules
 
@@ -114,7 +114,7 @@ class ChangeRules(Command, frozen=True):
     """What the sprint may spend in all, by field of `Budgets`."""
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `ChangeRules`."""
+        """Return the events that this command records."""
         # Imported here: exact numbers would cost every recording command their import.
         from ...judging import rules
 
@@ -137,7 +137,7 @@ class ApplyArtifacts(Command, frozen=True):
     files_copied: Sequence[str] = ()
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `ApplyArtifacts`."""
+        """Return the events that this command records."""
         check_exists(sprint)
         tracker = sprint.knowledge.tracker
         if tracker.selected is None:
@@ -167,7 +167,7 @@ class RetractMeasurement(Command, frozen=True):
     """The effects on other iterations; the handler of the command supplies them."""
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `RetractMeasurement`."""
+        """Return the events that this command records."""
         check_retraction(sprint, self.number, self.reason)
         given = self.retracted
         return [MeasurementRetracted(self.number, self.reason) if given is None else given]
@@ -215,7 +215,7 @@ class ReplaceBaseline(Command, frozen=True):
     """The metrics of the iteration; the handler of the command supplies them."""
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `ReplaceBaseline`."""
+        """Return the events that this command records."""
         check_exists(sprint)
         if self.reason is not None:
             _check_reason(self.reason)

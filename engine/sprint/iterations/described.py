@@ -66,7 +66,7 @@ class DescribeIteration(Command, frozen=True):
     tags_removed: tuple[str, ...] = ()
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `DescribeIteration`."""
+        """Return the events that this command records."""
         check_exists(sprint)
         number = self.number
         if number is None:

@@ -30,7 +30,7 @@ class SetGoal(Command, frozen=True):
     max_iterations: int | None = None
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `SetGoal`."""
+        """Return the events that this command records."""
         check_open(sprint, "set a goal")
         if not self.goal.strip():
             raise RefusedError("goal: is empty", field="goal")
@@ -54,7 +54,7 @@ class CompleteGoal(Command, frozen=True):
     summary: str | None = None
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `CompleteGoal`."""
+        """Return the events that this command records."""
         plan = sprint.plan
         check_exists(sprint)
         if plan.status == COMPLETED:
@@ -123,7 +123,7 @@ class FailIteration(Command, frozen=True):
     number: int | None = None
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `FailIteration`."""
+        """Return the events that this command records."""
         check_word("category", self.category, FAILURE_CATEGORIES)
         turns = sprint.plan.turns
         given = turns.number if self.number is None else self.number

@@ -32,7 +32,7 @@ class SpawnHook(Command, frozen=True):
     again: bool = False
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `SpawnHook`."""
+        """Return the events that this command records."""
         number, task = _find(sprint, self.hook_id, self.iteration)
         if not any(hook.id == self.hook_id for hook in hooks_of(sprint.plan.document)):
             raise NotFoundError(f"no active hook {self.hook_id}", hook=self.hook_id)
@@ -54,7 +54,7 @@ class RunHook(Command, frozen=True):
     pid: int | None = None
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `RunHook`."""
+        """Return the events that this command records."""
         running = HookTaskRunning(0, self.hook_id, self.pid)
         return _say(sprint, RUNNING, running, self.iteration)
 
@@ -66,7 +66,7 @@ class CompleteHook(Command, frozen=True):
     iteration: int | None = None
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `CompleteHook`."""
+        """Return the events that this command records."""
         completed = HookTaskCompleted(0, self.hook_id)
         return _say(sprint, COMPLETED, completed, self.iteration)
 
@@ -79,7 +79,7 @@ class FailHook(Command, frozen=True):
     error: str | None = None
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `FailHook`."""
+        """Return the events that this command records."""
         failed = HookTaskFailed(0, self.hook_id, self.error)
         return _say(sprint, FAILED, failed, self.iteration)
 

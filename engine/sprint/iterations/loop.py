@@ -37,7 +37,7 @@ class StartIteration(Command, frozen=True):
     """The parameters of the iteration."""
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `StartIteration`."""
+        """Return the events that this command records."""
         highest = sprint.knowledge.iteration_max
         given = highest + 1 if self.number is None else self.number
         most = self.max_iterations or limit_of(sprint.plan.document)
@@ -80,7 +80,7 @@ class LimitIterations(Command, frozen=True):
     max_iterations: int
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `LimitIterations`."""
+        """Return the events that this command records."""
         check_open(sprint, "limit its iterations")
         _check_limit(self.max_iterations, least=0)
         if sprint.plan.given_stats.get("max-iterations") == self.max_iterations:
@@ -120,7 +120,7 @@ class EndIteration(Command, frozen=True):
     """The parameters of the iteration."""
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `EndIteration`."""
+        """Return the events that this command records."""
         check_exists(sprint)
         current = open_iteration(sprint.plan)
         given = current if self.number is None else self.number
@@ -197,7 +197,7 @@ class StartWrapped(Command, frozen=True):
     """The snapshot of the files with which it begins, if they were looked at."""
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `StartWrapped`."""
+        """Return the events that this command records."""
         check_exists(sprint)
         number = sprint.knowledge.iteration_max + 1
         most = max_iterations(sprint.plan.document)
@@ -219,7 +219,7 @@ class EndWrapped(Command, frozen=True):
     """Further items of the agent's answer; they change no step."""
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `EndWrapped`."""
+        """Return the events that this command records."""
         check_exists(sprint)
         number = self.ran.iteration
         events: list[Event] = [self.ran]

@@ -57,7 +57,7 @@ class CaptureBaseline(Command, frozen=True):
     reports: Reports = ()
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `CaptureBaseline`."""
+        """Return the events that this command records."""
         # Imported here: exact numbers would cost every recording command their import.
         from ...judging.metrics import check_metrics
 
@@ -99,7 +99,7 @@ class MeasureIteration(Command, frozen=True):
     reports: Reports = ()
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `MeasureIteration`."""
+        """Return the events that this command records."""
         from ...judging.metrics import check_metrics
 
         given, began = _begun(sprint, self.number)
@@ -146,7 +146,7 @@ class FailMeasurement(Command, frozen=True):
     reports: Reports = ()
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `FailMeasurement`."""
+        """Return the events that this command records."""
         given = self.number
         if given != BASELINE_NUMBER or not sprint.knowledge.tracker.is_empty:
             given, _ = _begun(sprint, given)
@@ -225,7 +225,7 @@ class EndMeasuredIteration(Command, frozen=True):
     """The parameters of the iteration."""
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `EndMeasuredIteration`."""
+        """Return the events that this command records."""
         ending = EndIteration(None, self.summary, self.ran, self.said, self.params)
         ended = ending.decide(sprint, at)
         measured = made_from(MeasureIteration, self).decide(sprint, at)

@@ -57,7 +57,7 @@ class RollBack(Command, frozen=True):
     """The same: whether nothing came since but what stays known."""
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `RollBack`."""
+        """Return the events that this command records."""
         check_exists(sprint)
         to = self.to
         # Going back to where the newest event has just gone back to changes nothing either.
@@ -90,7 +90,7 @@ class Undo(Command, frozen=True):
     """The first version of the latest decision's append, supplied by the handler."""
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `Undo`."""
+        """Return the events that this command records."""
         check_exists(sprint)
         target = max(rollback_to_undo(sprint) or 0, self.first)
         if not 1 < target <= sprint.version:
@@ -118,7 +118,7 @@ class Redo(Command, frozen=True):
     reason: str | None = None
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `Redo`."""
+        """Return the events that this command records."""
         check_exists(sprint)
         undo = undo_to_redo(sprint)
         if undo is None:

@@ -34,7 +34,7 @@ class BeginRun(Command, frozen=True):
     fallback: str | None = None
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `BeginRun`."""
+        """Return the events that this command records."""
         check_exists(sprint)
         words, options = words_of(self.command), words_of(self.options)
         fallback = self.fallback and cut(self.fallback, WORD_CHARS_MAX)
@@ -58,7 +58,7 @@ class FinishRun(Command, frozen=True):
     """Whether an agent was at work."""
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `FinishRun`."""
+        """Return the events that this command records."""
         why = self.why and cut(self.why, WHY_CHARS_MAX)
         return [made_from(RunEnded, self, why=why, spent=spent_since(sprint, at))]
 
@@ -73,7 +73,7 @@ class LoseRun(Command, frozen=True):
     """Whether an agent was at work, by the log."""
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `LoseRun`."""
+        """Return the events that this command records."""
         started = sprint.knowledge.loops.open
         if started is None or started.run != self.run:
             return []

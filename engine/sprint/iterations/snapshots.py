@@ -48,7 +48,7 @@ class TakeSnapshot(Command, frozen=True):
     taken: f.SnapshotTaken
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `TakeSnapshot`."""
+        """Return the events that this command records."""
         check_exists(sprint)
         return [self.taken]
 
@@ -171,7 +171,7 @@ class StartRestore(Command, frozen=True):
     rollback: Back | None = None
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `StartRestore`."""
+        """Return the events that this command records."""
         check_exists(sprint)
         back = self.rollback
         state = back.decide(sprint, at) if back is not None else []
@@ -188,7 +188,7 @@ class EndRestore(Command, frozen=True):
     applied: tuple[ArtifactsApplied, ...] = ()
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `EndRestore`."""
+        """Return the events that this command records."""
         if all(
             restore.version != self.ended.started for restore in sprint.knowledge.restoring
         ):
@@ -205,7 +205,7 @@ class GiveRestoreUp(Command, frozen=True):
     ended: f.FilesRestored
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `GiveRestoreUp`."""
+        """Return the events that this command records."""
         found = [r for r in sprint.knowledge.restoring if r.version == self.ended.started]
         if not found:
             return []
@@ -290,7 +290,7 @@ class PruneSnapshots(Command, frozen=True):
     until: int | None = None
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `PruneSnapshots`."""
+        """Return the events that this command records."""
         check_exists(sprint)
         if self.keep < 1:
             raise RefusedError(

@@ -42,7 +42,7 @@ class StartGate(Command, frozen=True):
     timeout_seconds: float | None = None
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `StartGate`."""
+        """Return the events that this command records."""
         node = gates.find_gate(sprint, self.phase)
         if not gate_is_open(node.data):
             return []
@@ -76,7 +76,7 @@ class CheckGate(Command, frozen=True):
     result: gates.GateResult
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `CheckGate`."""
+        """Return the events that this command records."""
         node = sprint.plan.tree.find(self.phase)
         started = _started_as(sprint, node, self.run)
         if node is None or started is None:
@@ -96,7 +96,7 @@ class RepairGate(Command, frozen=True):
     phase: str
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `RepairGate`; nothing where no repair is due."""
+        """Return the end of the repair; nothing if no repair is due."""
         node = gates.find_gate(sprint, self.phase)
         waits = gates.repair_prompt(sprint.plan, node) is not None
         return [f.GateRepaired(node.address)] if waits else []
@@ -110,7 +110,7 @@ class InterruptGate(Command, frozen=True):
     reason: str
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `InterruptGate`."""
+        """Return the events that this command records."""
         started = _started_as(sprint, sprint.plan.tree.find(self.phase), self.run)
         return [f.GateInterrupted(self.phase, self.reason)] if started else []
 
@@ -132,7 +132,7 @@ class RecordGate(Command, frozen=True):
     """The run that is under way by our events, where its process is gone."""
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `RecordGate`."""
+        """Return the events that this command records."""
         node = gates.find_gate(sprint, self.phase)
         made = gates.attempts_of(node)
         again = _event(node, made, self.result, elsewhere=True)

@@ -22,7 +22,7 @@ class StartPhase(Command, frozen=True):
     model: str | None = None
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `StartPhase`."""
+        """Return the events that this command records."""
         check_word("model", self.model, words.MODELS)
         leaf = transitions.find_leaf(sprint, self.phase)
         event = f.PhaseStarted(leaf.address, self.model)
@@ -44,7 +44,7 @@ class CompletePhase(Command, frozen=True):
     summary: str | None = None
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `CompletePhase`."""
+        """Return the events that this command records."""
         summary = self.summary
         node = transitions.find_node(sprint, self.phase)
         if node.children and node.status == words.COMPLETED:
@@ -99,7 +99,7 @@ class EndWork(Command, frozen=True):
     summary: str | None = None
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `EndWork`."""
+        """Return the events that this command records."""
         leaf = transitions.find_leaf(sprint, self.phase)
         event = f.WorkDone(leaf.address, self.summary)
         if done_work(sprint.plan, leaf.address) == event:
@@ -115,7 +115,7 @@ class SkipPhase(Command, frozen=True):
     reason: str | None = None
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `SkipPhase`."""
+        """Return the events that this command records."""
         node = transitions.find_node(sprint, self.phase)
         skipped = _for_leaves(sprint, node, "skip", f.PhaseSkipped, self.reason)
         return [*skipped, *(breakpoint_after_skipping(node) if skipped else [])]
@@ -132,7 +132,7 @@ class FailPhase(Command, frozen=True):
     phase: str | None = None
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `FailPhase`."""
+        """Return the events that this command records."""
         check_word("category", self.category, words.FAILURE_CATEGORIES)
         leaf = transitions.find_leaf(sprint, self.phase)
         event = f.PhaseFailed(leaf.address, self.error, self.category)
@@ -155,7 +155,7 @@ class BlockPhase(Command, frozen=True):
     phase: str | None = None
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `BlockPhase`."""
+        """Return the events that this command records."""
         leaf = transitions.find_leaf(sprint, self.phase)
         event = f.PhaseBlocked(leaf.address, self.reason)
         if _is_again(sprint, leaf, event, "block"):
@@ -171,7 +171,7 @@ class RetryPhase(Command, frozen=True):
     reason: str | None = None
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `RetryPhase`."""
+        """Return the events that this command records."""
         node = transitions.find_node(sprint, self.phase)
         return _for_leaves(sprint, node, "retry", f.PhaseRetried, self.reason)
 
@@ -183,7 +183,7 @@ class ReopenPhase(Command, frozen=True):
     reason: str | None = None
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `ReopenPhase`."""
+        """Return the events that this command records."""
         node = transitions.find_node(sprint, self.phase)
         return _for_leaves(sprint, node, "reopen", f.PhaseReopened, self.reason)
 

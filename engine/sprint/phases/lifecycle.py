@@ -21,7 +21,7 @@ class StartSprint(Command, frozen=True):
     """Begin to execute."""
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `StartSprint`."""
+        """Return the events that this command records."""
         return _command(sprint, "start", f.SprintStarted())
 
 
@@ -31,7 +31,7 @@ class PauseSprint(Command, frozen=True):
     reason: str | None = None
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `PauseSprint`."""
+        """Return the events that this command records."""
         return _command(sprint, "pause", f.SprintPaused(self.reason))
 
 
@@ -41,7 +41,7 @@ class BlockSprint(Command, frozen=True):
     reason: str
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `BlockSprint`."""
+        """Return the events that this command records."""
         return _command(sprint, "block", f.SprintBlocked(self.reason))
 
 
@@ -51,7 +51,7 @@ class InterruptSprint(Command, frozen=True):
     reason: str | None = None
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `InterruptSprint`."""
+        """Return the events that this command records."""
         return _command(sprint, "interrupt", f.SprintInterrupted(self.reason))
 
 
@@ -67,7 +67,7 @@ class NeedHuman(Command, frozen=True):
     phase: str | None = None
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `NeedHuman`."""
+        """Return the events that this command records."""
         is_goal = not self.phase and sprint.plan.is_at_goal
         leaf = None if is_goal else transitions.find_leaf(sprint, self.phase)
         event = f.HumanNeeded(
@@ -110,7 +110,7 @@ class ResumeSprint(Command, frozen=True):
     retry: bool = False
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `ResumeSprint`; in a sprint in progress it ends a wait."""
+        """Return the resumption; if the sprint is in progress, it ends a wait."""
         event = f.SprintResumed(self.by, self.why, self.done)
         stuck = _stuck(sprint.plan) if self.retry else []
         again = [f.PhaseRetried(leaf.address, self.why) for leaf in stuck]
@@ -159,7 +159,7 @@ class CompleteSprint(Command, frozen=True):
     reason: str | None = None
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `CompleteSprint`."""
+        """Return the events that this command records."""
         plan = sprint.plan
         event = f.SprintCompleted(self.summary, self.abandons_goal, self.reason)
         if plan.status == words.COMPLETED and plan.last.sprint == event:
@@ -230,7 +230,7 @@ class ReopenSprint(Command, frozen=True):
     reason: str | None = None
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `ReopenSprint`."""
+        """Return the events that this command records."""
         return _command(sprint, "reopen", f.SprintReopened(self.reason))
 
 
@@ -238,7 +238,7 @@ class RecordHeartbeat(Command, frozen=True):
     """Record that the loop is alive; every heartbeat is recorded (SPR-008)."""
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `RecordHeartbeat`."""
+        """Return the events that this command records."""
         transitions.check_exists(sprint)
         if sprint.plan.status in (words.NOT_STARTED, words.COMPLETED):
             raise RefusedError(
@@ -280,7 +280,7 @@ class AddNote(Command, frozen=True):
     phase: str | None = None
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `AddNote`."""
+        """Return the events that this command records."""
         check_exists(sprint)
         if not self.text.strip():
             raise RefusedError("a note needs text", field="text")

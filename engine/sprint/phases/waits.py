@@ -41,7 +41,7 @@ class ScheduleRetry(Command, frozen=True):
     phase: str | None = None
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `ScheduleRetry`."""
+        """Return the events that this command records."""
         waits_for = self.waits_for or LIMITS[0]
         check_word("waits_for", waits_for, LIMITS)
         until = normalise(self.next_retry_at)

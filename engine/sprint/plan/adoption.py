@@ -222,7 +222,7 @@ class AdoptEdit(Command, frozen=True):
     by: str
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `AdoptEdit`."""
+        """Return the events that this command records."""
         observed, base = self.observed, self.base
         if observed.changes is None:
             raise RefusedError(

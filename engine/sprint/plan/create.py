@@ -35,7 +35,7 @@ class CreateSprint(Command, frozen=True):
     max_iterations: int | None = None
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `CreateSprint`."""
+        """Return the events that this command records."""
         check_sprint_id(sprint.id)
         check_same_id(sprint, self.plan)
         document = prepare(self.plan, sprint_id=sprint.id)
@@ -68,7 +68,7 @@ class ImportDocument(Command, frozen=True):
     with_facts: bool = False
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `ImportDocument`."""
+        """Return the events that this command records."""
         check_sprint_id(sprint.id)
         check_same_id(sprint, self.document)
         event = SprintImported(

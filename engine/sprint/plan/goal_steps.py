@@ -27,7 +27,7 @@ class AddStep(Command, frozen=True):
     step: str | None = None
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `AddStep`."""
+        """Return the events that this command records."""
         check_goal(sprint, "add a step")
         _check_prompt(self.prompt)
         steps = steps_of(sprint.plan.document)
@@ -53,7 +53,7 @@ class UpdateStep(Command, frozen=True):
     prompt: str | None = None
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `UpdateStep`."""
+        """Return the events that this command records."""
         check_goal(sprint, "update a step")
         check_word("status", self.status, DYNAMIC_STEP_STATUSES)
         if self.prompt is not None:

@@ -37,7 +37,7 @@ class InjectPhases(Command, frozen=True):
     is_new: bool = False
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `InjectPhases`."""
+        """Return the events that this command records."""
         check_exists(sprint)
         spot = spot_of_phases(
             sprint, self.position, is_for_each=any("steps" in n for n in self.nodes)
@@ -54,7 +54,7 @@ class InjectSteps(Command, frozen=True):
     sources: tuple[Source, ...] = ()
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `InjectSteps`."""
+        """Return the events that this command records."""
         check_exists(sprint)
         spot = spot_of_steps(sprint, self.position)
         if spot.level != STEP:

@@ -173,7 +173,7 @@ class TakePlan(Command, frozen=True):
     sources: tuple[Source, ...] = ()
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `TakePlan`."""
+        """Return the events that this command records."""
         if not sprint.exists:
             created = CreateSprint(self.plan, self.place, self.sources)
             return created.decide(sprint, at)

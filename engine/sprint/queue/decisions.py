@@ -45,7 +45,7 @@ class ApproveRequest(Command, frozen=True):
     rule: str | None = None
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `ApproveRequest`."""
+        """Return the events that this command records."""
         prompt, model = self.prompt, self.model
         entry = find_request(sprint, self.request)
         where = self.position
@@ -90,7 +90,7 @@ class RejectRequest(Command, frozen=True):
     rule: str | None = None
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `RejectRequest`."""
+        """Return the events that this command records."""
         entry = find_request(sprint, self.request)
         why = self.reasoning if self.reason is None else self.reason
         event = f.RequestDecided(
@@ -108,7 +108,7 @@ class DeferRequest(Command, frozen=True):
     rule: str | None = None
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `DeferRequest`."""
+        """Return the events that this command records."""
         request, until = self.request, self.until
         check_word("until", until, DEFERRALS)
         entry = find_request(sprint, request)
@@ -141,7 +141,7 @@ class BacklogRequest(Command, frozen=True):
     rule: str | None = None
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `BacklogRequest`."""
+        """Return the events that this command records."""
         entry = find_request(sprint, self.request)
         event = f.RequestDecided(self.request, BACKLOG, self.reasoning, rule=self.rule)
         return [] if _is_again(sprint, entry, event) else [event]
@@ -157,7 +157,7 @@ class ReopenRequest(Command, frozen=True):
     reason: str
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `ReopenRequest`."""
+        """Return the events that this command records."""
         entry = find_request(sprint, self.request)
         if not self.reason.strip():
             raise RefusedError("reason: required to reopen a request", field="reason")

@@ -54,7 +54,7 @@ class QueueRequests(Command, frozen=True):
     requests: Sequence[SubmittedRequest]
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `QueueRequests`."""
+        """Return the events that this command records."""
         check_exists(sprint)
         events: list[f.RequestQueued] = []
         number = _highest(sprint)
@@ -97,7 +97,7 @@ class TakeOverRequest(Command, frozen=True):
     origin: f.RequestOrigin
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `TakeOverRequest`."""
+        """Return the events that this command records."""
         entry, origin = self.entry, self.origin
         asked = SubmittedRequest(
             str(entry.get("title", "")),

@@ -88,7 +88,7 @@ class DecideByRules(Command, frozen=True):
     rules: tuple[Rule, ...] = DEFAULT_RULES
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on `DecideByRules`."""
+        """Return the events that this command records."""
         check_exists(sprint)
         rulings = decide_by_rules(sprint, rules=self.rules, at=at)
         return [event for ruling in rulings for event in ruling.events]

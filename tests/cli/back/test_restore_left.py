@@ -48,7 +48,7 @@ def test_branch_keeps_what_no_snapshot_holds(tree: Path, done: Run) -> None:
     assert git(tree, "ls-tree", "best", "library").startswith("160000")
     git(tree, "fsck", "--strict")
     said = done("restore", "iter:2", "--branch", "again").out
-    assert "left as it is: big: not in the snapshot (larger than" in said
+    assert "unchanged: big: not in the snapshot (larger than" in said
 
 
 def test_every_restore_says_what_it_could_not_bring_back(tree: Path, done: Run) -> None:
@@ -61,13 +61,13 @@ def test_every_restore_says_what_it_could_not_bring_back(tree: Path, done: Run) 
     left = [{"path": "big", "reason": reason}]
     answer = done("restore", "best", "--into", "../best", "--json").json
     assert answer["files"]["left"] == left
-    assert f"left as it is: big: {reason}" in done("restore", "best", "--into", "../b").out
+    assert f"unchanged: big: {reason}" in done("restore", "best", "--into", "../b").out
     answer = done("rollback", "best", "--yes", "--json").json
     alike = [{**left[0], "differs": False}]
     assert (answer["files"]["written"], answer["files"]["left"]) == (["src/login"], alike)
     said = done("rollback", "best", "--files", "--yes").out
     already = "nothing to do: the files are those of iteration 2 already"
-    assert said == f"{already}\nleft as it is: big: {reason}\n"
+    assert said == f"{already}\nunchanged: big: {reason}\n"
     assert (
         done("restore", "best", "src", "--into", "../src", "--json").json["files"]["left"]
         == []
@@ -75,7 +75,7 @@ def test_every_restore_says_what_it_could_not_bring_back(tree: Path, done: Run) 
     applied = done("iteration", "select", "--apply", "--json").json["applied"]
     assert applied["left"] == [{"path": ".aiwg/output/big", "reason": reason}]
     said = done("iteration", "select", "--apply").out
-    assert f"left as it is: .aiwg/output/big: {reason}" in said
+    assert f"unchanged: .aiwg/output/big: {reason}" in said
 
 
 def test_a_rollback_that_leaves_differences_ends_with_4(tree: Path, run: Run) -> None:
