@@ -1,1 +1,1 @@
-"""The command line: parse, call the workspace, print."""
+"""The command line interface: parse arguments, call the workspace and print answers."""

@@ -1,4 +1,4 @@
-"""The process: `sprintlog`, and `python -m sprintlog.cli`."""
+"""The entry point of `sprintlog` and `python -m sprintlog.cli`."""
 
 import atexit
 import gc
@@ -16,7 +16,7 @@ WINDOWS = (
 
 
 def main() -> None:
-    """Run the command line, without collecting garbage at its end."""
+    """Run the command line and skip garbage collection at exit."""
     if os.name == "nt":
         sys.stderr.write(WINDOWS)
         sys.exit(1)
@@ -55,9 +55,10 @@ def main() -> None:
 
 
 def _is_awaited() -> bool:
-    """Return whether the interpreter must end in the usual way.
+    """Return whether the interpreter must exit in the usual way.
 
-    Who asked to be called then, a second thread, whoever watches or goes on by hand.
+    That is the case if exit handlers are registered, a second thread is running, a profiler
+    or tracer is active, or the session is interactive or in development mode.
     """
     threads = sys.modules.get("threading")
     return (
@@ -70,10 +71,10 @@ def _is_awaited() -> bool:
 
 
 def _leave(code: object) -> None:
-    """End the process, and take apart nothing in it: it took a tenth of the time.
+    """Exit without tearing down the interpreter, which took a tenth of the run time.
 
-    The log and all files are closed by now. Where an answer cannot be written, or the code
-    is not a number, this returns, and the interpreter reports it as usual.
+    The log and all files are already closed. If the output cannot be flushed or the code is
+    not a number, return, so that the interpreter reports it as usual.
     """
     if code is not None and not isinstance(code, int):
         return

@@ -1,8 +1,9 @@
-"""Shell completion: values from the log, and click's own of commands and options.
+"""Shell completion: values from the log, and click's completion of commands and options.
 
-A shell sets `_SPRINTLOG_COMPLETE` to its name and `COMP_LINE` to the line up to the cursor.
-The answer has a line for each word, with a tab and its meaning; `:files` or `:folders`
-alone leaves the completion to the shell. Only the command on the line is imported.
+The shell sets `_SPRINTLOG_COMPLETE` to its name and `COMP_LINE` to the line up to the
+cursor. The answer has one line per completion: the word, a tab and its description;
+`:files` or `:folders` alone delegates to the shell. Only the command on the line is
+imported.
 """
 
 import os
@@ -30,31 +31,31 @@ Offer = tuple[str, str]
 
 
 def print_offers(root: click.Group) -> None:
-    """Answer the shell that asks."""
+    """Print the completions that the shell requests."""
     print_bytes(LineComplete(root, {"obj": values}, "sprintlog", SHELL).complete().encode())
 
 
 class LineComplete(ShellComplete):
-    """The completion of a line whose words are as the user typed them.
+    """Completion of a command line with its words as the user typed them.
 
-    Bash splits words at colons and equals signs; the scripts of click rely on its words.
+    Bash splits words at colons and equals signs, and click's scripts rely on that split.
     """
 
     name = "line"
 
     def get_completion_args(self) -> tuple[list[str], str]:
-        """Return the complete words after the program's name, and the incomplete one."""
+        """Return the complete words after the program's name, and the incomplete word."""
         line = os.environ.get(LINE, "")
         words = split_arg_string(line)
         self.begun = words.pop() if words and not line[-1:].isspace() else ""
         return words[1:], self.begun
 
     def get_completions(self, args: list[str], incomplete: str) -> list[CompletionItem]:
-        """Return the completions of the line, as many as a person can read."""
+        """Return the completions of the line, limited to a readable number."""
         return super().get_completions(args, incomplete)[:OFFERED_MAX]
 
     def format_completion(self, item: CompletionItem) -> str:
-        """Return a word, without the part of it that bash keeps, and its meaning."""
+        """Return a word and its description, without the part of the word Bash keeps."""
         if item.type in WORDS:
             return WORDS[item.type]
         option, equals, _ = self.begun.partition("=")
@@ -75,7 +76,7 @@ def commands(begun: str) -> list[CompletionItem]:
 def values(
     context: click.Context, parameter: click.Parameter, begun: str
 ) -> list[CompletionItem] | None:
-    """Return the values of a parameter that the log has; None leaves them to its type."""
+    """Return the logged values of a parameter; None if its type provides completions."""
     if isinstance(parameter.type, click.Choice):
         return None
     if isinstance(parameter.type, click.Path) or parameter.name in _PATHS:
@@ -105,13 +106,13 @@ _PATHS = {"paths", "files", "agent", "reports", "sources", "prompt_file", "into"
 
 
 def sprints(workspace: Workspace, sprint_id: str | None) -> Iterator[Offer]:
-    """Yield the sprints with their status."""
+    """Yield the sprints with their statuses."""
     for name, version in workspace.sprints().items():
         yield name, workspace.status_of(name, version)
 
 
 def addresses(workspace: Workspace, sprint_id: str | None) -> Iterator[Offer]:
-    """Yield the addresses of a sprint's plan, what can be executed first."""
+    """Yield the addresses in a sprint's plan, executable nodes first."""
     tree = workspace.sprint(workspace.choose(sprint_id)).plan.tree
     nodes = list(dict.fromkeys(tree.nodes.values()))
     for node in sorted(nodes, key=lambda node: bool(node.children)):
@@ -120,7 +121,7 @@ def addresses(workspace: Workspace, sprint_id: str | None) -> Iterator[Offer]:
 
 
 def points(workspace: Workspace, sprint_id: str | None) -> Iterator[Offer]:
-    """Yield points of a sprint: its newest iterations first."""
+    """Yield points of a sprint, newest iterations first."""
     sprint = workspace.sprint(workspace.choose(sprint_id))
     for number, version in sprint.knowledge.iterations[: -ITERATIONS_MAX - 1 : -1]:
         yield f"iter:{number}", f"began with version {version}"
@@ -131,26 +132,26 @@ def points(workspace: Workspace, sprint_id: str | None) -> Iterator[Offer]:
 
 
 def iterations(workspace: Workspace, sprint_id: str | None) -> Iterator[Offer]:
-    """Yield the numbers of a sprint's iterations, the newest first."""
+    """Yield the numbers of a sprint's iterations, newest first."""
     sprint = workspace.sprint(workspace.choose(sprint_id))
     for number, version in sprint.knowledge.iterations[: -ITERATIONS_MAX - 1 : -1]:
         yield str(number), f"began with version {version}"
 
 
 def requests(workspace: Workspace, sprint_id: str | None) -> Iterator[Offer]:
-    """Yield the requests of a sprint's queue with their titles."""
+    """Yield the requests in a sprint's queue with their titles."""
     sprint = workspace.sprint(workspace.choose(sprint_id))
     for entry in sprint.queue:
         yield str(entry["id"]), f"{entry.get('status')}: {entry.get('title')}"
 
 
 def event_types(workspace: Workspace, sprint_id: str | None) -> Iterator[Offer]:
-    """Yield every event's type."""
+    """Yield all event types."""
     yield from ((tag, "") for tag in CODEC.events)
 
 
 def actors(workspace: Workspace, sprint_id: str | None) -> Iterator[Offer]:
-    """Yield the kinds of actors."""
+    """Yield all kinds of actors."""
     yield from (("operator", ""), ("runtime", ""), ("agent:", ""), ("import:", ""))
 
 

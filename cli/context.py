@@ -1,4 +1,4 @@
-"""The one place where the environment is read and things are put together."""
+"""The single place that reads the environment and connects the components."""
 
 import os
 import re
@@ -29,7 +29,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def here() -> Path:
-    """Return the folder the command runs in, links resolved."""
+    """Return the current folder with links resolved."""
     try:
         return Path.cwd()
     except FileNotFoundError as error:
@@ -37,17 +37,17 @@ def here() -> Path:
 
 
 def log_place() -> tuple[Path, str | None]:
-    """Return where the log is looked for, and in which folder if it is named."""
+    """Return where to look for the log, and the log's folder if it was named."""
     return settings.log_place(here())
 
 
 def environment() -> dict[str, str]:
-    """Return all of the environment, for scripts that get a part of it."""
+    """Return the full environment, for scripts that are passed a part of it."""
     return dict(os.environ)
 
 
 def open_workspace(*, check_head: bool = True) -> Workspace:
-    """Open the log that this folder belongs to."""
+    """Open the log of the current folder."""
     start, folder = log_place()
     workspace = Workspace.open(
         start,
@@ -84,7 +84,7 @@ def open_workspace(*, check_head: bool = True) -> Workspace:
 
 
 def _finish_redaction(workspace: Workspace) -> None:
-    """Finish what somebody began to erase, before anything else is done."""
+    """Finish an interrupted redaction before anything else is done."""
     # Imported here: almost never was one cut short.
     from sprintlog.projections.health.redaction import finish
 
@@ -97,7 +97,7 @@ def _finish_redaction(workspace: Workspace) -> None:
 
 
 def find_log() -> Location:
-    """Return where the log is, without opening it."""
+    """Return the location of the log without opening it."""
     start, folder = log_place()
     if (address := settings.log_address()) is None:
         return find(start, folder=folder)
@@ -108,7 +108,7 @@ def find_log() -> Location:
 
 
 def diagnose(event: str, fields: Callable[[], Mapping[str, object]]) -> None:
-    """Report an event and its fields on stderr, if `--verbose` asks for it."""
+    """Print an event and its fields on stderr if `--verbose` is given."""
     context = click.get_current_context(silent=True)
     if context is None or not context.find_root().params.get("verbose"):
         return
@@ -133,10 +133,10 @@ _OF_ENGINE = re.compile(
 def _spoken(
     *, is_since: bool = False, takes_days: bool = True, has_sprint: bool = False
 ) -> Callable[[click.Context, click.Parameter, Any], Any]:
-    """Return what reads a point or a time as people say it.
+    """Return a callback that parses a point or a time in natural notation.
 
-    A day means its end, or its start in `--since`; it is invalid if a time is required.
-    There may be a sprint before it, and `@`.
+    A date means its end, or its start in `--since`; it is invalid if a time is required.
+    A sprint and `@` may precede the value.
     """
 
     def read(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
@@ -211,21 +211,21 @@ _with_sprint_id = _for_reading(
 
 
 class ReadOptions(msgspec.Struct, frozen=True):
-    """Which sprint is read, as of when, and whether a script gets the answer."""
+    """Options of a reading command: the sprint, the point in time and the output format."""
 
     sprint_id: str | None
     at: str | None
     as_json: bool
 
     def sprint(self, workspace: Workspace) -> "Sprint":
-        """Return the state of the sprint at the point."""
+        """Return the sprint's state at the given point."""
         return workspace.sprint(workspace.choose(self.sprint_id), at=self.at)
 
 
 def packed(
     kind: Callable[..., Any], names: Collection[str], into: str
 ) -> Callable[[Function], Function]:
-    """Return a decorator that passes several options as one argument, made of `kind`."""
+    """Return a decorator that packs several options into one argument of type `kind`."""
 
     def decorated(function: Function) -> Function:
         @wraps(function)
@@ -239,7 +239,7 @@ def packed(
 
 
 def with_reading(function: Function) -> Function:
-    """Add `--at`, `--sprint` and `--json`; they arrive as `reading`."""
+    """Add `--at`, `--sprint` and `--json`, passed together as `reading`."""
     reading = packed(ReadOptions, ReadOptions.__struct_fields__, "reading")
     return with_point(with_sprint(with_json(reading(function))))
 
@@ -258,7 +258,7 @@ _LIMITS = {"rate-limit": "usage-limit", "network": "network"}
 def wait_until(
     until: str, why: str, category: str, phase: str | None = None
 ) -> "ScheduleRetry":
-    """Return the command that `--until` stands for; raise `UsageError` for a failure."""
+    """Return the command for `--until`; raise `UsageError` if the category has no limit."""
     # Imported here: few failures are waits for a limit.
     from sprintlog.engine.sprint.phases.waits import ScheduleRetry
 
@@ -271,14 +271,14 @@ def wait_until(
 
 
 def with_recording(function: Function) -> Function:
-    """Add the options that every command recording on a sprint has."""
+    """Add the options shared by all commands that record to a sprint."""
     return with_sprint(with_envelope(function))
 
 
 def default_actor() -> str:
     """Return the default actor of events.
 
-    No person's name: what is in an event's header can never be erased.
+    It contains no person's name, because an event's header can never be erased.
     """
     if (found := settings.settings_file()) and "record.actor" in found.given:
         if found.is_trusted:
@@ -291,7 +291,7 @@ def default_actor() -> str:
 
 
 def doing_when_off(act: Callable[..., None]) -> Callable[[Function], Function]:
-    """State what a recording command does instead while recording is off."""
+    """Return a decorator that sets what a recording command does while recording is off."""
 
     def named(function: Function) -> Function:
         vars(function)["when_off"] = partial(_state_off, act)
@@ -320,7 +320,7 @@ _actor_option = _for_recording(
 
 
 def with_actor(function: Function) -> Function:
-    """Add `--actor`, and do nothing while recording is off (`TypedCommand.invoke`)."""
+    """Add `--actor`, and make the command do nothing while recording is off."""
     vars(function).setdefault("when_off", partial(_state_off, _do_nothing))
     return _actor_option(function)
 
@@ -366,7 +366,7 @@ _with_event = typed.several(
 
 
 def parse_expected(value: str | None) -> Expected | None:
-    """Return an expected version from its text; raise `click.UsageError` otherwise."""
+    """Parse an expected version; raise `click.UsageError` if it is invalid."""
     if value is None:
         return None
     if value.isascii() and value.isdigit() and len(value) < 19:

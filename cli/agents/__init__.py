@@ -1,1 +1,1 @@
-"""What agents call by themselves, and where that is arranged."""
+"""Commands that agents call themselves, and commands that set these calls up."""

@@ -1,4 +1,4 @@
-"""`sprintlog hooks`: install, remove and inspect the hooks of agents."""
+"""The `sprintlog hooks` commands: install, remove and inspect agent hooks."""
 
 import os
 from collections.abc import Iterator
@@ -19,12 +19,12 @@ from ..output import hint, print_answer, table
 
 
 def around_here() -> HookLocation:
-    """Return the project that this folder belongs to, the home and the environment."""
+    """Return the project of the current folder, the home folder and the environment."""
     return HookLocation(_project(), Path.home(), os.environ)
 
 
 def _project() -> Path:
-    """Return the root of the project: the log's work tree, else git's, else this folder."""
+    """Return the project root: the log's work tree, else git's, else the current folder."""
     try:
         return find_log().root
     except NotFoundError:
@@ -40,7 +40,7 @@ def command() -> None:
     """Install hooks that record what an agent does: sessions, tools, changed files.
 
     The agent's hooks run `sprintlog hook AGENT`, which prints nothing, never fails and
-    records actions but not the content of files. Installing it makes no folder trusted.
+    records actions but not file contents. Installing hooks does not make a folder trusted.
     """
 
 
@@ -68,10 +68,10 @@ _with_file = typed.several(
 def install(
     agent_name: str, scope: str, is_mcp: bool, dry_run: bool, as_json: bool
 ) -> None:
-    """Add sprintlog's hooks to the settings of an agent; running it again is safe.
+    """Add sprintlog's hooks to an agent's settings; running it again is safe.
 
-    If a setting prevents the agent from running them, it is printed with its remedy. With
-    --mcp, an entry is added to the agent's list of MCP servers.
+    If a setting prevents the agent from running the hooks, it is printed with its remedy.
+    With --mcp, an entry is added to the agent's list of MCP servers.
     """
     around = around_here()
     file = around.file(agent_name, scope, what=MCP if is_mcp else HOOKS)
@@ -93,9 +93,9 @@ def install(
 def uninstall(
     agent_name: str, scope: str, is_mcp: bool, dry_run: bool, as_json: bool
 ) -> None:
-    """Remove sprintlog's hooks from the settings of an agent; nothing else changes.
+    """Remove sprintlog's hooks from an agent's settings; nothing else changes.
 
-    A file not changed since the installation is restored byte for byte.
+    A file that has not changed since the installation is restored byte for byte.
     """
     around = around_here()
     file = around.file(agent_name, scope, what=MCP if is_mcp else HOOKS)
@@ -110,7 +110,7 @@ def uninstall(
 )
 @with_json
 def status(agent_name: str | None, as_json: bool) -> None:
-    """Show installed hooks and tools, and why they may not run."""
+    """Show the installed hooks and tools, and why they may not run."""
     around = around_here()
     agents = [agent_name] if agent_name else [*FORMS]
     files = [
@@ -152,7 +152,7 @@ def _state(
 
 
 def _elsewhere(around: HookLocation) -> Iterator[Hindrance]:
-    """Yield that only an agent in the project's root reads the project's file."""
+    """Yield a notice that only agents started in the project's root read its settings."""
     if (root := around.project) != here():
         yield Hindrance(
             f"an agent that is started in {here()} does not read it, only one in {root}",

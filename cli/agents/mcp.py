@@ -1,4 +1,4 @@
-"""`sprintlog mcp`: the sprint as tools, for agents' programs."""
+"""The `sprintlog mcp` command: the sprint as MCP tools for agents."""
 
 import os
 from functools import partial
@@ -28,7 +28,7 @@ NEEDED = ("mcp", "mcp_types")
 @with_prompt_file
 @with_sprint
 def command(reads_only: bool, prompt_file: str | None, sprint_id: str | None) -> None:
-    """Serve tools for agents over MCP, on standard input and output.
+    """Serve tools for agents over MCP on standard input and output.
 
     The agent starts this command. Its tools are status, next, report, learn, request,
     history and query; there are none for gates, rollbacks, restores and rules. It requires
@@ -46,7 +46,7 @@ def command(reads_only: bool, prompt_file: str | None, sprint_id: str | None) ->
 
 
 def served(session: str, sprint_id: str | None = None, **more: Any) -> "ServedLog":
-    """Return the log and the functions that the command line provides to the server."""
+    """Return the log and the functions that the command line provides to the MCP server."""
     from sprintlog.engine.sessions.work import CORRELATION, work_in
 
     from ..mcp.caller import ServedLog

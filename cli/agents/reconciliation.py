@@ -1,4 +1,4 @@
-"""The comparison of a session with its transcript, on request or after `run` or `wrap`."""
+"""Comparison of a session with its transcript, on request or after `run` or `wrap`."""
 
 import math
 import os
@@ -37,7 +37,7 @@ SILENT_SECONDS = 15 * 60
 
 @dataclass(frozen=True)
 class _Kept:
-    """A transcript that was read."""
+    """A transcript that has been read."""
 
     file: Path
     calls: TranscriptCalls
@@ -57,11 +57,11 @@ def reconcile_session(
     seconds: float = math.inf,
     patience: float = 0.0,
 ) -> Reconciled:
-    """Record what only the transcript of a session has; without a name, the latest.
+    """Record the calls and tokens found only in a session's transcript.
 
-    `work` is the work of the recorded events, by default that of the session. No more than
-    `bytes_max` are read, and calls are recorded for no longer than `seconds`. Where a call
-    has no end, hooks that still run have so many seconds of `patience` to report it.
+    `session` defaults to the latest session, `work` to the work of the session. At most
+    `bytes_max` bytes are read, and recording calls takes at most `seconds`. If a call has
+    no end, hooks that are still running have `patience` seconds to report it.
     """
     stream = _stream(workspace, session)
     kept = _read(workspace, stream, transcript, ended=is_over, bytes_max=bytes_max)
@@ -101,7 +101,7 @@ def _stream(workspace: Workspace, session: str | None) -> str:
 def _read(
     workspace: Workspace, stream: str, named: Path | None, *, ended: bool, bytes_max: int
 ) -> _Kept:
-    """Read a session's transcript, with those of its subagents."""
+    """Read the transcripts of a session and its subagents."""
     agent = stream.partition("/")[2].partition("-")[0]
     if agent not in READERS:
         raise InvalidInputError(f"{agent} has no supported transcripts")
@@ -158,7 +158,7 @@ def _reconciled(
 
 
 def lines_of_answer(answer: Reconciled) -> Iterator[str]:
-    """Yield the lines of an answer for people."""
+    """Yield the human-readable lines of an answer."""
     line = f"hooks saw {answer.seen} of {counted(answer.calls, 'tool call')}"
     line += f"; {answer.taken} taken from the transcript"
     if answer.left:
@@ -207,9 +207,9 @@ def compare_sessions(
 def compare_lost(
     workspace: Workspace, sprint_id: str, tell: Callable[[str], None], *, actor: str
 ) -> None:
-    """Compare the sessions of the last run of a sprint, which was killed.
+    """Compare the sessions of a sprint's killed last run with their transcripts.
 
-    To be called by who holds the lock of runs: all that it started is gone, too.
+    The caller must hold the run lock: it ensures that all processes of that run have ended.
     """
     began = workspace.sprint(sprint_id).knowledge.loops.version
     if not began:
@@ -280,12 +280,12 @@ def _compared(workspace: Workspace, run: AgentRunEnded, *, actor: str) -> Iterat
 def reconcile_command(
     session: str | None, transcript: Path | None, ended: bool, actor: str, as_json: bool
 ) -> None:
-    """Record the tool calls and tokens found only in the transcript of a session.
+    """Record the tool calls and tokens found only in a session's transcript.
 
     SESSION is `AGENT-ID` or a prefix of it; the default is the latest session. Tokens are
-    recorded in the sprint of the session unless another event contains them. A call without
-    an end is recorded as unfinished once the session has ended, or after 15 minutes without
-    a change of the transcript. The command is idempotent.
+    recorded in the session's sprint unless another event contains them. A call without an
+    end is recorded as unfinished once the session has ended, or when the transcript has not
+    changed for 15 minutes. The command is idempotent.
     """
     with open_workspace() as workspace:
         answer = reconcile_session(

@@ -1,7 +1,7 @@
-"""`sprintlog rpc`: JSON-RPC 2.0 for programs, on pipes or on a socket in the log's folder.
+"""The `sprintlog rpc` command: JSON-RPC 2.0 over pipes or a socket in the log's folder.
 
-The folder is held open, so that the socket is bound, examined and removed in the folder
-that was checked, whatever becomes of its name, and however long that is.
+The folder stays open: the socket is created, checked and removed through its descriptor,
+so renaming the folder has no effect and the length of its path does not matter.
 """
 
 import os
@@ -107,7 +107,7 @@ def _answer(actor: str, sprint_id: str | None) -> None:
 
 
 def host() -> "RpcHost":
-    """Return the functions that the command line provides to the server."""
+    """Return the functions that the command line provides to the RPC server."""
     from sprintlog.engine.sessions.work import work_in
 
     from ..rpc.methods import RpcHost
@@ -145,24 +145,24 @@ _WHO: Final = struct.Struct("3i")
 
 
 class MeetingPlace:
-    """A listening socket and its name in the folder of a log."""
+    """A listening socket and its name in a log's folder."""
 
     def __init__(self, folder: int, listening: socket.socket) -> None:
         self._folder, self.listening = folder, listening
         self._identity = _identity(folder)
 
     def is_there(self) -> bool:
-        """Return whether the name still leads to this socket."""
+        """Return whether the name still refers to this socket."""
         return self._identity is not None and _identity(self._folder) == self._identity
 
     def leave(self) -> None:
-        """Take the name away, where it still leads here."""
+        """Remove the name if it still refers to this socket."""
         if self.is_there():
             with suppress(OSError):
                 os.unlink(SOCKET, dir_fd=self._folder)
 
     def admits(self, connection: socket.socket) -> bool:
-        """Return whether the process that connected belongs to the same user."""
+        """Return whether the connected process belongs to the same user."""
         if _PEER is None:
             return False
         told = connection.getsockopt(socket.SOL_SOCKET, _PEER, _WHO.size)
@@ -172,10 +172,10 @@ class MeetingPlace:
 
 @contextmanager
 def met(folder: Path) -> Iterator[MeetingPlace]:
-    """Listen in the folder of a log; raise `RefusedError` if that is impossible.
+    """Listen on a socket in a log's folder; raise `RefusedError` if that is impossible.
 
-    Only the process with the lock listens. A socket without a lock was left by a process
-    that was killed.
+    Only the process that holds the lock listens. A socket whose lock is free was left
+    behind by a killed process.
     """
     if _PEER is None:
         raise RefusedError(
@@ -231,7 +231,7 @@ def _check_is_ours(folder: Path, found: os.stat_result) -> None:
 
 
 def _clear(folder: Path, held: int) -> None:
-    """Remove the socket that a killed server left; refuse anything else in its place."""
+    """Remove the socket left by a killed server; refuse to remove any other file."""
     try:
         found = os.stat(SOCKET, dir_fd=held, follow_symlinks=False)
     except FileNotFoundError:

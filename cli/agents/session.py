@@ -1,4 +1,4 @@
-"""`sprintlog session` and `show session`: recorded sessions of agents."""
+"""The `sprintlog session` and `show session` commands: recorded agent sessions."""
 
 from collections.abc import Iterator
 
@@ -15,7 +15,7 @@ from ..screen import times
 
 @typed.group("session", lazy={"reconcile": "agents.reconciliation:reconcile_command"})
 def command() -> None:
-    """Reconcile recorded sessions with the transcripts of an agent."""
+    """Reconcile recorded sessions with the agent's transcripts."""
 
 
 @typed.command(
@@ -24,7 +24,7 @@ def command() -> None:
 @typed.argument("session", required=False)
 @with_json
 def show_session(session: str | None, as_json: bool) -> None:
-    """Print the actions of an agent in a session, or list the sessions.
+    """Print an agent's actions in a session, or list the sessions.
 
     SESSION is `AGENT-ID`, the agent's session id, or a prefix of either.
     """
@@ -51,13 +51,13 @@ FILES_LISTED = 20
 
 
 def session_row(found: SessionAnswer) -> tuple[str, ...]:
-    """Return a session's row in the list of them."""
+    """Return a session's row in the session list."""
     at = times.when(found.last_at)
     return short_name(f"session/{found.session}"), at, figures(found)
 
 
 def session_lines(found: SessionAnswer) -> Iterator[str]:
-    """Yield what is known of a session."""
+    """Yield the lines that describe a session."""
     ended = times.when(found.ended_at) if found.ended_at else "end not known"
     reason = f" ({found.reason})" if found.reason else ""
     rows = {

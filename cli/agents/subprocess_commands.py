@@ -1,4 +1,4 @@
-"""Commands that run in a separate process, as if they were typed."""
+"""Commands run in a separate process, as if the user had typed them."""
 
 import os
 import sys
@@ -30,10 +30,10 @@ Tell = Callable[[str], None]
 
 
 def call(given: Call, *, tell: Tell, stop: int) -> CallEnded:
-    """Run a command to its end, and return its answer; raise `FailedRequestError`.
+    """Run a command to completion and return its answer; raise `FailedRequestError`.
 
-    Its messages are passed on line by line. It ends with all its processes when `stop`
-    becomes readable, or when the caller is gone: by SIGTERM, then by SIGKILL.
+    Its messages are forwarded line by line. The command and all its processes are
+    stopped by SIGTERM, then by SIGKILL, when `stop` becomes readable or the caller exits.
     """
     answer, errors = _Kept(), _Lines(tell)
     ended = run_kept(
@@ -68,14 +68,14 @@ def arguments_of(words: list[str]) -> list[str]:
 
 
 class _Kept(Output):
-    """What a command answers, whole."""
+    """The complete output of a command."""
 
     def __init__(self) -> None:
         super().__init__()
         self._all = bytearray()
 
     def feed(self, chunk: bytes) -> None:
-        """Take the next bytes."""
+        """Append the next chunk."""
         super().feed(chunk)
         self._all += chunk[: ANSWER_BYTES_MAX + 1 - len(self._all)]
 
@@ -91,7 +91,7 @@ class _Kept(Output):
 
 
 class _Lines(Output):
-    """Passes the error output of a command on, line by line, and keeps its error."""
+    """Forwards a command's error output line by line, and stores its error."""
 
     def __init__(self, tell: Tell) -> None:
         super().__init__()
@@ -101,7 +101,7 @@ class _Lines(Output):
         self.last = "it ended without a word"
 
     def feed(self, chunk: bytes) -> None:
-        """Take the next bytes."""
+        """Process the next chunk."""
         super().feed(chunk)
         *ended, self._rest = (self._rest + chunk).split(b"\n")
         self._rest = self._rest[:LINE_CHARS_MAX]

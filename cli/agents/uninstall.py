@@ -1,4 +1,4 @@
-"""`sprintlog uninstall`: what was installed goes, and the log only if asked for twice."""
+"""The `sprintlog uninstall` command: remove sprintlog's files and, on request, the log."""
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -38,7 +38,7 @@ STARTS = (".bashrc", ".bash_profile", ".zshrc", ".config/fish/config.fish")
 
 
 class Installed(NamedTuple):
-    """Something that was installed, and what takes it away."""
+    """An installed component and the function that removes it."""
 
     what: str
     remove: Callable[[], object]
@@ -63,7 +63,7 @@ def _trust() -> Iterator[Installed]:
 
 
 def _hooks() -> Iterator[Installed]:
-    """Yield the remembered hook files, and other hook files of this project."""
+    """Yield the hook files on record, and other hook files of this project."""
     around = around_here()
     files = [
         around.file(agent, scope, what=what)
@@ -99,8 +99,8 @@ INSTALLED: tuple[Callable[[], Iterator[Installed]], ...] = (_completion, _hooks,
 def command(dry_run: bool, yes: bool, and_log: bool, as_json: bool) -> None:
     """Remove the completion and the list of trusted files; on request, the log as well.
 
-    It shows the installed files first, and asks about the log separately. State files
-    such as PROGRESS.yaml, and other files in the log's folder, are not removed.
+    It shows the installed files first and asks about the log separately. State files such
+    as PROGRESS.yaml and other files in the log's folder are not removed.
     """
     if and_log and not (yes or dry_run):
         raise click.UsageError("--and-log requires --yes")
@@ -140,7 +140,7 @@ def _remove(
     yes: bool,
     and_log: bool,
 ) -> Uninstalled:
-    """Remove the parts that the user confirms one by one; return the removed parts."""
+    """Remove each component if the user confirms it; return the removed components."""
     if found and (yes or click.confirm("remove these?", default=False)):
         for one in found:
             one.remove()
@@ -152,9 +152,9 @@ def _remove(
 
 
 def remove_log(location: Location) -> list[str]:
-    """Remove a log; return the names in its folder that are not ours, which stay.
+    """Remove a log; return the names of third-party files that remain in its folder.
 
-    Raise `BusyError` while somebody is at work with it.
+    Raise `BusyError` while another process uses the log.
     """
     folder = location.folder
     first = folder / ADDRESS if location.is_joined else location.database

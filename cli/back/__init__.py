@@ -1,1 +1,1 @@
-"""Commands of the section Go back."""
+"""Commands in the Go back section."""

@@ -1,4 +1,4 @@
-"""`sprintlog adopt`: an edit that was observed becomes events."""
+"""The `sprintlog adopt` command: record an observed edit as events."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -35,7 +35,7 @@ from .changes import changed
 def command(
     version: int | None, of_journal: bool, dry_run: bool, yes: bool, **given: Any
 ) -> None:
-    """Record an edit of PROGRESS.yaml as events: the latest edit or that at VERSION.
+    """Record an edit of PROGRESS.yaml as events: the latest edit, or the edit at VERSION.
 
     Statuses are set by the corresponding commands, new phases and steps are injected, and
     other fields are patched. Derived fields, changes that no command allows and fields
@@ -61,7 +61,7 @@ def command(
 
 
 def _sprint_edit(run: Recording, version: int | None, wanted: Agreement) -> AdoptEdit:
-    """Return the command for an edit of PROGRESS.yaml."""
+    """Return the command that adopts an edit of PROGRESS.yaml."""
     if version is None:
         # An edit of the file is recorded first, without adopting it.
         _observe(run, wanted)
@@ -87,7 +87,7 @@ def _observe(run: Recording, wanted: Agreement) -> None:
 def _journal_edit(
     run: Recording, version: int | None, wanted: Agreement
 ) -> AdoptJournalEdit:
-    """Return the command for an edit of the journal's file."""
+    """Return the command that adopts an edit of the journal file."""
     from ..intake.journal import read_journal
 
     workspace = run.workspace
@@ -114,7 +114,7 @@ def _journal_edit(
 
 
 def _show(run: Recording, events: Sequence[Event], stream: str, wanted: Agreement) -> bool:
-    """Show the events and ask for consent; return whether this is a dry run."""
+    """Show the events and ask for consent; return True if nothing may be recorded."""
     if run.options.as_json:
         version = run.workspace.log.version(stream)
         print_json(views.would_adopt(stream, version, *_adopted(events)))
@@ -131,7 +131,7 @@ def _show(run: Recording, events: Sequence[Event], stream: str, wanted: Agreemen
 
 
 def _would_set(run: Recording, events: Sequence[Event], stream: str) -> Iterator[str]:
-    """Yield what events would make of each field."""
+    """Yield a line for each field that the events would set."""
     if not events:
         return
     workspace, at = run.workspace, run.options.at or run.workspace.now()
@@ -168,7 +168,7 @@ def _tell(run: Recording, outcome: Handled[Any], *, undo: str | None) -> None:
 
 
 def _adopted(events: Sequence[Event]) -> tuple[list[str], list[str]]:
-    """Return what became events, and what did not."""
+    """Return the adopted paths and the descriptions of the skipped changes."""
     told = [event for event in events if isinstance(event, EditAdopted)]
     adopted = [path for event in told for path in event.adopted]
     return adopted, [said for event in told for said in event.left]

@@ -1,4 +1,4 @@
-"""How everything that goes back is wanted: only shown, asked for, or done at once."""
+"""How changes that go back are made: only shown, after a prompt, or immediately."""
 
 from typing import NamedTuple
 

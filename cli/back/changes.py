@@ -1,4 +1,4 @@
-"""A changed field as a line: cut to the width of a terminal, complete elsewhere."""
+"""A field change as a line: cut to the terminal width, complete elsewhere."""
 
 from sprintlog.engine.sprint.state.patch import FieldChange
 from sprintlog.projections.history.differences import told
@@ -10,7 +10,7 @@ VALUE_CHARS_MIN, VALUE_CHARS_WHOLE = 12, 2**31
 
 
 def changed(change: FieldChange, *, indent: str = "") -> str:
-    """Return what became of a field: its values are cut until both are on the line."""
+    """Return a line for a field change; on a terminal, values are cut so that both fit."""
     width = terminal().width
     if width is None:
         return fitting(indent + told(change, chars_max=VALUE_CHARS_WHOLE))

@@ -1,4 +1,4 @@
-"""`sprintlog fork`: a new sprint from any point of an old one."""
+"""The `sprintlog fork` command: a new sprint from any point of an existing one."""
 
 from pathlib import Path, PurePosixPath
 
@@ -49,11 +49,11 @@ def command(
     sprint_id: str | None,
     as_json: bool,
 ) -> None:
-    """Create a sprint NAME from a point of another one, which does not change.
+    """Create a sprint NAME from a point of another sprint, which does not change.
 
-    The events up to that point are included, with versions, times and actors. The sprints
-    are then independent, each with its own PROGRESS.yaml. Files are not copied: `sprintlog
-    restore iter:N --branch NAME` creates a branch from the saved ones.
+    The events up to that point are included, with versions, times and actors. From then on,
+    the sprints are independent, each with its own PROGRESS.yaml. Files are not copied:
+    `sprintlog restore iter:N --branch NAME` creates a branch from the saved files.
     """
     check_actor(actor)
     with open_workspace() as workspace:
@@ -83,7 +83,7 @@ def command(
 def _place(
     workspace: Workspace, source: str, name: str, sprint_dir: Path | None
 ) -> Place | None:
-    """Return where the fork's file will be; raise over a file that is there."""
+    """Return the place of the fork's state file; raise `RefusedError` if it exists."""
     if sprint_dir is not None:
         place = place_in(workspace.location, sprint_dir)
     elif (old := workspace.sprint(source).plan.place) is not None:

@@ -1,4 +1,4 @@
-"""Paths on the command line, and lines about restored files."""
+"""Paths on the command line, and messages about restored files."""
 
 import os
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ SHOWN_MAX = 100
 def inside(workspace: Workspace, paths: Sequence[str]) -> tuple[str, ...]:
     """Return paths relative to the root of the work tree.
 
-    Raise `InvalidInputError` for a path outside; the root itself selects all files.
+    Raise `InvalidInputError` for a path outside it; the root itself selects all files.
     """
     root = workspace.location.root.absolute()
     found = []
@@ -38,7 +38,7 @@ def inside(workspace: Workspace, paths: Sequence[str]) -> tuple[str, ...]:
 
 
 def folder_inside(workspace: Workspace, path: str) -> str:
-    """Return a folder of the work tree that files may be put into."""
+    """Return a folder relative to the work tree; raise unless it may receive files."""
     (found,) = inside(workspace, [path]) or ("",)
     if not may_take_files(found):
         raise InvalidInputError(
@@ -51,13 +51,13 @@ def folder_inside(workspace: Workspace, path: str) -> str:
 def into_output(
     workspace: Workspace, sprint_id: str, order: RestoreOrder, into: str | None = None
 ) -> RestoreOrder:
-    """Return an order that copies the files changed by the loop, or paths, elsewhere."""
+    """Return an order that copies the loop's changed files, or given paths, to a folder."""
     folder = folder_inside(workspace, into or str(workspace.location.root / OUTPUT))
     return result_order(workspace, workspace.sprint(sprint_id), order, folder)
 
 
 def left_lines(left: Sequence[LeftPath]) -> list[str]:
-    """Return in words what could not be brought back; much is only counted."""
+    """Return a line per path that could not be restored; excess paths are only counted."""
     # Those that differ come first.
     shown = sorted(left, key=lambda one: one.differs is not True)[:SHOWN_MAX]
     lines = [
@@ -70,7 +70,7 @@ def left_lines(left: Sequence[LeftPath]) -> list[str]:
 
 
 def warn_of_kept(folder: Path, placed: PlacedFiles | None) -> None:
-    """Warn of files that changed during a restore, and name the folder of their copies."""
+    """Warn about files that changed during a restore, and print where copies are."""
     for path, copy in placed.kept if placed else ():
         warn(
             f"{shown(path)} changed meanwhile; the old file is saved as "

@@ -1,4 +1,4 @@
-"""`sprintlog redo`: revert the latest undo."""
+"""The `sprintlog redo` command: revert the latest undo."""
 
 from sprintlog.engine.sprint.iterations.rollback import Redo
 

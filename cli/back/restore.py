@@ -1,4 +1,4 @@
-"""`sprintlog restore`: copy an iteration's files to a folder, a branch or the results."""
+"""The `sprintlog restore` command: copy an iteration's files to a folder or a branch."""
 
 import os
 from pathlib import Path
@@ -53,10 +53,10 @@ def command(
 ) -> None:
     """Copy saved files to another place; OF is iter:N, best or snapshot:ID.
 
-    --into and --branch copy them to a new folder or git branch; plan and work tree do not
-    change. --apply copies the loop's result to a folder of the work tree: the changes are
-    shown first, and `sprintlog undo` reverts them. To restore files in place, use `rollback
-    --files`.
+    --into and --branch copy them to a new folder or git branch; the plan and the work tree
+    do not change. --apply copies the loop's result to a folder of the work tree: the
+    changes are shown first, and `sprintlog undo` reverts them. To restore files in place,
+    use `rollback --files`.
     """
     if branch and (into or is_applied or paths):
         raise click.UsageError("--branch cannot be combined with --into, --apply or PATH")
@@ -91,7 +91,7 @@ def _copied(
     *,
     is_dry: bool,
 ) -> ChangedFiles:
-    """Copy files to a branch or a folder, unless that is only to be shown."""
+    """Copy files to a branch or a folder; in a dry run, only return the changes."""
     workspace, store = run.workspace, store_of(run.workspace)
     order = RestoreOrder(held.snapshot, held.iteration)
     if branch:

@@ -1,4 +1,4 @@
-"""`sprintlog rollback`: go back to an earlier point, with plan and files."""
+"""The `sprintlog rollback` command: return the plan and the files to an earlier point."""
 
 from pathlib import Path
 from typing import Any
@@ -60,8 +60,9 @@ def command(
     only these files are restored, and the plan does not change.
 
     Nothing is lost: discarded events stay in the log, and the current files are saved in a
-    snapshot first. `sprintlog undo` reverts it. To leave the work tree alone: `sprintlog
-    restore` copies files elsewhere, `sprintlog fork` creates a new sprint.
+    snapshot first. `sprintlog undo` reverts it. To leave the work tree unchanged, use
+    `sprintlog restore`, which copies files elsewhere, or `sprintlog fork`, which creates a
+    new sprint.
     """
     of_files = of_files or bool(paths) or to.startswith("snapshot:")
     if of_plan and of_files:
@@ -96,7 +97,7 @@ def step_back(
     of_plan: bool,
     of_files: bool,
 ) -> Step:
-    """Return the step back to a point: of the plan, of files that were kept, or both."""
+    """Return the step that restores the plan, the saved files or both to a point."""
     workspace, sprint_id = run.workspace, run.sprint_id
     command = None
     if not of_files:

@@ -1,4 +1,4 @@
-"""`sprintlog undo`, and the part of it that `redo` shares."""
+"""The `sprintlog undo` command, and the code that it shares with `redo`."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -76,7 +76,7 @@ def put_back(run: Recording, wanted: Agreement) -> bool:
 
 
 def _together(all_files: list[ChangedFiles]) -> ChangedFiles:
-    """Return the file changes of several restores as one."""
+    """Return the file changes of several restores as a single change."""
     return ChangedFiles(
         written=[path for files in all_files for path in files.written],
         removed=[path for files in all_files for path in files.removed],
@@ -92,7 +92,7 @@ SHOWN_MAX = 3
 def taking_back(
     kind: type[Undo | Redo],
 ) -> Callable[[Callable[[], None]], Callable[..., None]]:
-    """Return a decorator that turns a function with a help text into the command."""
+    """Return a decorator that turns a documented function into an undo or redo command."""
 
     def made(documented: Callable[[], None]) -> Callable[..., None]:
         @typed.option("--reason", metavar="TEXT", help="Why.")
@@ -127,8 +127,8 @@ def _take_back(
 ) -> None:
     """Undo or redo a change, with the files changed together with it unless `of_plan`.
 
-    If only files were changed after it, that change is reverted instead. Later work that is
-    discarded is listed.
+    If only files were changed after it, that file change is reverted instead. Later work
+    that is also discarded is listed.
     """
     command, name = options.masked_command(command), command.name()
     with recording(name, options) as run:
@@ -153,7 +153,7 @@ def _take_back(
 
 
 def _tell_gone(workspace: Workspace, sprint: Sprint, name: str) -> None:
-    """Warn of later work that was discarded as well."""
+    """Warn about later work that was also discarded."""
     if not (gone := work_gone(workspace.log, sprint)):
         return
     said = ", ".join(described(event) for event in gone[:SHOWN_MAX])
@@ -171,7 +171,7 @@ def _tell_gone(workspace: Workspace, sprint: Sprint, name: str) -> None:
 
 
 def _with_files(run: Recording, step: Step, command: Undo | Redo) -> Step:
-    """Return the step with the files that go along, or with those that are alone."""
+    """Return the step with the files changed together with the plan, or only with files."""
     workspace, sprint_id = run.workspace, run.sprint_id
     sprint, tree = workspace.sprint(sprint_id), workspace.tree
     if not sprint.knowledge.restored:
@@ -201,12 +201,17 @@ def _with_files(run: Recording, step: Step, command: Undo | Redo) -> Step:
 def command() -> None:
     """Undo the latest change: restore the state and the files from before it.
 
-    It undoes the latest of these: a rollback of plan, files or both; results copied into
-    the work tree; an adopted edit; a decision: a skip, a block, an injection, a decision on
-    a request, a stop or continuation by a person; the completion of the goal or the
-    sprint; or the failure or gate that stopped the sprint, with the run of the gate.
+    It undoes the latest of these changes:
 
-    Later events are discarded as well, and listed. A restore of files that was interrupted
-    is reverted. `sprintlog redo` reverts an undo; `sprintlog rollback` goes to any other
+    - a rollback of the plan, the files or both
+    - results copied into the work tree
+    - an adopted edit
+    - a decision: a skip, a block, an injection, a decision on a request, or a stop or
+      continuation by a person
+    - the completion of the goal or the sprint
+    - the failure or gate that stopped the sprint, with the run of the gate
+
+    Later events are discarded as well, and listed. An interrupted restore of files is
+    reverted. `sprintlog redo` reverts an undo; `sprintlog rollback` goes to any other
     point.
     """

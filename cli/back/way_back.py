@@ -1,4 +1,4 @@
-"""Rollback, undo, redo and extract share one procedure: show, ask, perform, report."""
+"""The procedure shared by rollback, undo, redo and restore: show, ask, perform, report."""
 
 import sys
 from collections.abc import Iterable, Sequence
@@ -43,7 +43,7 @@ from .paths import SHOWN_MAX, left_lines, warn_of_kept
 
 
 def undone_event(log: Log, events: Iterable[RecordedEvent]) -> RecordedEvent | None:
-    """Return the event that an undo among the events reverted; None without one."""
+    """Return the event reverted by an undo among the given events, or None."""
     for event in events:
         taken = CODEC.decode(event)
         if isinstance(taken, RolledBack) and taken.undoes is not None:
@@ -54,7 +54,7 @@ def undone_event(log: Log, events: Iterable[RecordedEvent]) -> RecordedEvent | N
 
 
 def work_gone(log: Log, sprint: Sprint) -> list[RecordedEvent]:
-    """Return the later work that the last undo or redo discarded as well."""
+    """Return the later work that the last undo or redo also discarded."""
     stream, rollbacks = sprint_stream(sprint.id), sprint.knowledge.rollbacks
     at, _ = rollbacks[-1]
     last = log.read_stream(stream, after=at - 1, until=at)
@@ -83,7 +83,7 @@ ON_THE_WAY = {SnapshotTaken.type, RestoreStarted.type}
 
 
 class Step(NamedTuple):
-    """One change in place: of the plan, of files, or of both."""
+    """A change in place: of the plan, of files, or of both."""
 
     action: str
     arguments: dict[str, Any]
@@ -116,7 +116,7 @@ class Done(NamedTuple):
 
 
 def go_back(run: Recording, step: Step, wanted: Agreement) -> Done:
-    """Show or perform a step as the options specify, and print the answer."""
+    """Show or perform a step according to the options, and print the answer."""
     step = step._replace(is_forced=wanted.is_forced)
     if not wanted.is_dry:
         _check_work(run, step)
@@ -131,7 +131,7 @@ def go_back(run: Recording, step: Step, wanted: Agreement) -> Done:
 
 
 def end_as_restored(done: Done) -> None:
-    """End with 4 if files differ from the snapshot although they were restored."""
+    """Exit with status 4 if files differ from the snapshot even after the restore."""
     if (found := differing(done.answer.files)) and done.outcome is not None:
         be = "differs" if len(found) == 1 else "differ"
         output.warn(f"{output.counted(len(found), 'path')} {be} from the snapshot")
@@ -139,7 +139,7 @@ def end_as_restored(done: Done) -> None:
 
 
 def shown(run: Recording, step: Step, wanted: Agreement) -> WentBack | None:
-    """Show the changes and ask for consent; return None if the step must be performed."""
+    """Show the changes and ask for consent; return None if the step is to be performed."""
     is_asked = asks(as_json=run.options.as_json)
     if not wanted.is_dry and (wanted.is_agreed or not (is_asked or step.order)):
         return None
@@ -154,7 +154,7 @@ def shown(run: Recording, step: Step, wanted: Agreement) -> WentBack | None:
 
 
 def agree_to(run: Recording, answer: WentBack, turn: PlanTurn | None = None) -> None:
-    """Show the changes and ask; raise `RefusedError` without consent."""
+    """Show the changes and ask for consent; raise `RefusedError` if it is not given."""
     is_asked = asks(as_json=run.options.as_json)
     if (is_asked and not is_nothing(answer)) or touches_files(answer):
         show(run, answer, turn)
@@ -185,12 +185,12 @@ def planned(run: Recording, step: Step) -> tuple[WentBack, PlanTurn | None]:
 
 
 def is_nothing(answer: WentBack) -> bool:
-    """Return whether there is nothing to do."""
+    """Return whether the step changes nothing."""
     return answer.to is None and not touches_files(answer)
 
 
 def touches_files(answer: WentBack) -> bool:
-    """Return whether files are written or removed, or folders change."""
+    """Return whether files or folders are written, removed or changed."""
     files = answer.files
     return files is not None and bool(files.written or files.removed or files.folders)
 
@@ -201,7 +201,7 @@ def show(
     turn: PlanTurn | None = None,
     nothing: Sequence[str] = (),
 ) -> None:
-    """Show what would be done."""
+    """Show the changes that a step would make."""
     if run.options.as_json:
         output.print_json(answer)
         return
@@ -231,14 +231,14 @@ def show(
 
 
 def named_lines(word: str, paths: Sequence[str], most: int) -> list[str]:
-    """Return a line for each path behind a word; many are only counted."""
+    """Return a line with the word for each path; beyond `most`, only their number."""
     more = len(paths) - most
     lines = [f"{word}  {path}" for path in paths[:most]]
     return [*lines, f"{word}  {more} more"] if more > 0 else lines
 
 
 def _as_the_best(run: Recording, number: int) -> str:
-    """Return how files of a later iteration than the best one are as good."""
+    """Return why a later iteration counts as equal to the best one, or an empty text."""
     sprint = run.workspace.sprint(run.sprint_id)
     best = sprint.knowledge.tracker.best
     if best is None or number <= best.number:
@@ -250,7 +250,7 @@ def _as_the_best(run: Recording, number: int) -> str:
 
 
 def plan_line(turn: PlanTurn) -> str:
-    """Return in a line what becomes of the plan."""
+    """Return a line that describes the change of the plan."""
     gone, again = turn.numbers
     verbs = (
         (gone, "are discarded", "is discarded"),
@@ -266,13 +266,13 @@ def plan_line(turn: PlanTurn) -> str:
 
 
 def _check_work(run: Recording, step: Step) -> None:
-    """Raise `RefusedError` if a step changes files in place while an agent is at work."""
+    """Raise `RefusedError` if a step changes files in place while an agent is working."""
     if step.order is not None and not step.order.into and not step.is_forced:
         refuse_while_at_work(run.workspace.location)
 
 
 def perform(run: Recording, step: Step) -> Done:
-    """Perform a step; only warn of files that changed meanwhile and were saved."""
+    """Perform a step; files that changed in the meantime are saved and cause a warning."""
     workspace, files = run.workspace, None
     _check_work(run, step)
     if step.order is None:
@@ -300,7 +300,7 @@ def perform(run: Recording, step: Step) -> Done:
 
 
 def _restored(run: Recording, step: Step, *, is_agreed: bool) -> Restored:
-    """Restore the files of a step in place, or only make the plan for that."""
+    """Restore the files of a step in place, or only plan the restore."""
     assert step.order is not None
     workspace = run.workspace
     doing = "comparing the files with the snapshot"
@@ -322,7 +322,7 @@ def _restored(run: Recording, step: Step, *, is_agreed: bool) -> Restored:
 
 
 def tell(run: Recording, step: Step, done: Done) -> None:
-    """Print an answer, for a script or a person."""
+    """Print an answer for a script or a person."""
     outcome, answer = done
     if run.options.as_json:
         output.print_json(answer)
@@ -337,14 +337,14 @@ def tell(run: Recording, step: Step, done: Done) -> None:
 
 
 def _taken_back(run: Recording, outcome: Handled[Any]) -> list[str]:
-    """Return a line about the event that an undo reverted; a rollback has none."""
+    """Return a line about the event that an undo reverted; empty for a rollback."""
     if (undone := undone_event(run.workspace.log, outcome.events)) is None:
         return []
     return [f"undid: {described(undone)}, of {times.when(undone.at)}"]
 
 
 def file_lines(files: ChangedFiles | None) -> list[str]:
-    """Return in words what was done to files."""
+    """Return lines that summarize the changes to files."""
     if files is None:
         return []
     where = f" in {files.into}/" if files.into else ""
@@ -364,6 +364,6 @@ def _all_as_then(files: ChangedFiles) -> str:
 
 
 def hint_at(run: Recording, text: str | None) -> None:
-    """Name the sibling that does what this did not, to a person."""
+    """Print a hint to a person, but not in JSON output."""
     if text is not None and not run.options.as_json:
         output.hint(text)

@@ -1,1 +1,1 @@
-"""Commands of the section Begin."""
+"""Commands in the Begin section."""

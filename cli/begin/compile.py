@@ -1,4 +1,4 @@
-"""`sprintlog compile`: from SPRINT.yaml and its workflows to a recorded plan."""
+"""The `sprintlog compile` command: turn SPRINT.yaml and its workflows into a plan."""
 
 from hashlib import sha256
 from pathlib import Path
@@ -55,7 +55,7 @@ def command(
     sprint_dir: Path | None,
     **given: Any,
 ) -> None:
-    """Compile a SPRINT.yaml and the workflows it names into a sprint.
+    """Compile a SPRINT.yaml file and the workflows it names into a sprint.
 
     All problems in all files are reported together, and nothing is recorded if there are
     any. Compiling again replaces the plan of a sprint that has not started; a started
@@ -87,7 +87,7 @@ def command(
 
 
 def _checked(compiled: "CompiledFiles", warnings: list[dict[str, Any]]) -> CompiledAnswer:
-    """Return what `--check --json` answers."""
+    """Return the answer to `--check --json`."""
     read = [
         SourceFile(str(read.file), sha256(read.content).hexdigest())
         for read in compiled.read
@@ -96,7 +96,7 @@ def _checked(compiled: "CompiledFiles", warnings: list[dict[str, Any]]) -> Compi
 
 
 def _size(compiled: "CompiledFiles") -> str:
-    """Return how much a plan holds, in words."""
+    """Return a text that states the size of a plan."""
     level, counts = [compiled.plan], []
     for key in CHILDREN:
         level = [child for node in level for child in node.get(key) or ()]

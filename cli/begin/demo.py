@@ -1,4 +1,4 @@
-"""`sprintlog demo`: a small sprint in a fresh folder, every command shown."""
+"""The `sprintlog demo` command: a small sprint in a new folder that shows every command."""
 
 import os
 import shlex
@@ -66,7 +66,7 @@ class _Demo:
         }
 
     def play(self) -> None:
-        """Run every scene; raise `RefusedError` when one does not end as it must."""
+        """Run every scene; raise `RefusedError` if a scene does not end as expected."""
         self._record()
         self._crash()
         self._edit()

@@ -1,4 +1,4 @@
-"""`sprintlog goal …`: what a sprint in Ralph mode is to reach."""
+"""The `sprintlog goal` commands: the goal of a sprint in Ralph mode."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -44,7 +44,7 @@ def set_(
 
 
 def _begin_sprint(given: Mapping[str, Any]) -> None:
-    """Begin a sprint, and a log, if none is unfinished in this work tree."""
+    """Create a sprint, and a log if there is none, unless a sprint is unfinished here."""
     # Imported here: for the first goal alone.
     from ..wrapping.recorder import begin_sprint, open_or_make
 

@@ -1,6 +1,6 @@
-"""`sprintlog import …`: documents of our own formats, and the files of other tools.
+"""The `sprintlog import` commands: sprintlog's own formats and files of other tools.
 
-Each importer is imported when its command is typed.
+Each importer module is imported only when its command is run.
 """
 
 import re
@@ -21,12 +21,12 @@ FILE = click.Path(path_type=Path)
 
 
 class Recognising(typed.TypedGroup):
-    """A group that takes a path in place of a command, and prints its kind."""
+    """A command group that also accepts a path, and reports its detected kind."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the named command, or the one for the kind of a path."""
+        """Return the named command, or the command for the detected kind of a path."""
         args = self.current(ctx, args)
         if args[0] in self.commands or args[0].startswith("-"):
             return super().resolve_command(ctx, args)
@@ -46,7 +46,7 @@ class Recognising(typed.TypedGroup):
         return kind, command_of(self, kind), [str(path), *args[1:]]
 
     def _of_extension(self, path: Path, args: list[str]) -> click.Command | None:
-        """Return the command of an importer that is installed; a path alone comes first."""
+        """Return an extension's import command; an existing path takes precedence."""
         name, *more = args
         is_alone = all(word.startswith("-") for word in more)
         if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name) or (
@@ -61,10 +61,10 @@ class Recognising(typed.TypedGroup):
 
 @typed.group("import", cls=Recognising)
 def command() -> None:
-    """Import records of other tools, or an exported log.
+    """Import records from other tools, or an exported log.
 
-    With a file or folder in place of a subcommand, its format is detected and reported.
-    Importers of extensions are subcommands as well: `extensions list`.
+    If a file or folder is given in place of a subcommand, its format is detected and
+    reported. Importers from extensions are subcommands as well: see `extensions list`.
     """
 
 
@@ -84,9 +84,9 @@ def progress(
 ) -> None:
     """Import PROGRESS.yaml documents unchanged.
 
-    The first version of a sprint is recorded in full, each later one as the difference to
-    its predecessor. Nothing is dropped; violations of the rules are reported. All files are
-    checked before the first is recorded.
+    The first version of a sprint is recorded in full, each later version as the difference
+    from its predecessor. Nothing is dropped; violations of the rules are reported. All
+    files are checked before the first is recorded.
     """
     from ..intake.versions import committed_versions, given_versions
     from .import_documents import take_versions
@@ -165,10 +165,10 @@ def prd(
 ) -> None:
     """Import task lists in JSON: each story, task or feature becomes a phase.
 
-    Supported are prd.json, feature_list.json, tasks.json of Task Master and similar lists.
-    Each feature becomes a sprint: a list that is reused for the next feature begins another
-    one. The entries of progress.txt in the same folder are added to the journal. Importing
-    the same source again has no effect.
+    Supported are prd.json, feature_list.json, tasks.json from Task Master and similar
+    lists. Each feature becomes a sprint: a list that is reused for the next feature starts
+    a new sprint. The entries of progress.txt in the same folder are added to the journal.
+    Importing the same source again has no effect.
     """
     from .import_prd import take_prd
 
@@ -181,10 +181,10 @@ def prd(
 @typed.argument("path", type=FILE, default=Path(".ralph"))
 @_with_source
 def orchestrator(path: Path, **given: Any) -> None:
-    """Import history.jsonl and events-*.jsonl of ralph-orchestrator.
+    """Import history.jsonl and events-*.jsonl from ralph-orchestrator.
 
     Each iteration is recorded with its original times, and every event as a note. PATH is
-    the folder .ralph, or one of these files. The sprint is completed if the loop completed.
+    the folder .ralph or one of these files. The sprint is completed if the loop completed.
     """
     from ..importers.orchestrator import read_orchestrator
 
@@ -195,11 +195,11 @@ def orchestrator(path: Path, **given: Any) -> None:
 @typed.argument("path", type=FILE, default=Path(".aiwg"))
 @_with_source
 def aiwg(path: Path, **given: Any) -> None:
-    """Import the loops of AIWG: their state, analytics and measurements.
+    """Import AIWG loops: their state, analytics and measurements.
 
-    PATH is the folder .aiwg, or one file. Each loop becomes a sprint; its iterations are
-    recorded with outcome, learnings and score. The sprint is completed if the state of the
-    loop is completed.
+    PATH is the folder .aiwg or one file. Each loop becomes a sprint; its iterations are
+    recorded with outcome, learnings and score. The sprint is completed if the loop's state
+    is completed.
     """
     from ..importers.aiwg import read_aiwg
 
@@ -212,7 +212,7 @@ def aiwg(path: Path, **given: Any) -> None:
 @typed.argument("file", type=FILE, default=Path(".claude/ralph-loop.local.md"))
 @_with_source
 def ralph_loop(file: Path, **given: Any) -> None:
-    """Import the file of the ralph-loop plugin of Claude Code while the loop runs.
+    """Import the file of Claude Code's ralph-loop plugin while the loop runs.
 
     Its prompt becomes the goal of a sprint, and each iteration begun is recorded. The
     plugin deletes its file when the loop ends.
@@ -229,13 +229,13 @@ def ralph_loop(file: Path, **given: Any) -> None:
 @typed.argument("files", type=FILE, nargs=-1, required=True, metavar="FILE…")
 @_with_source
 def transcript(files: tuple[Path, ...], **given: Any) -> None:
-    """Import transcripts of an agent: each session becomes an iteration.
+    """Import an agent's transcripts: each session becomes an iteration.
 
     Supported are sessions of Claude Code including subagents, Codex, Gemini, Copilot,
     Copilot Chat, Pi and opencode. Tokens, duration and the last message are recorded, but
-    no prompts. They are added to the current sprint; if there is none, one is created. For
-    a session recorded by `wrap` or an earlier import, only new data is added. The sprint
-    stays open.
+    no prompts. The iterations are added to the current sprint; if there is none, a sprint
+    is created. For a session recorded by `wrap` or an earlier import, only new data is
+    added. The sprint stays open.
     """
     from ..intake.transcript import read_transcript, session_file
 
@@ -246,6 +246,6 @@ def transcript(files: tuple[Path, ...], **given: Any) -> None:
 
 
 def _take(path: Path, given: dict[str, Any], *several: Imported, kind: str) -> None:
-    """Record the content of a source that was read."""
+    """Record the imported content of a source."""
     with context.open_workspace() as workspace:
         Import(kind, path, Options(given), workspace).take(*several)

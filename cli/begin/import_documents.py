@@ -1,4 +1,4 @@
-"""The import of documents in our own formats: PROGRESS.yaml, progress.json, dated texts."""
+"""Import of sprintlog's own formats: PROGRESS.yaml, progress.json and dated texts."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -40,7 +40,7 @@ def take_versions(
     options: Options,
     sprint_dir: Path | None,
 ) -> None:
-    """Record each new version of sprints' documents, then update the state files."""
+    """Record each new version of the sprints' documents, then update the state files."""
     newest = {version.sprint_id: version for version in versions}
     known = {name: {*known_sources(workspace, name).every} for name in newest}
     told: list[list[str]] = []
@@ -117,7 +117,7 @@ def _answer(
 
 
 def _know_version(workspace: Workspace, version: Version) -> None:
-    """Take the file at hand as the one that was imported, not as somebody's edit."""
+    """Mark the current file as the imported version, so that it is not seen as an edit."""
     content = version.content
     sprint = workspace.sprint(version.sprint_id)
     place = sprint.plan.place
@@ -143,9 +143,9 @@ def _tell_kept(workspace: Workspace, what: str, kept: str | None) -> None:
 
 
 def summary(problems: list[list[str]]) -> list[str]:
-    """Return what contradicts the rules in some versions, once for all of them.
+    """Return the rule violations found in several versions, each only once.
 
-    Of each place, only the problem in the newest version is returned.
+    For each place, only the problem in the newest version is returned.
     """
     newest: dict[str, str] = {}
     for found in problems:
@@ -165,14 +165,14 @@ def summary(problems: list[list[str]]) -> list[str]:
 
 
 def _place_of(problem: str) -> str:
-    """Return the subject and verb of a sentence, without figures or values."""
+    """Return the subject and verb of a problem, without figures or values."""
     return " ".join(problem.split(" ", 2)[:2])
 
 
 def take_journal(
     workspace: Workspace, file: Path, content: bytes, options: Options
 ) -> None:
-    """Record what a progress.json or a text has beyond the journal; report differences."""
+    """Record what the journal lacks of a progress.json or a text; report differences."""
     run = Import("journal", file, options, workspace)
     content = within(JOURNAL_BYTES_MAX, content, file=str(file))
     is_document = content.lstrip()[:1] == b"{"
@@ -208,7 +208,7 @@ def take_journal(
 
 
 def _record_journal(run: Recording, file: Path, read: ReadJournal) -> tuple[int, list[str]]:
-    """Record all that is new, as many events at a time as an append may hold."""
+    """Record all new entries, in appends of the maximum size."""
     recorded = 0
     while True:
         ours = run.workspace.documents.current(JOURNAL)

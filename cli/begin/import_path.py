@@ -1,4 +1,4 @@
-"""`sprintlog import PATH`: recognition of a file, and import of all records in a folder."""
+"""The `sprintlog import PATH` command: detect a file's kind, or import a folder."""
 
 import os
 import re
@@ -46,9 +46,9 @@ KNOWN = ", ".join([*_NAMES, "an export", "a transcript"])
 
 
 def recognise(path: Path) -> str:
-    """Return the kind of a file or folder, from its content.
+    """Return the kind of a file or folder according to its content.
 
-    Raise `InvalidInputError` for a file that no import takes.
+    Raise `InvalidInputError` for a file that no importer accepts.
     """
     if path.is_dir():
         return "folder"
@@ -62,7 +62,7 @@ def recognise(path: Path) -> str:
 
 
 def in_folder(folder: Path) -> dict[tuple[str, Path], Path]:
-    """Return the kinds and paths of records, each with the usual place of its finding.
+    """Return the kinds and paths of the records in a folder, with the usual path of each.
 
     If several files of a kind belong to one loop, its folder is returned.
     """
@@ -76,7 +76,7 @@ def in_folder(folder: Path) -> dict[tuple[str, Path], Path]:
 
 
 def _of_document(content: bytes, name: str) -> str | None:
-    """Return the kind of a file that is one document."""
+    """Return the kind of a file that consists of one document, or None."""
     if len(content) > WHOLE_MAX:
         return None
     if (found := json_of(content)) is None:
@@ -88,9 +88,10 @@ def _of_document(content: bytes, name: str) -> str | None:
 
 
 def _of_text(content: bytes, name: str) -> str | None:
-    """Return the kind of a text from its lines; of a journal from its dated headings.
+    """Return the kind of a text file from its lines or, for a journal, its dated headings.
 
-    A text with the name of a checklist is one: its headings may have dates, too.
+    A file with the usual name of a checklist is a checklist, even if its headings have
+    dates.
     """
     text = content.decode("utf-8", "replace")
     found = (
@@ -108,7 +109,7 @@ def _of_text(content: bytes, name: str) -> str | None:
 
 
 def _of_lines(content: bytes) -> str | None:
-    """Return the kind of a file with a message on each line, from its first lines."""
+    """Return the kind of a file with one message per line, from its first lines."""
     for line in content.split(b"\n")[:100]:
         found = json_of(line)
         if isinstance(found, dict) and (kind := _of_line(found)):
@@ -128,7 +129,7 @@ def _of_line(line: dict[str, Any]) -> str | None:
 
 
 def command_of(group: click.Command, kind: str) -> click.Command:
-    """Return the command of a kind that was recognised; raise if there is none."""
+    """Return the command for a detected kind; raise an error if there is none."""
     root = click.get_current_context().find_root()
     if kind == "log" and (store := typed.below(root, "store")) is not None:
         group, kind = store.command, "import"
@@ -139,7 +140,7 @@ def command_of(group: click.Command, kind: str) -> click.Command:
 
 
 def extended_command(name: str) -> click.Command | None:
-    """Return the command of an importer, built in or of an extension; None without one."""
+    """Return the import command of a built-in importer or an extension, or None."""
     if name in READERS:
         read, extension = READERS[name], Extension("importer", name, "", "sprintlog", "")
     else:
@@ -154,7 +155,7 @@ def extended_command(name: str) -> click.Command | None:
     @with_actor
     @with_json
     def command(path: Path, **given: Any) -> None:
-        """Import what this importer reads; the same source again brings nothing."""
+        """Import a source; importing the same source again has no effect."""
         imported = read_with(extension, read, path)
         with open_workspace() as workspace:
             Import(extension.name, path, Options(given), workspace).take(imported)
@@ -176,7 +177,7 @@ Tools = dict[str, set[Path]]
 def folder(folder: Path, as_json: bool, actor: str) -> None:
     """Import all records of other tools in a folder and report the status of each.
 
-    A record is imported, known but not imported, or unknown. Installed importers of
+    A record is imported, known but not imported, or unknown. Installed importers from
     extensions are used as well. Links are not followed.
     """
     group = click.get_current_context().parent
@@ -216,7 +217,7 @@ def folder(folder: Path, as_json: bool, actor: str) -> None:
 def _extensions(
     folder: Path, places: set[Path], left: list[NotTaken], given: dict[str, Any]
 ) -> Tools:
-    """Import what installed importers read, each place by the first that reads it."""
+    """Import with installed importers; the first that reads a place imports it."""
     tools: Tools = {}
     for extension in installed("importer"):
         try:
@@ -237,7 +238,7 @@ def _extensions(
 
 
 def _check_unread(places: set[Path], tools: Tools) -> None:
-    """Raise `RefusedError` if an importer has read one of some places before."""
+    """Raise `RefusedError` if another importer has already read one of the places."""
     for name, read in tools.items():
         for place in sorted(places & read):
             raise RefusedError(f"{place}: read by the importer {name} instead")
@@ -245,10 +246,10 @@ def _check_unread(places: set[Path], tools: Tools) -> None:
 
 @cache
 def _opened() -> deque[Path]:
-    """Return a queue to which each file is added that this process opens from now on.
+    """Return a queue that receives the path of each file this process opens from now on.
 
-    An importer need not use our readers, so the interpreter reports what it opens. An
-    audit hook cannot be removed: it is installed once.
+    An importer need not use sprintlog's readers, so the interpreter reports opened files.
+    An audit hook cannot be removed, so it is installed only once.
     """
     opened = deque[Path](maxlen=OPENED_MAX)
 
@@ -261,7 +262,7 @@ def _opened() -> deque[Path]:
 
 
 def _others(folder: Path, known: Collection[Path]) -> Iterator[NotTaken]:
-    """Yield the files in the folders of tools that have no usual place."""
+    """Yield other files in the folders of known tools, which are not imported."""
     places = [folder] if folder.resolve().name in IN_TOOLS else []
     for place in [*places, *(folder / name for name in IN_TOOLS)]:
         files = sorted(place.iterdir()) if place.is_dir() else []

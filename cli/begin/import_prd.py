@@ -1,4 +1,4 @@
-"""`sprintlog import prd`: task lists as sprints, and the progress.txt next to them."""
+"""The `sprintlog import prd` command: task lists as sprints, and progress.txt."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
@@ -47,10 +47,10 @@ class ListsHistory(NamedTuple):
 
 
 def read_history(file: Path, *, of_git: bool) -> ListsHistory:
-    """Return the current file, with `of_git` after each committed version.
+    """Return the current file; with `of_git`, after all its committed versions.
 
-    A version without a task list is reported and left out. Raise `NotFoundError` if no
-    version has one. What the newest version leaves open is reported as well.
+    A version without a task list is reported and skipped. Raise `NotFoundError` if no
+    version has a task list. Unread parts of the newest version are reported as well.
     """
     at_hand = bytes_of(file) if file.is_file() or not of_git else None
     given = Texts([FileText(str(file), lambda: at_hand or b"")])
@@ -80,7 +80,7 @@ def read_history(file: Path, *, of_git: bool) -> ListsHistory:
 
 
 def _is_same(older: bytes, newer: bytes) -> bool:
-    """Return whether two texts share an item, to recognise a renamed file."""
+    """Return whether two texts share an item; used to detect a renamed file."""
     try:
         return bool(_texts(older) & _texts(newer))
     except InvalidInputError:
@@ -107,7 +107,7 @@ def take_prd(
     text: Path | None = None,
     sprint_dir: Path | None = None,
 ) -> None:
-    """Record the task lists of a file and the entries next to it; both are read first."""
+    """Record a file's task lists and the adjacent entries; both are read first."""
     history = read_history(run.file, of_git=of_git)
     if history.is_cut:
         warn_of_cut(run.file)
@@ -137,7 +137,7 @@ def take_prd(
 
 
 def _beside(file: Path) -> Path | None:
-    """Return the progress.txt of a loop, which is stored next to its list."""
+    """Return the loop's progress.txt, which is stored next to its list."""
     beside = file.parent / TEXT
     return beside if beside.is_file() else None
 
@@ -145,7 +145,7 @@ def _beside(file: Path) -> Path | None:
 def _take_text(run: Recording, text: str) -> int:
     """Import the text as `journal migrate` does; return the number of events.
 
-    Another tool's file in place of the journal prevents only this, not the whole import.
+    If another tool's file occupies the journal's place, only this part of the import fails.
     """
     try:
         return len(run.handle_on_journal(TakeText(text), {"text": text}).events)
@@ -156,9 +156,10 @@ def _take_text(run: Recording, text: str) -> int:
 
 
 def _features(run: Import, versions: Sequence[ListVersion]) -> Features:
-    """Return the versions of each sprint: one sprint for each feature.
+    """Return the versions of each sprint; there is one sprint per feature.
 
-    Raise `RefusedError` if several would become one, or if one exists without an import.
+    Raise `RefusedError` if several features would share a sprint, or if the sprint exists
+    but was not imported.
     """
     workspace, sprint_id = run.workspace, run.options.sprint_id
     found: Features = {}
@@ -192,7 +193,7 @@ def _features(run: Import, versions: Sequence[ListVersion]) -> Features:
 def _names(
     one: TaskList, found: Features, file: Path, sprints: Collection[str]
 ) -> list[str]:
-    """Return the sprints that a list may be of: those of its file, then of its name."""
+    """Return the candidate sprint names for a list: known sprints, then its own name."""
     folder = folder_of(file)
     is_tagged = one.document is not None and "tag" in one.document
     names = [] if is_tagged else [*reversed(found)]
@@ -203,13 +204,13 @@ def _names(
 
 
 def _free(names: list[str]) -> Iterator[str]:
-    """Yield the names, then the last with numbers."""
+    """Yield the names, then the last name with increasing numbers."""
     yield from names
     yield from (f"{names[-1]}-{number}" for number in count(2))
 
 
 def _newest(workspace: Workspace, name: str, found: Features) -> Data | None:
-    """Return the newest document of a sprint that was imported; None if there is none."""
+    """Return the newest document of an imported sprint, or None if there is none."""
     if name in found:
         return found[name][-1].tasks.document
     if name not in workspace.sprints() or not known_sources(workspace, name).every:
@@ -218,7 +219,7 @@ def _newest(workspace: Workspace, name: str, found: Features) -> Data | None:
 
 
 def _is_same_feature(older: Data, newer: Data) -> bool:
-    """Return whether a plan is a later version of another one, not of another feature.
+    """Return whether a plan is a later version of another plan rather than a new feature.
 
     Items are compared by their titles. A file that is reused for the next feature drops
     finished items, and usually names another branch.
@@ -259,7 +260,7 @@ def _unread(parsed: Parsed, text_file: Path | None) -> list[Unread]:
 
 
 def leaf_texts(document: Data) -> set[str]:
-    """Return the name of each leaf in every version: its title if that is unique."""
+    """Return a name for each leaf that is stable across versions: its title, if unique."""
     leaves = [node.data for node in Tree(document).leaves]
     titles = [first_of(one, "title").casefold() for one in leaves]
     times = Counter(titles)

@@ -1,4 +1,4 @@
-"""The recording of imports: documents and facts, each once, at its own time."""
+"""Recording of imports: each document and fact once, at its own time."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
@@ -47,7 +47,7 @@ Checked = tuple[ImportedSprint, dict[str, Any] | None, Sequence[Fact]]
 
 
 class Import(Recording):
-    """An import of one kind under way; its events are caused by the file."""
+    """An import in progress; the file is the actor of its events."""
 
     def __init__(
         self, kind: str, file: Path, options: Options, workspace: Workspace
@@ -78,7 +78,7 @@ class Import(Recording):
         return sum(self._record(*one) for one in self._checked(imported))
 
     def check_name(self, found: Iterable[str]) -> None:
-        """Raise `RefusedError` if several sprints are to have one name."""
+        """Raise `RefusedError` if several sprints would share one name."""
         ids = [*found]
         if self.options.sprint_id is not None and len(ids) > 1:
             raise RefusedError(
@@ -113,9 +113,10 @@ class Import(Recording):
         return checked
 
     def _is_there(self, sprint_id: str) -> bool:
-        """Return whether the sprint of an import exists.
+        """Return whether the import's sprint exists.
 
-        Raise `RefusedError` for one of its name that is of another import, unless named.
+        Raise `RefusedError` if a sprint of that name came from another import, unless the
+        user named it.
         """
         if sprint_id not in self.workspace.sprints():
             return False
@@ -173,7 +174,7 @@ class Import(Recording):
         fact: str | None = None,
         is_observed: bool = True,
     ) -> Outcome:
-        """Let a sprint decide and append that; a `fact` is recorded once."""
+        """Append the events that a sprint decides on; a `fact` is recorded only once."""
         options = self.options.with_values(at=at)
         if fact is not None:
             digest = sha256(f"{sprint_id}\n{fact}".encode()).hexdigest()[:40]
@@ -190,7 +191,7 @@ class Import(Recording):
         *,
         kind: str | None = None,
     ) -> None:
-        """Print the contents of the source, and keep the parts that were not understood."""
+        """Print the source's contents, and save the parts that were not understood."""
         kept, kind = None, kind or self.kind
         if unread:
             lines = [line._asdict() for line in unread]
@@ -220,7 +221,7 @@ class Import(Recording):
 def take_sessions(
     workspace: Workspace, sessions: Sequence[TranscriptRead], options: Options
 ) -> None:
-    """Record the sessions of agents, the earliest first."""
+    """Record agent sessions, earliest first."""
     known = KnownSessions(workspace)
     for session in sorted(sessions, key=lambda one: one.began_at or ""):
         _take_session(
@@ -229,7 +230,7 @@ def take_sessions(
 
 
 def _take_session(run: Import, known: KnownSessions, session: TranscriptRead) -> None:
-    """Record the new part of a session."""
+    """Record the new part of a session as an iteration."""
     ran, summary = session.ran()
     options, at = run.options, session.began_at
     sprint_id = known.sprint_of(ran, options.sprint_id, actor=options.actor, at=at)
@@ -253,7 +254,7 @@ def _take_session(run: Import, known: KnownSessions, session: TranscriptRead) ->
 
 
 def read_with(extension: Extension, read: Any, path: Path) -> Imported:
-    """Return the result of an importer; raise an error naming it if it is unusable."""
+    """Return an importer's result; raise an error naming the importer if it is unusable."""
     if not path.exists():
         raise NotFoundError(f"{path}: there is no such file", file=str(path))
     with named(extension):
@@ -267,7 +268,7 @@ def read_with(extension: Extension, read: Any, path: Path) -> Imported:
 
 
 class KnownSources(NamedTuple):
-    """The versions of a sprint's document that were imported, by their sources."""
+    """The sources of the imported versions of a sprint's document."""
 
     every: list[str]
     in_force: list[str]
@@ -275,7 +276,7 @@ class KnownSources(NamedTuple):
 
 
 def known_sources(workspace: Workspace, sprint_id: str) -> KnownSources:
-    """Return the recorded versions of a sprint's document."""
+    """Return the sources of the recorded versions of a sprint's document."""
     sprint = workspace.sprint(sprint_id)
     stretches = effective_ranges(sprint.knowledge.rollbacks, sprint.version)
     known = KnownSources([], [])
@@ -291,7 +292,7 @@ def known_sources(workspace: Workspace, sprint_id: str) -> KnownSources:
 
 
 def number_of(outcome: Outcome) -> int | None:
-    """Return the number of the iteration that began, now or when it was first recorded."""
+    """Return the number of the iteration that was started now or when first recorded."""
     for recorded in outcome.events:
         if recorded.type == IterationStarted.type:
             event = CODEC.decode(recorded)
@@ -301,7 +302,7 @@ def number_of(outcome: Outcome) -> int | None:
 
 
 def new_events(outcome: Outcome) -> int:
-    """Return the number of events that were recorded now."""
+    """Return the number of events recorded by this call."""
     return 0 if outcome.duplicate else len(outcome.events)
 
 

@@ -1,4 +1,4 @@
-"""`sprintlog init`: make a log, and offer what fits what is there."""
+"""The `sprintlog init` command: create a log and suggest imports."""
 
 import os
 import shlex
@@ -43,10 +43,10 @@ TAKEN_AT_ONCE = ("state", "plan")
 def command(in_folder: bool, address: str | None, yes: bool, as_json: bool) -> None:
     """Create a log for this work tree and suggest what to import.
 
-    In a git repository it is stored in the git directory, which `git clean` does not touch
-    and all work trees share; otherwise in .sprintlog. An existing log does not change. With
-    --log, several machines share one log in PostgreSQL: the first one creates it, the
-    others join, and the local folder holds only data of this machine.
+    In a git repository the log is stored in the git directory, which `git clean` does not
+    touch and all work trees share; otherwise in .sprintlog. An existing log does not
+    change. With --log, several machines share one log in PostgreSQL: the first machine
+    creates it, the others join, and the local folder holds only data of this machine.
 
     Then it searches for state files of loops, agents, tests and CI, and prints a suitable
     command for each. On a terminal it asks; --yes imports each PROGRESS.yaml. It runs none
@@ -94,7 +94,7 @@ def command(in_folder: bool, address: str | None, yes: bool, as_json: bool) -> N
 
 
 def _address(typed_one: str | None) -> str | None:
-    """Return the address of the log on a server, if one is given or set."""
+    """Return the log's server address, if given as an option or a setting."""
     if typed_one is None:
         return settings.log_address()
     check_named(typed_one, field="--log")
@@ -111,14 +111,14 @@ def _made(location: Location, events: int) -> str:
 
 
 def _around(location: Location, start: Path) -> list[Offer]:
-    """Return what fits what is in the work tree, in words that can be typed here."""
+    """Return suggestions for the work tree, with commands that can be typed here."""
     found = look(location.root, path=environment().get("PATH", ""))
     up = os.path.relpath(location.root, start)
     return offers(found, prefix="" if up == "." else f"{up}/")
 
 
 def _is_answered(offer: Offer, *, yes: bool) -> bool:
-    """Accept an offer if the user or --yes does; return whether it was decided."""
+    """Run an offer's command if the user or --yes accepts it; return whether it is done."""
     if yes:
         if offer.safe:
             _take(offer)
@@ -132,7 +132,7 @@ def _is_answered(offer: Offer, *, yes: bool) -> bool:
 
 
 def _take(offer: Offer, *options: str) -> None:
-    """Do what an offer's command does."""
+    """Run an offer's command."""
     assert offer.command is not None
     _, name, *words = shlex.split(offer.command)
     root = click.get_current_context().find_root()
@@ -144,7 +144,7 @@ def _take(offer: Offer, *options: str) -> None:
 
 
 def _log_above(start: Path) -> tuple[str | None, str | None]:
-    """Return the log that is used in a folder, and one above it that is not."""
+    """Return the log used in a folder, and an unused log above it."""
     try:
         place = find(start)
         return str(place.folder if place.is_joined else place.database), None

@@ -1,4 +1,4 @@
-"""`sprintlog sprint …`: create a sprint and lead it through its life."""
+"""The `sprintlog sprint` commands: create a sprint and manage its lifecycle."""
 
 import re
 from contextlib import nullcontext, suppress
@@ -87,11 +87,11 @@ def create(
 ) -> None:
     """Create a sprint from a compiled plan without any progress, or from a goal.
 
-    With neither, it is a sprint for your own loop, as `wrap` creates it, so that you can
-    set rules before the first run.
+    With neither, the sprint is for your own loop, like those that `wrap` creates, so that
+    you can set rules before the first run.
 
-    The plan is a YAML file that you write: `sprintlog help plan` shows one. It can also be
-    a PROGRESS.yaml. A goal needs no plan: steps are added during the work.
+    The plan is a YAML file that you write: `sprintlog help plan` shows an example. It can
+    also be a PROGRESS.yaml. A goal needs no plan: steps are added during the work.
     """
     check_sprint_id(new_id, field="ID")
     fields = _goal_fields(mode, goal, idle_threshold, min_iterations, hooks)
@@ -149,7 +149,7 @@ def _goal_fields(
     min_iterations: int | None,
     hooks: tuple[str, ...],
 ) -> dict[str, Any]:
-    """Return the given options of the goal and of its hook tasks."""
+    """Return the options for the goal and its hook tasks as document fields."""
     if goal is not None and mode != "standard":
         return ralph_fields(
             goal,
@@ -163,7 +163,7 @@ def _goal_fields(
 
 
 def _tell_next(new_id: str, place: Place | None, *, several: bool) -> None:
-    """Print the command that starts a new sprint."""
+    """Print a hint with the command that starts a new sprint."""
     if place is None:
         hint(f"`sprintlog wrap --sprint {quote(new_id)} -- COMMAND` records a run in it")
         return
@@ -191,7 +191,7 @@ def heartbeat(**given: Any) -> None:
 @REASON
 @with_recording
 def pause(reason: str | None, **given: Any) -> None:
-    """Pause the sprint at a person's request."""
+    """Pause the sprint at the request of a person."""
     record("sprint pause", given, lifecycle.PauseSprint(reason))
 
 
@@ -289,7 +289,7 @@ def reopen(reason: str | None, **given: Any) -> None:
 @typed.argument("max_iterations", type=click.IntRange(0), metavar="ITERATIONS")
 @with_recording
 def limit(max_iterations: int, **given: Any) -> None:
-    """Set the limit of iterations; all iterations ever started count.
+    """Set the limit of iterations, which counts all iterations ever started.
 
     0 means no limit. The default is 100 for a sprint with a goal and no limit otherwise.
     """
@@ -300,7 +300,7 @@ def limit(max_iterations: int, **given: Any) -> None:
 @with_point
 @with_json
 def list_(at: str | None, as_json: bool) -> None:
-    """List the sprints of this log."""
+    """List the sprints in this log."""
     with open_workspace() as workspace:
         if at is None:
             found = [
@@ -328,10 +328,10 @@ _NEXT_KEY = f",(?=(?:{'|'.join(_HOOK_KEYS)})=)"
 
 
 def hook_from(text: str) -> dict[str, Any]:
-    """Return the hook of `id=…,workflow=…`; raise `click.UsageError` for another form.
+    """Return the hook described by `id=…,workflow=…`; raise `click.UsageError` if invalid.
 
-    The text of `command=` or `prompt=` ends before the next key: a comma in it is part of
-    the text unless a key and `=` follow.
+    The value of `command=` or `prompt=` extends to the next key: a comma in it is part of
+    the value unless a key and `=` follow.
     """
     given: dict[str, Any] = {}
     for part in re.split(_NEXT_KEY, text):

@@ -1,6 +1,6 @@
-"""Suggestions for a work tree: from the files and programs found to commands to type.
+"""Suggestions for a work tree: commands that fit the files and programs found.
 
-Nothing that is found is run, links are not followed, and only the beginning of a file is
+Nothing found is run, links are not followed, and only the beginning of each file is
 read.
 """
 
@@ -42,7 +42,7 @@ class Surroundings(NamedTuple):
 
 
 def look(root: Path, *, path: str) -> Surroundings:
-    """Return the wanted files and folders below a folder, and programs on a PATH."""
+    """Return the relevant files and folders below a folder, and the agents on a PATH."""
     with opened(root) as top:
         sprints = [sprint for folder in SPRINTS_IN for sprint in _sprints(top, folder)]
         inside = {f"{sprint}/{name}" for sprint in sprints for name in SPRINT_FILES}
@@ -55,7 +55,7 @@ def look(root: Path, *, path: str) -> Surroundings:
 
 
 def _kind(top: int, path: str) -> int | None:
-    """Return the kind of file at a path without links on its way; None if there is none."""
+    """Return the file type at a path; None if it does not exist or a parent is a link."""
     folder, _, name = path.rpartition("/")
     with suppress(OSError), opened_below(top, folder) as held:
         return stat.S_IFMT(os.stat(name, dir_fd=held, follow_symlinks=False).st_mode)
@@ -71,7 +71,7 @@ def _beginning(top: int, path: str) -> str:
 
 
 def _sprints(top: int, folder: str) -> Iterator[str]:
-    """Yield the folders below one that hold a sprint's file, those with plain names."""
+    """Yield the subfolders with plain names that contain a sprint's file."""
     names: list[str] = []
     with suppress(OSError), opened_below(top, folder) as held, os.scandir(held) as entries:
         names = [entry.name for entry in islice(entries, ENTRIES_MAX)]
@@ -86,7 +86,7 @@ def _sprints(top: int, folder: str) -> Iterator[str]:
 
 
 def _programs(names: Iterable[str], path: str, *, root: Path) -> Iterator[str]:
-    """Yield the programs on a PATH, except those inside the work tree."""
+    """Yield those of the named programs on a PATH that are outside the work tree."""
     tree = root.resolve()
     folders = [one for one in path.split(os.pathsep) if os.path.isabs(one)]
     for name in names:
@@ -119,14 +119,14 @@ READ = {sign for sign, line in SIGNS.items() if line}
 
 
 def offers(found: Surroundings, *, prefix: str = "") -> list[Offer]:
-    """Return what fits what was found; `prefix` leads from where one stands to the root."""
+    """Return suggested commands; `prefix` leads from the current folder to the root."""
     there = (*_documents(found, prefix), *_stated(found, prefix, "state"))
     there += (*_loops(found, prefix), *_agents(found))
     return [*there, *_stated(found, prefix, "tests", "ci")]
 
 
 def _documents(found: Surroundings, prefix: str) -> Iterator[Offer]:
-    """Yield the files of sprints."""
+    """Yield an offer for each sprint file."""
     for folder in ("", *(f"{sprint}/" for sprint in found.sprints)):
         file = quoted(f"{prefix}{folder}{PROGRESS}")
         if f"{folder}{PROGRESS}" in found.files:
@@ -139,7 +139,7 @@ def _documents(found: Surroundings, prefix: str) -> Iterator[Offer]:
 
 
 def _stated(found: Surroundings, prefix: str, *kinds: str) -> Iterator[Offer]:
-    """Yield the offers of some kinds in the table, each for the first sign of it."""
+    """Yield the offers of the given kinds in the table, each for its first match."""
     for one in (one for one in OFFERS if one["kind"] in kinds):
         there = found.files | (found.folders if one["kind"] == "ci" else set())
         for sign, line in one["signs"].items():
@@ -165,7 +165,7 @@ def _loops(found: Surroundings, prefix: str) -> Iterator[Offer]:
 
 
 def _agents(found: Surroundings) -> Iterator[Offer]:
-    """Yield the agents that can be started, those that the tree is made for first."""
+    """Yield an offer for each agent; agents with files in the tree come first."""
     there = found.files | found.folders
     signs = {name: sorted(there & {*signs}) for name, (_, signs) in AGENTS.items()}
     for name in sorted(AGENTS, key=lambda name: not signs[name]):

@@ -1,1 +1,1 @@
-"""Commands for extensions, and test kits for their authors."""
+"""Commands for extensions, and test kits for extension authors."""

@@ -1,4 +1,4 @@
-"""`sprintlog extensions`: what others bring is listed, tried and read."""
+"""The `sprintlog extensions` commands: list, check and run third-party extensions."""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -24,7 +24,7 @@ STORE_NAMES = ("create", "append", "read", "read_stream", "scan", "head", "close
 
 
 def problem_of(extension: Extension) -> str | None:
-    """Return why an extension cannot be used; None if it can."""
+    """Return why an extension cannot be used, or None if it can."""
     try:
         if extension.kind == "event":
             event_schema(extension)
@@ -62,7 +62,7 @@ def command() -> None:
 @typed.option("--kind", type=KIND, help="Only of this kind.")
 @with_json
 def list_(kind: str | None, as_json: bool) -> None:
-    """List every extension, and every program that is a command; none is run."""
+    """List all extensions, and all programs that act as commands, without running any."""
     rows = [_row(one) for one in found.installed(kind)]
     beside = programs() if kind is None else []
     answer = settings.ExtensionsInstalled(
@@ -78,9 +78,9 @@ def list_(kind: str | None, as_json: bool) -> None:
 @typed.option("--kind", type=KIND, help="Only of this kind.")
 @with_json
 def check(name: str | None, kind: str | None, as_json: bool) -> None:
-    """Import all extensions, or those named, and report which are unusable.
+    """Import all extensions, or the named ones, and report which are unusable.
 
-    The exit code is 1 if one cannot be used.
+    The exit status is 1 if an extension is unusable.
     """
     # Imported here: what each kind has to be like is known by who tries it.
 
@@ -102,8 +102,8 @@ def check(name: str | None, kind: str | None, as_json: bool) -> None:
 def project(name: str, sprint_id: str | None, as_json: bool) -> None:
     """Print the result of an extension's projection of a sprint.
 
-    It continues from its saved state, and is notified of events that a rollback discards
-    and an undo restores. The saved state is a cache.
+    The projection continues from its saved state, and is notified of events that a rollback
+    discards and an undo restores. The saved state is a cache.
     """
     from sprintlog.projections.extended import projected
 
@@ -121,17 +121,17 @@ def project(name: str, sprint_id: str | None, as_json: bool) -> None:
 )
 @typed.argument("name")
 def notify(name: str) -> None:
-    """Send a notice to an extension: a JSON object on standard input.
+    """Send a notice, a JSON object on standard input, to an extension.
 
-    `run --notify` runs this command, and terminates it at its timeout. A failure is only a
-    warning there.
+    `run --notify` runs this command and terminates it at its timeout. A failure only causes
+    a warning there.
     """
     with found.named_notifier(name) as send:
         send(load_json(sys.stdin.buffer.read(NOTICE_BYTES_MAX), field="standard input"))
 
 
 def _said_lines(said: Any) -> Iterator[str]:
-    """Yield the lines of a projection's result: a list of objects as a table."""
+    """Yield the lines of a projection's result; a list of objects is printed as a table."""
     if isinstance(said, list) and said and all(isinstance(one, dict) for one in said):
         names = [*dict.fromkeys(name for one in said for name in one)]
         yield from table(

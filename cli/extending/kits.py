@@ -1,4 +1,4 @@
-"""Test kits for the authors of extensions: what an extension of each kind must do."""
+"""Test kits for extension authors: the requirements for each kind of extension."""
 
 import copy
 import json
@@ -49,7 +49,7 @@ FIRST_SECOND = 1_768_467_600
 
 
 def must(is_so: bool, rule: str) -> None:
-    """Raise `AssertionError` saying a rule that is broken."""
+    """Raise `AssertionError` with the violated rule unless a condition holds."""
     if not is_so:
         raise AssertionError(rule)
 
