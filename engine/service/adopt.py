@@ -20,7 +20,7 @@ BY = "import:edit"
 
 
 def said_of(recorded_events: Sequence[RecordedEvent]) -> str:
-    """Return in words what became of an edit with these events."""
+    """Return a description of what was adopted, given the events of the adoption."""
     events = [CODEC.decode(recorded) for recorded in recorded_events]
     left = [
         said for event in events if isinstance(event, EditAdopted) for said in event.left
@@ -31,10 +31,10 @@ def said_of(recorded_events: Sequence[RecordedEvent]) -> str:
 def edit_of(
     log: Log, stream: str, version: int | None, *, of: str, hint: str, file: str = ""
 ) -> tuple[int, EditObserved]:
-    """Return the version of an observed edit, and the edit; without a version the latest.
+    """Return an observed edit and its version, by default the latest unadopted edit.
 
     `of` names the edited object in messages, and `file` is the end of its path. Raise
-    `NotFoundError` if there is no edit that is not adopted yet.
+    `NotFoundError` if there is no such edit.
     """
     edits: dict[int, EditObserved] = {}
     for recorded in log.read_stream(stream):
@@ -55,9 +55,10 @@ def edit_of(
 def observed_edit(
     workspace: Service, name: str, version: int | None
 ) -> tuple[int, EditObserved, dict[str, Any]]:
-    """Return an observed edit, the latest one without a version, and the edited document.
+    """Return an observed edit, its version, and the document on which the edit was based.
 
-    Raise `NotFoundError` if there is no edit that is not adopted yet.
+    Without a version, return the latest edit that is not adopted yet; raise `NotFoundError`
+    if there is none.
     """
     # Edits of a loop's files are not adopted: these files only contain figures.
     chosen, edit = edit_of(
@@ -79,7 +80,7 @@ def observed_edit(
 
 
 def adopt_latest(workspace: Service, sprint_id: str) -> str:
-    """Adopt the latest observed edit of a sprint's file; return the result in words."""
+    """Adopt the latest observed edit of a sprint's file; return a text about the result."""
     try:
         edit, event, base = observed_edit(workspace, sprint_id, None)
 

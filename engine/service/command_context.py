@@ -1,4 +1,4 @@
-"""Facts from outside a command's stream, added before each decision on it."""
+"""Facts from outside a command's stream, which the command requires for its decision."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
@@ -33,14 +33,14 @@ EVENTS_LOOKED_AT = 64
 
 
 def completed(service: Service, state: Any, command: CommandT) -> CommandT:
-    """Return a command with the facts that it needs, if it `needs_context`."""
+    """Return a command with the facts that it requires, if it `needs_context`."""
     if not command.needs_context:
         return command
     return cast(CommandT, _COMPLETE[command.name()](service, state, command))
 
 
 def _is_there(log: Log, sprint: Sprint, to: int) -> bool:
-    """Return whether no effective event since a version is part of the plan."""
+    """Return whether no effective event since a version is part of the plan's execution."""
     turned = turned_by(sprint.knowledge.rollbacks, sprint.version + 1, to)
     if turned.back:
         return False
@@ -57,11 +57,11 @@ def _is_there(log: Log, sprint: Sprint, to: int) -> bool:
 def last_decision(
     log: Log, sprint: Sprint, *, after: int = 0, near: int = EVENTS_LOOKED_AT
 ) -> int:
-    """Return the first version of the latest decision's append; 0 when there is none.
+    """Return the first version in the append of the latest decision; 0 if there is none.
 
-    It is an effective decision that no other event caused; or an adopted edit, a
+    A decision is an effective decision event that no other event caused, an adopted edit, a
     completion, or the cause of a stop, such as a failure that blocked the sprint, with its
-    whole append. The search begins `after` a version.
+    complete append. The search starts `after` a version.
     """
     # The latest is searched backwards along the effective events.
     for start, last in reversed(
@@ -77,7 +77,7 @@ def last_decision(
 
 
 def _last_decision_in(log: Log, sprint: Sprint, first: int, last: int) -> int:
-    """Return the latest such decision between two effective versions; 0 without one."""
+    """Return the latest decision between two effective versions; 0 if there is none."""
     latest, caused = 0, False
     # The event before shows whether the first of them was caused.
     for event in first_recorded(log, sprint, after=first - 2, until=last):
@@ -97,7 +97,7 @@ def _last_decision_in(log: Log, sprint: Sprint, first: int, last: int) -> int:
 
 
 def _begin_of_append(log: Log, sprint: Sprint, version: int) -> int:
-    """Return the first version of the append that contains a version."""
+    """Return the first version in the append that contains the given version."""
     while version > 1:
         if append_end(log, sprint, version - 1) < version:
             break
@@ -106,9 +106,9 @@ def _begin_of_append(log: Log, sprint: Sprint, version: int) -> int:
 
 
 def _begin_of_gate(log: Log, sprint: Sprint, at: int, cause: str) -> int:
-    """Return the version of the gate run that an append is the result of, else `at`.
+    """Return the version that started the gate run which caused an append, otherwise `at`.
 
-    A rollback to a point within the run would leave the gate running without a process.
+    After a rollback to a point within the run, the gate would be running without a process.
     """
     near = max(at - 1 - EVENTS_LOOKED_AT, 0)
     for event in first_recorded(log, sprint, after=near, until=at - 1):
@@ -130,7 +130,7 @@ def _undo(service: Service, sprint: Sprint, command: Any) -> Any:
 
 
 def _judged(service: Service, sprint: Sprint, command: Any) -> Any:
-    """Return a command on iterations with what it needs of their judgement."""
+    """Return a command about iterations with the judgements that it requires."""
     number: Any = getattr(command, "number", None)
     name = command.name()
     if name == "retract-measurement":

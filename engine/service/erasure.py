@@ -1,4 +1,4 @@
-"""Taking payloads out of the log, and saying so in the same moment."""
+"""Erasure of payloads from the log, recorded in the same transaction."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -14,7 +14,7 @@ EVENTS_OF_AN_ERASURE = 5_000
 
 
 def measured(log: Log, span: Span) -> tuple[int, int]:
-    """Return how many of some events have a payload, and how many bytes those are."""
+    """Return how many events in a span have a payload, and the total size in bytes."""
     pages = log.scan(span.stream, after=span.first - 1, until=span.last, only=span.only)
     # A store may give payloads as text.
     texts = [text for page in pages for _, _, text in page.rows if text is not None]
@@ -26,9 +26,9 @@ def measured(log: Log, span: Span) -> tuple[int, int]:
 def erase(
     log: Log, spans: Sequence[Span], *, reason: str, actor: str, at: str
 ) -> Appended | None:
-    """Erase payload and salt of events, and record that; return None if nothing is left.
+    """Erase payloads and salts of events, and record this; return None if none is left.
 
-    `at` is the time. Raise `RefusedError` for events that record erasures.
+    `at` is the time of the erasure. Raise `RefusedError` for events that record erasures.
     """
     check_not_erasures(span.stream for span in spans)
     found = [measured(log, span) for span in spans]
@@ -43,7 +43,7 @@ def erase(
 
 
 def remainder(event: RecordedEvent) -> bytes:
-    """Return what remains of an event: its place in the story, and no words."""
+    """Return the remainder of an erased event's payload: its structure without its text."""
     return encode(CODEC.decode(event).remains())
 
 
@@ -52,7 +52,7 @@ def erase_words(
 ) -> Iterator[Appended]:
     """Erase the text of events, except references; yield the recorded erasures.
 
-    All states that depend on them can still be computed. Erased events do not change.
+    All states that depend on the events can still be computed. Erased events are skipped.
     """
     check_not_erasures(event.stream for event in events)
     meant = (event for event in events if event.salt is not None)
@@ -74,7 +74,7 @@ def erase_words(
 
 
 def _spans(events: Sequence[RecordedEvent]) -> Iterator[Span]:
-    """Yield the spans of events that are in order of stream and version."""
+    """Yield the spans of consecutive events, given events sorted by stream and version."""
     begin = events[0]
     for event, after in zip(events, (*events[1:], None), strict=True):
         follows = after is not None and after.stream == event.stream
@@ -85,6 +85,6 @@ def _spans(events: Sequence[RecordedEvent]) -> Iterator[Span]:
 
 
 def check_not_erasures(streams: Iterable[str | None]) -> None:
-    """Raise `RefusedError` for the stream that records what was erased."""
+    """Raise `RefusedError` if the streams include the stream that records erasures."""
     if STREAM in streams:
         raise RefusedError("records of erasures cannot be erased")

@@ -1,4 +1,4 @@
-"""Which events are wanted: by type, actor, phase and text, from where to where."""
+"""Selection of events by type, actor, phase, text and range."""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
@@ -24,7 +24,7 @@ EVENTS_A_STEP = 512
 
 
 class Range(NamedTuple):
-    """From where to where: places in a stream or in the log, and times."""
+    """A range of versions or positions, and of times."""
 
     first: int = 1
     last: int | None = None
@@ -33,7 +33,7 @@ class Range(NamedTuple):
 
 
 class EventFilter(NamedTuple):
-    """What an event must be like; what is empty asks for nothing."""
+    """The conditions that an event must meet; an empty condition always holds."""
 
     types: Sequence[str] = ()
     """Wire tags, `*` and `?` standing for anything; one of them must fit."""
@@ -45,7 +45,7 @@ class EventFilter(NamedTuple):
     range: Range = Range()
 
     def fits(self, event: RecordedEvent) -> bool:
-        """Return whether an event matches; raise `UnreadableError` if it cannot be read."""
+        """Return whether an event matches; raise `UnreadableError` if it is unreadable."""
         if self.types and not _any_fits(self.types, event.type):
             return False
         if self.actors and not _any_fits(self.actors, event.actor):
@@ -85,11 +85,11 @@ def range_of(
     until: str | None = None,
     iteration: int | None = None,
 ) -> Range:
-    """Return from where to where two points or an iteration lead, both included.
+    """Return the range between two points, or of an iteration, with both ends included.
 
-    In a stream that is a range of versions, else of positions. By time an event is in
-    it when it happened then, whatever its place. Raise `InvalidInputError` for a point
-    that only a sprint has.
+    It is a range of versions in a stream, otherwise of positions. If a point is a time,
+    events are selected by the time at which they happened. Raise `InvalidInputError` for a
+    point that only a sprint has.
     """
     found = Range()
     points = [("since", since), ("until", until)]
@@ -142,7 +142,7 @@ def _place(
 def _in_session(
     workspace: ServiceWorkspace, stream: str, point: Point, *, is_first: bool
 ) -> int:
-    """Return the version of a session at a point; it has neither iterations nor a best."""
+    """Return the version of a session at a point; sessions have no iterations."""
     if point.form == "version":
         return point.number
     if point.form != "position":
@@ -158,7 +158,7 @@ def _in_session(
 def select(
     log: Log, stream: str | None, wanted: EventFilter, *, reverse: bool = False
 ) -> Iterator[RecordedEvent]:
-    """Yield the wanted events of a stream, or of the whole log, in order or backwards."""
+    """Yield the matching events of a stream or of the whole log, oldest or newest first."""
     found = _read(log, stream, wanted.range, reverse=reverse)
     return filter(wanted.fits, found)
 
@@ -178,7 +178,7 @@ def _read(
 
 
 def between(log: Log, stream: str | None, first: int, last: int) -> Iterator[RecordedEvent]:
-    """Yield the events of a stream, or of the whole log, between two places included."""
+    """Yield the events of a stream or of the whole log in a range; include both ends."""
     if stream is None:
         return log.read(after=first - 1, until=last)
     return log.read_stream(stream, after=first - 1, until=last)
@@ -189,7 +189,7 @@ def _any_fits(patterns: Sequence[str], text: str) -> bool:
 
 
 def _says(data: Any, needle: str) -> bool:
-    """Return whether any text of a payload contains a text; its depth is bounded."""
+    """Return whether any text in a payload contains `needle`, ignoring case."""
     if isinstance(data, str):
         return needle in data.casefold()
     if isinstance(data, dict):

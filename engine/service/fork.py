@@ -1,7 +1,8 @@
-"""Forks: a new sprint from any point of an old one, which does not change.
+"""Forks: new sprints from any point of an existing sprint, which does not change.
 
 All events up to that point are copied into a new stream, with their versions, times and
-actors, so that the fork does not depend on its origin. `fork-created` follows them.
+actors, so that the fork does not depend on its origin. They are followed by a
+`fork-created` event.
 """
 
 from collections.abc import Iterator
@@ -35,11 +36,11 @@ def fork(
     reason: str | None = None,
     is_dry: bool = False,
 ) -> Outcome:
-    """Make a sprint that is what another one was at a version.
+    """Create a sprint in the state that another sprint had at a version.
 
-    A second time the same fork records nothing; one that was broken off goes on, and one
-    that is only to be shown is not begun. Raise `RefusedError` over another sprint, and
-    for a point inside one append.
+    Repeating a fork has no effect, and an interrupted fork is continued. Nothing is
+    recorded if `is_dry` is true. Raise `RefusedError` if a different sprint has the name,
+    or if the version is inside an append.
     """
     check_sprint_id(name, field="NAME")
     source = sprint_stream(source_id)
@@ -78,9 +79,9 @@ def _taken_over(
     place: Place | None,
     tree: str | None,
 ) -> Iterator[NewEvent]:
-    """Yield every event up to a version, what was rolled back and rollbacks among them.
+    """Yield copies of all events up to a version, including rollbacks and discarded events.
 
-    So each has the version here that it has there, and whatever names a version fits.
+    Each copy has the version of its original, so references to versions remain valid.
     """
     for recorded in workspace.log.read_stream(source, until=version):
         event = CODEC.decode(recorded)
@@ -115,7 +116,7 @@ def _payload(
 def _check_free(
     workspace: ServiceWorkspace, name: str, wanted: list[NewEvent], created: ForkCreated
 ) -> int:
-    """Return how much of this fork is there already; raise over anything else."""
+    """Return how many events of the fork exist; raise if a different sprint exists."""
     stream = sprint_stream(name)
     version = 0
     for recorded, draft_ in zip(

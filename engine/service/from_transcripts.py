@@ -1,7 +1,7 @@
-"""Sessions from agents' transcripts: imported as iterations, and their unrecorded cost.
+"""Sessions from agents' transcripts, imported as iterations, and their unrecorded cost.
 
-Each session is recorded once, whichever source recorded it first. If no other source saw
-the end of a session, the cost in its transcript is recorded, once.
+Each session is recorded once, whichever source recorded it first. If no other source
+observed the end of a session, the cost in its transcript is recorded, also once.
 """
 
 from operator import attrgetter
@@ -24,7 +24,7 @@ _KEY = attrgetter("key")
 
 
 class Recovered(NamedTuple):
-    """Whether the tokens of a session are recorded, and where."""
+    """Whether a session's tokens are recorded, and in which sprint."""
 
     is_known: bool
     """Whether another source recorded them."""
@@ -33,7 +33,7 @@ class Recovered(NamedTuple):
 
 
 class KnownSessions:
-    """The sessions recorded in the sprints of a log; each run is decoded once."""
+    """The sessions recorded in a log's sprints; each run is decoded once."""
 
     def __init__(self, workspace: ServiceWorkspace) -> None:
         self.workspace = workspace
@@ -43,7 +43,7 @@ class KnownSessions:
         """By the key of a call, the sessions it is recorded for."""
 
     def before(self, sprint_id: str, session: AgentRan) -> list[AgentRan]:
-        """Return the runs of a session recorded in a sprint."""
+        """Return a session's runs that are recorded in a sprint."""
         known = self._runs.setdefault(sprint_id, [])
         after = known[-1][0] if known else 0
         stream = sprint_stream(sprint_id)
@@ -58,7 +58,7 @@ class KnownSessions:
     def sprint_of(
         self, session: AgentRan, named: str | None, *, actor: str, at: str | None
     ) -> str:
-        """Return the sprint that has a session, otherwise the named one, or create one."""
+        """Return the sprint with a session, otherwise the named sprint or a new one."""
         sprints = self.workspace.sprints()
         known = [one for one in sprints if self.before(one, session)]
         if known:
@@ -73,10 +73,10 @@ class KnownSessions:
 
 
 class SessionBegins:
-    """Begins an iteration for a session; raises if that would end another one."""
+    """Starts an iteration for a session; raises an error if another iteration is open."""
 
     def __call__(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide."""
+        """Return the events that start the iteration."""
         session_runs.check_not_under_way(sprint)
         return StartWrapped().decide(sprint, at)
 
@@ -92,7 +92,7 @@ class SessionEnds:
         self._summary = summary
 
     def __call__(self, sprint: Sprint, at: str) -> list[Event]:
-        """Decide on the latest records: another import may have been first."""
+        """Return the missing events; another import may have recorded the others."""
         session = self._session
         before = self._known.before(sprint.id, session)
         elsewhere = self._known.elsewhere(session)
@@ -104,7 +104,7 @@ class SessionEnds:
 def recover(
     workspace: ServiceWorkspace, stream: str, session: AgentRan, *, actor: str, at: str
 ) -> Recovered:
-    """Record the cost of a session in the sprint it worked on, unless it is known."""
+    """Record the cost of a session in its sprint, unless the cost is already recorded."""
     for one in workspace.sprints():
         before = session_runs.runs_of(session, workspace.repository.events(one, AgentRan))
         if any(map(session_runs.is_stated, before)):
@@ -153,7 +153,7 @@ def _is_same(run: AgentRan, session: AgentRan, number: int | None) -> bool:
 def _linked(
     workspace: ServiceWorkspace, first: RecordedEvent
 ) -> tuple[str, int | None] | None:
-    """Return the sprint that a session belongs to, and the iteration it began in."""
+    """Return a session's sprint, and the iteration in which the session started."""
     work = first.correlation_id
     for sprint_id in workspace.sprints():
         events = [*workspace.log.read_stream(sprint_stream(sprint_id))]

@@ -1,7 +1,7 @@
-"""How one command is handled: load, middlewares, decide, append, after commit.
+"""The handling of a single command: load, middlewares, decide, append, after commit.
 
-That is done again from the beginning where somebody else appended first. After the commit,
-state files are brought up to date, and edits of them adopted.
+If another process appended first, all steps are repeated. After the commit, state files
+are updated, and edits of them are adopted.
 """
 
 from collections.abc import Callable, Iterator
@@ -42,7 +42,7 @@ def handle(
     middlewares: Middlewares[State],
     envelope: Envelope,
 ) -> Handled[State]:
-    """Decide on the current state, and append the decided events."""
+    """Decide on the current state, and append the resulting events."""
     if not _KNOWN.issuperset(envelope):
         # An unknown field would be lost, such as a misspelt actor or key.
         raise TypeError(f"unknown: {', '.join(sorted(envelope.keys() - _KNOWN))}")
@@ -108,7 +108,7 @@ def _decide(
     decide: Command | Callable[[State, str], list[Event]],
     middlewares: Middlewares[State],
 ) -> tuple[list[NewEvent], list[Event]]:
-    """Return the events to append, and the same events as they will be read.
+    """Return the events to append, and the same events as readers will decode them.
 
     Unreadable events are refused.
     """
@@ -132,7 +132,7 @@ def _decide(
 
 
 def in_context(service: Service, state: Any, command: CommandT) -> CommandT:
-    """Return a command with the facts from outside its stream that it needs."""
+    """Return a command with the facts that it requires from outside its stream."""
     if not command.needs_context:
         return command
     # Imported here: only few commands need it.
@@ -142,14 +142,14 @@ def in_context(service: Service, state: Any, command: CommandT) -> CommandT:
 
 
 def _masked_envelope(envelope: Envelope) -> Envelope:
-    """Return the envelope without secrets, with the key as it is looked up."""
+    """Return the envelope with secrets masked, including those in its key."""
     texts = {name: envelope.get(name) for name in _TEXTS}
     said = {name: mask(text) for name, text in texts.items() if isinstance(text, str)}
     return {**envelope, **said}  # type: ignore[typeddict-item]
 
 
 def _first_answer(log: Log, envelope: Envelope) -> list[RecordedEvent]:
-    """Return the events recorded earlier under the same key."""
+    """Return the events that were recorded earlier under the same key."""
     key = envelope.get("key")
     if key is None:
         return []
@@ -181,10 +181,10 @@ def _new_events(events: list[Event], moment: str, envelope: Envelope) -> list[Ne
 
 
 def refresh(service: Service, stream: str) -> Refreshed:
-    """Update a stream's state files; record and keep edits that others made to them.
+    """Update a stream's state files; record third-party edits and store the edited files.
 
-    If the rules of the sprint say so, edits are adopted at once. A stream whose file
-    cannot be written is not updated again on exit; one that was interrupted here is.
+    If the sprint's rules say so, edits are adopted at once. A stream whose file cannot be
+    written is not updated again on exit, but a stream whose update was interrupted is.
     """
     try:
         if (sprint_id := sprint_of(stream)) is None:
@@ -211,7 +211,7 @@ def refresh(service: Service, stream: str) -> Refreshed:
 
 
 def _adopted(service: Service, sprint_id: str, refreshed: Refreshed) -> Refreshed:
-    """Record an edit as events, and write the file again."""
+    """Adopt an edit as events, and write the file again."""
     # Imported here: it is needed only where somebody edited a file.
     from .adopt import adopt_latest
 
@@ -222,10 +222,10 @@ def _adopted(service: Service, sprint_id: str, refreshed: Refreshed) -> Refreshe
 
 
 def catch_up(service: Service, *, is_failing: bool) -> Iterator[str]:
-    """Update the state files of streams with events that they do not contain yet.
+    """Update the state files of streams whose events they do not contain yet.
 
-    Yield the problems. With `is_failing` an error of a file is yielded, too: the error that
-    is being raised is more important.
+    Yield the problems. With `is_failing`, errors are yielded too instead of raised, because
+    the error that is already being raised is more important.
     """
     for stream in sorted(service.behind):
         try:

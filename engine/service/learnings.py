@@ -1,4 +1,4 @@
-"""What agents learned: put into the journal that is open, and taken out for prompts."""
+"""Agents' learnings, which are added to the open journal and retrieved for prompts."""
 
 from typing import TYPE_CHECKING, Unpack
 
@@ -25,9 +25,10 @@ def keep_learnings(
 ) -> SaidItems | None:
     """Add learnings to the journal if one is open; return the remaining items.
 
-    This happens before the run is recorded: if the process is killed in between, they are
-    reported again, and learnings that the journal contains, retired or not, are skipped. An
-    agent's answer never opens a journal. Refused learnings remain.
+    This happens before the run is recorded. If the process is killed in between, the
+    learnings are reported again, and those that the journal already contains, retired or
+    not, are skipped. An agent's answer never opens a journal. Refused learnings remain in
+    the result.
     """
     if said is None or not said.learnings or not journal_is_open(workspace):
         return said

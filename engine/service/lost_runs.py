@@ -1,7 +1,7 @@
-"""Lost runs of the loop and of gates: those whose process is gone without a recorded end.
+"""Lost runs of the loop and of gates: their process has died without recording an end.
 
-A killed process records nothing, so the next command that records does; commands that only
-read report the lost run.
+A killed process records nothing, so the next command that writes to the log records the
+loss; read-only commands only report it.
 """
 
 import os
@@ -28,9 +28,10 @@ ALIVE, GONE, ELSEWHERE = "alive", "gone", "elsewhere"
 
 
 def record_lost(service: Service, sprint: Sprint, *, holds_lock: bool = False) -> bool:
-    """Record and report the last run as lost, if it is; return whether it was.
+    """Record and report that the latest run is lost; return whether it is.
 
-    A caller that holds the lock of runs knows that the run is gone, and reports it itself.
+    A caller that holds the run lock knows that the run's process has died, and reports the
+    loss itself.
     """
     started = sprint.knowledge.loops.open
     if started is None:
@@ -53,7 +54,7 @@ def record_lost(service: Service, sprint: Sprint, *, holds_lock: bool = False) -
 
 
 def spent_until(service: Service, sprint: Sprint, now: str) -> str:
-    """Return the time until which the last run counts: that of its last event if lost."""
+    """Return the end of the latest run's time: now, or its last event if it is lost."""
     started = sprint.knowledge.loops.open
     if started is None or (
         seen_from_here(service.location.folder, sprint.id, started) != GONE
@@ -63,10 +64,10 @@ def spent_until(service: Service, sprint: Sprint, now: str) -> str:
 
 
 def seen_from_here(folder: Path, sprint_id: str, started: RunStarted) -> str:
-    """Return whether a run without an end is alive, gone, or on another machine.
+    """Return whether an unfinished run is alive, gone, or on another machine.
 
-    It is gone if its process is, and no process that it started holds its lock. Inside an
-    agent's sandbox the process may be invisible, but the lock is visible.
+    It is gone if its process has died and no process that it started holds its lock. Inside
+    an agent's sandbox, the process may be invisible, but the lock is visible.
     """
     if started.host != host():
         return ELSEWHERE
@@ -77,7 +78,7 @@ def seen_from_here(folder: Path, sprint_id: str, started: RunStarted) -> str:
 
 
 def is_alive(started: GateStarted) -> bool:
-    """Return whether the process that began a gate's run is still running it."""
+    """Return whether the process that started a gate run is still running it."""
     known = process.Process(started.pid, started.process_started, started.boot_id)
     if started.pid == os.getpid():
         return started.run in OWN_RUNS
@@ -85,13 +86,13 @@ def is_alive(started: GateStarted) -> bool:
 
 
 def lost_run(sprint: Sprint, phase: str | None) -> str | None:
-    """Return the run of a gate that has no end in the log although its process is gone."""
+    """Return the gate run whose process died without recording an end, or None."""
     started = run_of(sprint.plan, find_gate(sprint, phase))
     return started.run if started is not None and not is_alive(started) else None
 
 
 def _was_at_work(service: Service, sprint: Sprint) -> bool:
-    """Return whether, by the log, an agent was at work or may have been repairing."""
+    """Return whether the log shows an agent that was working or may have been repairing."""
     action = next_action(sprint, now=service.now(), has_budgets=False)
     return action.resumed or (action.do == GATE and action.prompt is not None)
 

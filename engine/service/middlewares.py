@@ -1,7 +1,7 @@
 """The named steps before and after every decision.
 
-Both lists are at the end of the module, in their order. A step that recorded something in
-the stream itself raises `MovedOnError`: the state is then read and decided on again.
+Both lists are at the end of the module, in order. A step that has recorded an event in the
+stream itself raises `MovedOnError`; the state is then loaded and decided on again.
 """
 
 from collections.abc import Callable, Collection
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 class Handling(msgspec.Struct, Generic[State], frozen=True):
-    """An action: the state, the time and the conditions."""
+    """A command being handled: its service, state, time and envelope."""
 
     service: Service
     state: State
@@ -53,7 +53,7 @@ After = Callable[[Handling[State], list[Event]], list[Event]]
 
 
 class Middlewares(msgspec.Struct, Generic[State], frozen=True):
-    """The steps around an action on one kind of stream, in their order."""
+    """The steps before and after a decision for one type of stream, in order."""
 
     before: tuple[Before[State], ...]
     """Before anything is decided."""
@@ -63,7 +63,7 @@ class Middlewares(msgspec.Struct, Generic[State], frozen=True):
     Each runs only if one of the events is of its types; None stands for all types."""
 
     def without(self, left_out: Collection[Skippable]) -> Self:
-        """Return the same steps but for some of them."""
+        """Return these middlewares without the given steps."""
         if not left_out:
             return self
         return replace(
@@ -74,15 +74,15 @@ class Middlewares(msgspec.Struct, Generic[State], frozen=True):
 
 
 def _check_alone(action: Handling[State]) -> None:
-    """Raise `AloneError` where others wait for the same commit."""
+    """Raise `AloneError` if others are waiting for the same commit."""
     if action.service.is_side_by_side:
         raise AloneError
 
 
 def finish_restores(action: Handling[Sprint]) -> None:
-    """Finish a restore of files that was cut short.
+    """Finish an interrupted restore of files.
 
-    Otherwise, events would refer to files that it still replaces.
+    Otherwise, events would refer to files that the restore has yet to replace.
     """
     if not action.state.knowledge.restoring:
         return
@@ -92,15 +92,15 @@ def finish_restores(action: Handling[Sprint]) -> None:
 
 
 def edit_policy(sprint: Sprint) -> str:
-    """Return the policy for edits of the sprint's file (`--progress-edits`)."""
+    """Return the policy for edits to the sprint's file (`--progress-edits`)."""
     rules = sprint.knowledge.tracker.rules
     return (rules[-1][1] if rules else RulesSet()).progress_edits
 
 
 def refuse_edits(action: Handling[Sprint]) -> None:
-    """Refuse commands while the state file has a third-party edit, if the policy says to.
+    """Refuse commands while the state file has a third-party edit, if the policy says so.
 
-    Observed facts have happened already and are recorded anyway.
+    Observed facts have already happened and are recorded anyway.
     """
     if edit_policy(action.state) != REFUSE or action.envelope.get("observed"):
         return
@@ -116,7 +116,7 @@ def refuse_edits(action: Handling[Sprint]) -> None:
 
 
 def record_lost_run(action: Handling[Sprint]) -> None:
-    """Record that the run of the loop is gone of which no end is known."""
+    """Record the loss of the loop's latest run if it ended without a record."""
     runs = action.state.knowledge.loops
     if runs.started is None or runs.ended is not None:
         return
@@ -128,7 +128,7 @@ def record_lost_run(action: Handling[Sprint]) -> None:
 
 
 def return_requests(action: Handling[Sprint], events: list[Event]) -> list[Event]:
-    """Add what the events bring back of the operator queue."""
+    """Add the events that return deferred requests to the operator queue."""
     plan = action.state.plan
     if not plan.decisions and QUEUE not in plan.document:
         return events
@@ -143,7 +143,7 @@ def return_requests(action: Handling[Sprint], events: list[Event]) -> list[Event
 def check_moment(action: Handling[Sprint], events: list[Event]) -> list[Event]:
     """Refuse a time, given by a person, that precedes the first event.
 
-    A clock may go backwards.
+    A clock, on the other hand, may go backwards.
     """
     if action.envelope.get("at") is not None and not action.envelope.get("observed"):
         transitions.check_moment(action.state, events, action.at)
@@ -151,7 +151,7 @@ def check_moment(action: Handling[Sprint], events: list[Event]) -> list[Event]:
 
 
 def check_worktree(action: Handling[Sprint], events: list[Event]) -> list[Event]:
-    """Run no gate in a work tree that is not the one the sprint works in."""
+    """Refuse to run a gate in a work tree other than the sprint's own."""
     sprint = action.state
     if sprint.plan.place is None or action.service.tree.has(sprint.knowledge.own_tree):
         return events
@@ -165,11 +165,11 @@ def check_worktree(action: Handling[Sprint], events: list[Event]) -> list[Event]
 
 
 def take_over(action: Handling[Sprint], events: list[Event]) -> list[Event]:
-    """Let a sprint that starts take over requests deferred to the next sprint.
+    """Transfer the requests deferred to the next sprint to a sprint that starts.
 
-    Each is a separate append under its own key, before the start itself. So it is
-    transferred exactly once, even if several sprints start at a time or a process is
-    killed.
+    Each is a separate append under its own key, before the start itself. Each request is
+    therefore transferred exactly once, even if several sprints start at the same time or a
+    process is killed.
     """
     # Imported here: a sprint starts once.
     from ..sprint.queue.requests import TakeOverRequest
@@ -196,7 +196,7 @@ def take_over(action: Handling[Sprint], events: list[Event]) -> list[Event]:
 
 
 def _queued_in(service: Service, sprint_id: str, request: str) -> str:
-    """Return the sprint that a request was queued in: a fork of it holds a copy."""
+    """Return the sprint in which a request was queued; its forks contain copies."""
     knowledge = service.sprint(sprint_id).knowledge
     version, _ = knowledge.requests.get(request, (0, None))
     origins = (source for last, source in knowledge.forks if version <= last)
@@ -204,10 +204,10 @@ def _queued_in(service: Service, sprint_id: str, request: str) -> str:
 
 
 def give_place(action: Handling[Sprint], events: list[Event]) -> list[Event]:
-    """See that no other sprint's file is where this one's will be written.
+    """Ensure that no other sprint's file occupies the path of this sprint's file.
 
-    A finished sprint that goes on takes its place back. Raise `RefusedError` where an
-    unfinished one has it.
+    A finished sprint that is continued reclaims its path. Raise `RefusedError` if an
+    unfinished sprint occupies it.
     """
     sprint = action.state
     place = None
@@ -229,9 +229,9 @@ _git_found: dict[tuple[Path, str], GitState | None] = {}
 
 
 def note_git(action: Handling[Sprint], events: list[Event]) -> list[Event]:
-    """Add the state of the repository to the end of an iteration and to a snapshot.
+    """Add the repository's state to iteration ends and snapshots.
 
-    It is unknown for events of another time or place.
+    It is unknown for events from another time or place.
     """
     is_now = action.envelope.get("at") is None and not action.envelope.get("observed")
     if not is_now:
@@ -260,7 +260,7 @@ def note_git(action: Handling[Sprint], events: list[Event]) -> list[Event]:
 
 
 def note_tree(action: Handling[Sprint], events: list[Event]) -> list[Event]:
-    """Say in which work tree a sprint, an iteration or a snapshot is recorded."""
+    """Add the current work tree to the events that record one."""
     if not [event for event in events if getattr(event, "work_tree", "") is None]:
         return events
     tree = action.service.own_tree.recorded()
@@ -271,7 +271,7 @@ def note_tree(action: Handling[Sprint], events: list[Event]) -> list[Event]:
 
 
 def note_overlapping(action: Handling[Sprint], events: list[Event]) -> list[Event]:
-    """State with an iteration that starts on which others agents work in this tree."""
+    """Add the overlapping iterations of other agents in this work tree to a new one."""
     started = next(x for x in events if isinstance(x, IterationStarted))
     # Imported here: few events start an iteration.
     from .agent_sessions.at_work import begin_iteration, others_at_work
@@ -290,7 +290,7 @@ def note_overlapping(action: Handling[Sprint], events: list[Event]) -> list[Even
 
 
 def open_journal(action: "Handling[Journal]", events: list[Event]) -> list[Event]:
-    """Let the first event open the journal, in this work tree."""
+    """Open the journal in this work tree before its first event."""
     # Imported here, and below: what is recorded of a sprint does not wait for it.
     from ..journal import rules
     from ..journal.events import JournalOpened
@@ -307,7 +307,7 @@ def open_journal(action: "Handling[Journal]", events: list[Event]) -> list[Event
 
 
 def refuse_strangers(action: "Handling[Journal]", events: list[Event]) -> list[Event]:
-    """Begin no journal where another tool has a file."""
+    """Refuse to create a journal file at a path where another tool has a file."""
     from ..journal.events import JournalMoved, JournalOpened
     from ..journal.foreign import check_no_stranger
 

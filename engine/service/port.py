@@ -1,7 +1,7 @@
-"""The ports of the service: actions on a stream, their envelope and outcome, state files.
+"""The service's ports: actions on a stream, their envelope and outcome, and state files.
 
-`Service` is the workspace as its helpers see it; `StateFiles` is the port to the files
-that are written after a commit, and to edits of them by others.
+`Service` is the part of a workspace that its helpers use. `StateFiles` is the port to the
+files that are written after a commit, and to third-party edits of those files.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -80,33 +80,33 @@ class Handled(msgspec.Struct, Generic[State], frozen=True):
 
 
 class StreamFile(Generic[State]):
-    """The state file of one kind of stream; this class itself has none.
+    """The state file of one type of stream; this base class has no file.
 
-    Implementations also record edits that others made to the file.
+    Subclasses also record third-party edits of the file.
     """
 
     def refresh(self, state: State) -> Refreshed:
-        """Update the file; keep a copy of an edited one."""
+        """Update the file; store a copy first if it was edited."""
         return Refreshed(None, "elsewhere")
 
     def check(self, state: State) -> Refreshed:
-        """Compare the file with a state; write nothing."""
+        """Compare the file with a state, without writing anything."""
         return Refreshed(None, "elsewhere")
 
 
 class StateFiles:
-    """The port to the state files of a work tree; this class itself has none."""
+    """The port to the state files of a work tree; this base class has none."""
 
     def of_sprint(self) -> StreamFile[Sprint]:
-        """Return the state file of sprints."""
+        """Return the state file for sprints."""
         return StreamFile()
 
     def of_journal(self) -> "StreamFile[Journal]":
-        """Return the state file of the journal."""
+        """Return the state file for the journal."""
         return StreamFile()
 
     def refresh_loop(self, sprint: Sprint, refreshed: Refreshed) -> Refreshed:
-        """Update the files of a sprint's loop; add their problems to the result."""
+        """Update the files of a sprint's loop; add any problems to the result."""
         return refreshed
 
     def foreign(self, path: str) -> bytes | None:
@@ -114,7 +114,7 @@ class StateFiles:
         return None
 
     def hand_over(self, path: str, *, of: str) -> None:
-        """Move a finished sprint's last file to the log's folder, freeing its place."""
+        """Move a finished sprint's last file to the log's folder, which frees its path."""
 
 
 class Outcome(Handled[Sprint], frozen=True):
@@ -127,11 +127,11 @@ class Outcome(Handled[Sprint], frozen=True):
 
 
 class AloneError(Exception):
-    """The action has effects outside the log: it must be committed on its own."""
+    """The action has effects outside the log, so it must be committed on its own."""
 
 
 class MovedOnError(Exception):
-    """Deciding has itself appended events to the stream, so decide again."""
+    """A step appended events to the stream, so the decision must be repeated."""
 
     def __init__(self, events: int) -> None:
         super().__init__()
@@ -139,7 +139,7 @@ class MovedOnError(Exception):
 
 
 class Service(Protocol):
-    """A workspace, for modules that act on sprints and their files."""
+    """The part of a workspace used by modules that act on sprints and their files."""
 
     location: Location
     log: Log
@@ -160,11 +160,11 @@ class Service(Protocol):
 
     @property
     def journals(self) -> "Repository[Journal]":
-        """Return the repository of the journal's ids and counts."""
+        """Return the repository for the journal's ids and counts."""
 
     @property
     def documents(self) -> "Repository[JournalDocument]":
-        """Return the repository of the journal's texts."""
+        """Return the repository for the journal's texts."""
 
     def handle_with(
         self,
@@ -177,22 +177,22 @@ class Service(Protocol):
         """Decide on a sprint's current state, and append the events."""
 
     def take_in_spooled(self) -> None:
-        """Record the spooled events, if there are any."""
+        """Record the spooled events, if any."""
 
     def now(self) -> str:
-        """Return the time."""
+        """Return the current time."""
 
     def sprints(self) -> dict[str, int]:
-        """Return the sprints of the log with their versions."""
+        """Return the sprints in the log, with their versions."""
 
     def status_of(self, sprint_id: str, version: int) -> str:
-        """Return a sprint's status at its head."""
+        """Return a sprint's status at its head version."""
 
     def sprint(self, sprint_id: str) -> Sprint:
         """Return the current state of a sprint."""
 
     def journal(self) -> "Journal":
-        """Return the current ids and counts of the journal."""
+        """Return the journal's current ids and counts."""
 
     def events(self, sprint_id: str | None = None) -> Iterator[RecordedEvent]:
         """Yield the events of a sprint."""
@@ -201,15 +201,15 @@ class Service(Protocol):
         """Finish interrupted restores; return the number of events recorded."""
 
     def observe(self, stream: str, event: EditObserved, *, key: str) -> None:
-        """Record an external edit of a stream's file, once per key."""
+        """Record a third-party edit of a stream's file, once per key."""
 
 
 def refuse(problem: str) -> None:
-    """Raise a problem as an error: the default if nobody receives reports."""
+    """Raise an error with a problem: the default if no caller receives reports."""
     raise RefusedError(problem)
 
 
 def mention(service: "Service", problem: str) -> None:
-    """Report a problem, unless nobody receives reports: the record is not affected."""
+    """Report a problem, unless no caller receives reports; recording is not affected."""
     with suppress(RefusedError):
         service.tell(problem)

@@ -1,4 +1,4 @@
-"""The prompt that an agent is handed: the sprint, the journal and the loop's own file."""
+"""An agent's prompt, made from the sprint, the journal and the loop's own file."""
 
 from msgspec.structs import replace
 
@@ -21,9 +21,10 @@ def with_prompt(
 ) -> Action:
     """Return an action with the prompt for its agent.
 
-    `file` is a template, by its path from the work tree's root; each call reads it. Raise
-    `NotFoundError` or `InvalidInputError` if it cannot be used. Without `now`, the prompt
-    has no learnings of the journal. `answer` is the form of an agent's answer for a phase.
+    `file` is the path of a template, relative to the work tree's root; it is read on each
+    call. Raise `NotFoundError` or `InvalidInputError` if it cannot be used. Unless `now` is
+    true, the prompt contains no learnings from the journal. `answer` describes the format
+    of an agent's answer for a phase.
     """
     if action.prompt is None:
         return action
@@ -36,7 +37,7 @@ def with_prompt(
 
 
 def template_in(workspace: ServiceWorkspace, file: str) -> PromptTemplate:
-    """Return the template in a file; raise an error that names file and line."""
+    """Return the template in a file; raise an error that names the file and line."""
     return read_template(read_text(workspace.location.root, file), file=file)
 
 

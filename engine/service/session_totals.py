@@ -1,4 +1,4 @@
-"""What a run took alone of a session of which other runs or readings are recorded."""
+"""The usage of a single run in a session with other recorded runs or transcript reads."""
 
 from collections.abc import Iterator, Sequence
 
@@ -23,11 +23,12 @@ def taken_alone(
     output_sha256: str | None,
     since: int | None = None,
 ) -> Usage | None:
-    """Return the unrecorded usage of a run.
+    """Return the part of a run's usage that is not recorded yet.
 
-    Some agents report totals of their session: the usage of earlier runs is subtracted. For
-    others, usage read in their transcript `since` the begin of the run, a position of the
-    log, is subtracted. With several sessions in one output, the figures are ambiguous.
+    Some agents report session totals, from which the usage of earlier runs is subtracted.
+    For the others, the usage read from their transcript after the log position `since`, the
+    start of the run, is subtracted. If an output contains several sessions, its figures are
+    ambiguous and remain unchanged.
     """
     if usage is None or len(sessions) != 1:
         return usage
@@ -48,7 +49,7 @@ def taken_alone(
 def alone(
     workspace: ServiceWorkspace, ran: AgentRan, *, since: int | None = None
 ) -> AgentRan:
-    """Return a run with its own usage only."""
+    """Return a run with only its own usage."""
     usage = taken_alone(
         workspace,
         ran.usage,
@@ -74,5 +75,5 @@ def _runs_since(workspace: ServiceWorkspace, since: int) -> Iterator[AgentRan]:
 
 
 def _is_reading(run: AgentRan) -> bool:
-    """Return whether a run was read in a transcript, without its output."""
+    """Return whether a run was read from a transcript, without its output."""
     return run.command is None and not run.output and run.exit_code is None

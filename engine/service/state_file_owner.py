@@ -1,4 +1,4 @@
-"""Whose place is where: which sprint has the one of its file, and who chooses by that."""
+"""The owners of state file paths, and the selection of a sprint by its path."""
 
 from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
@@ -13,10 +13,10 @@ from .streams.catalogue import sprint_of, sprint_stream
 
 
 def holder(service: Service, place: Place, *, besides: str = "") -> str | None:
-    """Return the sprint whose file is at a place of this work tree, `besides` one of them.
+    """Return the sprint, other than `besides`, whose file is at a path in this work tree.
 
-    One that is finished gives the place free for another; of several finished ones
-    it is the one that was finished last.
+    An unfinished sprint takes precedence. Otherwise, it is the sprint that was finished
+    last.
     """
     read = map(service.sprint, service.sprints())
     others = (sprint for sprint in read if sprint.id != besides)
@@ -24,7 +24,7 @@ def holder(service: Service, place: Place, *, besides: str = "") -> str | None:
 
 
 class _Holder(NamedTuple):
-    """A sprint whose file is at a place, at the time of reading."""
+    """A sprint whose file is at a path, ordered by precedence."""
 
     is_unfinished: bool
     completed_at: str
@@ -37,7 +37,7 @@ _NOBODY = _Holder(False, "", "")
 def _holders(
     service: Service, place: Place, sprints: Iterable[Sprint]
 ) -> Iterator[_Holder]:
-    """Yield those of the sprints whose file is at a place; the greatest one has it."""
+    """Yield the sprints whose file is at a path; the greatest one owns it."""
     tree, is_here = service.tree, place.worktree in service.location.names
     for sprint in sprints:
         plan = sprint.plan
@@ -49,7 +49,7 @@ def _holders(
 
 
 def check_loop(service: Service, sprint: Sprint, loop_id: str) -> None:
-    """Raise `RefusedError` for the loop id of another sprint: its files are that one's."""
+    """Raise `RefusedError` for the loop id of another sprint, which owns its files."""
     if _loop_of(sprint) == loop_id and sprint.knowledge.tracker.baseline is not None:
         return
     holder = loop_holder(service, loop_id, besides=sprint.id)
@@ -64,7 +64,7 @@ def check_loop(service: Service, sprint: Sprint, loop_id: str) -> None:
 
 
 def loop_holder(service: Service, loop_id: str, *, besides: str = "") -> str | None:
-    """Return the sprint whose loop has an id, `besides` one of them."""
+    """Return the sprint, other than `besides`, whose loop has an id."""
     others = (name for name in service.sprints() if name != besides)
     return next((x for x in others if _loop_of(service.sprint(x)) == loop_id), None)
 
@@ -75,11 +75,11 @@ def _loop_of(sprint: Sprint) -> str:
 
 
 def free_place(service: Service, sprint: Sprint, place: Place) -> None:
-    """Make a place free for a sprint; raise `RefusedError` where an unfinished one has it.
+    """Free a path for a sprint; raise `RefusedError` if an unfinished sprint occupies it.
 
-    The last file of a finished sprint that was there is kept in the log's folder. The
-    decision uses one reading: the given state of the sprint, and the current state of each
-    other one.
+    If a finished sprint left its file there, the file is moved to the log's folder. The
+    decision is based on a single read: the given state of this sprint, and the current
+    state of every other sprint.
     """
     others = [service.sprint(name) for name in service.sprints() if name != sprint.id]
     other = max(_holders(service, place, others), default=_NOBODY)
@@ -104,11 +104,12 @@ def free_place(service: Service, sprint: Sprint, place: Place) -> None:
 
 
 def choose(service: Service, sprint_id: str | None) -> str:
-    """Return the sprint a command means: the named one, else one of this work tree.
+    """Return the sprint that a command refers to: the named one, or one in this work tree.
 
-    That is its only unfinished sprint, else its latest one. Among several, the current
-    folder chooses: the one whose file is there, or nearest above. Raise `NotFoundError`
-    when there is none, `RefusedError` listing them when nothing chooses.
+    By default, this is the only unfinished sprint, otherwise the latest one. Among several
+    unfinished sprints, the current folder decides: the sprint whose file is there, or in
+    the nearest folder above. Raise `NotFoundError` if there is no sprint, and
+    `RefusedError` listing the sprints if the choice is ambiguous.
     """
     if sprint_id is not None:
         if not service.log.version(sprint_stream(sprint_id)):
@@ -159,7 +160,7 @@ def choose(service: Service, sprint_id: str | None) -> str:
 
 
 def _newest_first(service: Service) -> Iterator[str]:
-    """Yield the sprints of the log, the one with the latest event first."""
+    """Yield the sprints in the log, starting with the one that has the latest event."""
     seen, end, size = set[str](), service.log.last_position(), 64
     while end > 0:
         start = max(end - size, 0)
@@ -171,7 +172,7 @@ def _newest_first(service: Service) -> Iterator[str]:
 
 
 def _of_others(service: Service, sprints: Collection[str]) -> NotFoundError:
-    """Return the error that a work tree has no sprint; it names those of other trees."""
+    """Return the error for a work tree without sprints; it names a sprint elsewhere."""
     # Imported here: mostly a log has one work tree.
     from shlex import quote
 
@@ -187,9 +188,9 @@ def _of_others(service: Service, sprints: Collection[str]) -> NotFoundError:
 
 
 def _nearest(service: Service, names: list[str], here: tuple[str, ...]) -> list[str]:
-    """Return the sprints whose file is in a folder of the work tree, or nearest above.
+    """Return the sprints whose file is in the given folder, or in the nearest one above.
 
-    A finished sprint whose place another one took is not included.
+    A finished sprint whose path now belongs to another sprint is excluded.
     """
     found: dict[int, list[str]] = {}
     for name in names:

@@ -1,6 +1,6 @@
-"""Agents at work in a work tree: each one has a file in the log's folder while it works.
+"""The agents working in a work tree, each with a file in the log's folder while it works.
 
-The file names the process, so one that was killed does not count.
+The file names the process, so an agent that was killed is not counted.
 """
 
 import os
@@ -25,7 +25,7 @@ BYTES_MAX = 4096
 
 
 class AtWork(msgspec.Struct, frozen=True):
-    """An agent at work."""
+    """A working agent."""
 
     words: str
     since: str
@@ -41,14 +41,14 @@ class AtWork(msgspec.Struct, frozen=True):
 
     @property
     def is_alive(self) -> bool:
-        """Return whether it works, as far as can be known."""
+        """Return whether the agent is still working, as far as can be determined."""
         if self.process is not None:
             return is_alive(self.process)
         return 0 <= time.time() - self.began < TURN_SECONDS
 
 
 def file_of(location: Location, name: str) -> Path:
-    """Return the file of an agent by the name of its session or process."""
+    """Return the path of an agent's file, given the name of its session or process."""
     name = hashes.sha256(name.encode()).hexdigest()
     return location.folder / FOLDER / f"{name[:32]}.json"
 
@@ -56,9 +56,9 @@ def file_of(location: Location, name: str) -> Path:
 def begin(
     location: Location, name: str, words: str, *, now: str, worker: Process | None
 ) -> Path:
-    """Record that an agent is at work; `end` removes the record.
+    """Record that an agent is working; `end` removes the record.
 
-    A folder that cannot be written is not an error.
+    It is not an error if the folder is not writable.
     """
     file = file_of(location, name)
     with suppress(OSError):
@@ -69,13 +69,13 @@ def begin(
 
 
 def end(file: Path) -> None:
-    """Record that an agent has ended its work."""
+    """Remove an agent's record when it stops working."""
     with suppress(OSError):
         file.unlink(missing_ok=True)
 
 
 def begin_iteration(location: Location, sprint_id: str, number: int) -> None:
-    """Record which iteration this process works on, if it is an agent's."""
+    """Record the iteration that this process is working on, if the process has a record."""
     file = file_of(location, f"{os.getpid()}")
     if (work := _read(file)) is not None:
         with suppress(OSError):
@@ -85,7 +85,7 @@ def begin_iteration(location: Location, sprint_id: str, number: int) -> None:
 
 @contextmanager
 def working(location: Location, words: str, *, now: str) -> Iterator[None]:
-    """Record that this process is at work, until this ends."""
+    """Record that this process is working while the block runs."""
     file = begin(location, f"{os.getpid()}", words, now=now, worker=process())
     try:
         yield
@@ -94,7 +94,7 @@ def working(location: Location, words: str, *, now: str) -> Iterator[None]:
 
 
 def refuse_while_at_work(location: Location) -> None:
-    """Raise `RefusedError` if an agent of another process is at work in this work tree."""
+    """Raise `RefusedError` if an agent in another process is working in this work tree."""
     for work in others_at_work(location):
         pid = work.process.pid if work.process is not None else None
         whose = f"process {pid}" if pid is not None else "its process is unknown"
@@ -106,7 +106,7 @@ def refuse_while_at_work(location: Location) -> None:
 
 
 def others_at_work(location: Location) -> Iterator[AtWork]:
-    """Yield the agents of other processes that are at work in this work tree."""
+    """Yield the agents in other processes that are working in this work tree."""
     for file in sorted((location.folder / FOLDER).glob("*.json")):
         if (work := _read(file)) is None:
             continue

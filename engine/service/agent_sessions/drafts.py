@@ -1,4 +1,4 @@
-"""An event of a session before it is in the log: made here, or read out of a file."""
+"""Session events that are not in the log yet: newly created, or read from a file."""
 
 import math
 import re
@@ -25,7 +25,7 @@ _NAME = r"[ -~]{1,128}"
 
 
 class Draft(msgspec.Struct, frozen=True, omit_defaults=True):
-    """An event of a session that waits for its place."""
+    """A session event that is waiting to be appended."""
 
     stream: str
     type: str
@@ -46,7 +46,7 @@ class Draft(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class DamagedDraftError(ValueError):
-    """A file holds no event of a session."""
+    """A file does not contain a session event."""
 
 
 def draft_of(
@@ -60,7 +60,7 @@ def draft_of(
     likeness: str = "",
     said_at: str = "",
 ) -> Draft:
-    """Return an event that happened now."""
+    """Return a draft of an event that happened now."""
     agent = stream.partition("/")[2].partition("-")[0]
     return Draft(
         stream,
@@ -77,14 +77,14 @@ def draft_of(
 
 
 def pack(draft: Draft) -> bytes:
-    """Return a draft as a file holds it."""
+    """Return a draft in its file format."""
     return msgspec.json.encode(draft)
 
 
 def unpack(content: bytes) -> Draft:
-    """Return the draft of a file; raise `DamagedDraftError` for any other content.
+    """Return the draft in a file's content; raise `DamagedDraftError` if it is not valid.
 
-    Other programs can write into the folder, so everything is checked.
+    Other programs can write to the folder, so everything is checked.
     """
     try:
         draft = msgspec.json.decode(content, type=Draft)
@@ -108,10 +108,11 @@ def unpack(content: bytes) -> Draft:
 def append(
     log: EventStore, draft: Draft, *, expect: Expected = Expect.ANY
 ) -> Appended | None:
-    """Record an event of a session once, even if it is reported several times.
+    """Append a session event once, even if it is reported several times.
 
-    Return None past the limit, and for a call that was taken from elsewhere before. Raise
-    `ConflictError` if a possibly identical event was recorded in between.
+    Return None if the session has reached its limit, or if the call was already recorded
+    from a transcript or stream. Raise `ConflictError` if a possibly identical event was
+    recorded in the meantime.
     """
     version = log.version(draft.stream)
     if version >= SESSION_EVENTS_MAX and draft.type != _END:
@@ -137,7 +138,7 @@ def append(
 
 
 def append_at_last(log: EventStore, draft: Draft) -> Appended | None:
-    """Record an event of a session as `append` does, whoever records beside us."""
+    """Append a session event as `append` does, but retry after concurrent appends."""
     for _ in range(_TRIES - 1):
         try:
             return append(log, draft)
@@ -147,9 +148,10 @@ def append_at_last(log: EventStore, draft: Draft) -> Appended | None:
 
 
 def _was_taken(log: EventStore, draft: Draft) -> bool:
-    """Return whether a transcript or a stream reported this call before its hook.
+    """Return whether a call was recorded from another source before its hook reported it.
 
-    The agent uses the same clock for the end of the call in both.
+    The transcript or stream and the hook state the same end time for the call, because the
+    agent uses a single clock.
     """
     for number in range(SESSION_EVENTS_MAX):
         found = log.find_key(taken_key(draft.stream, draft.likeness, number))

@@ -1,8 +1,8 @@
-"""The recording of one hook call: from its input to an event in the log or the spool.
+"""Recording of a single hook call: from its input to an event in the log or the spool.
 
-A hook's process starts for every tool that an agent calls, so it opens the log directly,
-for one append, and imports nothing of sprints. The end of a turn also records the
-iteration counted by the `ralph-loop` plugin of Claude Code, from that plugin's file.
+A hook process starts for every tool call of an agent, so it opens the log directly, appends
+once, and does not import any sprint code. The end of a turn also records the iteration
+counted by Claude Code's `ralph-loop` plugin, which is read from the plugin's file.
 """
 
 import os
@@ -73,7 +73,7 @@ class Hooked(msgspec.Struct, frozen=True):
 
 
 def loop_in(content: bytes) -> PluginLoop:
-    """Return the progress stated in the head of the plugin's file."""
+    """Return the progress stated in the front matter of the plugin's file."""
     head = content.decode("utf-8", "replace").partition("\n---")[0]
     said = dict(re.findall(_LINE, head))
     counts = [said.get(name, "") for name in ("iteration", "max_iterations")]
@@ -91,9 +91,9 @@ def take_hook(
     environment: Mapping[str, str],
     waits: bool = False,
 ) -> Hooked | None:
-    """Record the input of a hook, or spool it; return None if there is no log.
+    """Record or spool a hook's input; return None if it is unknown or there is no log.
 
-    With `waits` it is always spooled.
+    With `waits`, the event is always spooled.
     """
     now = instant(wall_clock())
     try:
@@ -132,7 +132,7 @@ def take_hook(
 
 
 def _mark(location: Location, event: events.SessionEvent, stream: str, now: str) -> None:
-    """Mark the beginning or end of an agent's turn, for commands that restore files."""
+    """Mark the start or end of an agent's turn, for commands that restore files."""
     if isinstance(event, events.TurnEnded | events.SessionEnded):
         at_work.end(at_work.file_of(location, stream))
     elif isinstance(event, events.PromptGiven) or (
@@ -146,7 +146,7 @@ def _mark(location: Location, event: events.SessionEvent, stream: str, now: str)
 
 
 def _with_loop(event: events.TurnEnded, stream: str, root: Path) -> events.TurnEnded:
-    """Add the iteration of the plugin's loop, whose file is removed when the loop ends."""
+    """Add the iteration of the plugin's loop, which is known until the loop ends."""
     folder, name = PLACE
     try:
         with opened(root) as above, opened_below(above, folder) as place:
@@ -163,7 +163,7 @@ def _with_loop(event: events.TurnEnded, stream: str, root: Path) -> events.TurnE
 def _record(
     location: Location, draft: drafts.Draft, places: list[Path]
 ) -> RecordedEvent | None:
-    """Append an event, and spooled ones; spool it as well if appending fails."""
+    """Append an event and any spooled events; spool the event if appending fails."""
     try:
         log = open_log(
             location.url,
@@ -187,9 +187,10 @@ def _record(
 
 
 def is_due(folder: Path) -> bool:
-    """Return whether a minute has passed since this last returned true.
+    """Return whether a minute has passed since this function last returned true.
 
-    Of concurrent callers one gets true, or occasionally two, which is harmless.
+    It returns true to only one of several concurrent callers, or occasionally to two, which
+    is harmless.
     """
     mark, now = folder / BEAT, time.time()
     try:

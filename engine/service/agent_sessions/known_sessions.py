@@ -1,4 +1,4 @@
-"""The sessions in a log: listing, choosing by name, and erasing the old ones."""
+"""The sessions in a log: list them, select one by name, and erase old ones."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -29,10 +29,10 @@ class OldSession(NamedTuple):
 
 
 def old_sessions(log: Log, before: str) -> Iterator[OldSession]:
-    """Yield the sessions without an event since a time, if they contain erasable text.
+    """Yield the sessions without events since the given time that contain erasable text.
 
-    Whether they ended does not matter: the end of a killed agent is never reported. A
-    resumed session is old when its newest event is.
+    It does not matter whether a session ended, because the end of a killed agent is never
+    reported. The age of a resumed session is that of its newest event.
     """
     moment = parse(before)
     for name, version in sessions(log).items():
@@ -67,15 +67,15 @@ NEWEST = 128
 
 
 def sessions(log: Log) -> dict[str, int]:
-    """Return the sessions of a log by name, `AGENT-ID`, with how many events they have."""
+    """Return the names (`AGENT-ID`) of a log's sessions, with their numbers of events."""
     found = ((session_of(stream), version) for stream, version in log.streams().items())
     return {name: version for name, version in found if name is not None}
 
 
 def choose_session(log: Log, named: str) -> str:
-    """Return the stream of a session by its name, its id, or a prefix.
+    """Return the stream of a session, given its name, its id, or a prefix of either.
 
-    Raise `NotFoundError` if there is none, `RefusedError` if there are several.
+    Raise `NotFoundError` if no session matches, `RefusedError` if several do.
     """
     known = sessions(log)
     wanted = named.removeprefix("session/")
@@ -103,7 +103,7 @@ def choose_session(log: Log, named: str) -> str:
 
 
 def summary(log: Log, stream: str, *, until: int | None = None) -> Summary:
-    """Return the summary of a session, now or at a version."""
+    """Return the summary of a session, as of now or of a version."""
     found = Summary(files_changed=[])
     for event in log.read_stream(stream, until=until):
         found.take(event.at, event_of(event))
@@ -111,7 +111,7 @@ def summary(log: Log, stream: str, *, until: int | None = None) -> Summary:
 
 
 def event_of(recorded: RecordedEvent) -> SessionEvent | None:
-    """Return the event of a session; None if it was erased."""
+    """Return a recorded session event; None if it was erased."""
     if recorded.payload is None:
         return None
     event = CODEC.decode(recorded)
@@ -119,9 +119,10 @@ def event_of(recorded: RecordedEvent) -> SessionEvent | None:
 
 
 def last_work(log: Log, stream: str) -> str | None:
-    """Return when something happened last in the sessions that work on a sprint.
+    """Return the time of the latest event in the sessions that are working on a sprint.
 
-    These are the sessions of its last heartbeat. Only the newest events are searched.
+    These are the sessions linked to the sprint's latest heartbeat. Only the newest events
+    are searched.
     """
     own = [*log.read_stream(stream, after=max(log.version(stream) - NEWEST, 0))]
     beats = [event for event in own if event.type == ActivitySeen.type]

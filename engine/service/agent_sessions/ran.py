@@ -1,6 +1,6 @@
-"""The record of an agent's run: its agent, its figures and its outcome.
+"""The record of an agent's run, with its agent, figures and outcome.
 
-Also the sessions that hooks reported during a run of an agent's command.
+Also the sessions that hooks reported while an agent's command ran.
 """
 
 from typing import Any, NamedTuple
@@ -22,7 +22,7 @@ NAMES_MAX = 10
 
 
 class AgentRunEnded(NamedTuple):
-    """An ended run of an agent's command, and its output."""
+    """A completed run of an agent's command, and its output."""
 
     work: str
     """Its correlation id."""
@@ -44,7 +44,7 @@ class HookedSession(NamedTuple):
 
 
 def printed(output: Output, activity: Activity, verdict: Verdict) -> AgentRan:
-    """Return a run known only from the agent's output."""
+    """Return an agent's run that is known only from its output."""
     return AgentRan(
         "",
         duration_ms=verdict.usage.duration_ms if verdict.usage else None,
@@ -59,9 +59,10 @@ def printed(output: Output, activity: Activity, verdict: Verdict) -> AgentRan:
 def kept(
     activity: Activity, verdict: Verdict, *, size: int, sha256: str, last_at: str | None
 ) -> AgentRan:
-    """Return a run known only from the agent's transcript.
+    """Return an agent's run that is known only from its transcript.
 
-    `last_at` is the time of its last line; lines of subagents alone determine no outcome.
+    `last_at` is the time of the transcript's last line. The lines of subagents alone do not
+    determine an outcome.
     """
     tools = dict.fromkeys(key_of(call.key) for call in activity.calls if call.key)
     return AgentRan(
@@ -79,7 +80,7 @@ def kept(
 
 
 def figures(activity: Activity) -> dict[str, Any]:
-    """Return the figures of an agent's output, as fields of `AgentRan`."""
+    """Return the figures from an agent's output, as fields of `AgentRan`."""
     return {
         "agent": activity.agent,
         "agent_version": next(iter(activity.versions), None),
@@ -105,7 +106,7 @@ def outcome(verdict: Verdict) -> dict[str, Any]:
 
 
 def hooked_sessions(log: Log, run: AgentRunEnded) -> list[HookedSession]:
-    """Return the sessions that hooks reported as part of a run, in order."""
+    """Return the sessions that hooks reported as part of a run, in log order."""
     began: dict[str, bool] = {}
     for recorded in log.read(after=run.since):
         stream = recorded.stream

@@ -1,7 +1,7 @@
-"""Reconciliation: recording the calls of a transcript or stream that hooks did not report.
+"""Reconciliation: recording the calls in a transcript or stream that hooks did not report.
 
 They are recorded under the keys that hooks would use, so each call is recorded once. A
-transcript is read without being named only if it is in the agent's own folder.
+transcript that the user did not name is read only if it is in the agent's own folder.
 """
 
 import itertools
@@ -38,7 +38,7 @@ _TRIES = 50
 
 
 class OneRun(NamedTuple):
-    """One run of an agent's command, to which a comparison is limited."""
+    """A run of an agent's command; only calls within it are compared."""
 
     work: str
     """Its correlation id."""
@@ -47,7 +47,7 @@ class OneRun(NamedTuple):
 
 
 class Taken(NamedTuple):
-    """The counts of a transcript's or a stream's calls by result."""
+    """The number of calls in a transcript or stream, by result."""
 
     seen: int
     """Calls that hooks reported."""
@@ -63,10 +63,10 @@ class Taken(NamedTuple):
 def own_transcript(
     agent: str, said: str | None, environment: Mapping[str, str], *, root: Path
 ) -> Path:
-    """Return the transcript that a hook named, if it is in the agent's own folder.
+    """Return the path of a transcript named by a hook, if it is in the agent's own folder.
 
-    Relative paths start at the work tree's `root`. The input of a hook is untrusted: a
-    file elsewhere, or reached through a link, is not read.
+    Relative paths start at the work tree's `root`. Hook input is untrusted: a file
+    elsewhere, or one reached through a link, is refused.
     """
     if not said:
         raise NotFoundError("no hook named a transcript of this session", hint=_HOW)
@@ -94,7 +94,7 @@ def own_transcript(
 
 
 def check_readable(file: Path) -> os.stat_result:
-    """Return the stat of a file; raise `SprintlogError` if it cannot be read as one."""
+    """Return a file's stat result; raise `SprintlogError` if it is not a readable file."""
     try:
         status = file.stat()
     except OSError as error:
@@ -107,7 +107,7 @@ def check_readable(file: Path) -> os.stat_result:
 
 
 def lines_of(file: Path) -> Iterator[bytes]:
-    """Yield a file's lines, except lines that are far too long."""
+    """Yield the lines of a file, except incomplete and excessively long ones."""
     is_rest = False
     for piece in pieces_of(file, piece_max=LINE_BYTES_MAX):
         is_whole = piece.endswith(b"\n")
@@ -127,12 +127,12 @@ def take_calls(
     work: str = "",
     seconds: float = math.inf,
 ) -> Taken:
-    """Record the calls that only a transcript or a stream has, each once.
+    """Record the calls that only a transcript or stream contains, each once.
 
-    An unfinished call is recorded only if the session `is_over`: its hook may still come.
-    A stream covers one `run`: only the recorded calls of that run are compared. The calls
-    belong to `work`, by default that of the session. Nothing is recorded after `seconds`.
-    If the session was redacted, only later calls are compared.
+    An unfinished call is recorded only if the session `is_over`, because its hook may still
+    report it. A stream covers a single `run`, so only that run's recorded calls are
+    compared. The calls are assigned to `work`, by default the session's work. Recording
+    stops after `seconds`. If the session was redacted, only later calls are compared.
     """
     until = time.monotonic() + seconds
     ends = {id(one.call): _moment(one.at, now) for one in kept}
@@ -157,7 +157,7 @@ def take_calls(
 
 
 class _Known:
-    """The recorded calls of a session, and the means to record further ones."""
+    """The recorded calls of a session; records further calls."""
 
     def __init__(self, log: EventStore, stream: str, run: OneRun | None, work: str) -> None:
         self._log = log
@@ -186,9 +186,9 @@ class _Known:
                     self.calls.append(event)
 
     def is_told(self, at: str) -> bool:
-        """Return whether a call at this time can be compared with the recorded ones.
+        """Return whether a call at this time can be compared with the recorded calls.
 
-        An erased call can no longer be matched with one of the transcript.
+        An erased call can no longer be matched with a call in the transcript.
         """
         return not self._erased or parse(at) > parse(self._erased)
 
@@ -211,12 +211,12 @@ class _Known:
         return is_new
 
     def _has_no_id(self, call: ToolCalled) -> bool:
-        """Return whether a hook would report this call without the same id."""
+        """Return whether a hook would report this call without its id."""
         return call.call is None or is_named_by_likeness(self._agent)
 
 
 def _moment(said: str | None, now: str) -> str:
-    """Return the time by the agent's clock; now if that is invalid."""
+    """Return the agent's stated time, normalized; the current time if it is invalid."""
     try:
         return normalise(said) if said else now
     except InvalidInputError:

@@ -1,8 +1,8 @@
-"""The spool: events that could not be recorded at once, one file each, recorded later.
+"""The spool: events that could not be recorded at once, stored in one file each.
 
-Each is recorded under its idempotency key, so a file that two processes read, or that
-remains because its reader was killed, still results in one event. Hook input of an unknown
-form is kept elsewhere, in part, for inspection.
+Each is recorded later under its idempotency key. A file that two processes read, or that
+remains because its reader was killed, therefore still results in a single event. Hook input
+in an unknown format is truncated and stored elsewhere for inspection.
 """
 
 import os
@@ -37,7 +37,7 @@ _FILE = r"\d{20}-[0-9a-f]{1,16}"
 
 
 def keep_odd(folder: Path, agent: str, why: str, content: bytes) -> None:
-    """Keep the beginning of an unknown input, with secrets masked, if there is room."""
+    """Store the beginning of an unknown input, with secrets masked, if there is room."""
     # Cut after masking: half a secret would not be recognized.
     text = mask(content[: 64 * HEAD_BYTES_MAX].decode("utf-8", "replace"))
     odd = msgspec.json.encode(
@@ -56,7 +56,7 @@ def keep_odd(folder: Path, agent: str, why: str, content: bytes) -> None:
 
 
 def count_odd(folder: Path) -> int:
-    """Return the number of unknown hook inputs kept."""
+    """Return the number of stored unknown inputs."""
     try:
         return sum(name.startswith(PREFIX) for name in os.listdir(folder / FOLDER))
     except OSError:
@@ -64,12 +64,12 @@ def count_odd(folder: Path) -> int:
 
 
 def keep(places: list[Path], draft: Draft) -> bool:
-    """Spool an event in the first writable folder; return whether there was one."""
+    """Spool an event in the first writable folder; return whether one was writable."""
     return put(places, pack(draft))
 
 
 def put(places: list[Path], content: bytes, *, suffix: str = ".json") -> bool:
-    """Write a file into the first writable folder; return whether there was one."""
+    """Write a file to the first writable folder; return whether one was writable."""
     name = f"{time.time_ns():020d}-{os.urandom(8).hex()}{suffix}"
     for place in places:
         try:
@@ -103,7 +103,7 @@ def _check_ours(folder: Path) -> None:
 
 
 def waiting(places: list[Path], suffix: str = ".json") -> list[Path]:
-    """Return the spooled files, the oldest first."""
+    """Return the paths of the spooled files, oldest first."""
     found: list[Path] = []
     for place in places:
         try:
@@ -123,10 +123,10 @@ def take_in(
     *,
     seconds: float = TAKING_SECONDS,
 ) -> int:
-    """Record spooled events for at most `seconds`; return the number of new ones.
+    """Record spooled events for at most `seconds`; return the number of new events.
 
-    The next command continues. A file that is not a valid event is moved to the unknown
-    inputs.
+    The next command records the remaining events. A file without a valid event is moved to
+    the unknown inputs.
     """
     until, taken = time.monotonic() + seconds, 0
     for path in waiting(places):
@@ -174,7 +174,7 @@ def _remove(path: Path) -> None:
 
 
 def _tidy(places: list[Path]) -> None:
-    """Remove empty spool folders, so that they are not searched again."""
+    """Remove empty spool folders, so that later commands do not search them."""
     for place in _there(places):
         try:
             place.rmdir()

@@ -1,7 +1,7 @@
-"""The driver of `run`: asks the agent, watches it, and records its run and its items.
+"""The driver of `run`: prompts the agent, monitors it, and records its run and its items.
 
-Both loops use it, for phases and for goals. `Pulse`, in its own module, reports whether
-the agent is at work, idle, or hung after its result.
+The loops for phases and for goals both use it. `Pulse`, in its own module, reports whether
+the agent is working, idle, or hung after printing its result.
 """
 
 import time
@@ -99,7 +99,7 @@ class RunSettings(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """The result of a prompt to the agent."""
+    """The result of prompting the agent: its run, verdict and activity."""
 
     run: AgentRun
     verdict: Verdict
@@ -117,7 +117,7 @@ class Reply(NamedTuple):
 
 
 class Driver:
-    """Runs an agent's command for one sprint, and records the results."""
+    """Runs an agent's command for a sprint, and records the results."""
 
     def __init__(
         self,
@@ -178,7 +178,7 @@ class Driver:
         told: str = "",
         is_fallback: bool = False,
     ) -> Reply:
-        """Run the agent with a prompt; return the result and its verdict."""
+        """Run the agent with a prompt; return its reply, including the verdict."""
         self._beaten = time.monotonic()
         calls = StreamCalls()
         since = self.workspace.log.head().position
@@ -243,7 +243,7 @@ class Driver:
     def _taken(
         self, run: AgentRun, verdict: Verdict, activity: Activity, since: int
     ) -> Usage | None:
-        """Return the usage of a run without the part recorded by its sessions."""
+        """Return the usage of a run, minus the usage already recorded by its sessions."""
         return taken_alone(
             self.workspace,
             verdict.usage,
@@ -259,14 +259,14 @@ class Driver:
         return SpooledRun(urandom(8).hex(), self.sprint_id, words, *ended, *said)
 
     def compare_sessions(self) -> None:
-        """Start the comparison with the agent's hooks, after its run is recorded."""
+        """Start the comparison with the agent's hooks, once the run is recorded."""
         ended, self._ended = self._ended, None
         self.unrecorded = None
         if ended is not None and self._after_run is not None:
             self._after_run(ended)
 
     def _beat(self) -> None:
-        """Record a heartbeat if it is due; called every minute."""
+        """Record a heartbeat if one is due; called every minute."""
         if time.monotonic() - self._beaten < BEAT_SECONDS:
             return
         self._beaten = time.monotonic()
@@ -275,23 +275,23 @@ class Driver:
         self.refresh()
 
     def sleep(self, seconds: float) -> None:
-        """Wait, unless a signal comes."""
+        """Sleep for the given time; a signal interrupts the sleep."""
         with self.signals.interruptible():
             self.means.sleep(max(seconds, 0.0))
 
     def handle(self, decide: Decide, *, without: Collection[Skippable] = ()) -> Outcome:
-        """Decide on the current sprint, and append the events."""
+        """Decide on the current sprint, and append the resulting events."""
         envelope = self.envelope()
         return self.workspace.handle_with(
             self.sprint_id, decide, without=without, **envelope
         )
 
     def record(self, result: Decide) -> Outcome:
-        """Record the result of a program that ran, even if it edited the state file."""
+        """Record a program's result, even if the program edited the state file."""
         return self.handle(result, without={"refuse_edits"})
 
     def envelope(self) -> Envelope:
-        """Return the metadata of all events that this loop records."""
+        """Return the metadata shared by all events that this loop records."""
         return {
             "actor": self.means.actor,
             "masks": self.means.masks,
@@ -299,9 +299,9 @@ class Driver:
         }
 
     def refresh(self) -> Refreshed:
-        """Update the state files, and report their problems.
+        """Update the state files, and report any problems.
 
-        That includes the journal's file, if learnings of an agent were recorded.
+        This includes the journal's file if an agent's learnings were recorded.
         """
         refreshed = self.workspace.refresh(self.sprint_id)
         if refreshed.problem:
@@ -319,7 +319,7 @@ def items_in(
     told: str,
     **envelope: Unpack[Envelope],
 ) -> SaidItems | None:
-    """Return the items in an agent's final answer; learnings go to the open journal.
+    """Return an agent's items; learnings are added to the journal instead, if one is open.
 
     Items that only repeat lines of the prompt are ignored.
     """
@@ -330,7 +330,7 @@ def items_in(
 
 
 def agent_of(means: RunSettings, program: str) -> str:
-    """Return the actor of events that the agent records: the name of its program."""
+    """Return the actor for events recorded by the agent, named after its program."""
     if means.actor.startswith("agent:"):
         return means.actor
     return f"agent:{PurePath(program).name or 'command'}"[:128]
@@ -366,7 +366,7 @@ def ran_as(
 
 
 def _said(run: AgentRun, verdict: Verdict, *, is_hung: bool) -> str:
-    """Return a line that describes how a run ended."""
+    """Return a one-line description of how a run ended."""
     words = (
         (verdict.reason or verdict.error or verdict.summary or "").strip().split("\n")[0]
     )

@@ -1,6 +1,6 @@
-"""Actions of `run` after an iteration: measure, judge, roll back, select.
+"""The actions that `run` performs after an iteration: measure, judge, roll back, select.
 
-This module performs what `next` prints. In your own loop, `iteration measure
+This module performs the actions that `next` prints. In your own loop, `iteration measure
 --by-rules`, `iteration decide` and `rollback` do the same.
 """
 
@@ -30,13 +30,13 @@ SELECTS_AFTER = (None, actions.LIMIT, actions.BUDGET, actions.JUDGE)
 
 
 class FollowUp:
-    """Does what is due about the last iteration of a sprint."""
+    """Performs the actions that are due after a sprint's latest iteration."""
 
     def __init__(self, driver: Driver) -> None:
         self._driver = driver
 
     def performs(self) -> dict[str, Callable[[actions.Action], None]]:
-        """Return the actions by the words of `next`."""
+        """Return the functions that perform the actions, by action name."""
         return {
             actions.MEASURE: self._measure,
             actions.DECIDE: self._decide,
@@ -47,7 +47,7 @@ class FollowUp:
         return loop_rules(self._driver.sprint())
 
     def keep_files(self) -> None:
-        """Save the files of the last iteration, unless that was done.
+        """Save the files of the latest iteration, unless they are already saved.
 
         A measurement saves them as well. A failure to save them does not end the loop.
         """
@@ -70,9 +70,9 @@ class FollowUp:
             self._tell_kept(taken)
 
     def files_at_start(self) -> str | None:
-        """Keep the files before an agent is asked; return which an iteration begins with.
+        """Save the files before the agent runs; return the snapshot at the start.
 
-        A loop does not end because they cannot be kept.
+        A failure to save them does not end the loop.
         """
         self.keep_files()
         if not self._rules().keeps_files:
@@ -87,12 +87,12 @@ class FollowUp:
             return None
 
     def after_work(self) -> None:
-        """Keep the files at the end of an iteration, unless it is measured next."""
+        """Save the files at the end of an iteration, unless a measurement follows."""
         if self._rules().measure is None:
             self.keep_files()
 
     def _measure(self, action: actions.Action) -> None:
-        """Measure what an iteration led to, or say why that cannot be done."""
+        """Measure the result of an iteration, or report why it cannot be measured."""
         number, driver = action.iteration, self._driver
         assert number is not None
         driver.tell(
@@ -127,7 +127,7 @@ class FollowUp:
             self._tell_kept(done.taken)
 
     def _decide(self, action: actions.Action) -> None:
-        """Record the advice that follows from the measurement."""
+        """Record the recommendation that follows from the measurement."""
         self._driver.handle(GiveRecommendation())
         sprint = self._driver.sprint()
         advice = sprint.knowledge.tracker.recommended
@@ -142,7 +142,7 @@ class FollowUp:
                 )
 
     def _restore(self, action: actions.Action) -> None:
-        """Go back to an iteration, plan and files."""
+        """Restore the plan and the files of an iteration."""
         assert action.target is not None
         driver, point = self._driver, f"iter:{action.target}"
         workspace = driver.workspace
@@ -169,7 +169,7 @@ class FollowUp:
             driver.tell(f"warning: {count} not restored: {said}{more}")
 
     def select(self, last: actions.Action) -> actions.Action:
-        """Return how the loop ended; select its result then, and put that in place."""
+        """Select and restore the loop's result, if it has one; return the last action."""
         driver = self._driver
         is_over = last.do in (actions.DONE, actions.STOP)
         if not is_over or last.because not in SELECTS_AFTER or not self._rules().selects:

@@ -1,7 +1,7 @@
-"""Runs of gates: the start is on disk before the script starts, and the result after it.
+"""Gate runs: each start is recorded before the script starts, and each result after it.
 
-No lock is held while the script runs, so it may use sprintlog itself. A killed process
-leaves a run whose process is gone, which the next run detects.
+No lock is held while the script runs, so it can use sprintlog itself. If the process is
+killed, the run remains without an end, which the next run detects.
 """
 
 import os
@@ -26,7 +26,7 @@ from ..workspace import ServiceWorkspace
 
 
 class GateRun(NamedTuple):
-    """The result of running a gate."""
+    """The result of a gate run."""
 
     outcome: Outcome
     """The check and its consequences; no events if the gate had passed before."""
@@ -47,12 +47,13 @@ def run_gate(
     interruptible: Callable[[], AbstractContextManager[None]] = nullcontext,
     **envelope: Unpack[Envelope],
 ) -> GateRun:
-    """Run the script of a gate in the work tree and record how it ended.
+    """Run a gate's script in the work tree, and record the result.
 
-    Of `environment` the script gets what `gate_script.ENVIRONMENT` states, and the names
-    in `pass_on`. A key seen before answers with its check and runs nothing. When the run
-    is cut short it is recorded as interrupted, and what cut it short goes on; signals are
-    to be let in by `interruptible` alone, so that a verdict that was reached is recorded.
+    The script's environment consists of the variables in `gate_script.ENVIRONMENT` and
+    those in `pass_on`. If the idempotency key is already recorded, return its result and
+    run nothing. An interrupted run is recorded as such, and the exception is raised again.
+    Signals may only take effect within `interruptible`, so that a known verdict is always
+    recorded.
     """
     key, digest = envelope.pop("key", None), envelope.pop("key_digest", None)
     expect = envelope.pop("expect", None)

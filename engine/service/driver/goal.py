@@ -1,7 +1,7 @@
-"""The part of the loop for goals, and the hooks that run after any iteration.
+"""The part of the loop for goals, and the hooks that run after every iteration.
 
-Only the loop's own thread records. Hooks that run in parallel to the loop end with the
-loop at the latest, even if it ends by an error or a signal.
+Only the loop's own thread records events. Hooks that run in parallel to the loop are ended
+with the loop at the latest, even if an error or a signal ends it.
 """
 
 import os
@@ -31,7 +31,7 @@ from .follow_up import FollowUp
 
 
 class _News(NamedTuple):
-    """A message of a hook's thread: its process has started, or has ended."""
+    """A message from a hook's thread: its process has started, or has ended."""
 
     iteration: int
     hook: HookRun
@@ -40,7 +40,7 @@ class _News(NamedTuple):
 
 
 class Hooks:
-    """The hooks of one loop."""
+    """The hooks of a single loop."""
 
     def __init__(self, driver: Driver, directory: Path | None) -> None:
         self._driver = driver
@@ -54,7 +54,7 @@ class Hooks:
     def begin(self, iteration: int, hook: HookRun, *, again: bool = False) -> None:
         """Run a hook to its end, or start it if it may run in parallel to the loop.
 
-        Wait for the same hook of an earlier iteration, if it is still running.
+        Wait first if the same hook is still running for an earlier iteration.
         """
         while hook.id in self._beside:
             self._take()
@@ -87,7 +87,7 @@ class Hooks:
             self._take()
 
     def stop(self) -> None:
-        """End the running hooks without a record, so that they are run again."""
+        """End the running hooks without recording their ends, so that they run again."""
         os.close(self._ends)
         for thread in self._beside.values():
             thread.join()
@@ -128,7 +128,7 @@ class Hooks:
         )
 
     def _take(self) -> None:
-        """Wait for the message of a thread, and record it."""
+        """Wait for a message from a thread, and record it."""
         with self._driver.signals.interruptible():
             iteration, hook, pid, error = self._news.get()
         if pid is not None:
@@ -184,7 +184,7 @@ class GoalWork:
         self._rest(number)
 
     def _rest(self, number: int) -> None:
-        """Pause after an iteration that changed nothing: immediate answers cost, too."""
+        """Pause after an iteration without changes: even immediate answers cost money."""
         plan = self._driver.sprint().plan
         ended = plan.is_at_goal and plan.turns.ended == number
         if ended and plan.turns.idle and plan.status == IN_PROGRESS:
@@ -192,9 +192,9 @@ class GoalWork:
             self._driver.sleep(self._driver.means.rest_seconds)
 
     def _read(self, text: str, *, told: str) -> Verdict:
-        """Return the verdict on an answer, with its prompts masked as when recorded.
+        """Return the verdict on an answer, with prompts masked as in recorded events.
 
-        So a step that is named again is recognized.
+        A step that the agent names again is therefore recognized.
         """
         verdict = read_turn(text, told=told)
         if not isinstance(verdict, Turn) or not self._driver.means.masks:
@@ -215,10 +215,10 @@ class GoalWork:
         self.hooks.begin(iteration, chosen, again=again)
 
     def take_up_hooks(self) -> None:
-        """Check that every hook can be run; rerun unfinished hooks of a killed loop.
+        """Check that every hook has a command; rerun the unfinished hooks of a killed loop.
 
-        This loop holds the lock that the killed one and all its processes held, so none
-        of them is left.
+        This loop holds the lock that the killed loop and all its processes held, so none of
+        those processes is still running.
         """
         plan = self._driver.sprint().plan
         hooks = {hook.id: hook for hook in hooks_of(plan.document)}
@@ -231,7 +231,7 @@ class GoalWork:
                 self._begin_hook(number, run_of(hooks[hook_id], number), again=True)
 
     def _with_command(self, hook: HookRun) -> HookRun:
-        """Return a hook with its command; raise `RefusedError` if there is none."""
+        """Return a hook with its command; raise `RefusedError` if it has none."""
         command = hook.command or self._driver.means.hook_command
         if not command:
             raise RefusedError(

@@ -1,7 +1,7 @@
-"""Runs a command of the person's for each notice; nothing of it can harm the loop.
+"""Runs a user-defined command for each notice, without affecting the loop.
 
-It is run beside the loop, one notice after another, each as a JSON object on its standard
-input, and is ended at its time limit. That it fails is a warning and nothing more.
+The command runs in parallel to the loop, for one notice at a time, receives a JSON object
+on standard input, and is ended at its time limit. If it fails, only a warning is printed.
 """
 
 import threading
@@ -27,7 +27,7 @@ QUEUE_MAX = 16
 
 
 class Notices:
-    """A command and the notices sent to it."""
+    """A command, and the notices to send to it."""
 
     def __init__(
         self,
@@ -38,7 +38,10 @@ class Notices:
         tell: Callable[[str], None],
         of: Collection[str] = tuple(NOTICES),
     ) -> None:
-        """Take a shell command, and what takes warnings; `of` are words of `NOTICES`."""
+        """Set the shell command, the function that prints warnings, and the notices.
+
+        `of` contains the names of the notices to send, from `NOTICES`.
+        """
         self._command = command
         self._folder = folder
         self._environment = environment
@@ -49,7 +52,7 @@ class Notices:
         self._thread: threading.Thread | None = None
 
     def send(self, notice: Notice) -> None:
-        """Send a notice without waiting; unwanted notices are ignored."""
+        """Send a notice without waiting; ignore a notice that was not selected."""
         self._warn()
         if not is_wanted(notice.notice, self._of):
             return
@@ -63,7 +66,7 @@ class Notices:
             self._tell(f"warning: the notice {notice.notice!r} is left out: others wait")
 
     def end(self, *, patience: float = PATIENCE_SECONDS) -> None:
-        """Wait for pending notices, for so many seconds at most; drop the rest."""
+        """Wait at most `patience` seconds for the pending notices; drop the rest."""
         if self._thread is None:
             return
         until = time.monotonic() + patience
@@ -75,7 +78,7 @@ class Notices:
             self._tell("warning: the command of --notify missed some notices")
 
     def _warn(self) -> None:
-        """Report failures; only the loop's own thread prints."""
+        """Report failures, because only the loop's own thread prints."""
         while True:
             try:
                 failed = self._failures.get_nowait()

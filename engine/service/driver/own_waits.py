@@ -1,4 +1,4 @@
-"""The wait of a custom loop: for the limit that ended the last run of its agent."""
+"""The wait in a custom loop for the limit that ended the agent's latest run."""
 
 from collections import deque
 
@@ -16,9 +16,9 @@ from .runner import Waits
 
 
 def wait_for_limit(driver: Driver) -> Action | None:
-    """Wait until no limit is effective; return the last answer, or None without a limit.
+    """Wait until no limit applies; return the last action, or None if there was no limit.
 
-    The answer is a wait that has ended, or a stop that only a person resolves.
+    The action is a wait that has ended, or a stop that requires a person.
     """
     waits, last = Waits(driver), None
     while True:
@@ -32,7 +32,7 @@ def wait_for_limit(driver: Driver) -> Action | None:
 
 
 def _standing(driver: Driver) -> Action | None:
-    """Return the wait of the sprint, a stop for a person, or None."""
+    """Return the sprint's current wait, a stop that requires a person, or None."""
     sprint = driver.sprint()
     action = next_action(sprint, now=driver.workspace.now(), has_budgets=False)
     needs_person = action.do == actions.STOP and action.because in NEEDS_PERSON
@@ -59,7 +59,7 @@ def _decided(sprint: Sprint, ran: AgentRan, ended: str) -> list[Event]:
 
 
 def _last_run(driver: Driver, sprint: Sprint) -> tuple[AgentRan, str] | None:
-    """Return the last run of an agent, and when it ended."""
+    """Return the latest run of an agent, and the time of its end."""
     events = StreamEvents(driver.workspace.log, sprint.id, sprint.version)
     runs = ((ran, at) for _, at, ran in events.all(AgentRan) if ran.found_in is None)
     last = deque((one for one in runs if not one[0].is_rest), maxlen=1)

@@ -1,4 +1,4 @@
-"""How an agent that `run` asked is doing: at work, idle, or hung after its result."""
+"""The state of an agent that `run` started: working, idle, or hung after its result."""
 
 import time
 from collections.abc import Callable
@@ -16,10 +16,10 @@ LOOK_SECONDS = 1.0
 
 
 class Pulse:
-    """Takes what an agent prints as it comes, and decides whether to end its program.
+    """Processes an agent's output as it is printed, and decides whether to end the program.
 
-    Its complete result is known from its output. After that the program should end; if
-    it is the agent's own program, and it writes and forks nothing more, it hangs.
+    The output shows when the result is complete. The program should end after that; if it
+    is the agent's own program and neither writes nor forks any more, it has hung.
     """
 
     def __init__(
@@ -32,10 +32,10 @@ class Pulse:
         clock: Callable[[], float] = time.monotonic,
         look: Callable[[int], Marks | None] = marks_of_child,
     ) -> None:
-        """Take whether the program is a known agent, and after how long it is idle.
+        """Set whether the program is a known agent, and when it counts as idle.
 
-        Without `idle` the default applies to an agent that streams its work and waits for
-        no tool; 0 is never.
+        `idle` is in seconds; 0 means never. If it is None, the default applies to an agent
+        that streams its work and is not waiting for a tool.
         """
         self._is_agent, self._idle = is_agent, idle
         self._tell, self._also, self._clock, self._look = tell, also, clock, look
@@ -52,11 +52,11 @@ class Pulse:
 
     @property
     def is_hung(self) -> bool:
-        """Return whether an agent's own program that is ended has printed its result."""
+        """Return whether a program ended now is an agent that printed its result."""
         return self._has_result and self._is_agent
 
     def take(self, agent: str, item: Item) -> None:
-        """Take an item of the agent's output."""
+        """Process an item of the agent's output."""
         self._also(agent, item)
         self._streams = True
         if isinstance(item, AgentEnded) and not item.failed:
@@ -71,7 +71,7 @@ class Pulse:
             self._calls.discard(str(item.key))
 
     def watch(self, supervisor: int, has_printed: bool) -> float:
-        """Return after how many seconds to ask again; 0 if the program must be ended."""
+        """Return the number of seconds to the next check; 0 to end the program."""
         now = self._clock()
         if has_printed:
             self._printed = now
@@ -91,7 +91,7 @@ class Pulse:
         return min(left, LOOK_SECONDS)
 
     def _idle_left(self, now: float) -> float:
-        """Return how long the program may still be silent."""
+        """Return the number of seconds for which the program may still be silent."""
         most = self._idle
         if most is None:
             # A script may work on after its agent's result; a tool may take its time.
@@ -100,7 +100,7 @@ class Pulse:
         return self._printed + most - now if most else IDLE_SECONDS
 
     def _look_at(self, supervisor: int, now: float) -> None:
-        """Take notice that the program wrote or forked since it was looked at last."""
+        """Check whether the program has written or forked since the last check."""
         before, after = self._marks, self._look(supervisor)
         if after is not None and before is None:
             self._forked |= after.age < now - self._ended + AT_ONCE_SECONDS

@@ -1,9 +1,9 @@
 """The reference loop: performs the actions that `next_action` returns, one at a time.
 
-All its state is in the log: a killed loop that is started again continues from there, and
-repeats only an interrupted agent run. It waits by the wall clock in short naps, because a
-process's sleep does not count the time in which a laptop was suspended. A prompt file may
-be missing for a moment while a program replaces it.
+All its state is in the log: a killed loop continues from there when it is started again,
+and repeats only an interrupted agent run. It waits in short naps and checks the wall clock,
+because a process's sleep does not count the time during which a laptop was suspended. A
+prompt file may be missing for a moment while a program replaces it.
 """
 
 import time
@@ -54,7 +54,7 @@ _AGAIN_SECONDS = 0.25
 
 
 class Runner:
-    """Runs one sprint until it is done or a person is needed."""
+    """Runs a sprint until it is done or requires a person."""
 
     def __init__(self, driver: Driver) -> None:
         self._driver = driver
@@ -68,10 +68,10 @@ class Runner:
         self._waits = Waits(driver)
 
     def run(self) -> actions.Action:
-        """Perform actions until one ends the loop, and return it.
+        """Perform actions until one of them ends the loop; return that action.
 
-        A signal ends the running command and is recorded as `sprint-interrupted`; it is
-        raised again as `InterruptedBySignal`.
+        A signal ends the running command and is recorded as `sprint-interrupted`; then
+        `InterruptedBySignal` is raised again.
         """
         workspace = self._driver.workspace
         workspace.finish_restores(self._driver.sprint())
@@ -117,7 +117,7 @@ class Runner:
             self._driver.refresh()
 
     def _performs(self) -> dict[str, Callable[[actions.Action], None]]:
-        """Return the actions that this loop performs; any other ends it."""
+        """Return the functions by action; any action without a function ends the loop."""
         return {
             actions.START: self._start,
             actions.RESUME: self._resume,
@@ -213,9 +213,10 @@ class Runner:
                 self._driver.tell(f"       {'passed' if passed else 'failed'}{how}")
 
     def _repair(self, action: actions.Action) -> None:
-        """Let the agent repair the failure of a gate.
+        """Run the agent to repair the failure of a gate.
 
-        A failed repair that is worth another attempt is repeated after the policy's wait.
+        A failed repair that is worth another attempt is repeated after the wait that the
+        policy specifies.
         """
         assert action.phase is not None
         policy = policy_of(self._driver.sprint().document)
@@ -239,7 +240,7 @@ class Runner:
     def _agent(
         self, action: actions.Action, *, is_repair: bool
     ) -> tuple[AgentRan, Verdict]:
-        """Run the agent with a prompt; return the event of its run, and the verdict."""
+        """Run the agent with a prompt; return the event for the run, and the verdict."""
         assert action.phase is not None
         assert action.prompt is not None
         own = {
@@ -254,7 +255,7 @@ class Runner:
 
 
 class Waits:
-    """The waits of one loop."""
+    """The waits of a single loop."""
 
     def __init__(self, driver: Driver) -> None:
         self._driver = driver
@@ -291,7 +292,7 @@ class Waits:
         return parse(self._driver.workspace.now())
 
     def _tell(self, action: Action) -> None:
-        """Report the reason and the end of a wait, once for each wait."""
+        """Report the reason for a wait and its end, once per wait."""
         if self._told == (told := (action.phase, action.until)):
             return
         self._told, self._beaten = told, time.monotonic()
@@ -307,7 +308,7 @@ class Waits:
             self._driver.notify(of_wait(name, action, at=now))
 
     def _beat(self) -> bool:
-        """Record a heartbeat if it is due; return whether it was."""
+        """Record a heartbeat if one is due; return whether it was recorded."""
         if time.monotonic() - self._beaten < BEAT_SECONDS:
             return False
         self._beaten = time.monotonic()
@@ -316,7 +317,7 @@ class Waits:
 
 
 class Prompts:
-    """Adds the agent's prompt to actions."""
+    """Adds the agent's prompts to actions."""
 
     def __init__(
         self,
@@ -330,7 +331,7 @@ class Prompts:
         self._sleep = sleep
 
     def told(self, sprint: Sprint, action: Action) -> Action:
-        """Return an action with its prompt, or a stop if its file cannot be read."""
+        """Return an action with its prompt, or a stop if the prompt file cannot be read."""
         tries = round(PATIENCE_SECONDS / _AGAIN_SECONDS)
         while True:
             try:

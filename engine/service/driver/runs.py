@@ -1,7 +1,7 @@
-"""The record of a run of the loop: its beginning, and its end on every way out.
+"""Recording of a loop's run: its start, and its end, however it ends.
 
-Budgets are checked as well: a warning is recorded before one is exhausted, and a budget of
-money is rejected if the cost of the agent cannot be known.
+Budgets are checked as well: a warning is recorded before a budget is exhausted, and a cost
+budget is rejected if the agent's cost cannot be determined.
 """
 
 import os
@@ -35,9 +35,9 @@ ExitCode = Callable[[Action | BaseException], int]
 
 
 def recorded(driver: Driver, perform: Callable[[], Action], exit_code: ExitCode) -> Action:
-    """Perform a run, record its beginning and end, and return the action that ended it.
+    """Perform a run, record its start and end, and return the action that ended it.
 
-    An exception that ends it is raised again, even if the end could not be recorded.
+    An exception that ends the run is raised again, even if the end could not be recorded.
     """
     run = os.urandom(8).hex()
     record_lost(driver.workspace, driver.sprint(), holds_lock=True)
@@ -74,7 +74,7 @@ def recorded(driver: Driver, perform: Callable[[], Action], exit_code: ExitCode)
 
 
 def warn_of_budgets(driver: Driver) -> None:
-    """Record and report once for each budget that most of it is spent."""
+    """Record and report, once for each budget, that most of it is spent."""
     due = to_warn_of(driver.sprint(), driver.workspace.now())
     if not due:
         return
@@ -84,9 +84,9 @@ def warn_of_budgets(driver: Driver) -> None:
 
 
 def check_cost_is_known(sprint: Sprint, means: RunSettings) -> None:
-    """Raise `RefusedError` for a budget of money if the agent's cost cannot be known.
+    """Raise `RefusedError` for a cost budget if the agent's cost cannot be determined.
 
-    That is known of some agents, and of a command from its last run.
+    This is known for some agents, and for other commands from their last run.
     """
     loops = sprint.knowledge.loops
     limits = (means.budgets.cost_usd, loops.budgets.cost_usd)
@@ -122,7 +122,7 @@ def _tell(
     *,
     is_signal: bool = False,
 ) -> None:
-    """Send a notice of the end, and wait until it is sent."""
+    """Send a notice that the loop has ended, and wait until it is sent."""
     notices = driver.means.notices
     if notices is None:
         return

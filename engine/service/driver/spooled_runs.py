@@ -1,7 +1,7 @@
-"""Runs that could not be recorded: a newer version wrote the log, or it was moved away.
+"""Runs that could not be recorded: a newer version wrote the log, or the log was moved.
 
-Each waits in a file beside the log, secrets masked. The first `wrap` that can read the log
-records it as an iteration, under the key that it would have begun under.
+Each is stored in a file next to the log, with secrets masked. The first `wrap` that can
+read the log records it as an iteration, under its original idempotency key.
 """
 
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ SUFFIX = ".run"
 
 
 class SpooledRun(msgspec.Struct, frozen=True):
-    """A command that ran, and the stored part of its output."""
+    """A completed command, and the stored part of its output."""
 
     key: str
     sprint_id: str | None
@@ -35,7 +35,7 @@ class SpooledRun(msgspec.Struct, frozen=True):
 
 
 def keep(location: Location, run: SpooledRun, environment: Mapping[str, str]) -> bool:
-    """Let a run wait until it can be recorded; return whether it could be written."""
+    """Spool a run until it can be recorded; return whether it could be written."""
     told = {name: mask(getattr(run, name)) for name in ("command", "output", "errors")}
     content = as_json(msgspec.structs.replace(run, **told))
     beside, *others = spool_folders(location, environment)
@@ -45,7 +45,7 @@ def keep(location: Location, run: SpooledRun, environment: Mapping[str, str]) ->
 
 
 def take_in(workspace: ServiceWorkspace) -> None:
-    """Record the runs that wait, the oldest first."""
+    """Record the spooled runs, oldest first."""
     location = workspace.location
     for path in waiting(spool_folders(location, workspace.environment), SUFFIX):
         content = b""

@@ -1,4 +1,4 @@
-"""A log and a work tree that may be moved while a program works in them.
+"""A log and a work tree that may be moved while a program uses them.
 
 Their folders are kept open, and the operating system reports their current paths.
 """
@@ -22,7 +22,7 @@ _PATH_BYTES_MAX = 1024
 
 
 class MovableLog(Protocol):
-    """A workspace, as far as its log can be moved."""
+    """The part of a workspace that is affected when its log is moved."""
 
     location: Location
     log: Log
@@ -31,15 +31,15 @@ class MovableLog(Protocol):
     anchor: "Anchor | None"
 
     def connect(self, location: Location, log: Log) -> None:
-        """Use a log, and read all of it again."""
+        """Use the given log, and read everything again."""
 
 
 def follow(workspace: MovableLog) -> None:
-    """Let a workspace go on with its log where that is now.
+    """Connect a workspace to its log at the log's current location.
 
     The first call opens the folders, and later calls find them again if they were moved.
     Raise `LostLogError` if the log was deleted, `MovedLogError` if it was moved to an
-    unknown place.
+    unknown location.
     """
     if workspace.anchor is None:
         workspace.anchor = Anchor(workspace.location)
@@ -53,7 +53,7 @@ def follow(workspace: MovableLog) -> None:
 
 
 class Anchor:
-    """Holds the folders of a log and of a work tree open."""
+    """Keeps the folders of a log and of a work tree open."""
 
     def __init__(self, location: Location) -> None:
         self._log = file_identity(location.database)
@@ -66,12 +66,12 @@ class Anchor:
             raise
 
     def close(self) -> None:
-        """Give the folders back."""
+        """Close the folders."""
         while self._held:
             give_back(self._held.pop())
 
     def find(self, location: Location) -> Location:
-        """Return the current location; raise the errors of `follow`."""
+        """Return the current location; raise the same errors as `follow`."""
         if self._log is None:
             return location
         log, tree = self._held
@@ -108,7 +108,7 @@ def _leads_to(path: str | Path, folder: int) -> bool:
 
 
 def file_identity(path: str | Path, folder: int | None = None) -> tuple[int, int] | None:
-    """Return device and inode of a file; None without one, as of a log on a server."""
+    """Return the device and inode of a file; None if it does not exist."""
     try:
         status = os.stat(path, dir_fd=folder)
     except OSError:

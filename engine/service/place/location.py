@@ -1,6 +1,6 @@
-"""The locations of a log, found by walking up, and of the state files in its work tree.
+"""The location of a log, found by walking up, and of the state files in its work tree.
 
-A log may be anybody's, so the place of a state file is checked whenever it is used.
+A log may come from anyone, so the path of a state file is checked on every use.
 """
 
 import os
@@ -23,7 +23,7 @@ BYTES_MAX = 4096
 
 
 def read_address(path: Path) -> str:
-    """Return the address that a file in a log's folder names; no link is followed."""
+    """Return the server address in a file of a log's folder; follow no links."""
     try:
         content = read_plain(path, at_most=BYTES_MAX)
     except OSError as error:
@@ -36,7 +36,7 @@ def read_address(path: Path) -> str:
 
 
 def check_named(address: str, *, file: str | None = None, field: str | None = None) -> None:
-    """Raise `InvalidInputError` for an invalid address, or one with a password."""
+    """Raise `InvalidInputError` for an address that is invalid or contains a password."""
     if not is_served(address):
         raise InvalidInputError(
             "invalid address: must begin with postgresql://", file=file, field=field
@@ -63,7 +63,7 @@ INSIDE_GIT = "sprintlog"
 
 
 class Location(msgspec.Struct, frozen=True):
-    """The folder of a log, and the work tree in which this process stands."""
+    """A log's folder, and the work tree that contains the current folder."""
 
     folder: Path
     """Everything sprintlog keeps: database, head, kept edits."""
@@ -76,7 +76,7 @@ class Location(msgspec.Struct, frozen=True):
 
     @property
     def url(self) -> str:
-        """Return the address of the log, for its store."""
+        """Return the log's address for its store."""
         if self.address is not None:
             return self.address
         database = self.folder / DATABASE
@@ -90,9 +90,10 @@ class Location(msgspec.Struct, frozen=True):
         return not database.exists() and (self.address is not None or self.is_joined)
 
     def of_this_host(self) -> "Location":
-        """Return the work tree by a name that no other machine's has, where many share it.
+        """Return a location whose work tree name is unique among the log's machines.
 
-        Whatever belongs to one work tree, such as state files and snapshots, stays with it.
+        State files, snapshots and everything else that belongs to a work tree remain
+        separate.
         """
         if not self.is_served:
             return self
@@ -104,28 +105,31 @@ class Location(msgspec.Struct, frozen=True):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Return what records may call this work tree: with the host, and without it."""
+        """Return the names that records may use for this work tree.
+
+        They are the name with the host, and the name without it.
+        """
         _, _, name = self.worktree.partition("/")
         return (self.worktree, name) if self.is_served else (self.worktree,)
 
     @property
     def is_joined(self) -> bool:
-        """Return whether the folder names a log on a server."""
+        """Return whether the folder contains the address of a log on a server."""
         return (self.folder / ADDRESS).exists()
 
     @property
     def has_log(self) -> bool:
-        """Return whether a log is here, or named here."""
+        """Return whether the folder contains a log, or the address of one."""
         return (self.folder / DATABASE).exists() or self.is_joined
 
     @property
     def database(self) -> Path:
-        """Return the log's database file."""
+        """Return the path of the log's database file."""
         return self.folder / DATABASE
 
 
 def spool_folders(location: Location, environment: Mapping[str, str]) -> list[Path]:
-    """Return the spool folders of a log: next to it, and in the user's state folder."""
+    """Return a log's spool folders: next to the log, and in the user's state folder."""
     found = [location.folder / SPOOL]
     state = environment.get("XDG_STATE_HOME")
     if not state and (home := environment.get("HOME")):
@@ -138,11 +142,11 @@ def spool_folders(location: Location, environment: Mapping[str, str]) -> list[Pa
 
 
 def find(start: Path, *, folder: str | None = None) -> Location:
-    """Return the nearest log: the first folder upwards that holds one.
+    """Return the nearest log: that of the first folder, searching upwards, that has one.
 
-    The search ends at the top of the first repository. A log in HOME or `/` is used for
+    The search ends at the root of the first repository. A log in HOME or `/` is used for
     that folder alone. `folder` (SPRINTLOG_DIR) names the log's folder directly. Raise
-    `NotFoundError` when there is none, `RefusedError` when a tree has two.
+    `NotFoundError` if there is no log, `RefusedError` if a work tree has two.
     """
     if folder:
         return _named(Path(folder).absolute(), start)
@@ -182,14 +186,14 @@ def find(start: Path, *, folder: str | None = None) -> Location:
 
 
 def is_everything(root: Path) -> bool:
-    """Return whether a folder is HOME or `/`, below which nearly everything is."""
+    """Return whether a folder is HOME or `/`, which contain nearly everything."""
     return root == root.parent or root == Path(os.path.realpath(os.path.expanduser("~")))
 
 
 def place_for_new(
     start: Path, *, here: bool = False, folder: str | None = None
 ) -> Location:
-    """Return where `init` puts a log: the git common directory, else `.sprintlog`.
+    """Return the location for a new log: the git common directory, otherwise `.sprintlog`.
 
     Raise `RefusedError` in HOME and `/`, unless the log's folder is named.
     """
@@ -214,11 +218,11 @@ def place_for_new(
 
 
 def make_folder(location: Location) -> None:
-    """Make the log's folder, readable by nobody else, whatever the umask.
+    """Create the log's folder, accessible only to the user, regardless of the umask.
 
-    One inside a work tree is ignored by git of itself. Raise `RefusedError` when the tree
-    has a log already, or the folder cannot be made or is open to others: one that was
-    there keeps its mode.
+    A folder inside a work tree contains a `.gitignore` file that makes git ignore it. Raise
+    `RefusedError` if the work tree already has a log, or if the folder cannot be created or
+    is accessible to others. An existing folder keeps its mode.
     """
     places = _candidates(location.root)
     for place in places if location in places else [location]:
@@ -295,7 +299,10 @@ def _named(folder: Path, start: Path, *, must_exist: bool = True) -> Location:
 
 
 def _may_write(folder: Path) -> bool:
-    """Try it: permission bits do not reflect read-only mounts or sandboxes."""
+    """Return whether a folder is writable, by creating a file in it.
+
+    Permission bits do not reflect read-only mounts or sandboxes.
+    """
     probe = folder / f".sprintlog-probe-{os.getpid()}"
     try:
         probe.touch()
@@ -325,13 +332,13 @@ CHECKSUM_SUFFIX = ".checksum"
 
 
 def artifacts_path(loop_id: str, number: int) -> str:
-    """Return where the files of an iteration are kept, below the work tree."""
+    """Return the path of an iteration's stored files, relative to the work tree."""
     return f"{LOOPS}/{loop_id}/{METRICS.format(number).removesuffix('metrics.json')}"
 
 
 @lru_cache(maxsize=256)
 def wrong_place(path: str) -> str | None:
-    """Return why a state file may not be at a path of the work tree, if it may not."""
+    """Return why a path is not allowed for a state file; None if it is allowed."""
     *folders, name = path.split("/")
     if any(part in ("", ".", "..") or "\0" in part for part in (*folders, name)):
         return "is not a path below the work tree's root"
@@ -343,14 +350,14 @@ def wrong_place(path: str) -> str | None:
 
 
 def wrong_journal(path: str) -> str | None:
-    """Return why the file of a journal may not be at a path, if it may not."""
+    """Return why a path is not allowed for a journal's file; None if it is allowed."""
     if path.rpartition("/")[2] not in JOURNALS:
         return f"a journal's file is called {' or '.join(JOURNALS)}"
     return wrong_place(path)
 
 
 def _of_loop(path: str) -> bool:
-    """Return whether a path is that of a file of some loop."""
+    """Return whether a path belongs to a file of some loop."""
     loop, _, name = path.removeprefix(f"{LOOPS}/").partition("/")
     said = re.sub(r"iteration-[0-9]{3,18}(?=[/.])", "iteration-{:03d}", name)
     is_one = name in (TRACKER, BASELINE, SELECTION)

@@ -1,4 +1,4 @@
-"""A log on a server, and the folder with its local files."""
+"""A log on a server, and the folder that contains its local files."""
 
 from os import urandom
 from pathlib import Path
@@ -17,7 +17,7 @@ from .trust import check_trusted
 
 
 def find_served(start: Path, address: str, *, folder: str | None) -> Location:
-    """Return the folder of a log that somebody named: one that is there, or a new one."""
+    """Return the folder for a server log named by the user, whether it exists or not."""
     place = _folder(start, folder)
     if place.database.exists():
         raise RefusedError(
@@ -41,9 +41,9 @@ def find_served(start: Path, address: str, *, folder: str | None) -> Location:
 def join(
     start: Path, address: str, *, folder: str | None, safe: Path | None, wait: Wait
 ) -> Location:
-    """Return the folder of a named log; create it with the log's address.
+    """Return the folder for a named server log; create it with the log's address.
 
-    Raise `NotFoundError`, and create nothing, if there is no such log.
+    Raise `NotFoundError`, without creating anything, if the log does not exist.
     """
     location = find_served(start, address, folder=folder)
     check_trusted(location, safe=safe)
@@ -56,7 +56,7 @@ def join(
 def open_or_make(
     location: Location, address: str, *, clock: Clock, entropy: Entropy, wait: Wait
 ) -> tuple[Location, Log]:
-    """Return the log on a server for a new folder; create it if it does not exist."""
+    """Return a server log for a new folder; create the log if it does not exist."""
     location = replace(location, address=address)
     given: Any = {"clock": clock, "entropy": entropy, "wait": wait}
     given["beside"] = location.folder
@@ -69,7 +69,7 @@ def open_or_make(
 
 
 def _write_down(location: Location) -> None:
-    """Write down in a log's folder where the log is, without secrets; make the folder."""
+    """Store the log's address, without secrets, in the log's folder; create the folder."""
     if location.is_joined:
         return
     if not location.folder.exists():

@@ -1,7 +1,7 @@
-"""The identity of a work tree: a random id in a file of its private git directory.
+"""The identity of a work tree: a random id in a file in its private git directory.
 
-The file also holds its own inode, so that a copy of it is noticed, and host and path of
-the tree for display. A tree outside git has the file in the folder of its log.
+The file also contains its own inode, so that a copy of the file is detected, and the work
+tree's host and path for display. A work tree outside git has the file in its log's folder.
 """
 
 import os
@@ -28,7 +28,7 @@ _BYTES_MAX = 8192
 
 
 class KnownTree(NamedTuple):
-    """A work tree as its file describes it."""
+    """A work tree as described in its file."""
 
     id: str
     host: str
@@ -38,18 +38,18 @@ class KnownTree(NamedTuple):
 
     @property
     def shown(self) -> str:
-        """Return where the tree is, with the host if that is another one."""
+        """Return the work tree's path, preceded by the host if it is on another one."""
         return self.path if self.host == os.uname().nodename else f"{self.host}:{self.path}"
 
 
 class Owner(Protocol):
-    """A workspace, as far as its work tree needs it."""
+    """The part of a workspace that its work tree requires."""
 
     location: Location
     tell: Callable[[str], None]
 
     def sprints(self) -> dict[str, int]:
-        """Return the sprints of the log."""
+        """Return the sprints in the log."""
 
     def sprint(self, sprint_id: str) -> Sprint:
         """Return the current state of a sprint."""
@@ -68,7 +68,7 @@ class OwnWorkTree:
         self._named_for: tuple[str | None, Location] | None = None
 
     def found(self) -> WorkTree:
-        """Return it as records name it; write nothing."""
+        """Return the work tree as records name it, without writing anything."""
         location = self._owner.location
         if self._found is None:
             self._found = find_tree(location, self._brought)
@@ -78,7 +78,7 @@ class OwnWorkTree:
         return self._named
 
     def recorded(self) -> str:
-        """Return its id, made if it has none."""
+        """Return the id of the work tree; create the id if there is none."""
         if self._found is None or not self._is_recorded:
             self._found = make_tree(
                 self._owner.location,
@@ -95,7 +95,7 @@ class OwnWorkTree:
             self._owner.tell(problem)
 
     def _brought(self) -> str | None:
-        """Return the work tree of all sprints of the log, if they are of one."""
+        """Return the work tree shared by all sprints in the log, or None."""
         # A sprint never changes its tree, so that each is read once.
         if (names := frozenset(self._owner.sprints())) != self._read:
             sprints = map(self._owner.sprint, names)
@@ -105,12 +105,12 @@ class OwnWorkTree:
 
 
 def find_tree(location: Location, brought: Callable[[], str | None]) -> str | None:
-    """Return the id of a work tree, None if it has none yet; write nothing.
+    """Return the id of a work tree; None if it has none yet. Nothing is written.
 
-    A copy of another tree has none. `brought` returns the only tree in the records of the
-    log, if there is only one: a log moved to a main work tree without an id of its tree
-    continues that one, unless it still exists. Raise `InvalidInputError`
-    for a damaged file.
+    A copy of another work tree has no id. `brought` returns the work tree named in the
+    log's records if there is only one. A log that was moved to a main work tree without an
+    id continues with that id, unless the original work tree still exists. Raise
+    `InvalidInputError` if the file is damaged.
     """
     file = _file(location.root, location.folder)
     if file is not None and (seen := _read(file)) is not None:
@@ -131,7 +131,7 @@ def make_tree(
     brought: Callable[[], str | None],
     tell: Callable[[str], None],
 ) -> str:
-    """Return the id of a work tree; create one if it has none, and store its place.
+    """Return the id of a work tree, and store its location; create an id if there is none.
 
     Each problem is reported once.
     """
@@ -166,9 +166,9 @@ def make_tree(
 
 
 def known_trees(location: Location) -> dict[str, KnownTree]:
-    """Return the trees that were recorded in a log on this host, by their ids.
+    """Return the work trees recorded in a log on this host, by id.
 
-    A log that was copied without its trees knows none.
+    The result is empty for a log that was copied without its work trees.
     """
     return {one.id: one for one in _known(location) if one.is_original}
 
@@ -181,7 +181,7 @@ def _known(location: Location) -> list[KnownTree]:
 
 
 def shown_tree(location: Location, tree: NamesTree) -> str:
-    """Return where a work tree is, as far as that is known here."""
+    """Return the location of a work tree, as far as it is known on this host."""
     known = known_trees(location).get(tree.work_tree or "")
     if known is not None:
         return known.shown
@@ -190,7 +190,7 @@ def shown_tree(location: Location, tree: NamesTree) -> str:
 
 
 def _file(root: Path, folder: Path) -> Path | None:
-    """Return the file of a tree's id; None for a folder without a place for one."""
+    """Return the path of a work tree's id file; None if the tree cannot store one."""
     git, is_own = root / ".git", folder.name == HIDDEN and folder.parent == root
     if os.path.lexists(root / HIDDEN / FILE):
         # The repository may have been made later, and the log at hand may be a copy.
@@ -203,7 +203,7 @@ def _file(root: Path, folder: Path) -> Path | None:
 
 
 def _derived(root: Path) -> str:
-    """Return the id of a tree that cannot keep one."""
+    """Return an id, derived from device and inode, for a tree that cannot store an id."""
     status = root.stat()
     said = f"{status.st_dev} {status.st_ino}".encode()
     return hashes.sha256(said).hexdigest()[: 2 * _ID_BYTES]
@@ -215,7 +215,7 @@ def _is_current(seen: KnownTree | None, root: Path) -> bool:
 
 
 def _is_copy(seen: KnownTree, root: Path) -> bool:
-    """Return whether a tree is a copy of another one that still exists on this host."""
+    """Return whether a work tree is a copy of a tree that still exists on this host."""
     if seen.is_original or seen.path == str(root):
         return False
     there = Path(seen.path)
@@ -235,7 +235,7 @@ def _is_id(text: str) -> bool:
 
 
 def _read(file: Path) -> KnownTree | None:
-    """Return the content of a tree's file; follow no link."""
+    """Return the content of a work tree's id file, without following links."""
     try:
         with opened_plain(file) as held:
             status, content = os.fstat(held), os.read(held, _BYTES_MAX)
@@ -260,7 +260,7 @@ def _wrong(file: Path, problem: str | None) -> SprintlogError:
 
 
 def _write(file: Path, tree: str, root: Path, *, replaces: bool) -> str:
-    """Write a tree's file, whole or not at all; return the id of whoever was first."""
+    """Write a work tree's id file atomically; return the id from the first writer."""
     draft = file.with_name(f".{file.name}-{os.getpid()}")
     flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW
     with suppress(FileNotFoundError):

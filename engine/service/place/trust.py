@@ -1,7 +1,7 @@
-"""Trust in logs: one that another user could have placed there is refused.
+"""Trust in logs: a log that another user could have placed there is refused.
 
 Like a program, a log determines which files are written and which scripts run. Exceptions
-are in the user's own list of safe folders, which no work tree can change.
+are listed in the user's own list of safe folders, which no work tree can change.
 """
 
 import os
@@ -20,20 +20,21 @@ _INDEX_SIMPLE = (2, 3)
 
 
 def home() -> Path:
-    """Return the folder of the user's configuration."""
+    """Return the path of the user's configuration folder."""
     above = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
     return Path(above) / "sprintlog"
 
 
 def safe_list() -> Path:
-    """Return the user's list of folders whose logs are used regardless of their owner."""
+    """Return the path of the user's list of folders whose logs are always trusted."""
     return home() / "safe"
 
 
 def check_trusted(location: Location, *, safe: Path | None) -> None:
-    """Raise `RefusedError` for a log that belongs to another user, or that git tracks.
+    """Raise `RefusedError` for a log that belongs to another user or is tracked by git.
 
-    `safe` is the person's list: folders of logs or trees, one a line, `*` for all.
+    `safe` is the path of the user's list of trusted log or work tree folders, one per line;
+    `*` stands for all folders.
     """
     folder = location.folder
     held = folder / DATABASE, folder / ADDRESS
@@ -62,7 +63,7 @@ def check_trusted(location: Location, *, safe: Path | None) -> None:
 
 
 def owned_by_another(*paths: Path) -> Path | None:
-    """Return the first of these that belongs to an untrusted user."""
+    """Return the first of these paths that belongs to an untrusted user."""
     user = os.geteuid()
     known = {user, ROOT}
     if user == ROOT and (caller := os.environ.get("SUDO_UID", "")).isdigit():
@@ -89,7 +90,7 @@ def _is_listed(location: Location, safe: Path | None) -> bool:
 
 
 def _git_trusts(root: Path) -> bool:
-    """Return whether git's `safe.directory` lists a tree, in no setting that it brings."""
+    """Return whether the user's or system's git `safe.directory` lists a work tree."""
     # Imported here: nearly every log belongs to whoever uses it.
     from ...adapters.git.command import PERSONS_OWN, Git
 
@@ -117,7 +118,7 @@ def _git_trusts(root: Path) -> bool:
 
 
 def _is_tracked(folder: Path) -> bool:
-    """Return whether git tracks a log; git is only called if it may."""
+    """Return whether git tracks a log; git is called only if it could be tracked."""
     above = Path(os.path.realpath(folder.parent))
     tops = (above, *above.parents)
     if ".git" in above.parts or not any(map(os.path.lexists, [x / ".git" for x in tops])):

@@ -1,4 +1,4 @@
-"""The kinds of streams: their events, and the states folded from them."""
+"""The types of streams: their events, and the states folded from them."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Generic, TypeVar
@@ -39,7 +39,7 @@ _SPRINT = "sprint/"
 def sprint_stream(sprint_id: str) -> str:
     """Return the name of a sprint's stream.
 
-    Raise `InvalidInputError` if the id is not UTF-8, so that no log has such a stream.
+    Raise `InvalidInputError` if the id is not UTF-8, because no log has such a stream.
     """
     if not sprint_id.isprintable():
         # Imported here: hardly any id is not printable.
@@ -50,7 +50,7 @@ def sprint_stream(sprint_id: str) -> str:
 
 
 def sprint_of(stream: str) -> str | None:
-    """Return the sprint whose stream this is, or None."""
+    """Return the sprint that a stream belongs to, or None."""
     return stream.removeprefix(_SPRINT) if stream.startswith(_SPRINT) else None
 
 
@@ -60,7 +60,7 @@ State = TypeVar("State", bound="Sprint | Journal | JournalDocument")
 
 
 class StreamKind(msgspec.Struct, Generic[State], frozen=True):
-    """How one kind of stream is read."""
+    """The functions that read one type of stream."""
 
     name: Callable[[str], str]
     """What to call what a stream is about."""
@@ -111,9 +111,9 @@ def new_event(
     correlation_id: str | None = None,
     causation_id: str | None = None,
 ) -> NewEvent:
-    """Return an event as an event that the log can take, secrets masked.
+    """Return an event in the format that the log accepts, with secrets masked.
 
-    The time of an event from a journal's file is the one in the file.
+    An event from a journal's file keeps the time stated in the file.
     """
     own = event.own_time()
     return NewEvent(

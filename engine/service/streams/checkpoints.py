@@ -1,4 +1,4 @@
-"""Saved states of a stream: thrown away at will, never the truth."""
+"""Saved states of a stream: a cache that can be deleted at any time."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
@@ -29,29 +29,30 @@ nothing is gained where slots are narrower."""
 
 
 class Slots(NamedTuple):
-    """The current slots of a stream."""
+    """The current slots of a stream, each of which contains at most one saved state."""
 
     head: int
     narrowest: int
     widest: int
 
     def width(self, version: int) -> int:
-        """Return how wide the slot of a version is: a quarter to half of its distance."""
+        """Return the width of a version's slot: a quarter to half of its age."""
         half = (self.head - version) // 2
         return max(self.narrowest, min(self.widest, _power_from(half + 1) // 2))
 
     def after(self, version: int) -> int:
-        """Return the first version of the slot after that of a version."""
+        """Return the first version of the slot after the given version's slot."""
         wide = self.width(version)
         return (version // wide + 1) * wide
 
     def surplus(
         self, versions: Iterable[int], *, discarded_by: Mapping[int, int]
     ) -> list[int]:
-        """Return the saved versions that are not worth their bytes.
+        """Return the saved versions that are not worth their storage.
 
-        Of several in a slot, the one that was effective for longest stays, of these the
-        first. `discarded_by` names the rollback that discarded each version.
+        Of several versions in a slot, the one that was effective for the longest time is
+        retained; of several such versions, the first. `discarded_by` names the rollback
+        that discarded each version.
         """
 
         def slot(version: int) -> tuple[int, int]:
@@ -70,7 +71,7 @@ class Slots(NamedTuple):
 
 
 def slots_of(head: int, *, state_bytes: int = 0, narrowest: int = EVERY) -> Slots:
-    """Return how a stream is cut whose states take so many bytes."""
+    """Return the slots of a stream, given the size of its states."""
     return Slots(
         head,
         max(narrowest, _power_from(state_bytes // BYTES_READ_MEANWHILE)),
@@ -79,7 +80,7 @@ def slots_of(head: int, *, state_bytes: int = 0, narrowest: int = EVERY) -> Slot
 
 
 def _power_from(number: int) -> int:
-    """Return the lowest power of two that is not less than a number."""
+    """Return the lowest power of two that is greater than or equal to a number."""
     return 1 << max(number - 1, 0).bit_length()
 
 
@@ -87,9 +88,9 @@ _HASH_BYTES = 32
 
 
 def was_erased_since(log: EventStore, position: int) -> bool:
-    """Return whether events were erased after a position of the log.
+    """Return whether events were erased after a log position.
 
-    Earlier readings may contain their text.
+    Data read before that position may contain their text.
     """
     last = log.version(ERASURES)
     newest = log.read_stream(ERASURES, after=last - 1) if last else ()
@@ -97,29 +98,29 @@ def was_erased_since(log: EventStore, position: int) -> bool:
 
 
 class SavedStates(Generic[State]):
-    """The saved states of one kind of stream, in today's format.
+    """The saved states of one type of stream, in the current format.
 
-    With each goes the hash of the event that it was saved after. The chain makes it stand
-    for all before, so a state that another history led to is never believed.
+    Each state is saved with the hash of the event that it follows. In the hash chain, that
+    event represents all earlier events, so a state from a different history is never used.
     """
 
     def __init__(
         self, kept: Checkpoints | None, kind: StreamKind[State], log: EventStore
     ) -> None:
-        """Use `kept` to store saved states; None stores none."""
+        """Set the storage for saved states; None disables saving."""
         self._kept = kept
         self._reading = kind
         self._log = log
         self._unread: set[tuple[str, int]] = set()
 
     def versions(self, stream: str) -> list[int]:
-        """Return the versions that are saved, newest first."""
+        """Return the saved versions, newest first."""
         if self._kept is None:
             return []
         return self._kept.versions(stream, format_=self._reading.format)
 
     def load(self, stream: str, version: int) -> State | None:
-        """Return a saved state, or None when it is gone or not one of this history."""
+        """Return a saved state; None if it is missing or belongs to a different history."""
         if self._kept is None:
             return None
         saved = self._kept.load(stream, version, format_=self._reading.format)
@@ -142,9 +143,9 @@ class SavedStates(Generic[State]):
         live: Sequence[VersionRange] | None = None,
         among: Collection[int] | None = None,
     ) -> State | None:
-        """Return the newest state that can be read, up to a version and on a path.
+        """Return the newest readable state up to a version, on an effective path.
 
-        With `among` no other versions are looked at.
+        With `among`, only these versions are considered.
         """
         for version in self.versions(stream) if among is None else sorted(among)[::-1]:
             is_late = until is not None and version > until
@@ -155,9 +156,9 @@ class SavedStates(Generic[State]):
         return None
 
     def keep(self, stream: str, state: State, *, since: int) -> None:
-        """Save a state if no effective one is near; drop those not worth their bytes.
+        """Save a state unless an effective one is near; drop states not worth keeping.
 
-        It was read `since` a position of the log, as in `save`.
+        It was read after the log position `since`, as in `save`.
         """
         last = state.version
         if last < EVERY or self._kept is None:
@@ -185,17 +186,17 @@ class SavedStates(Generic[State]):
         self._unread -= {(stream, version) for version in unread}
 
     def save(self, stream: str, state: State, *, since: int) -> int:
-        """Keep a state beside all others; return how many bytes it takes.
+        """Save a state next to all others; return its size in bytes.
 
-        Nothing of it was read before the log had reached `since`: what was erased after
-        that may be in it, and then it is not kept.
+        The state was read after the log had reached `since`. If events were erased after
+        that position, the state may contain their text and is not saved.
         """
         packed = self._packed(stream, state)
         self._save(stream, state.version, packed, since=since)
         return len(packed)
 
     def forget(self, stream: str, *, but: Collection[int] = ()) -> None:
-        """Drop the states of a stream, but for some versions, and its status."""
+        """Delete the status and saved states of a stream, except the given versions."""
         if self._kept is not None:
             self._kept.forget(stream, but=but)
 

@@ -20,14 +20,14 @@ UNSAID = "its payload is another one"
 
 
 def erasures_of(log: EventStore) -> Erasures:
-    """Return the erased events according to a log."""
+    """Return the erasures recorded in a log."""
     return erasures_in(log.read_stream(STREAM))
 
 
 def erasures_in(events: Iterable[RecordedEvent]) -> Erasures:
-    """Return the erasures that events record.
+    """Return the erasures recorded in the given events.
 
-    A damaged event is ignored here; reading the chain reports it.
+    Damaged events are ignored here, because reading the chain reports them.
     """
     said = []
     with suppress(SprintlogError):
@@ -40,7 +40,7 @@ def erasures_in(events: Iterable[RecordedEvent]) -> Erasures:
 def still_said(log: EventStore) -> int:
     """Return the number of events that still contain erased text.
 
-    There are none but in a copy that was made before.
+    Only a copy of the log that was made before the erasure contains such events.
     """
     count = 0
     for recorded in log.read_stream(STREAM):
@@ -53,7 +53,7 @@ def still_said(log: EventStore) -> int:
 
 
 def unsaid(rows: Sequence[Row], erasures: Erasures) -> Iterator[tuple[str, str]]:
-    """Yield the places of missing payloads without an erasure, each with the problem."""
+    """Yield each missing payload without an erasure: its location and the problem."""
     # Asked of every event of a log, and mostly nothing is gone: no loop of Python.
     if all(map(_salt_of, rows)) and all(map(_payload_of, rows)):
         return

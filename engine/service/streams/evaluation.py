@@ -1,4 +1,4 @@
-"""The events of a sprint's iterations that the judge needs, and the judged iterations."""
+"""The events of a sprint's iterations that the judge requires, and its judgements."""
 
 from collections.abc import Iterator
 
@@ -23,7 +23,7 @@ class StreamEvents:
         self._until = until
 
     def one(self, version: int) -> tuple[str, Event]:
-        """Return the event at a version, and when it happened."""
+        """Return the event at a version, and its time."""
         stream = sprint_stream(self._id)
         rows = self._log.scan(stream, after=version - 1, until=version)
         for _, at, event in CODEC.events_of_rows(rows):
@@ -31,7 +31,7 @@ class StreamEvents:
         raise NotFoundError(f"sprint {self._id} has no version {version}")
 
     def all(self, kind: type[Kind]) -> Iterator[tuple[int, str, Kind]]:
-        """Yield version, time and event of each one of a kind, up to its version."""
+        """Yield the version, time and event for each event of a type."""
         rows = self._log.scan(sprint_stream(self._id), until=self._until, only=kind.type)
         for version, at, event in CODEC.events_of_rows(rows):
             if isinstance(event, kind):
@@ -41,6 +41,6 @@ class StreamEvents:
 def evaluate(log: Log, sprint: Sprint, targets: KnownTargets | None = None) -> Judged:
     """Return the judged iterations of a sprint at its version.
 
-    `targets` are those that were found at other versions, and are added to.
+    `targets` contains targets found at other versions; new ones are added to it.
     """
     return Judged(sprint, StreamEvents(log, sprint.id, sprint.version), targets)

@@ -14,10 +14,10 @@ EVENT = "event"
 
 
 def extension_event(tag: str, data: object, *, is_observed: bool = False) -> ExtensionEvent:
-    """Return the event to record; its data is checked and completed by its type.
+    """Return an extension event to record; its type checks and completes the data.
 
-    An observed event may be of a type that is not installed: it is recorded unchanged.
-    Otherwise raise `NotFoundError` for such a type, `RefusedError` naming a wrong field.
+    An observed event whose type is not installed is recorded unchanged. Otherwise, raise
+    `NotFoundError` for such a type, or `RefusedError` naming an invalid field.
     """
     check_tag(tag)
     if not isinstance(data, dict):
@@ -39,7 +39,7 @@ def extension_event(tag: str, data: object, *, is_observed: bool = False) -> Ext
 
 
 def checked_command(command: Command, is_observed: bool | None) -> Command:
-    """Return what records an event of an extension, checked as `extension_event` does."""
+    """Return the command that records an extension event, checked by `extension_event`."""
     assert isinstance(command, RecordExtensionEvent)
     check_event(command.event)
     said = command.event
@@ -48,14 +48,14 @@ def checked_command(command: Command, is_observed: bool | None) -> Command:
 
 
 def event_as_said(tag: str, data: dict[str, Any], *, shape: int = 1) -> ExtensionEvent:
-    """Return an event with this data, even if its type is not installed."""
+    """Return an event with the given data, even if its type is not installed."""
     return ExtensionEvent(tag, data, shape)
 
 
 def checked_data(
     extension: Extension, kind: type[msgspec.Struct], data: dict[str, Any]
 ) -> dict[str, Any]:
-    """Return an event's data as its type completes it; raise naming what is wrong."""
+    """Return an event's data, completed by its type; raise an error if it is invalid."""
     _check_fields(extension.name, kind, data)
     # The type's own code may check more than shapes: `__post_init__` is the package's.
     with named(extension):
@@ -75,7 +75,7 @@ def event_type(extension: Extension) -> type[msgspec.Struct]:
 
 
 def struct_problem(kind: object) -> str | None:
-    """Return why something cannot be an event type; None if it can."""
+    """Return why an object cannot be an event type; None if it can."""
     if not (isinstance(kind, type) and issubclass(kind, msgspec.Struct)):
         return "is not a msgspec.Struct, whose fields are those of the event's data"
     config = kind.__struct_config__
@@ -87,7 +87,7 @@ def struct_problem(kind: object) -> str | None:
 
 
 def event_schema(extension: Extension) -> dict[str, Any]:
-    """Return the JSON Schema of an event type's data."""
+    """Return the JSON Schema for an event type's data."""
     with named(extension):
         return msgspec.json.schema(event_type(extension))
 

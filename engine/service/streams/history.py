@@ -1,8 +1,8 @@
 """The history of a sprint, version by version, including discarded events.
 
-One fold, in stream order: at a rollback, the state of its target is restored from a copy
-made when the fold reached it. The appends that matter to a rollback, an undo or a fork are
-the original ones: a fork copies its events in a few large appends.
+A single fold processes the stream in order. At a rollback, the state of the target is
+restored from a copy that was made when the fold reached the target. A fork copies its
+events in a few large appends, so rollbacks, undos and forks refer to the original appends.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -32,7 +32,7 @@ class Walked(NamedTuple):
 def first_recorded(
     log: Log, sprint: Sprint, *, after: int, until: int
 ) -> Iterator[RecordedEvent]:
-    """Yield the events of a sprint; for a fork, the originals of the copied ones."""
+    """Yield the events of a sprint; for a fork, yield the originals of copied events."""
     for last, stream in (*sprint.knowledge.forks, (until, sprint_stream(sprint.id))):
         end = min(last, until)
         if after < end:
@@ -41,7 +41,7 @@ def first_recorded(
 
 
 def append_end(log: Log, sprint: Sprint, version: int) -> int:
-    """Return the last version of the append that contains a version."""
+    """Return the last version in the append that contains the given version."""
     found = first_recorded(log, sprint, after=version - 1, until=version)
     return version + sum(event.remaining for event in found)
 
@@ -55,10 +55,10 @@ def walk(
 ) -> Iterator[Walked]:
     """Yield the events after a state, each with the sprint after it.
 
-    The given sprint is modified. `rollbacks` are (version, target) of those among the
-    events. If a target precedes the state, unless it is 0, `at_version` returns the sprint
-    after the rollback. Events that `is_seen` rejects, other than rollbacks and their
-    targets, are only folded, many at once.
+    The given sprint is modified. `rollbacks` contains the (version, target) pairs of the
+    rollbacks among the events. If a target precedes the state, unless it is 0, `at_version`
+    returns the sprint after the rollback. Events that `is_seen` rejects, except rollbacks
+    and their targets, are only folded, in batches.
     """
     # An imported log may name a later version as the target: that discards nothing.
     targets = {at: to for at, to in rollbacks if to < at}

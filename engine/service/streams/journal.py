@@ -1,4 +1,4 @@
-"""How the journal is read: its ids and counts for the rules, its texts for all else."""
+"""Readers of the journal: of ids and counts for the rules, of texts for all else."""
 
 from ...journal import state
 from ...journal.document import JournalDocument, fold_document

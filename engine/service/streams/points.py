@@ -1,9 +1,9 @@
 """Points in a log, as given to `--at` and `--to`, and the versions they refer to.
 
-The version at a time is found without reading all events. Imported events may be older
-than earlier ones, and clocks may be set back, so the earliest time of each block of events
-is saved: the last version no later than a time is in the last block whose earliest time is
-no later.
+The version at a time is found without reading all events. Imported events may be older than
+the events before them, and clocks may be set back, so the earliest time in each block of
+events is saved. The requested version is in the last block whose earliest time is not after
+the given time.
 """
 
 import re
@@ -36,13 +36,13 @@ _MILLISECONDS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 
 
 class Times(Reading):
-    """The earliest time of each complete block of a stream's events."""
+    """The earliest time in each complete block of a stream's events."""
 
     earliest: list[str]
 
 
 class Point(NamedTuple):
-    """A requested point in a log."""
+    """A point in a log, as requested by the user."""
 
     form: str
     """`position`, `version`, `iter`, `best` or `time`."""
@@ -51,7 +51,7 @@ class Point(NamedTuple):
 
 
 def last_until(log: Log, stream: str, moment: datetime) -> int:
-    """Return the last version with a time not after a moment; 0 if there is none."""
+    """Return the last version whose time is not after a moment; 0 if there is none."""
     text = moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds")
     times, tail = _times(log, stream)
     found = _last(tail, text)
@@ -63,7 +63,7 @@ def last_until(log: Log, stream: str, moment: datetime) -> int:
 
 
 def _times(log: Log, stream: str) -> tuple[Times, list[tuple[int, str]]]:
-    """Return the times of complete blocks, and the events after the last of them."""
+    """Return the times of complete blocks, and the events after the last block."""
     kept = KeptReading(log, TIMES, stream, Times, meaning=_MEANING)
     times = kept.load() or Times(0, [])
     before = times.version
@@ -76,7 +76,7 @@ def _times(log: Log, stream: str) -> tuple[Times, list[tuple[int, str]]]:
 
 
 def _rows(log: Log, stream: str, block: int) -> list[tuple[int, str]]:
-    """Return version and time of the events in a block."""
+    """Return the version and time of each event in a block."""
     after = block * BLOCK_EVENTS
     pages = log.scan(stream, after=after, until=after + BLOCK_EVENTS)
     # A longer text is a later time, so comparing texts compares times.
@@ -92,9 +92,9 @@ def _last(rows: list[tuple[int, str]], moment: str) -> int:
 
 
 def parse_point(text: str, *, now: int) -> Point:
-    """Return the point that a text names; `now` is in milliseconds since 1970.
+    """Return the point named by a text; `now` is in milliseconds since 1970.
 
-    Raise `InvalidInputError` naming the allowed forms.
+    Raise `InvalidInputError` listing the allowed formats.
     """
     if text == "start":
         return Point("version", 1)
@@ -116,10 +116,10 @@ def parse_point(text: str, *, now: int) -> Point:
 
 
 def version_at(log: Log, stream: str, head: "Sprint | Journal", point: Point) -> int:
-    """Return the version of the stream at a point; `head` is its state at the head.
+    """Return the stream's version at a point; `head` is the state at the stream's head.
 
-    For a time: the last version in stream order with a time not after it. Raise
-    `NotFoundError` if the stream was empty then.
+    For a time, this is the last version in stream order whose time is not after it. Raise
+    `NotFoundError` if the stream was empty at that point.
     """
     if point.form in ("best", "iter"):
         if not isinstance(head, Sprint):
@@ -142,7 +142,7 @@ def version_at(log: Log, stream: str, head: "Sprint | Journal", point: Point) ->
 
 
 def target_of(log: Log, sprint: Sprint) -> int:
-    """Return the iteration that the point `best` refers to, the target of a rollback.
+    """Return the iteration that the point `best` refers to, which is a rollback's target.
 
     Raise `NotFoundError` if there is none.
     """
@@ -157,7 +157,7 @@ def target_of(log: Log, sprint: Sprint) -> int:
 
 
 def last_version(log: Log, stream: str, *, position: int = 0, moment: str = "") -> int:
-    """Return the last version up to a position, or no later than a moment."""
+    """Return the last version up to a position, or up to a moment."""
     if not moment:
         return _last_until(log, stream, position)
 
@@ -165,7 +165,7 @@ def last_version(log: Log, stream: str, *, position: int = 0, moment: str = "") 
 
 
 def _last_until(log: Log, stream: str, position: int) -> int:
-    """Return the last version up to a position, by binary search."""
+    """Return the last version up to a position, using binary search."""
 
     def position_of(version: int) -> int:
         return next(log.read_stream(stream, after=version - 1, until=version)).position

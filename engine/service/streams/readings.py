@@ -1,4 +1,4 @@
-"""Readings of a stream that are kept and carried on: caches, never the truth."""
+"""Cached results of reading a stream, which later reads continue."""
 
 from collections.abc import Collection
 from functools import partial
@@ -20,7 +20,7 @@ TIMES, DECISIONS, BLOCKS, EXTENSIONS = NAMES = (
 
 
 class Reading(msgspec.Struct):
-    """What somebody made of the events of a stream up to a version."""
+    """The result of reading a stream's events up to a version."""
 
     version: int
 
@@ -29,10 +29,11 @@ ReadingT = TypeVar("ReadingT", bound=Reading)
 
 
 class KeptReading(Generic[ReadingT]):
-    """One kind of reading of one stream; it lies with the saved states.
+    """One type of reading for one stream; it is stored next to the saved states.
 
-    With it goes the hash of the event that it ends with. The chain makes that stand for
-    all before, so a reading of another history is never believed, nor a damaged one.
+    Each reading is stored with the hash of its last event. In the hash chain, that event
+    represents all earlier events, so a reading of a different history is never used, nor is
+    a damaged one.
     """
 
     def __init__(
@@ -52,7 +53,7 @@ class KeptReading(Generic[ReadingT]):
         return next((reading for reading in found if reading is not None), None)
 
     def load_at(self, version: int) -> ReadingT | None:
-        """Return the one that ends with a version; None where it cannot be believed."""
+        """Return the reading up to a version; None if it is missing or invalid."""
         saved = self._log.checkpoints.load(self._key, version, format_=self._format)
         try:
             data = unsealed(saved or b"")
@@ -64,19 +65,16 @@ class KeptReading(Generic[ReadingT]):
         return None
 
     def keep_only(self, reading: ReadingT) -> None:
-        """Keep a reading in place of those before."""
+        """Store a reading, replacing all earlier ones."""
         self.keep(reading)
         self.forget(but={reading.version})
 
     def forget(self, *, but: Collection[int] = ()) -> None:
-        """Throw away what is kept, but for some versions."""
+        """Delete the stored readings, except those of the given versions."""
         self._log.checkpoints.forget(self._key, but=but)
 
     def keep(self, reading: ReadingT) -> None:
-        """Keep a reading; where that cannot be, let it go.
-
-        It is not kept where something was erased since this was made.
-        """
+        """Store a reading, unless events were erased since this object was created."""
         version = reading.version
         data = self._hash(version) + msgspec.msgpack.encode(reading)
         self._log.checkpoints.save(
@@ -95,7 +93,7 @@ class KeptReading(Generic[ReadingT]):
 
 
 def forget_readings(log: Log, stream: str) -> None:
-    """Remove the stored readings of a stream; they are computed again when needed."""
+    """Delete the stored readings of a stream; they are computed again when needed."""
     for name in NAMES:
         log.checkpoints.forget(_key(name, stream))
 

@@ -1,4 +1,4 @@
-"""From the log to the state of a stream at any version, by checkpoint and tail."""
+"""Reads the state of a stream at any version from a checkpoint and the events after it."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Generic, TypeVar
@@ -25,7 +25,7 @@ LONG = 4096
 
 
 class Stretch(msgspec.Struct, frozen=True):
-    """A piece of a stream out of which no rollback leads."""
+    """A section of a stream that no rollback leaves."""
 
     begin: Sprint
     """The state before it; it is used up when the stretch is followed."""
@@ -36,7 +36,7 @@ class Stretch(msgspec.Struct, frozen=True):
 
 
 class Repository(Generic[State]):
-    """Reads one kind of stream from a log, with the help of checkpoints."""
+    """Reads one type of stream from a log, using checkpoints."""
 
     def __init__(
         self, log: EventStore, kind: StreamKind[State], checkpoints: Checkpoints | None
@@ -52,10 +52,10 @@ class Repository(Generic[State]):
         """How often a state was let go, since events were erased that it was made of."""
 
     def current(self, name: str) -> State:
-        """Return the current state of a stream; do not change it.
+        """Return the current state of a stream; callers must not modify it.
 
-        If nothing was appended since the last call, this only reads the log's last
-        position. A state from before an erasure is discarded.
+        If nothing was appended since the last call, only the log's last position is read. A
+        state from before an erasure is discarded.
         """
         position = self._log.last_position()
         self._began = position if self._began < 0 else self._began
@@ -77,9 +77,9 @@ class Repository(Generic[State]):
     def take(
         self, state: State, recorded_events: list[RecordedEvent], events: list[Event]
     ) -> State:
-        """Return a state after events just appended, without reading them again.
+        """Return a state after newly appended events, without reading them again.
 
-        `events` are the same events, decoded.
+        `events` contains the same events, decoded.
         """
         known, since = self._known.get(state.id, (None, -1))
         first, last = recorded_events[0], recorded_events[-1]
@@ -103,7 +103,7 @@ class Repository(Generic[State]):
         return self._at_head(name, in_one_go=False)
 
     def _at_head(self, name: str, *, in_one_go: bool) -> State:
-        """Read the stream; `in_one_go`, without searching for its rollbacks first."""
+        """Return the current state; `in_one_go` skips the search for rollbacks."""
         saved = self.checkpoints.newest(self.kind.stream(name))
         if saved is None and not in_one_go:
             return self._brought_to(self.version(name), name, None)
@@ -112,10 +112,10 @@ class Repository(Generic[State]):
     def at_version(
         self, name: str, version: int | None, *, among: Collection[int] | None = None
     ) -> State:
-        """Return the state at a version, folded from the newest checkpoint on the path.
+        """Return the state at a version, folded from the newest effective checkpoint.
 
-        With `among` no other checkpoints are used. Raise `NotFoundError` for a version
-        the stream does not have.
+        With `among`, only these checkpoints are used. Raise `NotFoundError` for a version
+        that the stream does not have.
         """
         self._begin()
         stream = self.kind.stream(name)
@@ -130,7 +130,7 @@ class Repository(Generic[State]):
         return self._brought_to(last, name, known, among=among)
 
     def from_nothing(self, name: str) -> State:
-        """Return the state as the log has it now, out of no checkpoint."""
+        """Return the current state, computed without checkpoints."""
         head = self.version(name)
         # The rollbacks of a checkpoint save a walk through all events. They are only a
         # hint: the fold meets each of them.
@@ -143,9 +143,10 @@ class Repository(Generic[State]):
     def along(
         self, name: str, versions: Sequence[int], rollbacks: Sequence[tuple[int, int]]
     ) -> Iterator[State]:
-        """Yield the state at some versions on the path to the last, out of no checkpoint.
+        """Yield the states at some versions on the path to the last one.
 
-        It is one fold: each state is used up when the next one is asked for.
+        No checkpoints are used. There is a single fold, so requesting the next state
+        modifies the previous one.
         """
         state, live = self.kind.begin(name), effective_ranges(rollbacks, versions[-1])
         for version in versions:
@@ -153,7 +154,7 @@ class Repository(Generic[State]):
             yield state
 
     def rebuild(self, name: str) -> State:
-        """Return the state folded from nothing; save it, and others on the way to it."""
+        """Return the state folded from the first event; save it and intermediate states."""
         position = self._log.last_position()
         stream, head = self.kind.stream(name), self.version(name)
         live = effective_ranges(self._scan_rollbacks(stream, 0, head), head)
@@ -165,15 +166,16 @@ class Repository(Generic[State]):
         return state
 
     def go_on(self, state: State, version: int) -> State:
-        """Return the state at a version; the given one, best from before it, is used up."""
+        """Return the state at a version; the given, usually earlier, state is consumed."""
         if version < state.version:
             return self.at_version(state.id, version)
         return self._brought_to(version, state.id, state)
 
     def catch_up(self, state: State) -> State:
-        """Return a state brought to the head; the given one is used up.
+        """Return a state updated to the head; the given state is consumed.
 
-        A rollback in the tail sends the fold back to a checkpoint on the new path.
+        If there is a rollback after the state, folding restarts from a checkpoint on the
+        new path.
         """
         stream = self.kind.stream(state.id)
         tail = list(self._log.scan(stream, after=state.version))
@@ -183,16 +185,16 @@ class Repository(Generic[State]):
         return self.kind.fold_rows(state, tail, None)
 
     def version(self, name: str) -> int:
-        """Return the last version of a stream; 0 when it does not exist."""
+        """Return the last version of a stream; 0 if the stream does not exist."""
         return self._log.version(self.kind.stream(name))
 
     def versions_of(self, name: str, kind: type[Event]) -> set[int]:
-        """Return the versions of a stream at which a kind of event happened."""
+        """Return the versions of a stream that have an event of the given type."""
         pages = self._log.scan(self.kind.stream(name), only=kind.type)
         return {version for page in pages for version in page.versions}
 
     def events(self, name: str, kind: type[Kind]) -> list[Kind]:
-        """Return all events of one kind in a stream, in order."""
+        """Return all events of a type in a stream, in order."""
         rows = self._log.scan(self.kind.stream(name), only=kind.type)
         return [
             event for _, _, event in CODEC.events_of_rows(rows) if isinstance(event, kind)
@@ -201,7 +203,7 @@ class Repository(Generic[State]):
     def rollbacks(
         self, name: str, until: int, *, among: Collection[int] | None = None
     ) -> list[tuple[int, int]]:
-        """Return version and target of every rollback up to a version, in order."""
+        """Return the version and target of every rollback up to a version, in order."""
         stream = self.kind.stream(name)
         kept = self.checkpoints.newest(stream, until=until, among=among)
         if kept is None:
@@ -209,10 +211,10 @@ class Repository(Generic[State]):
         return self.kind.rollbacks(kept) + self._scan_rollbacks(stream, kept.version, until)
 
     def imports(self: "Repository[Sprint]", sprint_id: str, until: int) -> dict[int, int]:
-        """Return by the first event read off an imported version which one ends it.
+        """Return the last version of each imported group of events, by its first version.
 
-        The events before an import are those observed in its document: of the same time and
-        actor. Only together they lead from one version to the next.
+        Before an import, the events with the same time and actor were observed in its
+        document. Only all of them together lead from one document version to the next.
         """
         stream, found = self.kind.stream(sprint_id), dict[int, int]()
         rows = self._log.scan(stream, until=until, only=SprintImported.type)
@@ -236,10 +238,10 @@ class Repository(Generic[State]):
         near: int = 0,
         together: Mapping[int, int] = {},
     ) -> Iterator[Stretch]:
-        """Yield the stretches between checkpoints up to a version, the newest first.
+        """Yield the sections between checkpoints up to a version, newest first.
 
-        With `near` the first is no longer than that, even if there is no checkpoint,
-        unless that would separate events of one append.
+        With `near`, the first section has at most this length, even if there is no
+        checkpoint, unless that would separate the events of an append.
         """
         last, rollbacks = until, self.rollbacks(sprint_id, until)
         parted = {v for first, end in together.items() for v in range(first, end)}
@@ -261,7 +263,7 @@ class Repository(Generic[State]):
         yield Stretch(Sprint(sprint_id), last, [r for r in rollbacks if r[0] <= last])
 
     def whole(self: "Repository[Sprint]", sprint_id: str, until: int) -> Stretch:
-        """Return all of a stream up to a version, without any checkpoint."""
+        """Return the complete stream up to a version, without using a checkpoint."""
         return Stretch(Sprint(sprint_id), until, self.rollbacks(sprint_id, until))
 
     def walk(
@@ -269,9 +271,9 @@ class Repository(Generic[State]):
         stretch: Stretch,
         is_seen: Callable[[Event], bool] | None = None,
     ) -> "Iterator[Walked]":
-        """Yield the versions of a stretch, discarded ones included, as `history.walk`.
+        """Yield the versions in a section, including discarded ones, with `history.walk`.
 
-        The stretch is used up.
+        The section is consumed.
         """
         begin, last = stretch.begin, stretch.last
         rows = self._log.scan(self.kind.stream(begin.id), after=begin.version, until=last)
@@ -282,13 +284,13 @@ class Repository(Generic[State]):
         return walk(begin, events, stretch.rollbacks, is_seen=is_seen)
 
     def save(self, state: State) -> None:
-        """Keep the state when enough happened since the last one on its path."""
+        """Save the state if enough events follow the last saved state on its path."""
         known, since = self._known.get(state.id, (None, -1))
         since = since if known is state else self._began
         self.checkpoints.keep(self.kind.stream(state.id), state, since=since)
 
     def _begin(self) -> None:
-        """Remember the end of the log before any state is read: no state is older."""
+        """Store the end of the log before any state is read; no state is older."""
         if self._began < 0:
             self._began = self._log.last_position()
 
@@ -300,11 +302,11 @@ class Repository(Generic[State]):
         *,
         among: Collection[int] | None = None,
     ) -> State:
-        """Return the state at a version; the known one, from before it, is used up.
+        """Return the state at a version; the known, earlier state is consumed.
 
-        Without a known one there is no checkpoint. If a rollback undid the known one, its
-        knowledge remains valid: only the plan is folded again, from a checkpoint on the
-        path and by the effective events.
+        Without a known state, no checkpoint is used. If a rollback discarded the known
+        state, its knowledge remains valid: only the plan is folded again, from the
+        effective events after a checkpoint on the path.
         """
         stream, kind = self.kind.stream(name), self.kind
         rollbacks = [] if known is None else [*kind.rollbacks(known)]
@@ -343,7 +345,7 @@ class Repository(Generic[State]):
         return self.kind.fold_rows(state, rows, live)
 
     def _fold_far(self, state: State, until: int, live: Sequence[VersionRange]) -> State:
-        """Fold for a reader; after a long fold, save a state for the next reader."""
+        """Fold to a version; if the fold is long, save states for later reads."""
         if until - state.version <= LONG:
             return self._fold(state, until, live)
         head = self._log.version(self.kind.stream(state.id))
@@ -361,9 +363,9 @@ class Repository(Generic[State]):
         since: int,
         narrowest: int = EVERY,
     ) -> tuple[State, list[int]]:
-        """Fold to a version, and save a state in each slot on the way; return which.
+        """Fold to a version, and save a state in each slot; return the saved versions.
 
-        Nothing is saved once events were erased that come `since` a position.
+        Nothing is saved if events were erased after the position `since`.
         """
         stream, slots = self.kind.stream(state.id), slots_of(head, narrowest=narrowest)
         made: list[int] = []

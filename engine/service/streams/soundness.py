@@ -1,4 +1,4 @@
-"""Whether a log can be read to its end, as every command would have to."""
+"""Check of whether a log can be read to its end, as every command requires."""
 
 from os import urandom
 from pathlib import Path
@@ -16,15 +16,15 @@ from .repository import Repository
 
 
 def is_folded(stream: str) -> bool:
-    """Return whether a state is folded from a stream, which requires all its payloads."""
+    """Return whether a state is folded from a stream, which requires all payloads."""
     return session_of(stream) is None and stream != ERASURES
 
 
 def fold_all(log: EventStore) -> None:
-    """Fold every stream of a log from nothing; raise `UnreadableError` where one cannot.
+    """Fold every stream of a log; raise `UnreadableError` if a stream cannot be folded.
 
-    A chain can be sound where no state follows from it. What is not folded is only read.
-    A payload that is gone, or another one, is so only where an event says it was erased.
+    Even with a valid chain, a stream may not be foldable. Streams without a state are only
+    read. A payload may be missing or replaced only if an event records its erasure.
     """
     erasures = erasures_of(log)
     for page in log.pages():
@@ -42,8 +42,8 @@ def fold_all(log: EventStore) -> None:
 
 
 def back_up(log: Log, target: Path, *, clock: Clock) -> Head:
-    """Copy the log into one file, and read and fold the copy whole; return its head.
+    """Copy the log into a file; read and fold the complete copy, and return its head.
 
-    Raise `RefusedError` over an existing file.
+    Raise `RefusedError` if the file exists.
     """
     return backup.back_up(log, target, clock=clock, entropy=urandom, check=fold_all)

@@ -1,4 +1,4 @@
-"""Follow a log while other processes append to it: each event once, in order."""
+"""Follows a log while other processes append to it, yielding each event once, in order."""
 
 from collections.abc import Callable, Iterator
 
@@ -14,9 +14,9 @@ PAUSES_PER_LOOK = 20
 def follow(
     log: Log, *, after: int, pause: Callable[[], None]
 ) -> Iterator[list[RecordedEvent]]:
-    """Yield the events after a position, many at a time, and for ever what comes then.
+    """Yield the events after a position, in batches, and new events indefinitely.
 
-    In between only the head file is read, 48 bytes, without a lock. `pause` waits for a
+    In between, only the 48-byte head file is read, without a lock. `pause` waits for a
     moment, and raises an exception to end the iteration.
     """
     while True:

@@ -34,7 +34,7 @@ OUTPUT_CHARS_MAX = 4000
 
 
 class MeasuredByRule(NamedTuple):
-    """The result of measuring an iteration by the current rules."""
+    """The result of measuring an iteration according to the current rules."""
 
     command: Measuring | FailMeasurement
     outcome: Outcome
@@ -55,11 +55,12 @@ def measure_by_rules(
     envelope: Envelope,
     interruptible: Callable[[], AbstractContextManager[None]] = nullcontext,
 ) -> MeasuredByRule:
-    """Measure an iteration, 0 for the baseline; record the result in one append.
+    """Measure an iteration, or the baseline (0); record the result in one append.
 
-    What cannot be measured is a fact, too. Where the rules say so the files are kept with
-    it, after all was run; that they cannot be kept ends nothing. What is measured again
-    after that failed may be other files by then: they are kept again.
+    A failed measurement is recorded as well. If the rules require it, the files are saved
+    in the same append, after all commands have run; a failure to save them is not an error.
+    If a measurement is repeated after a failure, the files are saved again because they may
+    have changed.
     """
     command = _measured(workspace, sprint_id, number, capturer, interruptible)
     sprint, not_kept = workspace.sprint(sprint_id), None
@@ -98,7 +99,7 @@ def _measured(
 
 
 def order_of(rules: MeasureRules, sprint: Sprint) -> MeasurementOrder:
-    """Return the measurements to make by rule, with the sprint's custom metrics."""
+    """Return the measurements that the rules require, with the sprint's custom metrics."""
     return MeasurementOrder(
         rules.reports,
         rules.sources,
@@ -111,7 +112,7 @@ def order_of(rules: MeasureRules, sprint: Sprint) -> MeasurementOrder:
 
 
 class Capturer:
-    """Captures the ordered measurements, and describes a failure."""
+    """Captures the ordered measurements, and describes any failure."""
 
     def __init__(
         self,
@@ -137,13 +138,13 @@ class Capturer:
 
     @property
     def usual_notes(self) -> tuple[str, ...]:
-        """Return the notes on reports that were found without being named."""
+        """Return the notes on reports that were found automatically."""
         return self._capture.usual_notes
 
     def add_to(self, command: Measuring) -> Measuring:
-        """Return a command to measure, completed with the captured metrics.
+        """Return a measuring command, completed with the captured metrics.
 
-        A metric that is both given and found must be the same.
+        If a metric is both given and captured, its values must be the same.
         """
         measured = self._capture.measure()
         metrics = dict(measured.metrics)
@@ -168,7 +169,7 @@ class Capturer:
         return replace(found, usage=measured.usage)
 
     def failure(self, error: SprintlogError, number: int | None) -> FailMeasurement:
-        """Return the command that records a failed measurement, its cause and commands."""
+        """Return the command that records a failed measurement with its cause."""
         culprit = self._capture.culprit
         said: dict[str, Any] = {"error": error.message, "number": number}
         said |= self._evidence()
@@ -186,7 +187,7 @@ class Capturer:
         return FailMeasurement(**said)
 
     def _evidence(self) -> dict[str, Any]:
-        """Return the records of commands and reports; copies are in the log's folder."""
+        """Return the records of commands and reports; store copies of the reports."""
         seen = self._capture.seen
         reports = keep_reports(self._workspace, seen, masks=self._masks) if seen else ()
         return {"runs": self._capture.runs(masks=self._masks), "reports": reports}

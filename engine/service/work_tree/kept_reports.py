@@ -1,7 +1,7 @@
-"""The reports of measurements: copies in the log's folder, by their digests.
+"""Copies of measurement reports, stored in the log's folder under their digests.
 
-A copy is there before the event that names it. One that no event names, because somebody
-was killed in between, is removed by the next `store prune`.
+A copy is written before the event that names it. If the process is killed in between, the
+next `store prune` removes the unused copy.
 """
 
 import re
@@ -36,7 +36,7 @@ def keep_reports(
 ) -> tuple[f.KeptReport, ...]:
     """Copy masked reports next to the log, once each; return their records for events.
 
-    A measurement is valid even if a report cannot be copied: its digest is known.
+    A measurement is valid even if a report cannot be copied, because its digest is known.
     """
     found = list(seen)
     names: list[str | None] = []
@@ -81,7 +81,7 @@ def is_kept(workspace: Service, report: f.KeptReport) -> bool:
 
 
 def content_of(workspace: Service, report: f.KeptReport) -> bytes | None:
-    """Return the copy of a report; None if it is missing or damaged."""
+    """Return the stored copy of a report; None if it is missing or damaged."""
     if (copy := _copy_of(workspace, report)) is None:
         return None
     try:
@@ -107,7 +107,7 @@ class WithReports(NamedTuple):
 
 
 def measurements(workspace: Service, sprint: Sprint) -> Iterator[WithReports]:
-    """Yield every measurement of a sprint with its reports, those that failed too."""
+    """Yield every measurement of a sprint with its reports, including failed ones."""
     events = StreamEvents(workspace.log, sprint.id, sprint.version)
     for version, _, captured in events.all(f.BaselineCaptured):
         yield WithReports(BASELINE_NUMBER, version, captured.reports)
@@ -118,7 +118,7 @@ def measurements(workspace: Service, sprint: Sprint) -> Iterator[WithReports]:
 
 
 class OldReports(NamedTuple):
-    """Copies that may go."""
+    """Report copies that can be deleted."""
 
     names: tuple[str, ...]
     bytes: int
@@ -127,11 +127,11 @@ class OldReports(NamedTuple):
 def old_reports(
     workspace: Service, sprint_id: str, *, keep: int, until: int | None = None
 ) -> OldReports:
-    """Return the copies that nobody goes back to.
+    """Return the report copies that are no longer required.
 
-    The newest measurements keep theirs, and so do the baseline, the best one, the selected
-    one and the one that a rollback goes to; all of other sprints stay. With `until` only
-    those go that were measured by that version.
+    Copies are retained for the newest measurements, the baseline, the best and the selected
+    iteration, the target of a rollback, and all other sprints. With `until`, only copies of
+    measurements up to that version are returned.
     """
     folder = workspace.location.folder / FOLDER
     if not folder.is_dir():
@@ -154,7 +154,7 @@ def old_reports(
 
 
 def remove_reports(workspace: Service, old: OldReports) -> None:
-    """Remove copies; their digests stay known."""
+    """Delete report copies; their digests remain recorded."""
     with workspace.log.locks.hold(LOCK):
         for name in old.names:
             Path(workspace.location.folder / FOLDER / name).unlink(missing_ok=True)

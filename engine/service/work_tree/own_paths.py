@@ -1,10 +1,10 @@
-"""What of a work tree is sprintlog's own: no agent's work, and never brought back or shown.
+"""The paths in a work tree that belong to sprintlog: not agents' work, and never restored.
 
-State files follow from the log, so no snapshot contains them. PROGRESS.yaml refers to the
-output of hooks, even after a rollback, and it could not be written again.
+State files are derived from the log, so no snapshot contains them. PROGRESS.yaml refers to
+the output of hooks, even after a rollback, and that output cannot be generated again.
 
-A page or an export that a user wrote into the tree is not work either, as long as it is
-unchanged: an agent's edits of it are work.
+A page or an export that a user wrote into the work tree is not work either, as long as it
+is unchanged; an agent's edits of it are work.
 """
 
 import os
@@ -33,7 +33,7 @@ FILE_BYTES_MAX = 64 * 1024 * 1024
 
 
 def kept_out(workspace: Service) -> frozenset[str]:
-    """Return the files and folders that no snapshot holds, in any work tree of the log."""
+    """Return the files and folders excluded from snapshots in all work trees of the log."""
     own = {HIDDEN, LOOPS, *_written(workspace.journal().place or PLACE)}
     for name in workspace.sprints():
         sprint = workspace.sprint(name)
@@ -50,7 +50,7 @@ def own_paths(workspace: Service) -> frozenset[str]:
 
 
 def for_people(workspace: Service) -> frozenset[str]:
-    """Return the files that were written for people and are still what was written."""
+    """Return the unchanged pages and exports that were written for people."""
     begin = _FOR_PEOPLE + workspace.location.worktree
     known = {key: _path_of(key, begin) for key in workspace.log.digests.below(begin)}
     return frozenset(
@@ -62,7 +62,7 @@ def for_people(workspace: Service) -> frozenset[str]:
 
 
 def know_for_people(workspace: Service, file: Path) -> None:
-    """Remember a page or export that was just written, if it is in the work tree."""
+    """Record a page or export that was just written, if it is in the work tree."""
     root = workspace.location.root.resolve()
     # Snapshots do not follow links.
     place = file.parent.resolve() / file.name
@@ -79,7 +79,7 @@ def know_for_people(workspace: Service, file: Path) -> None:
 
 
 def _key_of(path: str, begin: str) -> str:
-    """Return the key of a path, with any bytes of its name as text."""
+    """Return the key for a path, with the bytes of its name encoded as text."""
     return f"{begin}/{os.fsencode(path).decode('latin-1')}"
 
 
@@ -88,7 +88,7 @@ def _path_of(key: str, begin: str) -> str:
 
 
 def _digest(workspace: Service, path: str) -> bytes | None:
-    """Return the digest of a plain file that is reached over no link; else None."""
+    """Return the digest of a plain file not reached through a link, otherwise None."""
     folder, _, name = path.rpartition("/")
     with (
         suppress(OSError),
@@ -102,13 +102,13 @@ def _digest(workspace: Service, path: str) -> bytes | None:
 
 
 def _written(path: str) -> Iterator[str]:
-    """Yield a file that is written by being exchanged, and what may be left of that."""
+    """Yield a path that is replaced atomically, and the paths of possible leftovers."""
     place = PurePosixPath(path)
     yield from (path, *(str(place.with_name(p.name)) for p in unfinished(place)))
 
 
 def transcripts(workspace: Service, sprint: Sprint) -> Iterator[str]:
-    """Yield the paths of hooks' output in the sprint's folder."""
+    """Yield the paths of hook output in the sprint's folder."""
     document, place = sprint.plan.document, sprint.plan.place
     if place is None:
         return

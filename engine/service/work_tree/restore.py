@@ -1,8 +1,8 @@
-"""Restores of files: into a new folder, or in place after saving the current files.
+"""Restores of files, into a new folder, or in place after the current files are saved.
 
-In place the log is the journal. The start of a restore is recorded before the first file
-is touched, with its two snapshots. After a killed restore, the next command repeats it;
-steps already done have no effect.
+For a restore in place, the log is the journal: the start is recorded with both snapshots
+before the first file changes. If the process is killed, the next command repeats the
+restore; steps that were already done have no effect.
 """
 
 from collections.abc import Sequence
@@ -40,7 +40,7 @@ KEPT = "kept"
 
 
 class Restored(NamedTuple):
-    """What a restore in place came to, or giving one up."""
+    """The result of a restore in place, or of abandoning one."""
 
     outcome: Outcome | None
     """The recorded events; None if there was nothing to do."""
@@ -51,7 +51,7 @@ class Restored(NamedTuple):
 
     @property
     def events(self) -> Sequence[RecordedEvent]:
-        """Return the events that were recorded."""
+        """Return the recorded events."""
         return self.outcome.events if self.outcome is not None else ()
 
 
@@ -64,9 +64,9 @@ def into_folder(
     *,
     is_dry: bool = False,
 ) -> PlacementPlan:
-    """Bring a snapshot's files into a new folder, unless that is only to be shown.
+    """Copy a snapshot's files into a new folder, unless `is_dry` is true.
 
-    Return what there is to write, and what cannot be brought back.
+    Return the plan with the files to write and the files that cannot be restored.
     """
     snapshot, wanted = _whole(workspace, store, commit, paths)
     check_free(target)
@@ -79,9 +79,9 @@ def into_folder(
 def into_branch(
     workspace: Service, store: Store, held: HeldSnapshot, name: str, *, is_dry: bool = False
 ) -> tuple[str | None, PlacementPlan]:
-    """Make a git branch of a snapshot's files, unless that is only to be shown.
+    """Create a git branch from a snapshot's files, unless `is_dry` is true.
 
-    Return its commit, and the paths that differ from the work tree of the snapshot.
+    Return its commit, and the paths that differ from the work tree in the snapshot.
     """
     snapshot, wanted = _whole(workspace, store, held.snapshot)
     if is_dry:
@@ -95,7 +95,7 @@ def into_branch(
 def _whole(
     workspace: Service, store: Store, commit: str, paths: Sequence[str] = ()
 ) -> tuple[Snapshot, PlacementPlan]:
-    """Return a snapshot, and the plan for an empty folder whose bytes are all there."""
+    """Return a snapshot and the plan to write it to an empty folder; check all content."""
     bring(workspace, store, commit)
     snapshot = store.read(commit)
     wanted = plan(snapshot, NOTHING, paths=paths, alone=own_paths(workspace))
@@ -116,12 +116,12 @@ def in_place(
     reason: str | None = None,
     of_any_tree: bool = False,
 ) -> Restored:
-    """Bring a snapshot's files back into the work tree, and the state with them.
+    """Restore a snapshot's files in the work tree, together with the state.
 
-    Raise `RefusedError` for those of another work tree, unless that is meant.
+    Raise `RefusedError` for files from another work tree, unless `of_any_tree` is true.
 
-    The current files are saved in a snapshot first. Without agreement only the plan is
-    made; with nothing to do for files and state nothing is recorded.
+    The current files are saved in a snapshot first. Unless `is_agreed` is true, only the
+    plan is computed. If neither files nor state would change, nothing is recorded.
     """
     if not (of_any_tree or order.into):
         _check_tree(workspace, workspace.sprint(sprint_id), order)
@@ -175,7 +175,7 @@ def in_place(
 
 
 def _check_tree(workspace: Service, sprint: Sprint, order: RestoreOrder) -> None:
-    """Raise `RefusedError` for the files of another work tree than this one."""
+    """Raise `RefusedError` if the files belong to a work tree other than this one."""
     held = [h for h in sprint.knowledge.snapshots if h.snapshot == order.snapshot]
     if held and not any(map(workspace.tree.has, held)):
         where = shown_tree(workspace.location, held[0])
@@ -191,9 +191,9 @@ def _check_tree(workspace: Service, sprint: Sprint, order: RestoreOrder) -> None
 def _prepare(
     workspace: Service, store: Store, sprint: Sprint, order: RestoreOrder, *, at: str | None
 ) -> tuple[TakenSnapshot, PlacementPlan]:
-    """Save the current files, and make a plan whose bytes all exist, in both directions.
+    """Save the current files; return the snapshot and a plan, both with verified content.
 
-    Raise `RefusedError` where those of the snapshot are not.
+    Raise `RefusedError` if content of the snapshot to restore is damaged.
     """
     wanted = store.read(order.snapshot)
     meant = {f"{order.into}/{path}" if order.into else path for path in wanted.files}
@@ -229,9 +229,9 @@ def _check_bytes(made: PlacementPlan, damaged: set[str]) -> None:
 
 
 def finish_restores(workspace: Service, sprint: Sprint) -> tuple[int, str | None]:
-    """Finish what killed restores of a sprint left undone in this work tree.
+    """Finish a sprint's interrupted restores in this work tree.
 
-    Return how many events that recorded, and a problem, if any.
+    Return the number of events recorded, and the problem, if any.
     """
     if not cut_short(workspace, sprint):
         return 0, None
@@ -252,9 +252,10 @@ def finish_restores(workspace: Service, sprint: Sprint) -> tuple[int, str | None
 def give_up(
     workspace: Service, sprint_id: str, store: Store, *, actor: str
 ) -> list[Restored]:
-    """End restores that were cut short by putting everything back, the newest first.
+    """Abandon interrupted restores: undo their changes, newest restore first.
 
-    The state that went back with one comes back, too, unless more was recorded since.
+    A state that was rolled back with a restore is also recovered, unless more was recorded
+    since.
     """
     done = []
     with store.lock():
@@ -273,12 +274,12 @@ def give_up(
 
 
 def cut_short(workspace: Service, sprint: Sprint) -> list[Restore]:
-    """Return the restores of this work tree that began and did not end."""
+    """Return the unfinished restores in this work tree."""
     return [r for r in sprint.knowledge.restoring if workspace.tree.has(r.event)]
 
 
 def ways_back(workspace: Service, store: Store, sprint: Sprint) -> list[PlacementPlan]:
-    """Return what giving up all that was cut short would put back, the newest first."""
+    """Return the plans to abandon the unfinished restores, newest first."""
     own = reversed(cut_short(workspace, sprint))
     return [_way_back(workspace, store, sprint, restore) for restore in own]
 
@@ -286,7 +287,7 @@ def ways_back(workspace: Service, store: Store, sprint: Sprint) -> list[Placemen
 def _way_back(
     workspace: Service, store: Store, sprint: Sprint, restore: Restore
 ) -> PlacementPlan:
-    """Return what puts back what a restore has touched: nothing where that is lost."""
+    """Return the plan that undoes a restore's changes; it is empty if its data is lost."""
     try:
         return way_back(workspace, store, sprint, restore)
     except SprintlogError as error:
@@ -294,14 +295,14 @@ def _way_back(
 
 
 def _nothing(lost: SprintlogError) -> PlacementPlan:
-    """Return a plan that does nothing, since what it needs is lost."""
+    """Return an empty plan that names the lost data."""
     return plan(NOTHING, NOTHING)._replace(skipped=[LeftOut("", lost.message)])
 
 
 def _place(
     workspace: Service, store: Store, made: PlacementPlan, **how: bool
 ) -> PlacedFiles:
-    """Put files in place; what is displaced and kept nowhere else is kept in the store."""
+    """Apply a plan; store displaced files that have no other copy."""
     if made.is_empty:
         return PlacedFiles(0, 0, [], made.skipped, {})
     root, kept = workspace.location.root, store.folder / KEPT
@@ -319,9 +320,9 @@ def _finish(
     *,
     new: PlacementPlan | None = None,
 ) -> list[Restored]:
-    """Do what is left of every restore that began; the lock must be held.
+    """Finish every restore that has started; the caller must hold the lock.
 
-    `new` is the plan of the only one, of which nothing was done yet.
+    `new` is the plan of the only restore, if it has just been started.
     """
     done = []
     sprint = workspace.sprint(sprint_id)
@@ -343,7 +344,7 @@ def _finish(
 
 
 def _ended(restore: Restore, placed: PlacedFiles) -> FilesRestored:
-    """Return the event at the end of a restore."""
+    """Return the event that ends a restore."""
     return FilesRestored(
         restore.version,
         placed.written,
@@ -361,7 +362,7 @@ def _applied(
     made: PlacementPlan,
     placed: PlacedFiles,
 ) -> tuple[ArtifactsApplied, ...]:
-    """Return which artifacts of the loop a restore put into a folder."""
+    """Return the loop artifacts that a restore copied into a folder."""
     if not made.meant:
         return ()
     event, left = restore.event, {path for path, _ in placed.skipped}
@@ -373,7 +374,7 @@ def _applied(
 
 
 def _check_meant(snapshot: Snapshot, paths: Sequence[str]) -> None:
-    """Raise `RefusedError` for a path of which the snapshot holds nothing."""
+    """Raise `RefusedError` for a path that the snapshot does not contain."""
     for path in paths:
         if path not in snapshot.files and path not in snapshot.folders:
             raise RefusedError(

@@ -1,7 +1,7 @@
-"""Restore plans: the changes that bring snapshotted files back, or put a result elsewhere.
+"""Plans for restoring snapshotted files, or for copying a result elsewhere.
 
-A plan follows from the command and the snapshots alone, so an interrupted restore can be
-finished, given up or undone by computing its plan again.
+A plan depends only on the command and the snapshots, so an interrupted restore can be
+finished, abandoned or undone by computing its plan again.
 """
 
 from typing import NamedTuple
@@ -23,7 +23,7 @@ RESTORES_MAX = 10
 
 
 class RestoreOrder(NamedTuple):
-    """A request to restore files, and where to put them."""
+    """A request to restore files, including the destination."""
 
     snapshot: str
     iteration: int | None = None
@@ -47,7 +47,7 @@ def plan_for(
 ) -> PlacementPlan:
     """Return the plan that turns the present files into the requested ones.
 
-    Only restores `before` this version are considered; by default all.
+    Only restores before the version `before` are considered; by default, all are.
     """
     for restore in taken_back(sprint, order):
         return against(way_back(workspace, store, sprint, restore), present)
@@ -79,7 +79,7 @@ def _ignored_since(
     order: RestoreOrder,
     before: int | None,
 ) -> frozenset[str]:
-    """Return the files ignored when later restores began, which may replace .gitignore."""
+    """Return the files ignored before later restores, which may replace .gitignore."""
     held = (h.version for h in sprint.knowledge.snapshots if h.snapshot == order.snapshot)
     since, until = max(held, default=0), sprint.version if before is None else before
     here = workspace.tree
@@ -108,10 +108,10 @@ def taken_back(sprint: Sprint, order: RestoreOrder) -> list[Restore]:
 def result_order(
     workspace: Service, sprint: Sprint, order: RestoreOrder, into: str = OUTPUT
 ) -> RestoreOrder:
-    """Return an order that puts the loop's changes, or the given paths, elsewhere.
+    """Return an order that copies the loop's changes, or the given paths, to `into`.
 
-    Changes are relative to the snapshot before the first iteration; without one, and for
-    that snapshot itself, the result is all files.
+    Changes are relative to the snapshot before the first iteration. Without that snapshot,
+    or if it is the requested one, the result contains all files.
     """
     first = first_snapshot(sprint, tree=workspace.tree)
     is_seen = first is not None and first.iteration == 0 and not order.paths

@@ -1,7 +1,7 @@
-"""Snapshots shared between machines: pushed once recorded, fetched if one is missing.
+"""Snapshots shared between machines: pushed once recorded, fetched when missing.
 
-The log goes first: what is pushed is recorded. A remote that is away stops nobody; what it
-lacks is pushed with the next snapshot.
+The log is written first, so everything that is pushed is recorded. An unreachable remote is
+not an error: the missing snapshots are pushed with the next one.
 """
 
 from collections.abc import Collection, Iterator
@@ -17,7 +17,7 @@ from ..port import Service, mention
 
 
 def share(workspace: Service, store: Store, sprint: Sprint) -> None:
-    """Push the iterations' snapshots of a sprint that the remote lacks, if there is one.
+    """Push the snapshots of a sprint's iterations to the remote, if one is configured.
 
     A failure is only a warning.
     """
