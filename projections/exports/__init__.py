@@ -1,1 +1,1 @@
-"""The log for other tools, each in its own form."""
+"""Exports of the log in the formats of other tools."""

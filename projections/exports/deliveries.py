@@ -1,6 +1,6 @@
-"""Deliveries of a log to an address: bodies in the order of the log.
+"""Messages that deliver a log to an endpoint, in log order.
 
-A body belongs to the position of its last event. Made again, it has the same ids.
+Each body belongs to the position of its last event. A rebuilt body contains the same ids.
 """
 
 from collections.abc import Iterator
@@ -48,10 +48,11 @@ def events_to_send(
 def spans_to_send(
     log: EventStore, after: int, *, stream: str | None = None, with_content: bool = False
 ) -> Iterator[Delivery]:
-    """Yield the spans that events after a position ended, many in a body.
+    """Yield the spans completed by events after a position, in batches.
 
-    What goes on is not sent, and a run of an agent is waited for; a sprint's own span is
-    sent once it is completed, that of a session once it ended.
+    Open spans are not sent. While a loop runs, delivery stops at its last recorded agent
+    run, because later tool calls do not have their run yet. A sprint's own span is sent
+    when the sprint is completed, and a session's when the session ends.
     """
     runs = RunsNow()
     known = survey(log, types=runs.types, look=runs.look)
@@ -86,7 +87,7 @@ def _ended(
 
 
 class RunsNow:
-    """Which sprints a loop drives, and up to where what their agents did is known."""
+    """The running loops, and the agent runs to which tool calls belong."""
 
     types = (*TYPES, RunStarted.type, RunEnded.type)
 
@@ -95,7 +96,7 @@ class RunsNow:
         self._since: dict[str, Head] = {}
 
     def look(self, event: RecordedEvent) -> None:
-        """Note an event of one of the types."""
+        """Process an event of one of `types`."""
         here = Head(event.position, event.hash)
         if event.type == RunStarted.type:
             self._since[event.stream] = here
@@ -107,5 +108,5 @@ class RunsNow:
                 self._since[event.stream] = here
 
     def settled(self, head: Head) -> Head:
-        """Return up to where every call of a tool has the run that made it."""
+        """Return the head up to which the agent run of every tool call is recorded."""
         return min(self._since.values(), key=attrgetter("position"), default=head)

@@ -1,4 +1,4 @@
-"""The formats of other tools in which a log is written, each a function of the log."""
+"""The formats in which a log's events are exported for other tools."""
 
 from collections.abc import Callable
 
@@ -22,9 +22,9 @@ EVENTS = ("cloudevents", "otlp-json", "csv")
 
 
 def event_line(told: ExportedEvent, log: str) -> bytes:
-    """Return an event as a CloudEvent 1.0 in JSON, with a line end.
+    """Return an event as one line of JSON, in CloudEvents 1.0 format.
 
-    Every export gives it the same source and id.
+    The event has the same source and id in every export.
     """
     recorded, event = told.recorded, told.event
     shape = recorded.schema_version if event is None else event.schema_version
@@ -65,9 +65,10 @@ def write_events(
     with_content: bool = False,
     progress: Progress = lambda count: None,
 ) -> Head:
-    """Write the events of a log, or of one stream, and return the head that was read.
+    """Write the events of a log or of one stream, and return the head that was read.
 
-    The end is fixed at the beginning, and the chain checked before the first byte.
+    The head is fixed at the start, and the chain is verified before the first byte is
+    written.
     """
     if format_ not in EVENTS:
         raise InvalidInputError(f"unknown format {format_[:40]!r}", field="format")

@@ -1,7 +1,8 @@
-"""Spans of OpenTelemetry: of agent runs, gate checks and tool calls; their JSON in OTLP.
+"""OpenTelemetry spans of agent runs, gate checks and tool calls, and their OTLP JSON.
 
-Names follow open-telemetry/semantic-conventions-genai at commit 002c8a6, whose status is
-"Development". The constants of the Python package are all marked as moved there.
+The attribute names follow open-telemetry/semantic-conventions-genai at commit 002c8a6,
+whose status is "Development". The Python package marks all of its constants as moved to
+that repository.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -49,7 +50,7 @@ Attributes = Mapping[str, str | bool | int | float | tuple[str, ...] | None]
 
 
 class SpanEvent(NamedTuple):
-    """Something that happened at one moment of a span."""
+    """An event at one moment of a span."""
 
     at: int
     name: str
@@ -57,7 +58,7 @@ class SpanEvent(NamedTuple):
 
 
 class TraceSpan(NamedTuple):
-    """Something that took time; times are nanoseconds since 1970."""
+    """A span of a trace; times are in nanoseconds since 1970."""
 
     trace: bytes
     id: bytes
@@ -72,7 +73,7 @@ class TraceSpan(NamedTuple):
 
 
 def nanoseconds(text: str) -> int:
-    """Return a time of the log in nanoseconds since 1970; 0 for invalid text."""
+    """Return a timestamp from the log in nanoseconds since 1970; 0 if it is invalid."""
     try:
         since = parse_time(text) - _EPOCH
     except InvalidInputError:
@@ -83,7 +84,7 @@ def nanoseconds(text: str) -> int:
 
 
 def line(spans: Iterable[TraceSpan], resource: Attributes) -> bytes:
-    """Return spans as one message of OTLP, on a line."""
+    """Return spans as one line with an OTLP message."""
     scope = {"scope": {"name": "sprintlog"}, "spans": [_encoded(one) for one in spans]}
     said = {"resource": {"attributes": _attributes(resource)}, "scopeSpans": [scope]}
     return msgspec.json.encode({"resourceSpans": [said]}) + b"\n"
@@ -144,14 +145,14 @@ _FAILURES = ("failed", "stopped", "unknown")
 
 
 class PlaceInTrace(NamedTuple):
-    """Where a span belongs."""
+    """The trace and the parent span of a new span."""
 
     trace: bytes
     parent: bytes
 
 
 def marks(told: ExportedEvent, *, with_content: bool) -> dict[str, Any]:
-    """Return the attributes that every span takes from its event."""
+    """Return the attributes that every span copies from its event."""
     recorded = told.recorded
     data = msgspec.json.encode(told.data).decode() if with_content else None
     return {
@@ -164,7 +165,7 @@ def marks(told: ExportedEvent, *, with_content: bool) -> dict[str, Any]:
 
 
 class _About(NamedTuple):
-    """What the event of a span says."""
+    """An event's contribution to its span."""
 
     name: str
     attributes: dict[str, Any]
@@ -175,7 +176,7 @@ class _About(NamedTuple):
 
 
 def event_span(told: ExportedEvent, place: PlaceInTrace, said: Attributes) -> TraceSpan:
-    """Return the span of an event of `SPANS`, which was recorded at its end.
+    """Return the span of an event type in `SPANS`; the event marks the end of the span.
 
     The span of an erased event has neither attributes nor a duration.
     """
@@ -198,7 +199,7 @@ def event_span(told: ExportedEvent, place: PlaceInTrace, said: Attributes) -> Tr
 
 
 def _agent(ran: AgentRan, told: ExportedEvent) -> _About:
-    """Return a run of an agent."""
+    """Return the span details of an agent run."""
     failed = ran.status in _FAILURES
     attributes: dict[str, Any] = {
         OPERATION: AGENT,
@@ -227,7 +228,7 @@ def _agent(ran: AgentRan, told: ExportedEvent) -> _About:
 
 
 def _gate(checked: GateChecked, told: ExportedEvent) -> _About:
-    """Return a check of a gate, with its evaluation."""
+    """Return the span details of a gate check, with its evaluation."""
     passed = checked.exit_code == 0 and not checked.timed_out
     evaluation = {
         "gen_ai.evaluation.name": f"gate {checked.phase}",
@@ -247,7 +248,7 @@ def _gate(checked: GateChecked, told: ExportedEvent) -> _About:
 
 
 def _tool(call: ToolCalled, told: ExportedEvent) -> _About:
-    """Return a call of a tool."""
+    """Return the span details of a tool call."""
     failed = call.ok is False
     attributes = {
         OPERATION: TOOL,
@@ -272,10 +273,10 @@ SPANS: dict[str, tuple[str, Callable[[Any, ExportedEvent], _About]]] = {
 
 
 def _usage(used: Usage | None) -> dict[str, Any]:
-    """Return the usage of a run as OpenTelemetry counts it.
+    """Return a run's usage, counted according to OpenTelemetry's definitions.
 
-    There what is given to a model includes what comes from a cache and what goes into one;
-    `sprintlog.usage.tokens` are the tokens that `status` and budgets count.
+    OpenTelemetry's input tokens include cache reads and cache writes.
+    `sprintlog.usage.tokens` contains the tokens that `status` and budgets count.
     """
     if used is None:
         return {}

@@ -1,9 +1,10 @@
-"""A log as traces of OpenTelemetry: sprints, iterations, runs of agents, gates, tool calls.
+"""OpenTelemetry traces of a log: sprints, iterations, agent runs, gates and tool calls.
 
-A sprint is a trace: the workflow contains its iterations, these contain runs of agents and
-checks of gates, and a run contains its tool calls. Every other event is an event of the
-iteration or sprint in which it happened. OTLP's JSON has one message per line. Ids are
-hashes of the log, so the same log always gives the same spans.
+Each sprint is a trace. Its workflow span contains the iterations, an iteration contains
+agent runs and gate checks, and an agent run contains its tool calls. Every other event
+becomes a span event of the iteration or sprint in which it occurred. OTLP JSON has one
+message per line. Ids are derived from hashes in the log, so the same log always produces
+the same spans.
 """
 
 from bisect import bisect_left
@@ -39,7 +40,7 @@ TYPES = (events.AgentRan.type, events.ActivitySeen.type)
 
 
 class CallingRun(NamedTuple):
-    """A run of an agent, as far as its calls need to know it."""
+    """The data about an agent run that its tool calls require."""
 
     stream: str
     """Of the sprint that it worked for."""
@@ -49,7 +50,7 @@ class CallingRun(NamedTuple):
 
 
 class ToolCallers:
-    """The runs of agents by session and by work, and which sprint has which work."""
+    """Agent runs by session and by correlation id; the sprint of each correlation id."""
 
     def __init__(self) -> None:
         self._by_session: defaultdict[str, list[CallingRun]] = defaultdict(list)
@@ -57,7 +58,7 @@ class ToolCallers:
         self._sprints: dict[str, str] = {}
 
     def look(self, recorded: RecordedEvent) -> None:
-        """Note an event of one of `TYPES`."""
+        """Process an event of one of `TYPES`."""
         if recorded.type == events.ActivitySeen.type:
             self._sprints[recorded.correlation_id] = recorded.stream
             return
@@ -73,9 +74,11 @@ class ToolCallers:
                 self._by_session[session_stream(ran.agent, session)].append(caller)
 
     def of(self, call: RecordedEvent) -> CallingRun | None:
-        """Return the run of a call: the first that ended no earlier, else the last.
+        """Return the agent run that made a tool call; None if the run is unknown.
 
-        A run that names the session counts before one that only has its correlation id.
+        Of the candidates, this is the first that ended no earlier than the call, otherwise
+        the last. Runs that name the session take precedence over runs with the same
+        correlation id.
         """
         found = self._by_session.get(call.stream) or self._by_work.get(call.correlation_id)
         if not found:
@@ -84,12 +87,12 @@ class ToolCallers:
         return found[min(at, len(found) - 1)]
 
     def sprint_of(self, call: RecordedEvent) -> str | None:
-        """Return the stream of the sprint whose work a call was part of, without a run."""
+        """Return the stream of the sprint for a call whose agent run is unknown."""
         return self._sprints.get(call.correlation_id)
 
 
 class OpenSpan:
-    """A sprint, an iteration or a session that goes on, until it is over."""
+    """A span under construction, for a sprint, an iteration or a session."""
 
     def __init__(
         self, place: PlaceInTrace, name: str, told: ExportedEvent, **said: Any
@@ -103,11 +106,11 @@ class OpenSpan:
         self._more = 0
 
     def passes(self, told: ExportedEvent) -> None:
-        """Take note of the time."""
+        """Extend the span to the time of an event."""
         self.last = max(self.last, nanoseconds(told.recorded.at))
 
     def note(self, told: ExportedEvent, said: dict[str, Any]) -> None:
-        """Note what happened; beyond a bound only that more did."""
+        """Add a span event; beyond `EVENTS_MAX`, only count it."""
         if len(self._events) >= EVENTS_MAX:
             self._more += 1
             return
@@ -115,7 +118,7 @@ class OpenSpan:
         self._events.append(SpanEvent(at, name, said))
 
     def span(self, **more: Any) -> TraceSpan:
-        """Return it as a span that ends with the last that happened in it."""
+        """Return the span so far; it ends at its last event."""
         is_open = {} if self.is_over else {"sprintlog.open": True}
         return TraceSpan(
             self.place.trace,
@@ -131,7 +134,7 @@ class OpenSpan:
 
 
 class _Sprint:
-    """A sprint's trace as far as the log was read."""
+    """A sprint's trace, as far as the log has been read."""
 
     def __init__(self, trace: bytes, root: OpenSpan) -> None:
         self.trace, self.root = trace, root
@@ -139,14 +142,14 @@ class _Sprint:
         self.iterations: dict[int, bytes] = {}
 
     def place(self, number: int | None = None) -> PlaceInTrace:
-        """Return where what happens now belongs: in an iteration, else in the sprint."""
+        """Return where a new span belongs: in an iteration, or directly in the sprint."""
         if number is not None and number in self.iterations:
             return PlaceInTrace(self.trace, self.iterations[number])
         return PlaceInTrace(self.trace, (self.iteration or self.root).id)
 
 
 class Traces:
-    """The traces of a log, followed event by event."""
+    """The traces of a log, built event by event."""
 
     def __init__(self, telling: ExportedLog, callers: ToolCallers) -> None:
         self._source = telling.known.source
@@ -157,7 +160,7 @@ class Traces:
         self._sessions: dict[str, OpenSpan] = {}
 
     def take(self, told: ExportedEvent) -> Iterator[TraceSpan]:
-        """Take the next event, and yield what is over with it."""
+        """Process the next event, and yield the spans that it completes."""
         stream = told.recorded.stream
         if told.recorded.type == ToolCalled.type:
             yield from self._called(told)
@@ -168,7 +171,7 @@ class Traces:
             yield from self._of_sprint(told, self._sprint(told))
 
     def open(self) -> Iterator[TraceSpan]:
-        """Yield what goes on at the end, and the sprints that are over."""
+        """Yield the spans of open iterations, and those of all sprints and sessions."""
         for sprint in self._sprints.values():
             if sprint.iteration is not None:
                 yield sprint.iteration.span()
@@ -177,7 +180,7 @@ class Traces:
             yield session.span()
 
     def root(self, stream: str) -> Iterator[TraceSpan]:
-        """Yield the span of a sprint or a session, if it has one."""
+        """Yield the span of a sprint or session stream, if there is one."""
         if stream in self._sprints:
             yield self._sprints[stream].root.span()
         elif stream in self._sessions:
@@ -194,7 +197,7 @@ class Traces:
         return self._sprints[stream]
 
     def _root(self, stream: str) -> PlaceInTrace:
-        """Return the trace of a stream, and the span that all of it is below."""
+        """Return a stream's trace and root span."""
         digest = sha256(f"{self._source}/{stream}".encode()).digest()
         return PlaceInTrace(
             digest[:TRACE_BYTES], digest[TRACE_BYTES : TRACE_BYTES + SPAN_BYTES]
@@ -224,7 +227,7 @@ class Traces:
     def _begin(
         self, told: ExportedEvent, sprint: _Sprint, said: dict[str, Any]
     ) -> Iterator[TraceSpan]:
-        """Begin an iteration; an iteration that is still open ends."""
+        """Start an iteration's span; end the previous one if it is still open."""
         if sprint.iteration is not None:
             sprint.iteration.is_over = True
             yield sprint.iteration.span(**{"sprintlog.left_open": True})
@@ -244,7 +247,7 @@ class Traces:
             sprint.iterations[number] = id_
 
     def _called(self, told: ExportedEvent) -> Iterator[TraceSpan]:
-        """Yield a call of a tool, below the run that made it."""
+        """Yield the span of a tool call, as a child of the run that made the call."""
         caller = self._callers.of(told.recorded)
         stream = self._callers.sprint_of(told.recorded) if caller is None else caller.stream
         if self._only not in (None, stream):
@@ -258,7 +261,7 @@ class Traces:
         yield event_span(told, place, marks(told, with_content=self._with_content))
 
     def _session(self, told: ExportedEvent) -> OpenSpan:
-        """Return the trace of a session that worked for no sprint that is known."""
+        """Return the span of a session that belongs to no known sprint."""
         stream = told.recorded.stream
         if stream not in self._sessions:
             name = told.session or stream
@@ -276,7 +279,7 @@ class Traces:
 
 
 def spans(telling: ExportedLog, callers: ToolCallers) -> Iterator[TraceSpan]:
-    """Yield every span once it is over; what is open at the end of the log comes last."""
+    """Yield each span when it ends, then the spans still open at the end of the log."""
     traces = Traces(telling, callers)
     for told in telling._replace(stream=None).events():
         yield from traces.take(told)
@@ -287,12 +290,12 @@ SPANS_A_LINE = 256
 
 
 def resource_of(telling: ExportedLog) -> Attributes:
-    """Return what all spans of a log are from."""
+    """Return the resource attributes shared by all spans of a log."""
     return {"service.name": "sprintlog", "sprintlog.log": telling.known.source}
 
 
 def otlp_json(telling: ExportedLog, callers: ToolCallers) -> Iterator[bytes]:
-    """Yield the spans of a log, many on a line."""
+    """Yield the spans of a log as OTLP JSON, many spans per line."""
     resource = resource_of(telling)
     found = spans(telling, callers)
     while page := list(islice(found, SPANS_A_LINE)):
@@ -309,9 +312,9 @@ class _Answer(msgspec.Struct, rename="camel", frozen=True):
 
 
 def spans_left_out(answer: bytes) -> tuple[int, str]:
-    """Return the number of spans that an endpoint rejected, and its reason.
+    """Return the number of spans that an endpoint rejected, and the reason.
 
-    The specification forbids sending them again. An invalid answer counts as none.
+    The specification forbids resending them. An invalid answer is treated as no rejection.
     """
     try:
         # JSON of Protobuf may have a number of 64 bits as text.

@@ -1,4 +1,4 @@
-"""Events as rows of one table, with the columns of `v_events` of `query`, and as CSV."""
+"""Events as rows of a table with the columns of the SQL view `v_events`, and as CSV."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
@@ -17,16 +17,16 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "|", "%")
 
 
 def text_of(value: Value) -> str:
-    """Return a value as text that cannot act on a terminal; bytes in hexadecimal."""
+    """Return a value as text that is safe to print on a terminal; bytes become hex."""
     if value is None:
         return ""
     return value.hex() if isinstance(value, bytes) else visible(str(value))
 
 
 def csv_lines(rows: Iterable[Sequence[Value]]) -> str:
-    """Return rows as CSV: every text in quotes, numbers bare, nothing where null is.
+    """Return rows as CSV; text is quoted, numbers are not, and null is empty.
 
-    What a spreadsheet would take for a formula gets an apostrophe before it.
+    Text that a spreadsheet would interpret as a formula is prefixed with an apostrophe.
     """
     return "".join(f"{','.join(map(_csv_cell, row))}\n" for row in rows)
 
@@ -39,7 +39,7 @@ def _csv_cell(value: Value) -> str:
 
 
 def csv_text(text: str) -> str:
-    """Return a text that no spreadsheet takes for a formula."""
+    """Return text that no spreadsheet interprets as a formula."""
     return f"'{text}" if text.lstrip().startswith(_FORMULA) or text[:1] == "\t" else text
 
 
@@ -66,7 +66,7 @@ COLUMNS = (
 
 
 def csv(telling: ExportedLog) -> Iterator[bytes]:
-    """Yield the table as CSV, the names of its columns first; truth is 1 or 0."""
+    """Yield the table as CSV, starting with the column names; booleans are 1 or 0."""
     yield csv_lines([COLUMNS]).encode()
     rows = map(_row, telling.events())
     while page := list(islice(rows, EVENTS_A_STEP)):

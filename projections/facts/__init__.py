@@ -1,1 +1,1 @@
-"""Everything known of a sprint at a point of the log, gathered for pages and reports."""
+"""All known facts about a sprint at a point in the log, collected for pages and reports."""

@@ -1,4 +1,4 @@
-"""From events to the contents of a timeline: work, waits, marks and rollbacks. Pure."""
+"""Timelines computed from events: work, waits, marks and rollbacks. No I/O."""
 
 from array import array
 from collections import OrderedDict, deque
@@ -26,7 +26,7 @@ _GOES_WELL = (f.PhaseStarted, f.PhaseCompleted, f.PhaseRetried, f.GateChecked, f
 
 
 class IterationFailures:
-    """What failed in each iteration, and whether the last one still fails."""
+    """The failures in each iteration, and whether the last iteration is still failing."""
 
     def __init__(self) -> None:
         self.is_failing = False
@@ -35,7 +35,7 @@ class IterationFailures:
         self._number = 0
 
     def take(self, event: Event) -> None:
-        """Take the next event."""
+        """Process the next event."""
         match event:
             case f.IterationStarted():
                 self._number, self.is_failing = event.number, False
@@ -51,7 +51,7 @@ class IterationFailures:
                 pass
 
     def of(self, number: int) -> tuple[str, ...]:
-        """Return what failed in an iteration, the first first."""
+        """Return the failures in an iteration, oldest first."""
         return tuple(self._notes.get(number, ()))
 
     def _note(self, said: str) -> None:
@@ -65,7 +65,7 @@ class IterationFailures:
 
 
 def gate_failed(event: f.GateChecked) -> str:
-    """Return how a gate failed, with the last line that it printed."""
+    """Return a description of a gate failure, with the last line of the gate's output."""
     how = "at its time limit" if event.timed_out else f"with exit code {event.exit_code}"
     last = event.output.rstrip().rpartition("\n")[2].strip()
     return f"the gate of {event.phase} failed {how}" + (f": {last}" if last else "")
@@ -92,7 +92,7 @@ _CLASSES = {"forward": GOOD, "regression": BAD, "plateau": STEADY, "stalled": ST
 
 
 class Work(NamedTuple):
-    """Something that went on in a row: an attempt on a phase, an iteration."""
+    """A bar in the timeline: an attempt at a phase, or an iteration."""
 
     row: str
     begin: int
@@ -106,7 +106,7 @@ class Work(NamedTuple):
 
 
 class Delay(NamedTuple):
-    """A time in which nobody worked, and who was waited for."""
+    """A period without work, and who was being waited for."""
 
     begin: int
     end: int
@@ -115,7 +115,7 @@ class Delay(NamedTuple):
 
 
 class Instant(NamedTuple):
-    """Something that happened at once: a gate, a retry, an alert."""
+    """An event at a single moment: a gate check, a retry or an alert."""
 
     row: str
     at: int
@@ -125,7 +125,7 @@ class Instant(NamedTuple):
 
 
 class Return(NamedTuple):
-    """A rollback: from when, and to when it went back."""
+    """A rollback: when it happened, and the time that it went back to."""
 
     at: int
     to: int
@@ -134,7 +134,7 @@ class Return(NamedTuple):
 
 
 class Course(NamedTuple):
-    """What happened, by time."""
+    """The timeline of a sprint."""
 
     work: list[Work]
     waits: list[Delay]
@@ -145,7 +145,7 @@ class Course(NamedTuple):
 
     @property
     def has_only_iterations(self) -> bool:
-        """Return whether all work is on the row of the iterations."""
+        """Return whether all work is in the row of iterations."""
         return {one.row for one in self.work} == {ITERATIONS}
 
 
@@ -171,7 +171,7 @@ _UNTOLD = JudgedIteration(iteration=0, classification=None, score=None)
 
 
 class EventStory:
-    """The open work while events arrive, and the newest closed work.
+    """The timeline of a sprint, updated event by event.
 
     `course` can be called at any time, and more events can follow.
     """
@@ -221,7 +221,7 @@ class EventStory:
         return Course(work, waits[-signs_max:], signs, [*self._returns], earlier)
 
     def take(self, version: int, at: int, event: Event) -> None:
-        """Take the next event."""
+        """Process the next event."""
         self._times.append(at)
         self._last = at
         self.failures.take(event)
@@ -308,7 +308,7 @@ class EventStory:
         self._returns.append(Return(at, there, about, version))
 
     def _take_wait(self, at: int, event: Event) -> None:
-        """Note since when nobody works and who is waited for; work ends it."""
+        """Start or update a wait if an event requires one; end the wait if work resumes."""
         if self._waiting is not None and _is_work(event):
             self._waits.append(self._waiting._replace(end=max(at, self._waiting.begin)))
             self._waiting = None
@@ -321,7 +321,7 @@ class EventStory:
 def _told(
     one: _Closed, told: Mapping[int, JudgedIteration], failures: IterationFailures
 ) -> Work:
-    """Return a piece of work with what became of it."""
+    """Return a piece of work as a timeline bar, with its outcome."""
     opened, tone = one.opened, one.tone
     said, name = [opened.name, one.says], opened.name.rpartition("/")[2]
     if number := opened.number:
@@ -346,7 +346,7 @@ def _cut(said: str) -> str:
 
 
 def _tone(known: JudgedIteration) -> str:
-    """Return the tone of an iteration that is over; of one not measured it is plain."""
+    """Return the tone of an ended iteration; `plain` if it was not measured."""
     if known.score is None:
         return PLAIN
     return _CLASSES.get(known.classification or "", STEADY)
@@ -362,7 +362,7 @@ def _judged(known: JudgedIteration) -> Iterator[str]:
 
 
 def _is_work(event: Event) -> bool:
-    """Return whether work resumes with an event."""
+    """Return whether an event resumes work."""
     begun = f.SprintResumed | f.PhaseStarted | f.PhaseRetried | f.IterationStarted
     return isinstance(
         event, begun | f.RunStarted | f.AgentRan | f.GateStarted | f.GateChecked
@@ -370,7 +370,7 @@ def _is_work(event: Event) -> bool:
 
 
 def _waits_for(event: Event) -> tuple[str, str] | None:
-    """Return who is waited for from an event on, and why."""
+    """Return who is being waited for after an event, and why; None if nobody is."""
     match event:
         case f.SprintPaused() | f.SprintBlocked() | f.HumanNeeded() | f.PhaseBlocked():
             return _PERSON, event.reason or ""

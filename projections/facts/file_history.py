@@ -1,7 +1,7 @@
-"""The state file at every version: line by line, each with the version that set it.
+"""The state file at every version; each line has the version that set it.
 
-A version stores its changes: where lines were removed, and the lines that were added.
-Applying these changes one after another gives the text of the file at each version.
+Each version stores its changes: the removed lines and the added lines. Applying the
+changes in order produces the text of the file at each version.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -41,7 +41,7 @@ class FileLine(NamedTuple):
 
 
 class Splice(NamedTuple):
-    """Lines that went away at a place, and those that came there."""
+    """Lines removed at an index, and the lines that replace them."""
 
     at: int
     gone: int
@@ -59,12 +59,12 @@ class FileVersion(NamedTuple):
 
     @property
     def milliseconds(self) -> int | None:
-        """Return its time in milliseconds since 1970; None if it is invalid."""
+        """Return the version's time in milliseconds since 1970; None if it is invalid."""
         return milliseconds(self.at)
 
 
 class FileHistory(NamedTuple):
-    """The file at some versions, one after another."""
+    """The file at consecutive versions."""
 
     first: int
     """The version whose file is `lines`; 0 for none."""
@@ -80,7 +80,7 @@ class FileHistory(NamedTuple):
         return found
 
     def newest(self, count: int) -> "FileHistory":
-        """Return a history with its newest versions alone."""
+        """Return a history of only the newest versions."""
         first = self.first + max(len(self.versions) - count, 0)
         if first == self.first:
             return self
@@ -88,7 +88,7 @@ class FileHistory(NamedTuple):
 
 
 class FollowedFile:
-    """The file of a sprint, followed from version to version."""
+    """A sprint's state file, followed from version to version."""
 
     def __init__(self) -> None:
         self._file = _File()
@@ -96,7 +96,7 @@ class FollowedFile:
         self._replay: Replay | None = None
 
     def follow(self, workspace: Workspace, sprint: Sprint) -> FileHistory:
-        """Return its history up to a version of the sprint, carried on from before."""
+        """Return the file's history up to a sprint's version, extending the earlier one."""
         first, until = _first_of(sprint), sprint.version
         history = self._history
         replay = self._replay
@@ -125,7 +125,7 @@ class FollowedFile:
 
 
 def _first_of(sprint: Sprint) -> int:
-    """Return after which version its file is followed."""
+    """Return the version after which the history of a sprint's file starts."""
     count = sum(1 for _ in line_fields(sprint.document))
     return max(sprint.version - max(min(VERSIONS_MAX, LINES_MAX // max(count, 1)), 1), 0)
 
@@ -135,9 +135,9 @@ def _last_of(history: FileHistory) -> int:
 
 
 def _setters(history: FileHistory, event: Event, version: int) -> dict[str, int]:
-    """Return by field the effective version that set it, at the target of a rollback.
+    """Return the effective version that set each field at the target of a rollback.
 
-    Empty for a target before the history.
+    The result is empty if the target precedes the history.
     """
     assert isinstance(event, RolledBack)
     if not history.first <= event.to < version:
@@ -152,7 +152,7 @@ def _blamed(line: Any) -> FileLine:
 
 
 class _Part(NamedTuple):
-    """A field at the top, or a phase: what it is made from, and its lines."""
+    """A top-level field or a phase: its value and its lines."""
 
     value: Any
     lines: list[FileLine]
@@ -162,13 +162,13 @@ _NO_PART = _Part(object(), [])
 
 
 class _File:
-    """The lines of a document that is followed, in parts of which most stay."""
+    """A document's lines, split into parts so that unchanged parts can be reused."""
 
     def __init__(self) -> None:
         self._parts: dict[str, _Part] = {}
 
     def begin(self, document: dict[str, Any], lines: Sequence[FileLine]) -> None:
-        """Take the lines of a document as somebody knows them."""
+        """Store the lines of a document that are already known."""
         known = iter(lines)
         for name, value, made in _parts_of(document):
             self._parts[name] = _Part(value, [next(known) for _ in made()])
@@ -176,9 +176,10 @@ class _File:
     def follow(
         self, version: int, document: dict[str, Any], back: dict[str, int] | None
     ) -> list[Splice]:
-        """Take the document after a version; `back` are the setters that it went back to.
+        """Update the lines to a new version of the document, and return the changes.
 
-        Return what changed; places are those while one after another is made.
+        For a rollback, `back` maps fields to the versions that set them. Each splice's
+        index refers to the lines after all previous splices.
         """
         parts: dict[str, _Part] = {}
         before = self._parts
@@ -205,7 +206,7 @@ def _lines_of(parts: dict[str, _Part]) -> list[FileLine]:
 
 
 def _merged(old: list[str], new: list[str]) -> Iterator[str]:
-    """Yield the names of both, in an order that both agree with."""
+    """Yield the names from two lists, in an order consistent with both."""
     waiting = iter(old)
     known, there = {*old}, {*new}
     pending = next(waiting, None)
@@ -222,7 +223,7 @@ def _merged(old: list[str], new: list[str]) -> Iterator[str]:
 
 
 def _parts_of(document: dict[str, Any]) -> Iterator[tuple[str, Any, Maker]]:
-    """Yield name, value and what makes the lines of each part of a document."""
+    """Yield the name and value of each part of a document, and a maker of its lines."""
     for key, value in document.items():
         if key == PHASES and value and isinstance(value, list):
             yield key, PHASES, lambda: [(PHASES, f"{PHASES}:")]
@@ -273,7 +274,7 @@ def _renewed(
 
 
 def _splices(old: Sequence[FileLine], new: Sequence[FileLine], at: int) -> list[Splice]:
-    """Return what leads from some lines to others, from the top down."""
+    """Return the splices that turn the old lines into the new ones, from top to bottom."""
     if len(old) == len(new):
         found: list[Splice] = []
         for index, (before, after) in enumerate(zip(old, new, strict=True)):

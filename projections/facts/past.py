@@ -1,6 +1,6 @@
-"""The events of a sprint as its page shows them, and the files that its iterations changed.
+"""A sprint's events as its page shows them, and the files that its iterations changed.
 
-A long-running process keeps them between two pages, so that it reads only new events.
+A long-running process keeps this data between two pages, so it reads only new events.
 """
 
 from collections.abc import Iterable
@@ -30,7 +30,7 @@ Ends = tuple[str, str]
 
 
 class FilesOfIterations:
-    """What changed between snapshots, each pair asked for once: they never change."""
+    """The files that changed between snapshots; each pair of snapshots is compared once."""
 
     def __init__(self) -> None:
         self._known: dict[Ends, list[snapshot.PathDifference]] = {}
@@ -38,7 +38,10 @@ class FilesOfIterations:
         self._position = 0
 
     def of(self, workspace: Workspace, sprint: Sprint) -> dict[int, Changed]:
-        """Return by iteration which files changed, and by whom; others are left out."""
+        """Return the files that each iteration changed, and who changed them.
+
+        Iterations whose changes are unknown are omitted.
+        """
         if not sprint.knowledge.snapshots:
             return {}
         moments = self._follow(workspace)
@@ -69,7 +72,7 @@ class FilesOfIterations:
     def _changes(
         self, workspace: Workspace, moments: Moments, several: Iterable[list[WorkStretch]]
     ) -> dict[WorkStretch, list[tuple[str, str]]]:
-        """Return what changed in each stretch whose ends are held."""
+        """Return the changes in each stretch whose two snapshots are stored."""
         store, own = snapshot.store_of(workspace), own_paths(workspace)
         ends = {
             one: (moments.snapshot(one.first), moments.snapshot(one.last))
@@ -99,10 +102,10 @@ class FilesOfIterations:
 
 
 class SprintPast:
-    """The events of a sprint up to a version, as far as its page needs them.
+    """The events of a sprint up to a version, reduced to the data that its page requires.
 
-    Each event is read once. What is kept of them does not grow with their number, but for
-    eight bytes each: when it was.
+    Each event is read once. Memory use does not grow with the number of events, except for
+    eight bytes per event: its time.
     """
 
     def __init__(self) -> None:
@@ -117,7 +120,7 @@ class SprintPast:
         self._setters: dict[int, str] = {}
 
     def follow(self, workspace: Workspace, sprint: Sprint) -> None:
-        """Read on to the version of a sprint, from the start if its past differs."""
+        """Read the events up to a sprint's version; start again if its past has changed."""
         if not self._is_of(workspace, sprint):
             self.__init__()  # type: ignore[misc]
         log, stream = workspace.log, sprint_stream(sprint.id)
@@ -132,13 +135,13 @@ class SprintPast:
             self._last = recorded
 
     def file(self, workspace: Workspace, sprint: Sprint) -> FileHistory:
-        """Return the state file's history up to the version of a sprint."""
+        """Return the history of the state file up to a sprint's version."""
         return self._file.follow(workspace, sprint)
 
     def setters(
         self, workspace: Workspace, sprint: Sprint, versions: Iterable[int]
     ) -> dict[int, str]:
-        """Return for some versions which event each is, and whose."""
+        """Return the type and actor of the event at each of the given versions."""
         known = self._setters
         self._setters = {}
         for version in {*versions} - {0}:
@@ -149,7 +152,7 @@ class SprintPast:
         return self._setters
 
     def _is_of(self, workspace: Workspace, sprint: Sprint) -> bool:
-        """Return whether the events read are still those of this sprint."""
+        """Return whether the events read so far are still the events of this sprint."""
         last = self._last
         if last is None or last.version > sprint.version:
             return False

@@ -1,4 +1,4 @@
-"""Everything known of a sprint at a point of the log, as the commands answer it."""
+"""All known facts about a sprint at a point in the log, as the commands return them."""
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
@@ -56,9 +56,9 @@ SESSIONS_MAX = 40
 
 
 class SprintFacts:
-    """Everything known of a sprint at a point of the log; read, never changed.
+    """All known facts about a sprint at a point in the log; read-only.
 
-    What other streams contain is read up to the position of the point.
+    Other streams are read up to the position of that point.
     """
 
     classes: ClassVar = CLASS_MEANS
@@ -73,10 +73,10 @@ class SprintFacts:
         position: int | None = None,
         past: SprintPast | None = None,
     ) -> None:
-        """Read a sprint at a point; without a point, now, with the clock.
+        """Read a sprint at a point, by default at the present with the clock.
 
-        Other streams are read up to a position; without one up to that of the point. A
-        past that is known already is carried on.
+        Other streams are read up to `position`, by default that of the point. If `past` is
+        given, it is updated instead of being read again.
         """
         self.workspace = workspace
         self.at = at
@@ -88,7 +88,7 @@ class SprintFacts:
 
     @cached_property
     def named(self) -> str:
-        """Return what names the sprint on a command line, where there are several."""
+        """Return the option that selects the sprint; empty if there is only one sprint."""
         if len(self.workspace.sprints()) < 2:
             return ""
         return f" --sprint {quote(self.sprint.id)}"
@@ -99,7 +99,7 @@ class SprintFacts:
         return self.sprint.version
 
     def newest(self, count: int) -> list[RecordedEvent]:
-        """Return so many of the sprint's newest events."""
+        """Return the sprint's newest events, at most `count`."""
         after = max(self.version - count, 0)
         return [
             *self.workspace.log.read_stream(self.stream, after=after, until=self.version)
@@ -107,11 +107,11 @@ class SprintFacts:
 
     @cached_property
     def last(self) -> RecordedEvent:
-        """Return the event that the point is."""
+        """Return the event at the point."""
         return self.event(self.version)
 
     def event(self, version: int) -> RecordedEvent:
-        """Return the event of a version."""
+        """Return the event at a version."""
         return event_at(self.workspace, self.sprint.id, version)
 
     @cached_property
@@ -122,7 +122,7 @@ class SprintFacts:
 
     @cached_property
     def position(self) -> int:
-        """Return up to where in the log the other streams are read."""
+        """Return the position up to which the other streams are read."""
         if self._position is not None:
             return self._position
         if self.at is None:
@@ -136,11 +136,11 @@ class SprintFacts:
 
     @cached_property
     def status(self) -> work_views.Status:
-        """Return where the sprint stands, as `status --json` answers it."""
+        """Return the sprint's status, as in `status --json`."""
         return work_views.status(self.workspace, self.sprint, self.action, at=self.at)
 
     def standing(self, when: Callable[..., str]) -> list[Told]:
-        """Return why a sprint stopped or its current work, each line with its label.
+        """Return labelled lines about why the sprint stopped, or about its current work.
 
         `when` formats a recorded time.
         """
@@ -153,12 +153,12 @@ class SprintFacts:
 
     @cached_property
     def keeps_files(self) -> bool:
-        """Return whether snapshots are taken after each iteration, or ever were."""
+        """Return whether snapshots are or were taken after each iteration."""
         return self.judged.rules.loop.keeps_files or bool(self.sprint.knowledge.snapshots)
 
     @cached_property
     def iterations(self) -> iteration_views.IterationsAnswer:
-        """Return all iterations, as `report --json` answers them, and those only begun."""
+        """Return all iterations, as in `report --json`, plus those that only started."""
         action = self.action
         stopped = action if action.do in work_views.STOPPED else None
         found = iteration_views.summary(self.workspace, self.judged, stopped)
@@ -199,39 +199,39 @@ class SprintFacts:
 
     @cached_property
     def advice(self) -> iteration_views.Advice | None:
-        """Return the advice that nobody followed or overruled yet, unless to continue."""
+        """Return advice that nobody has followed or overruled, unless it is to continue."""
         pending = pending_advice(self.judged)
         is_open = pending is not None and pending.action != CONTINUE
         return self.iterations.recommendation if is_open else None
 
     @property
     def advised_target(self) -> int | None:
-        """Return the iteration that the advice is to go back to."""
+        """Return the iteration to which the pending advice recommends a rollback."""
         is_back = self.advice is not None and self.advice.action == ROLLBACK
         return self.advice.target_iteration if self.advice and is_back else None
 
     def has_snapshot(self, iteration: int) -> bool:
-        """Return whether the files of an iteration are in a snapshot."""
+        """Return whether a snapshot of an iteration's files exists."""
         return has_snapshot(self.sprint, iteration)
 
     def failures(self, iteration: int) -> tuple[str, ...]:
-        """Return what failed in an iteration, the first first."""
+        """Return the failures in an iteration, oldest first."""
         return self.past.story.failures.of(iteration)
 
     @cached_property
     def changed_files(self) -> dict[int, Changed]:
-        """Return by iteration the files that changed in it, if snapshots contain them."""
+        """Return the files that changed in each iteration, if snapshots contain them."""
         return self.past.changed.of(self.workspace, self.sprint)
 
     @cached_property
     def rollback_target(self) -> int | None:
-        """Return the iteration that a rollback to the best goes to."""
+        """Return the target iteration of a rollback to the best iteration."""
         return self.judged.target() if self.judged.tracker.best is not None else None
 
     def hint_after_rollback(self, iteration: int) -> str:
-        """Return what would stop the sprint after going back to an iteration's end.
+        """Return what would stop the sprint after a rollback to an iteration's end.
 
-        A rollback changes only the plan: budgets, for example, stay spent.
+        A rollback changes only the plan. For example, it does not restore used budgets.
         """
         to = iteration_end(self.sprint.knowledge, iteration, version=self.version)
         then = self.workspace.sprint(self.sprint.id, at=f"version:{to}")
@@ -245,50 +245,50 @@ class SprintFacts:
 
     @cached_property
     def need(self) -> str | None:
-        """Return the details of the request that blocks the sprint on a person."""
+        """Return the details of the request that blocks the sprint until a person acts."""
         return self.action.details if self.action.because == PERSON else None
 
     @cached_property
     def run_command(self) -> str | None:
-        """Return the command that starts the last loop again."""
+        """Return the command that restarts the last loop."""
         started = self.sprint.knowledge.loops.started
         return None if started is None else run_again(started)
 
     @cached_property
     def goal(self) -> str | None:
-        """Return the goal of a loop, and how far it is."""
+        """Return a loop's goal and its status."""
         said = goal_said(self.sprint.document) if self.sprint.plan.is_ralph else None
         return f"{goal_standing(self.sprint.plan)}: {said}" if said else None
 
     @cached_property
     def goal_steps(self) -> dict[str, Mapping[str, Any]]:
-        """Return the steps towards the goal of a loop, by name."""
+        """Return the steps towards a loop's goal, by name."""
         plan = self.sprint.plan
         return {**steps_of(plan.document)} if plan.is_ralph else {}
 
     @staticmethod
     def gate(node: Node) -> tuple[str | None, int]:
-        """Return the status of a phase's gate, and after how many attempts."""
+        """Return the status of a phase's gate, and the number of attempts."""
         return gate_status(node.data), attempts_of(node)
 
     @cached_property
     def equals(self) -> str:
-        """Return which iterations are as good as the best, where exit codes decide."""
+        """Return a note if iterations tie with the best only by exit code; otherwise ""."""
         return equals_by_exit_code(self.judged)
 
     @cached_property
     def files_origin(self) -> str | None:
-        """Return which iteration the files of the work tree belong to."""
+        """Return which iteration's files are in the work tree."""
         return files_said(self.judged)
 
     @cached_property
     def worked(self) -> str | None:
-        """Return the time from the first to the last work, as `HH:MM:SS`."""
+        """Return the time from the first to the last work as `HH:MM:SS`."""
         return worked(self.status)
 
     @cached_property
     def left_out(self) -> str | None:
-        """Return which files the snapshots do not contain."""
+        """Return which files the snapshots omit."""
         left = self.status.left_out
         return left_words(left.paths, left.count) if left else None
 
@@ -298,32 +298,32 @@ class SprintFacts:
         return self.past.file(self.workspace, self.sprint)
 
     def setters(self, versions: Iterable[int]) -> dict[int, str]:
-        """Return the type and the actor of the events at some versions."""
+        """Return the type and actor of the event at each of the given versions."""
         return self.past.setters(self.workspace, self.sprint, versions)
 
     @cached_property
     def started_at(self) -> str | None:
-        """Return when the sprint was started."""
+        """Return the time at which the sprint was started."""
         stats = self.sprint.document.get("stats")
         began = stats.get("started-at") if isinstance(stats, dict) else None
         return str(began) if began else None
 
     @cached_property
     def started_ms(self) -> int | None:
-        """Return the same in milliseconds since 1970; None if it is invalid."""
+        """Return the start time in milliseconds since 1970; None if it is invalid."""
         return milliseconds(self.started_at) if self.started_at else None
 
     def elapsed(self, at: str) -> str | None:
-        """Return the time from the start of the sprint as `HH:MM:SS`."""
+        """Return the time from the sprint's start to `at` as `HH:MM:SS`."""
         return elapsed(self.started_at, at)
 
     def course(self, **most: int) -> Course:
-        """Return work, waits and rollbacks by time, at most so many of each."""
+        """Return the timeline; `most` limits the number of entries of each kind."""
         told = {one.iteration: one for one in self.iterations.iterations}
         return self.past.story.course(told, **most)
 
     def event_lines(self, count: int) -> list[tuple[RecordedEvent, str, bool]]:
-        """Return the newest events, each as a line, and whether it is a quiet one."""
+        """Return the newest events, each with its one-line text and whether it is quiet."""
         return [
             (one, what(one), kind is not None and kind.is_quiet)
             for one in self.newest(count)
@@ -332,7 +332,7 @@ class SprintFacts:
 
     @cached_property
     def decisions(self) -> list[Decision]:
-        """Return the decisions, as `audit --json` answers them."""
+        """Return the decisions, as in `audit --json`."""
         return decisions_at(self.workspace, self.sprint.id, self.version)
 
     def decision_words(self, decision: Decision) -> DecisionWords:
@@ -341,14 +341,14 @@ class SprintFacts:
 
     @cached_property
     def queue(self) -> list[RequestAnswer]:
-        """Return the requests, as `queue list --json` answers them."""
+        """Return the requests, as in `queue list --json`."""
         entries = self.sprint.queue
         known = (x for x in entries if isinstance(x, dict) and isinstance(x.get("id"), str))
         return [request(self.sprint, entry) for entry in known]
 
     @cached_property
     def journal(self) -> JournalDocument | None:
-        """Return the journal up to the point; None if there is none."""
+        """Return the journal at the point; None if there is none."""
         try:
             found = self.workspace.document(at=f"position:{self.position}")
         except NotFoundError:
@@ -358,7 +358,7 @@ class SprintFacts:
 
     @cached_property
     def sessions(self) -> list[tuple[str, Summary, str]]:
-        """Return the sessions that worked on this sprint with their figures, in order."""
+        """Return the newest sessions that worked on this sprint, in order, with figures."""
         works = self.past.works
         log = self.workspace.log
         found = []
@@ -380,9 +380,9 @@ class SprintFacts:
 def sprint_facts(
     workspace: Workspace, sprint_id: str, *, at: str | None = None
 ) -> SprintFacts:
-    """Return the facts of a sprint at a point, or at its newest version.
+    """Return the facts about a sprint at a point, by default its newest version.
 
-    The facts depend on the log alone, and on no clock.
+    The facts depend only on the log, not on the clock.
     """
     version = workspace.sprint(sprint_id, at=at).version
     position = workspace.log.head().position if at is None else None

@@ -1,1 +1,1 @@
-"""Questions about the past: what was different, who set it, what followed."""
+"""Queries about the past: differences, their authors and their consequences."""

@@ -1,4 +1,4 @@
-"""Which files an iteration changed, and which were changed outside of it or restored."""
+"""The files that an iteration changed, and files restored or changed outside it."""
 
 from itertools import groupby
 from typing import NamedTuple
@@ -28,7 +28,7 @@ OUT, ROLLBACK = written_by(frozenset()), "rollback"
 
 
 class WorkStretch(NamedTuple):
-    """A difference between two moments of a work tree, and who made it."""
+    """The time between two moments of a work tree, and who changed files in it."""
 
     by: str
     """As `written_by` has it, or `rollback`."""
@@ -39,7 +39,7 @@ class WorkStretch(NamedTuple):
 
     @property
     def is_own(self) -> bool:
-        """Return whether the iteration made it, as far as that is known."""
+        """Return whether the iteration made the changes, as far as is known."""
         return self.by not in (OUT, ROLLBACK)
 
 
@@ -52,7 +52,7 @@ class AuthoredFile(NamedTuple):
 
 
 class IterationFiles(NamedTuple):
-    """The files that changed in an iteration, and outside of any before it."""
+    """The files that changed in an iteration, and outside any iteration just before it."""
 
     files: list[AuthoredFile]
     others: tuple[str, ...]
@@ -64,7 +64,7 @@ class IterationFiles(NamedTuple):
 
 
 def stretches(moments: Moments, writer: Writer) -> list[WorkStretch]:
-    """Return what happened in an iteration, and outside of any before it, in order."""
+    """Return the stretches of an iteration and of outside work just before it, in order."""
     own = moments.numbers.get(writer)
     if not own:
         return []
@@ -96,9 +96,9 @@ def files_of(
     *,
     with_patch: bool = False,
 ) -> IterationFiles:
-    """Return which files changed in an iteration, and outside of any before it.
+    """Return the files that changed in an iteration, and outside any just before it.
 
-    Raise `NotFoundError` if its files or those before it are not held.
+    Raise `NotFoundError` if the files at its end or before its start are not stored.
     """
     moments = moments_of(workspace)
     found = stretches(moments, writer_of(sprint, number))
@@ -133,7 +133,7 @@ def files_of(
 def _commits(
     workspace: Workspace, moments: Moments, one: WorkStretch
 ) -> list[CommitAnswer]:
-    """Return the commits between two moments, as far as both name theirs."""
+    """Return the commits made between the two moments of a stretch, if recorded."""
     before, after = (moments.all[n].head for n in (one.first, one.last))
     repository = repository_around(workspace.location.root)
     if repository is None or not after or before == after:

@@ -1,9 +1,9 @@
-"""Who set a field: the last version at which its value differs from the one before.
+"""Who set a field: the last version at which its value changed.
 
-For a rollback, and for a discarded event, also the effective event that the value comes
-from. The search goes backwards from checkpoint to checkpoint: equal
-values at both ends do not mean that nothing changed in between, so each stretch is folded
-whole, and the first one that holds a difference is the last one that is read.
+For a rollback or a discarded event, the effective event that the value comes from is also
+returned. The search goes backwards from checkpoint to checkpoint. Equal values at both
+ends of a stretch do not prove that nothing changed in between, so each stretch is folded
+completely. The search ends at the first stretch that contains a change.
 """
 
 import re
@@ -41,7 +41,7 @@ EVENTS_NEAR = 64
 
 
 class Blame(NamedTuple):
-    """Who set a field, and what led to that."""
+    """The event that set a field, and its causes."""
 
     field: str
     """The field as requested."""
@@ -62,7 +62,7 @@ class Blame(NamedTuple):
 
 
 class Setting(NamedTuple):
-    """Two versions about a field; 0 stands for before the first."""
+    """The versions that last changed a field and last set it effectively; 0 if none."""
 
     changed: int
     """The last one at which the value differs from the one before."""
@@ -79,10 +79,10 @@ def blame(
     *,
     at: str | None = None,
 ) -> Iterator[Blame]:
-    """Yield who set each of some fields of a sprint's PROGRESS.yaml.
+    """Yield the blame for each of the given fields of a sprint's PROGRESS.yaml.
 
-    Raise `InvalidInputError` for what names no field, `NotFoundError` for a field that
-    was never there.
+    Raise `InvalidInputError` if a name is not a valid field name, and `NotFoundError` if a
+    field never existed.
     """
     paths = [parse_path(field) for field in fields]
     sprint = workspace.sprint(sprint_id, at=at)
@@ -108,9 +108,9 @@ def blamed(
     *,
     brought_back: RecordedEvent | None = None,
 ) -> Blame:
-    """Return a field with the event that set it and the causes of the event.
+    """Return the blame for a field, with the causes of the event that set it.
 
-    `values` are the values of the field after and before the event.
+    `values` are the field's values after and before the event.
     """
     causes = causes_of(workspace.log, event)
     session = session_behind(workspace.log, event)
@@ -126,9 +126,9 @@ def search(
     as_lines: bool = False,
     near: int = EVENTS_NEAR,
 ) -> list[Setting]:
-    """Return for each path when its value last changed, as of a version.
+    """Return when the value at each path last changed, as of a version.
 
-    `as_lines` asks when what its line shows did.
+    With `as_lines`, only the text on the field's own line is compared.
     """
     found = [Setting(0, 0) for _ in paths]
     # Where nearly every event sets a field, those before the last ones need no look.
@@ -152,7 +152,7 @@ def search(
 
 
 def event_at(workspace: ServiceWorkspace, sprint_id: str, version: int) -> RecordedEvent:
-    """Return the event of a version."""
+    """Return the event at a version."""
     stream = sprint_stream(sprint_id)
     return next(workspace.log.read_stream(stream, after=version - 1, until=version))
 
@@ -162,13 +162,13 @@ FieldT = TypeVar("FieldT", covariant=True)
 
 
 class Watch(Protocol[FieldT]):
-    """Compares the fields of a sprint with those it saw last."""
+    """Compares the fields of a sprint with their previous values."""
 
     def concerns(self, event: Event) -> bool:
-        """Return whether an event can change a field."""
+        """Return whether an event can change a watched field."""
 
     def changes(self, sprint: Sprint, event: Event | None = None) -> Iterable[FieldT]:
-        """Yield the changed fields, after an event or after any events."""
+        """Yield the fields changed by `event`, or by any events if it is None."""
 
 
 def changes_in(
@@ -178,11 +178,11 @@ def changes_in(
     watch: Watch[Field],
     each: Watch[Field],
 ) -> tuple[dict[Field, int], dict[Field, int]]:
-    """Return by field the version that last changed it, and the effective one that set it.
+    """Return the last version, and the last effective version, that changed each field.
 
-    The events of an import are one change together: what was read off an imported version
-    is folded event by event, and derived fields pass through values that no version of the
-    document ever had. With it `each` finds out which of its events changed a field.
+    The events of an import count as one change: an imported version is folded event by
+    event, and derived fields have intermediate values that no version of the document ever
+    had. Within an import, `each` determines which event changed a field.
     """
     changed, set_at = dict[Field, int](), dict[Field, int]()
     kept, targets = dict[int, dict[Field, int]](), {to for _, to in stretch.rollbacks}
@@ -214,14 +214,14 @@ def changes_in(
 class FieldWatch:
     """Watches several fields.
 
-    Events that cannot change a field of a node are passed over; the node is found again
-    after those that can move it.
+    Events that cannot change a field's node are skipped. The node is looked up again after
+    events that can move it.
     """
 
     def __init__(
         self, sprint_id: str, paths: Sequence[Path], *, as_lines: bool = False
     ) -> None:
-        """Watch fields; `as_lines` of a mapping or a list only that it is there."""
+        """Watch fields; with `as_lines`, ignore changes inside mappings and lists."""
         self.before: list[Any] = [MISSING for _ in paths]
         """The token of each value before its last change."""
         self._paths, self._token = paths, line_token if as_lines else token
@@ -263,7 +263,7 @@ class FieldWatch:
 
 
 def _can_change(event: Event, list_: Any, address: str | None) -> bool:
-    """Return whether an event of a limited reach can change a field in a list or node."""
+    """Return whether an event of limited reach can change a field in a list or node."""
     if list_ is not None:
         return bool(list_ == event.records)
     if address is None:
@@ -277,7 +277,7 @@ def _can_change(event: Event, list_: Any, address: str | None) -> bool:
 
 
 def _address_of(document: dict[str, Any], path: Path) -> str | None:
-    """Return the address, with a slash behind it, of the node that a path leads into."""
+    """Return the address of the node that a path leads into, with a trailing slash."""
     address = ""
     holder: Any = document
     for level, key in enumerate(CHILDREN):
@@ -290,7 +290,7 @@ def _address_of(document: dict[str, Any], path: Path) -> str | None:
 
 
 def token(value: Any) -> Any:
-    """Return a token that is equal only for equal values and never changes."""
+    """Return an immutable token that is equal only for equal values."""
     if value is MISSING or type(value) is str:
         return value
     # The bytes distinguish 1, 1.0 and True, and the order of keys.
@@ -298,19 +298,19 @@ def token(value: Any) -> Any:
 
 
 def told_by(kept: Any) -> Any:
-    """Return the value that a token is of."""
+    """Return the value of a token."""
     return msgspec.msgpack.decode(kept) if type(kept) is bytes else kept
 
 
 def line_token(value: Any) -> Any:
-    """Return the token of the line of a value."""
+    """Return a token for the line that shows a value."""
     return type(value) if value and isinstance(value, dict | list) else token(value)
 
 
 def _never_there(
     sprint_id: str, field: str, path: Path, document: dict[str, Any]
 ) -> NotFoundError:
-    """Return the error, with the names of existing fields."""
+    """Return the error for a field that never existed, naming existing fields."""
     holder: Any = document
     for step in path:
         inside = find(holder, (step,))

@@ -1,4 +1,4 @@
-"""Blame of state files: who set each field or line, for each file that `diff` compares."""
+"""Blame for state files: who set each field or line, for each file that `diff` compares."""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
@@ -27,7 +27,7 @@ from .blame import Blame, blamed, event_at, token, told_by
 
 
 class Standing(NamedTuple):
-    """The contents of a state file at a point."""
+    """The contents of a state file at a point in the log."""
 
     subject: str
     """Whose file it is: a sprint's id, or the journal."""
@@ -37,7 +37,7 @@ class Standing(NamedTuple):
 
 
 class StateFile(NamedTuple):
-    """A file that follows from the log."""
+    """A file derived from the log."""
 
     path: str
     """Its name on disk."""
@@ -71,7 +71,7 @@ def _journal(
 
 
 def journal_data(journal: JournalDocument) -> dict[str, Any]:
-    """Return what progress.json says, as plain data."""
+    """Return the contents of progress.json as plain data."""
     data: dict[str, Any] = _plain(progress_json.as_data(journal))
     return data
 
@@ -88,7 +88,7 @@ STATE_FILES: dict[str, StateFile] = {
 
 
 def _says_of_iterations(event: type[Event]) -> bool:
-    """Return whether an event may be about an iteration."""
+    """Return whether an event may concern an iteration."""
     is_beside = (
         event.reach in (Reach.NODE, Reach.BRANCH) or event.subject.word == f.REQUEST.word
     )
@@ -99,10 +99,10 @@ def _says_of_iterations(event: type[Event]) -> bool:
 def blame_journal(
     workspace: ServiceWorkspace, fields: Sequence[str], *, at: str | None = None
 ) -> Iterator[Blame]:
-    """Yield who set each of some fields of progress.json.
+    """Yield the blame for each of the given fields of progress.json.
 
-    Raise `InvalidInputError` for what names no field, `NotFoundError` for a field that
-    was never there.
+    Raise `InvalidInputError` if a name is not a valid field name, and `NotFoundError` if a
+    field never existed.
     """
     paths = [parse_path(field) for field in fields]
     until = workspace.document(at=at).version
@@ -129,10 +129,10 @@ def blame_best(
     *,
     at: str | None = None,
 ) -> Iterator[Blame]:
-    """Yield who set each of some fields of the best iteration.
+    """Yield the blame for each of the given fields of the best iteration.
 
-    Raise `InvalidInputError` for what names no field, `NotFoundError` for a field that
-    was never there.
+    Raise `InvalidInputError` if a name is not a valid field name, and `NotFoundError` if a
+    field never existed.
     """
     sprint = workspace.sprint(sprint_id, at=at)
     check_exists(sprint)
@@ -148,7 +148,7 @@ def blame_best(
         return tracker_data(evaluate(workspace.log, state))
 
     def last_change(path: Path, until: int) -> tuple[int, int]:
-        """Return the last version that differs, and the one before; 0 without any."""
+        """Return the last version that changed the field, and the one before; 0 if none."""
         there = reversed([version for version in versions if version <= until])
         pairs = (x for x in pairwise(there) if not same(path, *x))
         return next(pairs, (0, 0))
@@ -171,7 +171,7 @@ def blame_best(
 
 
 def _held(document: JournalDocument, path: Path) -> Any:
-    """Return the token of a field of a journal, or the list that it is."""
+    """Return the token of a journal field; a list field is copied instead."""
     key = str(path[0])
     held = getattr(document, key) if key in JournalDocument.__struct_fields__ else None
     if isinstance(held, list) and len(path) == 1:
@@ -189,14 +189,14 @@ def _held(document: JournalDocument, path: Path) -> Any:
 
 
 def _value_of(kept: Any) -> Any:
-    """Return the value of a token, or a list as the file has it."""
+    """Return the value of a token, or a list in the form used in the file."""
     if isinstance(kept, list):
         return _plain([progress_json.written(item) for item in kept])
     return told_by(kept)
 
 
 def _plain(data: Any) -> Any:
-    """Return data as the file has it, where lists are lists."""
+    """Return data as plain JSON values, as in the file."""
     return msgspec.json.decode(msgspec.json.encode(data))
 
 

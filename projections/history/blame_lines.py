@@ -1,7 +1,8 @@
-"""Every line of a state file with the event that set it, as `why --all` prints it.
+"""Every line of a state file with the event that set it, as printed by `why --all`.
 
-A line belongs to the value that it shows; the line above a mapping or a list is there
-since that came. One fold from nothing: after each event only what it reaches is compared.
+A line belongs to the value that it shows. The line above a mapping or list dates from the
+event that added the mapping or list. The stream is folded once from the start; after each
+event, only the fields within the event's reach are compared.
 """
 
 import re
@@ -27,7 +28,7 @@ _INDEX = re.compile(r"\[\d+\]", re.ASCII)
 
 
 class Line(NamedTuple):
-    """One line of a state file, and who set what it shows."""
+    """A line of a state file, and the event that set its value."""
 
     number: int
     text: str
@@ -57,7 +58,7 @@ def blame_lines(workspace: ServiceWorkspace, sprint: Sprint) -> Iterator[Line]:
 def search_all(
     repository: Repository[Sprint], sprint_id: str, fields: set[str], *, until: int
 ) -> dict[str, Setting]:
-    """Return for every field of the document at a version when its line last changed."""
+    """Return when the line of each document field last changed, as of a version."""
     stretch = repository.whole(sprint_id, until)
     imports = repository.imports(sprint_id, until)
     watch, each = _LineWatch(sprint_id), _LineWatch(sprint_id)
@@ -73,13 +74,13 @@ def search_all(
 
 
 def _was_otherwise(name: str, named: set[str]) -> bool:
-    """Return whether an index in a name once led to an item with an id."""
+    """Return whether an index in a field name once referred to an item with an id."""
     ends = (found.end() for found in _INDEX.finditer(name))
     return any(end < len(name) and name[:end] in named for end in ends)
 
 
 def line_fields(document: dict[str, Any]) -> Iterator[str]:
-    """Yield for each line of a document's YAML the field that it shows."""
+    """Yield the field that each line of a document's YAML shows."""
     yield from _lines_of_mapping("", document) if document else ("",)
 
 
@@ -104,7 +105,7 @@ def _lines_below(name: str, value: dict[str, Any] | list[Any]) -> Iterator[str]:
 
 
 def item_fields(place: str, item: Any) -> Iterator[str]:
-    """Yield for each line of a list's item the field that it shows."""
+    """Yield the field that each line of a list item shows."""
     if item and isinstance(item, dict | list):
         # Its first line is also that of the item.
         yield from _lines_below(place, item)
@@ -141,7 +142,7 @@ class _LineWatch:
         yield from self._changes("", old, self._shared.document)
 
     def _changes(self, name: str, old: Any, new: Any) -> Iterator[str]:
-        """Yield the fields of a value whose lines changed."""
+        """Yield the fields in a value whose lines changed."""
         if line_token(old) != line_token(new):
             yield name
         if not isinstance(new, dict | list):
@@ -155,7 +156,7 @@ class _LineWatch:
                 yield from self._changes(place, was, value)
 
     def _inside(self, name: str, value: Any) -> dict[str, Any]:
-        """Return the direct contents of a value: by key, or the items of a list by name."""
+        """Return the direct children of a value, by key or, for a list, by item name."""
         if isinstance(value, dict):
             return value
         if not isinstance(value, list):

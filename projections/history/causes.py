@@ -1,4 +1,4 @@
-"""What an event came from: the events that caused it, and the session it came about in."""
+"""The causes of an event, and the session in which it occurred."""
 
 from typing import Any
 
@@ -32,9 +32,9 @@ def reason_of(event: RecordedEvent) -> str | None:
 
 
 def causes_of(log: EventStore, event: RecordedEvent) -> list[RecordedEvent]:
-    """Return what caused an event, what caused that, and so on, nearest first.
+    """Return the chain of an event's causes, nearest first.
 
-    An event that names itself, or nothing that is in the log, ends the chain.
+    The chain ends at an event that is its own cause or whose cause is not in the log.
     """
     chain: list[RecordedEvent] = []
     seen = {event.id}
@@ -53,11 +53,11 @@ NEAR = 256
 
 
 def session_behind(log: EventStore, event: RecordedEvent) -> str | None:
-    """Return the session, `AGENT-ID`, that was under way in the work of an event.
+    """Return the session (`AGENT-ID`) in which an event occurred; None if it is unknown.
 
-    The run of an agent that is recorded with the event names it; else it is the one of
-    that work that did something last, unless a run was recorded since. None where no
-    session is known.
+    If an agent run was recorded together with the event, the run names the session.
+    Otherwise, this is the most recently active session with the same correlation id, unless
+    a run was recorded since.
     """
     found: str | None = None
     for other in log.read(after=max(event.position - NEAR, 0), until=event.position):
@@ -72,7 +72,7 @@ def session_behind(log: EventStore, event: RecordedEvent) -> str | None:
 
 
 def _is_found_later(recorded: RecordedEvent) -> bool:
-    """Return whether a call was read from another source after its run."""
+    """Return whether a tool call was found in another source after its run."""
     call = event_of(recorded)
     return isinstance(call, ToolCalled) and call.found_in is not None
 
@@ -84,7 +84,7 @@ def _find(log: EventStore, event: RecordedEvent) -> RecordedEvent | None:
 
 
 def _named(log: EventStore, recorded: RecordedEvent) -> str | None:
-    """Return the stream of the last session that a run names, where the log has one."""
+    """Return the stream of the last session that a run names, if the log contains it."""
     ran = CODEC.decode(recorded) if recorded.payload is not None else None
     if not isinstance(ran, AgentRan) or not ran.sessions or not ran.agent:
         return None

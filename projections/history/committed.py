@@ -1,9 +1,9 @@
-"""The committed versions of a file: all of them, by every way that led to today's.
+"""All committed versions of a file, on every branch that led to the current version.
 
-Git's own following of renames ends where histories part, and jumps to whatever looks
-alike. So all commits that touch a path are listed, and where the file came into being it
-is looked for by another name among what went away there: the caller decides what is the
-same document.
+Git's own rename detection stops where histories diverge, and follows any similar file.
+This module therefore lists all commits that touch a path. Where the file was created, it
+searches the files that were removed or changed by that commit for an earlier name. The
+caller decides whether two texts are the same document.
 """
 
 import os
@@ -29,14 +29,14 @@ _REV_LIST = (
 
 
 class Blob(NamedTuple):
-    """A text that git keeps."""
+    """The id and size of a git blob."""
 
     name: str
     size: int
 
 
 class Committed(NamedTuple):
-    """A version of a file that a commit brought."""
+    """A version of a file that a commit introduced."""
 
     commit: str
     path: str
@@ -49,7 +49,7 @@ class Committed(NamedTuple):
 
 
 class CommittedFile:
-    """The history of a file in git, whether it is still there or not."""
+    """The git history of a file, whether or not it still exists."""
 
     def __init__(self, git: UntrustedGit, path: str, *, bytes_max: int) -> None:
         self._git = git
@@ -57,10 +57,11 @@ class CommittedFile:
         self._bytes_max = bytes_max
 
     def versions(self, is_same: IsSame) -> list[Committed]:
-        """Return every version, oldest first; raise `RefusedError` if there is none.
+        """Return all versions, oldest first; raise `RefusedError` if there are none.
 
-        A version is a content that differs from that of all parents of its commit. Restored
-        content counts again, as does the choice of a merge if the other side was later.
+        A version is content that differs from the content in all parents of its commit.
+        Restored content counts again, as does the side that a final merge chose if the
+        other was newer.
         """
         found: dict[tuple[str, str], Committed] = {}
         waiting = [("HEAD", self._path)]
@@ -86,11 +87,11 @@ class CommittedFile:
 
     @property
     def is_cut(self) -> bool:
-        """Return whether the repository holds only the newer part of its history."""
+        """Return whether the repository is a shallow clone, which lacks older history."""
         return (self._git.folder / "shallow").is_file()
 
     def content(self, version: Committed) -> bytes:
-        """Return the text of a version; raise `InvalidInputError` if it is too long."""
+        """Return the content of a version; raise `InvalidInputError` if it is too long."""
         return self._content(version.blob, f"{version.path}@{version.commit[:12]}")
 
     def is_text_of(self, version: Committed, content: bytes) -> bool:
@@ -105,7 +106,7 @@ class CommittedFile:
         return self._git.read("cat-file", "blob", blob.name)
 
     def _at_path(self, start: str, path: str) -> Iterator[tuple[Committed, bool]]:
-        """Yield the versions at one path, and whether no parent had the file there."""
+        """Yield each version at a path, and whether no parent commit had the file there."""
         told = self._ask(
             *_REV_LIST, "--format=%aI %cI", start, "--", f":(literal){path}"
         ).split("\n")
@@ -127,7 +128,7 @@ class CommittedFile:
                 yield version, not any(before)
 
     def _check_gone(self, commit: str, path: str) -> None:
-        """Raise `RefusedError` where a commit has a file, and its text is not there."""
+        """Raise `RefusedError` if a commit contains the file but its blob is missing."""
         entry = self._ask("ls-tree", "--full-tree", "-z", commit, "--", path)
         if entry.split(" ", 2)[1:2] == ["blob"]:
             raise RefusedError(
@@ -137,7 +138,7 @@ class CommittedFile:
             )
 
     def _blobs(self, wanted: Iterable[tuple[str, str]]) -> list[Blob | None]:
-        """Return the contents of files in commits; None if there was no file."""
+        """Return the blob of each file in a commit; None if there is no such file."""
         names = "".join(f"{commit}:{path}\n" for commit, path in wanted)
         answer = self._ask("cat-file", "--batch-check", given=names)
         found: list[Blob | None] = []
@@ -151,7 +152,7 @@ class CommittedFile:
     def _names_before(
         self, version: Committed, is_same: IsSame
     ) -> Iterator[tuple[str, str]]:
-        """Yield where a new file came from: a commit before, and its path there."""
+        """Yield the origins of a new file: a parent commit, and the file's path there."""
         if version.blob.size > self._bytes_max:
             return
         _, *parents = self._ask("rev-list", "--parents", "-n1", version.commit).split()
@@ -170,7 +171,7 @@ class CommittedFile:
                     break
 
     def _gone(self, parent: str, version: Committed) -> list[str]:
-        """Return the files that a commit removed or changed, the likeliest first."""
+        """Return the files that a commit removed or changed, most likely origin first."""
         changes = self._ask(
             "diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-renames",
             "--diff-filter=DM", parent, version.commit,
@@ -189,7 +190,7 @@ class CommittedFile:
         return [path for _, path in sorted(ranked)[:CANDIDATES_MAX]]
 
     def _in_order(self, versions: list[Committed]) -> list[Committed]:
-        """Return versions as they follow each other, parallel ones by author's time."""
+        """Return the versions in history order; parallel versions by author date."""
         paths = [f":(literal){path}" for path in {v.path: None for v in versions}]
         order = self._ask(*_REV_LIST, "HEAD", "--", *paths).split("\n")
         place = {line.partition(" ")[0]: index for index, line in enumerate(order)}
@@ -203,7 +204,7 @@ class CommittedFile:
 def committed_file(
     file: Path, environment: Mapping[str, str], *, bytes_max: int
 ) -> Iterator[CommittedFile]:
-    """Give the history of a file; raise `RefusedError` if it is not in a repository."""
+    """Yield a file's git history; raise `RefusedError` if it is not in a repository."""
     real = Path(os.path.realpath(file))
     folder = next(above for above in real.parents if above.is_dir())
     repository = repository_around(folder)

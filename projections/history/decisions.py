@@ -1,6 +1,7 @@
-"""The decisions of a sprint: who decided what, when, on what evidence, what followed.
+"""The decisions in a sprint: who decided what, when, on what evidence, and what followed.
 
-Each event declares whether it is one, and the evidence for later ones.
+Each event type declares whether it is a decision and whether it is evidence for later
+decisions.
 """
 
 from collections.abc import Iterable, Sequence
@@ -60,14 +61,14 @@ KINDS = {
 
 
 class _Unknown(Event, frozen=True):
-    """What an event of a type that is not known here is taken for."""
+    """A stand-in for events of unknown types."""
 
     subject: ClassVar[Subject] = Subject("unknown")
     reach: ClassVar[Reach] = Reach.WHOLE
 
 
 class Decision(msgspec.Struct):
-    """One decision."""
+    """A recorded decision."""
 
     position: int
     version: int
@@ -86,7 +87,7 @@ class Decision(msgspec.Struct):
 
 
 class KeptDecision(msgspec.Struct):
-    """A decision, and the state needed to continue after it."""
+    """A decision, and the state required to record its consequence."""
 
     decision: Decision
     """With what followed whatever was rolled back."""
@@ -99,9 +100,10 @@ class KeptDecision(msgspec.Struct):
 def decisions(
     events: Iterable[RecordedEvent], rollbacks: Sequence[tuple[int, int]], version: int
 ) -> list[Decision]:
-    """Return the decisions among the events of one stream up to a version, in order.
+    """Return the decisions among a stream's events up to a version, in order.
 
-    `rollbacks` are all of the stream's up to there, as (version, target).
+    `rollbacks` contains all rollbacks in the stream up to that version, as (version,
+    target).
     """
     deciding = Deciding(rollbacks)
     for recorded in events:
@@ -112,7 +114,7 @@ def decisions(
 
 
 def place(found: Sequence[Decision], rollbacks: Sequence[tuple[int, int]]) -> None:
-    """Mark decisions, in order, as effective or discarded, and since when."""
+    """Mark decisions as effective, or as discarded since a version."""
     can_go = [x for x in found if CODEC.events[x.type].kind is Kind.EXECUTION]
     taken = discarded_by([decision.version for decision in can_go], rollbacks)
     for decision in can_go:
@@ -130,7 +132,7 @@ class CameFirst(NamedTuple):
 
 
 class Deciding:
-    """The decisions of a stream, found event by event.
+    """The decisions in a stream, found event by event.
 
     Consequences ignore rollbacks; `place` marks discarded decisions.
     """
@@ -151,7 +153,7 @@ class Deciding:
         self._named: dict[int, str] = {}
 
     def take(self, recorded: RecordedEvent) -> None:
-        """Take the event that comes next."""
+        """Process the next event."""
         event = CODEC.events.get(recorded.type, _Unknown)
         is_nothing = event.is_quiet and event.as_decision is None
         data = {} if is_nothing else _data(recorded)
@@ -193,7 +195,7 @@ class Deciding:
         self.found.append(kept)
 
     def _decision_named(self, version: int) -> str:
-        """Return the kind of a decision; empty if the event is not one."""
+        """Return a description of the decision at a version; empty if there is none."""
         past = self._past
         if past is not None and 1 <= version <= past.version:
             recorded = past.read(version)
@@ -205,7 +207,7 @@ class Deciding:
 
 
 def _goes_along(recorded: RecordedEvent, data: Data) -> bool:
-    """Return whether files are restored by a decision that is listed separately."""
+    """Return whether an event restores files for a decision that is listed separately."""
     is_restore = recorded.type == RestoreStarted.type
     return is_restore and (data.get("rollback") is not None or bool(data.get("into")))
 
@@ -267,14 +269,14 @@ def _verdict(data: Data) -> str:
 
 
 def _lost(addresses: list[Any]) -> str:
-    """Return the completed work that an import lost: the count, and the first of it."""
+    """Return the number of completed items that an import lost, and the first of them."""
     named = ", ".join(map(_shown, addresses[:LOST_NAMED_MAX]))
     more = "" if len(addresses) <= LOST_NAMED_MAX else " …"
     return f"{len(addresses)} done before, not done in this version: {named}{more}"
 
 
 def _fields(names: Sequence[str], data: Data) -> str:
-    """Return fields with their values; the reason without its name."""
+    """Return fields as names and values; only the reason has no name."""
     parts = []
     for name in names:
         value = data.get(name)
@@ -294,7 +296,7 @@ def _shown(value: Any) -> str:
 
 
 def _shown_item(value: Any) -> str:
-    """Return an item by its name: nodes have an id, files a path, metrics a name."""
+    """Return a short form of an item: the id of a node, the path of a file, or a name."""
     if isinstance(value, dict):
         names = (value[key] for key in ("id", "path", "name") if value.get(key))
         return str(next(names, "?"))
@@ -307,7 +309,7 @@ def _named(event: RecordedEvent, about: str) -> str:
 
 
 def _gone(turn: TurnedBack) -> str:
-    """Return the events that a rollback discarded and made effective again."""
+    """Return the version ranges that a rollback discarded or made effective again."""
     gone, back = _between(turn.gone), _between(turn.back)
     parts = [f"no longer in force: {gone}" if gone else ""]
     parts.append(f"in force again: {back}" if back else "")

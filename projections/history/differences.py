@@ -1,4 +1,4 @@
-"""Differences between two points: by field, as JSON Patch or by line; previews."""
+"""Differences between two points: by field, as JSON Patch or by line; and previews."""
 
 from collections.abc import Iterable, Sequence
 from copy import deepcopy
@@ -24,7 +24,7 @@ _ALWAYS = {"last-activity", "stats.elapsed"}
 def preview(
     workspace: ServiceWorkspace, sprint_id: str, events: Sequence[Event], *, at: str
 ) -> list[FieldChange]:
-    """Return which fields of PROGRESS.yaml events would set; nothing is recorded."""
+    """Return the changes that events would make to PROGRESS.yaml; record nothing."""
     sprint = workspace.sprint(sprint_id)
     after = fold(unpack(pack(sprint)), _numbered(events, sprint.version, at))
     found = changes(sprint.document, after.document)
@@ -34,7 +34,7 @@ def preview(
 def preview_journal(
     workspace: ServiceWorkspace, events: Sequence[Event], *, at: str
 ) -> list[FieldChange]:
-    """Return which fields of progress.json events would set; nothing is recorded."""
+    """Return the changes that events would make to progress.json; record nothing."""
     journal = workspace.document()
     new = _numbered(events, journal.version, at)
     after = fold_document(deepcopy(journal), new)
@@ -58,19 +58,19 @@ class Difference(NamedTuple):
     new: Standing
 
     def changes(self) -> list[FieldChange]:
-        """Return every field that differs, in the order of the document."""
+        """Return every field that differs, in document order."""
         return changes(self.old.document, self.new.document)
 
     def sentences(self) -> list[str]:
-        """Return every change as a line for people; longer values are cut."""
+        """Return every change as a readable line; longer values are truncated."""
         return [*map(told, self.changes())]
 
     def json_patch(self) -> list[Operation]:
-        """Return the JSON Patch that leads from one to exactly the other."""
+        """Return a JSON Patch that turns the old document into the new one."""
         return diff(self.old.document, self.new.document)
 
     def unified(self) -> str:
-        """Return the unified diff of the file's text; empty when they are the same."""
+        """Return the unified diff of the file's text; empty if the texts are the same."""
         old, new = (
             self.file.text(standing.document).splitlines(keepends=True)
             for standing in (self.old, self.new)
@@ -89,10 +89,10 @@ def difference(
     sprint_id: str | None = None,
     file: str = "progress",
 ) -> Difference:
-    """Return a state file at two points, by default the second one now.
+    """Return a state file at two points; `new` defaults to the present.
 
-    A point is any of `points.FORMS`, with `SPRINT@` before it one of that sprint's; with
-    nothing behind it as that sprint is now.
+    A point has one of the forms in `points.FORMS`. The prefix `SPRINT@` selects a point of
+    that sprint; `SPRINT@` alone means the sprint's present state.
     """
     chosen = STATE_FILES.get(file)
     if chosen is None:
@@ -107,13 +107,13 @@ def difference(
 
 
 def _split(point: str, sprint_id: str | None) -> tuple[str | None, str | None]:
-    """Return the sprint and the point in it that a text names."""
+    """Return the sprint that a text names, and the point in that sprint."""
     named, at, rest = point.rpartition("@")
     return (named if at else sprint_id), rest or None
 
 
 def told(change: FieldChange, *, chars_max: int = 72) -> str:
-    """Return a change as one line for people; longer values are cut."""
+    """Return a change as one readable line; longer values are truncated."""
     texts = [shown(value) for value in (change.old, change.new)]
     # What two long texts have in common would be all that one sees of them.
     pairs = enumerate(zip(*texts, strict=False))
@@ -133,12 +133,12 @@ def told(change: FieldChange, *, chars_max: int = 72) -> str:
 
 
 def cut(text: str, chars_max: int = 72) -> str:
-    """Return a text that is at most so long, with an ellipsis if it was longer."""
+    """Return a text truncated to a maximum length, with an ellipsis if it was longer."""
     return text if len(text) <= chars_max else f"{text[: chars_max - 1]}…"
 
 
 def shown(value: Any) -> str:
-    """Return a value on one line: text unquoted unless it is ambiguous."""
+    """Return a value on one line; text is unquoted unless that would be ambiguous."""
     if isinstance(value, str) and value and not _is_json(value):
         return value
     return msgspec.json.encode(value).decode()

@@ -1,4 +1,4 @@
-"""Sentences about an edit that a person made in a state file."""
+"""Sentences about manual edits of a state file."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,7 +10,7 @@ NAMED_MAX = 2
 
 
 def edited(edit: Mapping[str, Any], *, of_journal: bool = False) -> str:
-    """Return an `edit-observed` as a sentence: file, fields, and how to adopt it."""
+    """Return an `edit-observed` event as a sentence that states how to adopt the edit."""
     said, changes = f"{edit['path']} was edited by hand", edit.get("changes")
     if changes is None:
         return f"{said}: {edit.get('problem') or 'what changed is not known'}"
@@ -28,7 +28,7 @@ def edited(edit: Mapping[str, Any], *, of_journal: bool = False) -> str:
 
 
 def _named(pointer: str) -> str:
-    """Return a pointer as a name; what it leads through is not known, so by index."""
+    """Return a JSON pointer as a field name; numbers are assumed to be list indexes."""
     name = ""
     steps: Sequence[str] = segments(pointer)
     for step in steps:

@@ -1,6 +1,6 @@
-"""The evidence of a decision: the open failure, the effective judgement, its alerts.
+"""The evidence for a decision: the open failure, the effective judgement and its alerts.
 
-Failures that were overcome or discarded are not evidence.
+Failures that were resolved or discarded are not evidence.
 """
 
 from bisect import bisect_right
@@ -24,7 +24,7 @@ OF_ITERATIONS = {event.type: take for event, take in TAKE.items()}
 
 
 class Trouble(NamedTuple):
-    """Something that went wrong, or stopped the sprint."""
+    """A failure, or an event that stopped the sprint."""
 
     type: str
     address: str
@@ -34,7 +34,7 @@ class Trouble(NamedTuple):
 
 
 class OpenTroubles(NamedTuple):
-    """The knowledge after a version, until the next such version."""
+    """The open failures after a version; valid until the next recorded version."""
 
     version: int
     open: tuple[Trouble, ...] = ()
@@ -44,7 +44,7 @@ class OpenTroubles(NamedTuple):
 
 
 class Past(NamedTuple):
-    """What somebody kept of the events of a stream up to a version."""
+    """The saved state of a stream up to a version."""
 
     known: Callable[[int], OpenTroubles]
     """Answers what was known at a version up to there."""
@@ -57,7 +57,7 @@ class Past(NamedTuple):
 
 
 class Evidence:
-    """The knowledge at each point of one stream, event by event."""
+    """The evidence at each point of a stream, updated event by event."""
 
     def __init__(self, past: Past | None = None) -> None:
         self._past = past
@@ -69,11 +69,11 @@ class Evidence:
 
     @property
     def advice(self) -> str:
-        """Return the advice that was given last; nothing where more happened since."""
+        """Return the latest advice; empty if it is outdated."""
         return self.known[-1].advice
 
     def trouble(self, about: str) -> Trouble | None:
-        """Return the newest failure at an address or below it; `""` means any address."""
+        """Return the newest failure at or below an address; `""` means any address."""
         open_ = reversed(self.known[-1].open)
         return next((one for one in open_ if _is_in(one, about)), None)
 
@@ -84,7 +84,7 @@ class Evidence:
         return bool(open_) and open_[-1].type == f.BreakpointReached.type
 
     def judgement(self, version: int, number: int | None = None) -> str:
-        """Return the judgement of the iteration before a version, or of another."""
+        """Return the judgement of an iteration, by default the last before a version."""
         tracker, judge = self._judging()
         if number is None and not tracker.is_empty:
             stretches = effective_ranges(self._rollbacks, version - 1)
@@ -102,7 +102,7 @@ class Evidence:
     def take(
         self, event: RecordedEvent, data: Data, *, address: str, words: str | None
     ) -> None:
-        """Learn from an event; `words` describe its failure, if any."""
+        """Process an event; `words` describes its failure, if any."""
         is_numbered = event.type in (i.MeasurementFailed.type, i.IterationMeasured.type)
         number = data.get("number") if is_numbered else None
         step, began = Trouble(event.type, address, words or "", number), words is not None
@@ -119,7 +119,7 @@ class Evidence:
             self.known.append(OpenTroubles(event.version, open_, advice))
 
     def _went_back(self, event: RecordedEvent, data: Data) -> tuple[Trouble, ...]:
-        """Return the failures open at the target of a rollback."""
+        """Return the failures that were open at the target of a rollback."""
         to = int(data.get("to") or 1)
         self._rollbacks.append((event.version, to))
         if self._past is not None and to <= self._past.version:
@@ -129,7 +129,7 @@ class Evidence:
         return self.known[max(at - 1, 0)].open
 
     def _take_iteration(self, recorded: RecordedEvent) -> bool:
-        """Learn about iterations from an event; return whether it measured one."""
+        """Process an event about iterations; return whether it measured one."""
         take = OF_ITERATIONS.get(recorded.type)
         if take is None or CODEC.today(recorded) is None:
             return False
@@ -141,7 +141,7 @@ class Evidence:
         return is_measured
 
     def _judging(self) -> tuple[Tracker, Judge]:
-        """Return the measurements and their judge, which few decisions need."""
+        """Return the measurements and their judge, created on first use."""
         if self._measured is None:
             tracker = Tracker() if self._past is None else self._past.tracker()
             self._measured = tracker, Judge(tracker, self._event)
@@ -165,7 +165,7 @@ def _ended_by(type_: str) -> Sequence[str]:
 
 
 def _after(open_: Sequence[Trouble], step: Trouble, *, began: bool) -> Iterator[Trouble]:
-    """Yield what is wrong after a step: what it does not end, and itself if it began."""
+    """Yield the failures still open after a step, including the step if it failed."""
     ended = _ended_by(step.type)
     is_passed = step.type == f.GateChecked.type and not began
     is_there = HERE in ended or is_passed
@@ -180,7 +180,7 @@ def _after(open_: Sequence[Trouble], step: Trouble, *, began: bool) -> Iterator[
 
 
 def _is_measured(trouble: Trouble, step: Trouble) -> bool:
-    """Return whether a measurement overcame a failed one, of it or an earlier iteration."""
+    """Return whether a measurement resolves a failed one, of this or an older iteration."""
     if step.type != i.IterationMeasured.type or trouble.number is None:
         return False
     return step.number is not None and step.number >= trouble.number

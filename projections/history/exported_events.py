@@ -1,7 +1,7 @@
-"""The events of a log for other tools: verified, masked, by default without text.
+"""The events of a log for other tools: verified, masked and, by default, without text.
 
-Without content an event has the fields that would remain if it were erased: addresses,
-names and figures. All data is masked, including imported data.
+Without content, an event has the fields that would remain after erasure: addresses, names
+and figures. All data is masked, including imported data.
 """
 
 from collections.abc import Callable, Collection, Iterator
@@ -35,7 +35,7 @@ _TYPE = 4
 
 
 class Survey(NamedTuple):
-    """The facts that exports need about a log up to its head."""
+    """The facts about a log, up to its head, that exports require."""
 
     head: Head
     source: str
@@ -56,10 +56,10 @@ def survey(
     look: Look = lambda event: None,
     progress: Progress = lambda count: None,
 ) -> Survey:
-    """Check the chain of a log, and return what its export needs to know.
+    """Verify the chain of a log, and return the facts that its export requires.
 
-    Events of some types are looked at on the way. Raise `UnreadableError` at the first
-    problem, before the first event is yielded.
+    Pass events of the given types to `look`. Raise `UnreadableError` at the first problem,
+    before any event is exported.
     """
     head = log.head()
     noted = _Notes({*types}, look, progress)
@@ -73,7 +73,7 @@ def survey(
 
 
 class _Notes:
-    """Collects the facts while the rows pass."""
+    """Collects the facts for a survey as rows are read."""
 
     def __init__(self, types: set[str], look: Look, progress: Progress) -> None:
         self.source = "empty"
@@ -83,7 +83,7 @@ class _Notes:
         self._types, self._look, self._progress = types, look, progress
 
     def rows(self, log: EventStore, until: int) -> Iterator[Row]:
-        """Yield every row; it is noted once the next one is asked for: then it is sound."""
+        """Yield every row; process a row only after the caller has verified it."""
         row: Row | None = None
         for page in log.pages(until=until):
             for row in page:
@@ -112,7 +112,7 @@ _NEVER_VOIDED = {event.type for event in EVENTS if event.kind is not Kind.EXECUT
 
 
 class ExportedEvent(NamedTuple):
-    """An event of the log, and its exported data."""
+    """An event with its exported data."""
 
     recorded: RecordedEvent
     event: Event | None
@@ -128,22 +128,22 @@ class ExportedEvent(NamedTuple):
 
     @property
     def sprint(self) -> str | None:
-        """Return the id of its sprint; None for an event of another stream."""
+        """Return the id of the event's sprint; None in another stream."""
         return sprint_of(self.recorded.stream)
 
     @property
     def session(self) -> str | None:
-        """Return its agent session as `AGENT-ID`; None for an event of another stream."""
+        """Return the event's agent session as `AGENT-ID`; None in another stream."""
         return session_of(self.recorded.stream)
 
     @property
     def actor(self) -> str:
-        """Return its actor, masked."""
+        """Return the event's actor, masked."""
         return mask(self.recorded.actor)
 
     @property
     def is_erased(self) -> bool:
-        """Return whether it was erased; `data` then contains what remains."""
+        """Return whether the event was erased; `data` then contains what remains."""
         return self.recorded.salt is None
 
 
@@ -158,7 +158,7 @@ class ExportedLog(NamedTuple):
     progress: Progress = lambda count: None
 
     def events(self, after: int = 0) -> Iterator[ExportedEvent]:
-        """Yield the events in their order, as far as the survey went."""
+        """Yield the events after a position in log order, up to the surveyed head."""
         iterations: dict[str, int | None] = {}
         previous = bytes(32)
         for event in self.log.read(until=self.known.head.position):
@@ -187,7 +187,7 @@ def _iteration(
 
 
 def told(event: Event | None, *, with_content: bool) -> Any:
-    """Return the fields of an event as JSON values, with text only on request."""
+    """Return the fields of an event as JSON values; text is included only on request."""
     if event is None:
         return None
     said = msgspec.json.decode(encode(event if with_content else event.remains()))
@@ -195,7 +195,7 @@ def told(event: Event | None, *, with_content: bool) -> Any:
 
 
 def _without_words(value: Any) -> Any:
-    """Return a JSON value without the placeholders of text."""
+    """Return a JSON value without placeholders for erased text."""
     if isinstance(value, dict):
         return {n: _without_words(x) for n, x in value.items() if not _is_word(x)}
     if isinstance(value, list):
@@ -204,5 +204,5 @@ def _without_words(value: Any) -> Any:
 
 
 def _is_word(value: Any) -> bool:
-    """Return whether a value contains a placeholder of erased text."""
+    """Return whether a value contains a placeholder for erased text."""
     return isinstance(value, str) and ERASED in value

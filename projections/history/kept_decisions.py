@@ -1,7 +1,8 @@
-"""The decisions of a sprint, stored and updated with later events.
+"""The decisions in a sprint, stored and updated with later events.
 
-The newest are stored with the state needed to continue. Earlier ones are stored in blocks;
-a block is read if one of its decisions is requested or gets a consequence.
+The newest decisions are stored with the state required to continue. Earlier decisions are
+stored in blocks, which are read only if one of their decisions is requested or receives a
+consequence.
 """
 
 from bisect import bisect_left, bisect_right
@@ -34,7 +35,7 @@ BLOCK = 1024
 
 
 class AboutBlock(msgspec.Struct):
-    """The facts about a block that do not require reading it."""
+    """The facts about a block that are available without reading it."""
 
     version: int
     """Where it ends."""
@@ -45,7 +46,7 @@ class AboutBlock(msgspec.Struct):
 
 
 class DecisionsOfBlock(Reading):
-    """The decisions after another block, and the knowledge since then."""
+    """The decisions after the previous block, and the open failures at each version."""
 
     found: list[KeptDecision]
     known: list[OpenTroubles]
@@ -53,19 +54,19 @@ class DecisionsOfBlock(Reading):
 
 
 class DecisionsSoFar(DecisionsOfBlock):
-    """The newest decisions, and which blocks come before them."""
+    """The newest decisions, and a list of the earlier blocks."""
 
     blocks: list[AboutBlock]
 
 
 class _GoneError(Exception):
-    """A block is not there any more, or damaged."""
+    """A block is missing or damaged."""
 
 
 def decisions_at(
     workspace: Workspace, name: str, version: int, kinds: Collection[str] = ()
 ) -> list[Decision]:
-    """Return the decisions of a sprint up to a version, in order, or only of some kinds."""
+    """Return a sprint's decisions up to a version, in order, optionally only some kinds."""
     try:
         return _Decided(workspace, name).at(version, {*kinds})
     except _GoneError:
@@ -75,7 +76,7 @@ def decisions_at(
 
 
 class _Decided:
-    """All decisions of a sprint, read on demand."""
+    """All decisions in a sprint, read on demand."""
 
     def __init__(self, workspace: Workspace, name: str) -> None:
         self._workspace = workspace
@@ -90,7 +91,7 @@ class _Decided:
         self.now = self._newest.load() or _nothing()
 
     def at(self, version: int, kinds: set[str]) -> list[Decision]:
-        """Return the decisions up to a version."""
+        """Return the decisions up to a version; all kinds if `kinds` is empty."""
         before = self.now.version
         self._carry_on(self._workspace.sprint(self._name).version)
         if self.now.version - before >= EVERY:
@@ -104,7 +105,7 @@ class _Decided:
         return found
 
     def _all(self, version: int, kinds: set[str]) -> Iterable[KeptDecision]:
-        """Yield the decisions among which are those asked for."""
+        """Yield all decisions, except blocks that cannot contain a requested decision."""
         begin = 0
         for block in self.now.blocks:
             if begin < version and (not kinds or not kinds.isdisjoint(block.kinds)):
@@ -121,14 +122,14 @@ class _Decided:
         return self._read[block.version]
 
     def _known(self, version: int) -> OpenTroubles:
-        """Return the knowledge at an earlier version."""
+        """Return the open failures at an earlier version."""
         place = bisect_left(self.now.blocks, version, key=attrgetter("version"))
         blocks = self.now.blocks[place : place + 1]
         known = (self._block(blocks[0]) if blocks else self.now).known
         return known[max(bisect_right(known, version, key=attrgetter("version")) - 1, 0)]
 
     def _carry_on(self, version: int) -> None:
-        """Take in the events up to a version."""
+        """Process the events up to a version."""
         now, after, past = self.now, self.now.version, None
         if after:
             past = past_of(self._workspace, self._name, after, self._rollbacks, self._known)
@@ -149,7 +150,7 @@ class _Decided:
         now.version = version
 
     def _keep(self) -> None:
-        """Save the knowledge; the oldest of the newest decisions become blocks."""
+        """Save the decisions; move the oldest of the newest decisions into blocks."""
         now = self.now
         for version in self._followed:
             self._old.keep(self._read[version])
@@ -172,7 +173,7 @@ def _nothing() -> DecisionsSoFar:
 
 
 def _follow(found: Iterable[KeptDecision], followers: Mapping[str, CameFirst]) -> None:
-    """Add to decisions the first event about their awaited address."""
+    """Add to each decision the first event about its awaited address."""
     for one in found:
         follower = followers.get(one.awaited) if one.awaited is not None else None
         if follower is not None and not one.followed_at:
@@ -180,7 +181,7 @@ def _follow(found: Iterable[KeptDecision], followers: Mapping[str, CameFirst]) -
 
 
 def _awaited(found: Iterable[KeptDecision]) -> list[str]:
-    """Return what decisions wait for still."""
+    """Return the addresses that decisions are still waiting for."""
     waiting = (one.awaited for one in found if not one.followed_at)
     return sorted({awaited for awaited in waiting if awaited is not None})
 
@@ -192,7 +193,7 @@ def past_of(
     rollbacks: Rollbacks,
     known: Callable[[int], OpenTroubles],
 ) -> Past:
-    """Return the saved decisions of a sprint up to a version."""
+    """Return the saved state of a sprint up to a version."""
     log, stream, repository = workspace.log, sprint_stream(name), workspace.repository
 
     def tracker() -> Tracker:
@@ -213,7 +214,7 @@ def _at(one: KeptDecision, version: int) -> Decision:
 
 
 def _meaning() -> int:
-    """Return a number that is another one when events declare something else."""
+    """Return a checksum of the event types' declarations about decisions and evidence."""
     declared = [
         (tag, event.as_decision, event.as_evidence, event.ends, event.is_quiet)
         for tag, event in sorted(CODEC.events.items())

@@ -1,8 +1,8 @@
-"""What a work tree held, as a history of commits, and who changed it in between.
+"""The contents of a work tree as a history of commits, and who changed them.
 
-Each snapshot follows the one before it, and a restore leads back to the one that was
-restored: a restored line keeps its age. Differences between two of them were written by
-the iterations under way in between, or outside of any.
+Each snapshot follows the previous one. A restore continues from the restored snapshot, so
+restored lines keep their age. Differences between two snapshots were made by the
+iterations active in between, or outside any iteration.
 """
 
 import re
@@ -41,7 +41,7 @@ Told = tuple[RecordedEvent, Event]
 
 
 class Writer(NamedTuple):
-    """An iteration of a sprint; `OUTSIDE` stands for whoever works between them."""
+    """An iteration of a sprint; `OUTSIDE` stands for anyone working outside iterations."""
 
     sprint: str
     number: int
@@ -52,7 +52,7 @@ Writers = frozenset[Writer]
 
 
 def written_by(writers: Writers) -> str:
-    """Return in a word who wrote something, as far as that is known."""
+    """Return one word for who wrote something, as far as is known."""
     iterations = len(writers - {OUTSIDE})
     if not iterations:
         return "outside"
@@ -61,7 +61,7 @@ def written_by(writers: Writers) -> str:
 
 
 class KeptTree(NamedTuple):
-    """What the work tree held once: a snapshot, after the one before."""
+    """The contents of a work tree at one moment: a snapshot or the result of a restore."""
 
     snapshot: str
     of: Writer
@@ -80,20 +80,20 @@ class KeptTree(NamedTuple):
     """The restore that it undoes: only paths changed by it are restored."""
 
     def omits(self, path: str) -> bool:
-        """Return whether a path was there although it is not held."""
+        """Return whether a path existed but is missing from the snapshot."""
         return shown(path) in self.omitted or lies_in(shown(path), self.omitted)
 
 
 class Moments:
-    """The contents of one work tree, snapshot by snapshot, and who worked meanwhile.
+    """The contents of a work tree, snapshot by snapshot, and who worked in between.
 
-    Iterations of all sprints of the log count: each changes the files of its tree. One
-    without an end may have ceased at any time. It was still under way when another one
-    began if that one names it, or an agent's run in it ended later.
+    Iterations of all sprints in the log count, because each can change the files. An
+    iteration without an end may have stopped at any time. It is considered active when
+    another one started if the other one names it, or if an agent run in it ended later.
     """
 
     def __init__(self, tree: WorkTree, told: Sequence[Told]) -> None:
-        """Take the events of `ASKED`, in their order."""
+        """Process the events of the types in `ASKED`, in log order."""
         self._tree = tree
         self.all: list[KeptTree] = []
         self.numbers = defaultdict[Writer, list[int]](list)
@@ -187,7 +187,7 @@ class Moments:
             self.all[-1] = self.all[-1]._replace(head=git.head)
 
     def _writers(self, *, is_end: bool = False) -> Writers:
-        """Return who may have changed files since the last moment."""
+        """Return the possible authors of changes since the last moment."""
         is_watched = bool(self._running) or is_end
         if is_watched and self._since and self._since <= self._ended:
             return frozenset(self._since)
@@ -202,11 +202,11 @@ class Moments:
     def commits(
         self, store: Store, made: LineHistory, path: str
     ) -> tuple[dict[str, KeptTree], tuple[str, ...], Writers]:
-        """Make a commit of each snapshot that is held and does not omit a path.
+        """Create a commit for each stored snapshot that does not omit a path.
 
-        Return the moments by commit; which commit the files at hand follow, and who may
-        have written them. What is passed over was written by the writers of what follows
-        it, or by its own.
+        Return the moments by commit, the parents of the current files, and the possible
+        authors of the current files. If a snapshot is skipped, its authors are added to
+        those of the next one.
         """
         held = [self.held(moment.snapshot) for moment in self.all]
         trees = trees_of(store.git, {one: f"{one}^{{tree}}" for one in held})
@@ -229,16 +229,16 @@ class Moments:
         return found, parents, self.now | missed
 
     def snapshot(self, number: int) -> str:
-        """Return the snapshot of a moment, or the one restored then."""
+        """Return the snapshot of a moment; for a restore, the restored snapshot."""
         return self.held(self.all[number].snapshot)
 
     def is_whole(self, number: int) -> bool:
-        """Return whether a moment's snapshot holds all that the tree did."""
+        """Return whether a moment's snapshot contains all files of the work tree."""
         one = self.all[number]
         return one.restore is None or not (one.restore.paths or one.left or one.undone)
 
     def state(self, store: Store, number: int) -> Snapshot:
-        """Return the files of a tree at a moment; raise `NotFoundError` if lost."""
+        """Return the files at a moment; raise `NotFoundError` if a snapshot is missing."""
         moment = self.all[number]
         snapshot = store.read(self.snapshot(number))
         if moment.restore is None or self.is_whole(number):
@@ -249,7 +249,7 @@ class Moments:
         return snapshot._replace(files={p: e for p, e in both.items() if e is not None})
 
     def _is_back(self, store: Store, moment: KeptTree) -> Callable[[str], bool]:
-        """Return a function that returns whether a restore changed a path."""
+        """Return a predicate that reports whether a restore changed a path."""
         assert moment.restore is not None
         is_meant, ends = meant(moment.restore.paths), []
         for snapshot in (
@@ -266,7 +266,7 @@ class Moments:
         return is_back
 
     def held(self, snapshot: str) -> str:
-        """Return the snapshot that is in the place of another one since a redaction."""
+        """Return the snapshot that replaced another one in redactions."""
         while (later := self._rewritten.get(snapshot)) is not None:
             snapshot = later
         return snapshot
@@ -299,7 +299,7 @@ def _is_end(event: f.IterationEnded | f.IterationFailed) -> bool:
 
 
 def writer_of(sprint: Sprint, number: int) -> Writer:
-    """Return an iteration of a sprint; in a fork it may be one of those taken over."""
+    """Return an iteration as a writer; in a fork, it may belong to the source sprint."""
     began = dict(sprint.knowledge.iterations).get(number, 0)
     for version, source in sprint.knowledge.forks:
         if began <= version:
@@ -308,7 +308,7 @@ def writer_of(sprint: Sprint, number: int) -> Writer:
 
 
 class CommitAnswer(Struct, frozen=True):
-    """A commit as git has it; its author need not have written its lines."""
+    """A git commit; its author did not necessarily write its lines."""
 
     id: str
     author: str
@@ -316,7 +316,7 @@ class CommitAnswer(Struct, frozen=True):
 
 
 def commits_seen(git: UntrustedGit, *which: str) -> list[CommitAnswer]:
-    """Return commits by what git lists, newest first: at most 20."""
+    """Return at most 20 commits selected by arguments for `git log`, newest first."""
     form = "--format=%x00%H%x00%an <%ae>%x00%s"
     said = git.read("log", "--max-count=20", "--no-show-signature", form, *which)
     parts = [p.strip("\n") for p in said.decode(errors="backslashreplace").split("\0")[1:]]
@@ -324,7 +324,7 @@ def commits_seen(git: UntrustedGit, *which: str) -> list[CommitAnswer]:
 
 
 def iteration_of(git: UntrustedGit, told: Sequence[Told], commit: str) -> int | None:
-    """Return in which iteration a commit was made, as the log has it."""
+    """Return the iteration in which a commit was made, according to the log."""
     starts = (x.at for x, event in told if isinstance(event, f.IterationStarted))
     begun = next(starts, "")
     for number, before, after in _heads(told):
@@ -345,7 +345,7 @@ def iteration_of(git: UntrustedGit, told: Sequence[Told], commit: str) -> int | 
 
 
 def _heads(told: Sequence[Told]) -> Iterator[tuple[int, str | None, str | None]]:
-    """Yield iterations with the commits checked out at both ends, of them or their runs."""
+    """Yield iterations with the commits checked out before and after them or their runs."""
     watched, last = set[int](), None
     for _, event in told:
         if isinstance(event, f.AgentRan) and event.git_after and event.iteration:
@@ -360,7 +360,7 @@ def _heads(told: Sequence[Told]) -> Iterator[tuple[int, str | None, str | None]]
 
 
 def said_of(git: UntrustedGit, commit: str, sprint_id: str) -> int | None:
-    """Return the iteration that a commit's trailer or note names; nobody vouches for it."""
+    """Return the iteration that a commit's trailer or note names, without verifying it."""
     message = git.read("show", "-s", "--format=%B", commit)
     listed = git.read("for-each-ref", "--format=%(refname)", NOTES)
     if listed.strip():

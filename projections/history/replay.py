@@ -1,7 +1,7 @@
 """The events of a sprint in order, each with the document before and after it.
 
-Each event declares its reach, so only what it may have changed is compared; both documents
-share everything else.
+Each event type declares its reach. Only the parts within its reach are compared; both
+documents share everything else.
 """
 
 from collections.abc import Iterator
@@ -43,7 +43,7 @@ RECORDS = frozenset({"dynamic-steps", "hook-tasks", QUEUE})
 
 
 class ReachedNode(NamedTuple):
-    """A node that an event may have changed, or that holds one."""
+    """A node that an event may have changed, or an ancestor of such a node."""
 
     name: str
     below: "ReachedNodes"
@@ -54,7 +54,7 @@ ReachedNodes = dict[int, ReachedNode]
 
 
 class SharedDocument:
-    """The document of a sprint that is folded on, as data that no later event changes."""
+    """A copy of a sprint's document that later events do not modify."""
 
     def __init__(self, sprint: Sprint) -> None:
         self.document: Data = {}
@@ -64,12 +64,12 @@ class SharedDocument:
         self.replace(sprint)
 
     def replace(self, sprint: Sprint) -> None:
-        """Take the whole document of a sprint."""
+        """Copy the complete document of a sprint."""
         self.document = _copied(sprint.document)
         self._names = {}
 
     def follow(self, sprint: Sprint, event: Event) -> ReachedNodes | None:
-        """Take what an event may have changed; return which nodes, None for all."""
+        """Copy the parts that an event may have changed; return the nodes, None for all."""
         self.changed = []
         if event.reach is Reach.NOTHING:
             return {}
@@ -94,7 +94,7 @@ class SharedDocument:
             nodes = nodes[index].below
 
     def _name(self, place: Place) -> str:
-        """Return the name of a node; its siblings are named as well."""
+        """Return the name of a node; the names of its siblings are cached too."""
         if place not in self._names:
             *above, _ = place
             holder, name = self.document, ""
@@ -117,7 +117,7 @@ class SharedDocument:
         level: int = 0,
         kept: frozenset[str] = frozenset(),
     ) -> Data:
-        """Return a node in its new state, sharing unchanged values."""
+        """Return the new state of a node, sharing unchanged values."""
         below = CHILDREN[level] if level < len(CHILDREN) else None
         new: Data = {}
         for key, value in now.items():
@@ -135,7 +135,7 @@ class SharedDocument:
         return new
 
     def _shared(self, was: Any, value: Any, name: str, key: str) -> Any:
-        """Return a value: the old object if it is unchanged."""
+        """Return a value, or the old object if the value is unchanged."""
         kind = type(value)
         if kind is dict and type(was) is dict and [*was] == [*value]:
             inside, name = {}, under_key(name, key)
@@ -151,7 +151,7 @@ class SharedDocument:
 
 
 def excerpt(document: Data, nodes: ReachedNodes, *, level: int = 0) -> Data:
-    """Return a document with only those nodes that an event may have changed."""
+    """Return a document that contains only the nodes that an event may have changed."""
     below = CHILDREN[level] if level < len(CHILDREN) else None
     return {
         key: _some(value, nodes, level + 1)
@@ -171,7 +171,7 @@ def _some(items: list[Any], nodes: ReachedNodes, level: int) -> SomeItems:
 
 
 def _reached(tree: Tree, event: Event) -> Iterator[Node]:
-    """Yield the nodes that an event may have changed, unless it reaches all of them."""
+    """Yield the nodes that an event of limited reach may have changed."""
     # The pointer that moves on completes what it passes over.
     yield from (node for node, _ in tree.empty)
     if event.reach in (Reach.NODE, Reach.BRANCH):
@@ -185,7 +185,7 @@ def _reached(tree: Tree, event: Event) -> Iterator[Node]:
 
 
 def _copied(value: Any) -> Any:
-    """Return a value that no later event changes."""
+    """Return a copy of a value that later events do not modify."""
     if value is None or isinstance(value, str | int | float):
         return value
     return msgspec.msgpack.decode(msgspec.msgpack.encode(value))
@@ -194,7 +194,7 @@ def _copied(value: Any) -> Any:
 class ReplayStep(NamedTuple):
     """An event, and the state file before and after it.
 
-    Both documents share unchanged values: read them, do not change them.
+    Both documents share unchanged values, so do not modify them.
     """
 
     event: RecordedEvent
@@ -213,11 +213,11 @@ class ReplayStep(NamedTuple):
         return changes(*self._compared())
 
     def json_patch(self) -> list[Operation]:
-        """Return the JSON Patch that leads from one to exactly the other."""
+        """Return a JSON Patch that turns the old document into the new one."""
         return diff(*self._compared())
 
     def _compared(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return both documents without the nodes that are the same."""
+        """Return both documents without unchanged nodes."""
         if self.old is self.new:
             return {}, {}
         if self.reached is None:
@@ -234,8 +234,8 @@ def replay(
 ) -> Iterator[ReplayStep]:
     """Yield the events of a sprint in order, each with its changes.
 
-    These are the events after one point up to another. Their changes, applied in order,
-    lead from the state at the first point to that at the second.
+    The events are those after `since` up to `until`. Applying their changes in order turns
+    the state at the first point into the state at the second.
     """
     last = workspace.sprint(sprint_id, at=until).version
     first = 0 if since is None else workspace.version_at(sprint_id, since)
@@ -248,7 +248,7 @@ def replay(
 
 
 class Replay:
-    """A sprint that is replayed from a version on, and further whenever it is asked to."""
+    """A replay of a sprint from a version on; it can be continued at any time."""
 
     def __init__(self, workspace: ServiceWorkspace, sprint_id: str, first: int) -> None:
         self._workspace = workspace

@@ -1,8 +1,8 @@
-"""The origin of a line of a file: iteration, session, prompt, gates, approvals.
+"""The origin of a line in a file: iteration, session, prompt, gates and approvals.
 
-Snapshots show which iteration added a line, committed or not.
-Without snapshots, commits show it: those between an iteration's start and end according
-to the log, otherwise the ones whose trailer or note names it.
+Snapshots show which iteration added a line, whether or not it was committed. Without
+snapshots, commits show it: those that the log places between an iteration's start and
+end, otherwise those whose trailer or note names the iteration.
 """
 
 from collections.abc import Iterator
@@ -53,7 +53,7 @@ either; before anything was recorded."""
 
 
 class GateRunAnswer(Struct, frozen=True):
-    """A run of a gate around the phase."""
+    """A check of the phase's gate, or of the gate of a phase that contains it."""
 
     phase: str
     attempt: int
@@ -63,7 +63,7 @@ class GateRunAnswer(Struct, frozen=True):
 
 
 class ApprovalAnswer(Struct, frozen=True):
-    """Who let the work into the plan."""
+    """Who approved the work's addition to the plan."""
 
     request: str
     by: str
@@ -74,7 +74,7 @@ class ApprovalAnswer(Struct, frozen=True):
 
 
 class AgentRunAnswer(Struct, frozen=True):
-    """A run of an agent in the iteration."""
+    """An agent run in the iteration."""
 
     agent: str | None
     models: tuple[str, ...]
@@ -83,7 +83,7 @@ class AgentRunAnswer(Struct, frozen=True):
 
 
 class WhyAnswer(Struct, frozen=True):
-    """The origin of a line of a file."""
+    """The origin of a line in a file."""
 
     path: str
     line: int
@@ -121,10 +121,10 @@ class WhyAnswer(Struct, frozen=True):
 
 
 def why(workspace: Workspace, sprint_id: str, file: Path, line: int) -> WhyAnswer:
-    """Return the origin of a line of a file of the work tree.
+    """Return the origin of a line in a file of the work tree.
 
-    Raise `InvalidInputError` for a file outside of the work tree, a file that sprintlog
-    writes, or a line it does not have, `NotFoundError` for a file that is not there.
+    Raise `InvalidInputError` if the file is outside the work tree or written by sprintlog,
+    or if it has no such line. Raise `NotFoundError` if the file does not exist.
     """
     sprint = workspace.sprint(sprint_id)
     check_exists(sprint)
@@ -160,7 +160,7 @@ def why(workspace: Workspace, sprint_id: str, file: Path, line: int) -> WhyAnswe
 
 
 def _without_reason(path: str, line: int, text: str) -> WhyAnswer:
-    """Return the answer for a line of which nothing is known."""
+    """Return the answer for a line of unknown origin."""
     nothing: dict[str, Any] = dict.fromkeys(WhyAnswer.__struct_fields__)
     nothing |= dict.fromkeys(("may_be_older", "is_between", "is_taken_back"), False)
     nothing |= dict.fromkeys(("iterations", "runs", "gates", "approvals"), ())
@@ -179,7 +179,7 @@ class _LineFound(NamedTuple):
 
 
 def _better(one: _LineFound | None, other: _LineFound | None) -> _LineFound | None:
-    """Return the certain origin; of two the first."""
+    """Return the more certain of two origins; the first if both are equally certain."""
     # What a snapshot held before the first iteration was committed in none.
     surer = (SAID,) if one is not None and one.known_by == BEFORE else (COMMIT, SAID)
     return other if one is None or (other and other.known_by in surer) else one
@@ -200,7 +200,7 @@ def _told(workspace: Workspace, sprint: Sprint) -> list[Told]:
 
 
 def _file(root: Path, file: Path) -> tuple[str, bytes]:
-    """Return a file's path from the root, and its bytes; no link is followed."""
+    """Return a file's path relative to the root, and its bytes; reject symbolic links."""
     whole = Path(file if file.is_absolute() else Path.cwd() / file)
     top = root.resolve()
     parent = whole.parent.resolve()
@@ -276,7 +276,7 @@ def _with_writers(
     base: WhyAnswer,
     found: _LineFound,
 ) -> WhyAnswer:
-    """Return a reason with the iterations that may have written the line."""
+    """Add the iterations that may have written the line to an answer."""
     own = {writer_of(sprint, n): n for n, _ in sprint.knowledge.iterations}
     own |= {Writer(sprint.id, n): n for n, _ in sprint.knowledge.iterations}
     iterations = sorted(found.writers - {OUTSIDE})
@@ -335,7 +335,7 @@ def _runs(workspace: Workspace, told: list[Told], number: int) -> Iterator[Agent
 
 
 def _gates(told: list[Told], phase: str, since: int) -> Iterator[GateRunAnswer]:
-    """Yield the runs of the gates around a phase since it began, each up to its pass."""
+    """Yield the gate checks of a phase and its ancestors since `since`, up to a pass."""
     passed = set()
     for recorded, event in told:
         if not isinstance(event, f.GateChecked) or recorded.version < since:
@@ -351,7 +351,7 @@ def _gates(told: list[Told], phase: str, since: int) -> Iterator[GateRunAnswer]:
 
 
 def _approvals(told: list[Told], phase: str) -> Iterator[ApprovalAnswer]:
-    """Yield who approved what put a phase, or one around it, into the plan."""
+    """Yield the approvals that added a phase, or a phase that contains it, to the plan."""
     decided: Told | None = None
     for recorded, event in told:
         if isinstance(event, f.RequestDecided):

@@ -1,1 +1,1 @@
-"""One page of a sprint: what the answers of the commands say, as one file of HTML."""
+"""The page of a sprint: the commands' answers in a single HTML file."""

@@ -1,7 +1,7 @@
-"""The page as one file of HTML, and single charts and the summary of a CI job.
+"""The page as a single HTML file, individual charts, and the summary of a CI job.
 
-The same log and point give the same bytes. The policy of the page permits no style or
-script but its own.
+The same log and point produce the same bytes. The content security policy of the page
+permits only the page's own style and script.
 """
 
 import re
@@ -41,7 +41,7 @@ SECTIONS: dict[str, Callable[[SprintFacts], Markup]] = {
 
 
 class Served(NamedTuple):
-    """What a server adds to the page; the policy is the one that it answers with."""
+    """The parts that a server adds to the page; the server sends the policy itself."""
 
     links: Markup
     """In the head: its style."""
@@ -56,12 +56,12 @@ class Served(NamedTuple):
 
 
 def page(workspace: Workspace, sprint_id: str, *, at: str | None = None) -> str:
-    """Return the page of a sprint at a point, or at its newest version."""
+    """Return the page of a sprint at a point, by default its newest version."""
     return document(sprint_facts(workspace, sprint_id, at=at))
 
 
 def document(facts: SprintFacts, served: Served | None = None) -> str:
-    """Return the page of facts as a document of HTML."""
+    """Return the page as an HTML document."""
     first, *others = (build(facts) for build in SECTIONS.values())
     style, script = _style(), asset("page.js")
     added = served or Served(_policy(), NOTHING, NOTHING, NOTHING, {})
@@ -83,13 +83,13 @@ def document(facts: SprintFacts, served: Served | None = None) -> str:
 
 
 def html(head: Iterable[Markup], body: Markup) -> str:
-    """Return a document of HTML; the inside of its head follows the encoding."""
+    """Return an HTML document; `head` follows the encoding in the head element."""
     whole = tag("head", tag("meta", charset="utf-8"), *head)
     return f"<!DOCTYPE html>\n{tag('html', whole, body, lang='en')}\n"
 
 
 def _policy() -> Markup:
-    """Return what keeps a file from anything but its own style and script."""
+    """Return the policy that permits only the file's own style and script."""
     style, script = sources()
     policy = f"default-src 'none'; style-src {style}; script-src {script}; "
     policy += "connect-src 'none'; base-uri 'none'; form-action 'none'"
@@ -99,12 +99,12 @@ def _policy() -> Markup:
 
 
 def sources() -> tuple[str, str]:
-    """Return the page's style and its script as a policy names them."""
+    """Return the digests of the page's style and script in the form used by policies."""
     return _digest(_style()), _digest(asset("page.js"))
 
 
 def _style() -> Markup:
-    """Return the style of the page: that of its drawings, and all else."""
+    """Return the style of the page, including that of its drawings."""
     return joined(asset("drawing.css"), asset("page.css"))
 
 
@@ -113,7 +113,7 @@ def _link(name: str) -> Markup:
 
 
 def _digest(source: str) -> str:
-    """Return the digest of a source as a policy names it."""
+    """Return the digest of a source in the form used by policies."""
     return f"'sha256-{b64encode(sha256(source.encode()).digest()).decode()}'"
 
 
@@ -127,7 +127,7 @@ _LEFT_OUT = "\n\nThe rest is left out: `sprintlog report` has all of it.\n"
 
 
 def job_summary(report: str, found: Timeline) -> str:
-    """Return a report with its timeline behind it, as long as a summary may be."""
+    """Return a report followed by its timeline, cut to the size limit of a job summary."""
     drawn = "\n".join(mermaid(found)) + "\n" if found.rows else ""
     whole = f"{report}{drawn}"
     if len(whole.encode()) <= BYTES_MAX:
@@ -138,7 +138,7 @@ def job_summary(report: str, found: Timeline) -> str:
 
 
 def mermaid(found: Timeline) -> list[str]:
-    """Return the timeline as a Gantt diagram of Mermaid; of many bars the last ones."""
+    """Return the timeline as a Mermaid Gantt diagram; early bars may be omitted."""
     rows: dict[str, list[str]] = {name: [] for name in found.rows}
     size = 0
     for bar in reversed(found.bars):
@@ -166,7 +166,7 @@ def mermaid(found: Timeline) -> list[str]:
 
 
 def _plain(said: str) -> str:
-    """Return a name in which nothing means anything to Mermaid or Markdown."""
+    """Return a name without characters that are special in Mermaid or Markdown."""
     return re.sub(r"[^\w $./-]+", " ", said, flags=re.ASCII).strip()[:_NAME_CHARS_MAX]
 
 
@@ -176,7 +176,7 @@ TITLE = 34
 
 
 def timeline_drawing(facts: SprintFacts) -> str:
-    """Return the timeline with the names of its rows."""
+    """Return the timeline as an SVG file with the names of its rows."""
     found = laid_out(facts)
     begin = gantt.top(found)
     names = [
@@ -193,7 +193,7 @@ def timeline_drawing(facts: SprintFacts) -> str:
 
 
 def quality_drawing(facts: SprintFacts) -> str:
-    """Return the quality of all iterations."""
+    """Return the quality of all iterations as an SVG file."""
     found, levels = scored(facts)
     plot = tag(
         "svg", plotted(found, levels), x=10, y=TITLE, width=WIDTH - 20, height=HEIGHT

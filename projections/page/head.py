@@ -1,4 +1,4 @@
-"""The head of the page: what it is doing or why it stopped, and what to type now."""
+"""The head of the page: the current activity or reason to stop, and commands to type."""
 
 import re
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ _WITHOUT_REASON = {"completed": "Done", "in-progress": "In progress"}
 
 
 def head(facts: SprintFacts) -> Markup:
-    """Return the most important facts for a person."""
+    """Return the facts that are most important to a person."""
     standing = facts.standing(_clock)
     is_stopped = any(word == "stopped" for word, _ in standing)
     stands = [" ", chip("stopped")] if is_stopped else []
@@ -52,7 +52,7 @@ def head(facts: SprintFacts) -> Markup:
 
 
 def chip(status: str) -> Markup:
-    """Return the status of a sprint in a matching colour."""
+    """Return a sprint's status in a matching colour."""
     return tag("span", status, class_=f"chip {_TONES.get(status, 'steady')}")
 
 
@@ -61,7 +61,7 @@ def _clock(at: object, *, is_relative: bool = False) -> str:
 
 
 def _story(facts: SprintFacts, standing: list[tuple[str, str]]) -> Iterator[Markup]:
-    """Yield why it stopped, since when, what it needs, and what leads on."""
+    """Yield why the sprint stopped, since when, what it needs, and how to continue."""
     hints = []
     if not standing:
         word = _WITHOUT_REASON.get(str(facts.status.status), "Ready")
@@ -95,7 +95,7 @@ def _story(facts: SprintFacts, standing: list[tuple[str, str]]) -> Iterator[Mark
 
 
 def _told(name: str, *parts: object, kind: str = "told") -> Markup:
-    """Return a line of the head behind its name."""
+    """Return a line of the head with its label."""
     return tag("p", tag("b", f"{name} "), *parts, class_=kind)
 
 
@@ -129,7 +129,7 @@ def _stats(facts: SprintFacts) -> dict[str, Any]:
 
 
 def _figures(facts: SprintFacts) -> Iterator[Markup]:
-    """Yield each figure with its name; unknown ones are dashes."""
+    """Yield each figure with its name; unknown figures are dashes."""
     stats, tree = _stats(facts), facts.sprint.plan.tree
     spent = facts.status.spent
     runs = getattr(spent, "runs", None)
@@ -157,7 +157,7 @@ def _figures(facts: SprintFacts) -> Iterator[Markup]:
 
 
 def _by_clock(elapsed: object) -> str:
-    """Return an elapsed time formatted as a duration; other text unchanged."""
+    """Return an elapsed time formatted as a duration; return other text unchanged."""
     parts = str(elapsed).split(":")
     if len(parts) != 3 or not all(x.isascii() and x.isdigit() for x in parts):
         return str(elapsed)
@@ -171,7 +171,7 @@ def _figure(name: str, value: str, more: str | None = None) -> Markup:
 
 
 def _budgets(facts: SprintFacts) -> Markup:
-    """Return how far each budget is spent, as bars with their figures."""
+    """Return how much of each budget is used, as bars with figures."""
     found = facts.status.budgets or ()
     shown = [one for one in found if (one.of, one.budget) != (OF_SPRINT, ITERATIONS)]
     rows = map(_budget, shown)
@@ -202,7 +202,7 @@ _RESOLVE = "resolve it"
 
 
 def ways(facts: SprintFacts, target: int | None, hints: list[str]) -> Iterator[Markup]:
-    """Yield what to type; where going back is advised, that way first."""
+    """Yield the commands to type; if a rollback is advised, its commands come first."""
     steps = [step for hint in hints for step in _NEXT.split(hint)]
     steps = _steps(facts, steps) if steps else []
     if target is not None:
@@ -215,7 +215,7 @@ def ways(facts: SprintFacts, target: int | None, hints: list[str]) -> Iterator[M
 
 
 def files_said(facts: SprintFacts, iteration: int) -> str:
-    """Return where the files of an iteration are that no snapshot holds."""
+    """Return where to find the files of an iteration that has no snapshot."""
     head = getattr(getattr(facts.iteration(iteration), "git", None), "head", None)
     there = f"; git was at commit {head[:12]} then" if head else ""
     if facts.keeps_files:
@@ -224,7 +224,7 @@ def files_said(facts: SprintFacts, iteration: int) -> str:
 
 
 def amount(budget: str, spent: float) -> str:
-    """Return an amount of a budget with its unit."""
+    """Return an amount of a budget, with its unit."""
     if budget == "time":
         return duration(1000 * spent)
     return money(spent) if budget == "cost" else number(spent)
@@ -243,7 +243,7 @@ def _advised(facts: SprintFacts, target: int) -> Iterator[str]:
 
 
 def _steps(facts: SprintFacts, steps: list[str]) -> list[str]:
-    """Return the steps of a way with what starts the loop again at its end."""
+    """Return the steps, followed by the command that restarts the loop."""
     need = facts.action.details
     found = [
         f"resolve what it needs: {need}" if need and step == _RESOLVE else step
@@ -257,7 +257,7 @@ def _steps(facts: SprintFacts, steps: list[str]) -> list[str]:
 
 
 def _budget_ways(facts: SprintFacts) -> Iterator[Markup]:
-    """Yield the remaining budgets: one for each run, and one for the sprint."""
+    """Yield a line about the remaining budgets of each run and of the sprint."""
     found = facts.status.budgets or ()
     own = [x for x in found if x.of == OF_RUN]
     shared = [x for x in found if x.of != OF_RUN and x.budget != ITERATIONS]
@@ -276,7 +276,7 @@ def _budget_ways(facts: SprintFacts) -> Iterator[Markup]:
 
 
 def _typed(name: str, steps: list[str]) -> Markup:
-    """Return what to type: one line, or several in order."""
+    """Return the commands to type: one line, or a list in order."""
     if len(steps) == 1:
         return _told(name, said(steps[0]), kind="type")
     items = tag("ol", *(tag("li", said(step)) for step in steps))

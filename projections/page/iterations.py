@@ -1,4 +1,4 @@
-"""The table of all iterations, and two of them side by side; unknown values are dashes."""
+"""The table of all iterations, and a comparison of two; unknown values are dashes."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -43,7 +43,7 @@ class TableColumn(NamedTuple):
 
 
 def columns(facts: SprintFacts) -> list[TableColumn]:
-    """Return the columns of a table of iterations: what is known of any of them.
+    """Return the columns of the iterations table for which any iteration has a value.
 
     Text columns come first, because wide tables scroll.
     """
@@ -75,7 +75,7 @@ def columns(facts: SprintFacts) -> list[TableColumn]:
 
 
 def iterations(facts: SprintFacts) -> Markup:
-    """Return the table."""
+    """Return the table of all iterations."""
     rows = facts.iterations.iterations
     if not rows:
         return without("iterations", "Iterations", "There is no iteration yet.")
@@ -104,7 +104,7 @@ def iterations(facts: SprintFacts) -> Markup:
 def _differing(
     found: list[TableColumn], rows: Sequence[JudgedIteration]
 ) -> tuple[list[TableColumn], list[str]]:
-    """Return the columns in which rows differ, and in words what all of them have."""
+    """Return the columns in which rows differ, and a description of the common values."""
     same, differing = [], []
     for one in found:
         values = {str(one.cell(row)) for row in rows} - {UNKNOWN}
@@ -152,7 +152,7 @@ def _param(name: str, one: JudgedIteration) -> object:
 
 
 def _milliseconds(one: JudgedIteration) -> int | None:
-    """Return how long agents ran; None if unknown."""
+    """Return the total duration of the agent runs; None if it is unknown."""
     found = getattr(one.spent, "duration_ms", None)
     return found if isinstance(found, int) and found else None
 
@@ -176,7 +176,7 @@ def _alerts(one: JudgedIteration) -> object:
 
 
 def _files(changed: tuple[AuthoredFile, ...] | None) -> object:
-    """Return how many files changed, and the first of their names."""
+    """Return the number of changed files, and the first of their names."""
     if changed is None:
         return UNKNOWN
     by_author: dict[str, list[str]] = {}
@@ -220,7 +220,7 @@ def _remarks(facts: SprintFacts, one: JudgedIteration) -> object:
 
 
 def _run_ended(one: JudgedIteration, *, is_told: bool) -> str:
-    """Return how the run of an iteration ended, and the error unless `is_told`."""
+    """Return how the run of an iteration ended, with the error unless `is_told`."""
     status = str(one.status)
     is_failed = status != "completed" and isinstance(one.error, str) and not is_told
     error = f": {one.error}" if is_failed else ""
@@ -277,7 +277,7 @@ def _named(facts: SprintFacts, one: JudgedIteration) -> str:
 
 
 def _change(column: TableColumn, one: JudgedIteration, other: JudgedIteration) -> str:
-    """Return the change of a figure; empty if one of the values is unknown."""
+    """Return the change in a figure; empty if one of the values is unknown."""
     mine, theirs = str(column.cell(one)), str(column.cell(other))
     if UNKNOWN in (mine, theirs):
         return ""
@@ -296,7 +296,7 @@ def _change(column: TableColumn, one: JudgedIteration, other: JudgedIteration) -
 
 
 def _amount(column: TableColumn, one: JudgedIteration) -> float | None:
-    """Return a figure of an iteration as a number; None for other values."""
+    """Return a figure of an iteration as a number; None if it is not numeric."""
     if column.milliseconds is not None:
         return column.milliseconds(one)
     try:

@@ -1,6 +1,6 @@
-"""Where everything of a timeline is, and which labels have room: pure.
+"""The layout of a timeline: positions, and the labels that fit. No I/O.
 
-Times are milliseconds, places are hundredths of a percent of the width.
+Times are in milliseconds; positions are in hundredths of a percent of the width.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -23,7 +23,7 @@ INSIDE, OVER, BEFORE, AFTER = "inside", "over", "before", "after"
 
 
 class Label(NamedTuple):
-    """A label of a bar, and its place."""
+    """A bar's label and its position."""
 
     text: str = ""
     place: str = INSIDE
@@ -34,7 +34,7 @@ NO_LABEL = Label()
 
 
 class Box(NamedTuple):
-    """A bar as far as its label is concerned."""
+    """A bar's position and size, and its possible labels."""
 
     row: int
     x: int
@@ -44,9 +44,10 @@ class Box(NamedTuple):
 
 
 def labels_of(boxes: Sequence[Box], pixels: int, *, beside: bool = False) -> list[Label]:
-    """Return the label of each bar in a drawing so wide: none is cut or meets another.
+    """Return a label for each bar in a drawing of some width, without cuts or overlaps.
 
-    With `beside` one without room inside may stand before or behind its bar.
+    With `beside`, a label that does not fit inside its bar may be placed before or after
+    it.
     """
     found = [NO_LABEL] * len(boxes)
     order = sorted(range(len(boxes)), key=lambda at: (boxes[at].row, boxes[at].x))
@@ -69,7 +70,7 @@ def labels_of(boxes: Sequence[Box], pixels: int, *, beside: bool = False) -> lis
 def _on(
     labels: Sequence[str], x: float, width: float, free: tuple[float, float]
 ) -> tuple[Label, float]:
-    """Return the label on a bar, and where what is written ends."""
+    """Return the label on a bar, and the end of its text."""
     for said in labels:
         if SIGN + len(said) * CHAR + PAD <= width and x + PAD / 2 >= free[0]:
             return Label(said, INSIDE), x + width
@@ -85,7 +86,7 @@ def _on(
 def _beside(
     name: str, x: float, width: float, free: tuple[float, float]
 ) -> tuple[Label, float]:
-    """Return the label in a bar or next to it, and where both end."""
+    """Return the label in or next to a bar, and the right end of both."""
     needs = len(name) * CHAR
     end = x + width
     if needs + PAD <= width:
@@ -119,7 +120,7 @@ _STEPS = tuple(
 
 
 class Bar(NamedTuple):
-    """A placed bar."""
+    """A bar with its position."""
 
     row: int
     x: int
@@ -130,7 +131,7 @@ class Bar(NamedTuple):
 
 
 class Gap(NamedTuple):
-    """A placed wait."""
+    """A wait with its position."""
 
     x: int
     width: int
@@ -140,7 +141,7 @@ class Gap(NamedTuple):
 
 
 class Stamp(NamedTuple):
-    """A placed sign."""
+    """A sign with its position."""
 
     row: int
     x: int
@@ -148,7 +149,7 @@ class Stamp(NamedTuple):
 
 
 class Arrow(NamedTuple):
-    """A placed rollback; overlapping ones have different levels."""
+    """A rollback with its position; overlapping rollbacks have different levels."""
 
     x: int
     to: int
@@ -157,7 +158,7 @@ class Arrow(NamedTuple):
 
 
 class Tick(NamedTuple):
-    """A line of the axis."""
+    """A tick of the time axis."""
 
     x: int
     label: str
@@ -167,7 +168,7 @@ class Tick(NamedTuple):
 
 
 class Timeline(NamedTuple):
-    """Everything of a timeline, placed."""
+    """A complete timeline with all positions."""
 
     rows: list[str]
     bars: list[Bar]
@@ -190,7 +191,7 @@ def place_timeline(
     signs: Iterable[Instant] = (),
     returns: Iterable[Return] = (),
 ) -> Timeline:
-    """Return the places of everything; rows are in the order of their first work."""
+    """Return the laid-out timeline; rows are in the order of their first work."""
     waits, signs, returns = [*waits], [*signs], [*returns]
     names = list(dict.fromkeys([one.row for one in work] + [one.row for one in signs]))
     rows = {name: index for index, name in enumerate(names[:ROWS_MAX])}
@@ -211,25 +212,25 @@ def place_timeline(
 
 
 class Scale:
-    """From a time to a place."""
+    """Converts times to positions."""
 
     def __init__(self, begin: int, end: int) -> None:
         self.begin = begin
         self._length = max(end - begin, 1)
 
     def place(self, at: int) -> int:
-        """Return the place of a time; times outside the scale are at its edge."""
+        """Return the position of a time; times outside the scale are moved to its edge."""
         return min(max((at - self.begin) * WHOLE // self._length, 0), WHOLE)
 
     def stretch(self, begin: int, end: int, *, least: int = BAR_MIN) -> tuple[int, int]:
-        """Return place and width; a clock that went backwards makes none negative."""
+        """Return position and width; the width is positive even if the clock went back."""
         x = self.place(begin)
         width = max(self.place(max(end, begin)) - x, least)
         return min(x, WHOLE - width), width
 
 
 def ticks(begin: int, end: int, most: int = TICKS_MAX) -> list[Tick]:
-    """Return the lines of the axis: at whole seconds, minutes, hours or days in UTC."""
+    """Return the ticks of the axis, at whole seconds, minutes, hours or days in UTC."""
     length = max(end - begin, 1)
     fitting = (step for step in _STEPS if length / step <= most)
     step = next(fitting, -(-length // most // _DAY) * _DAY or _DAY)
@@ -251,26 +252,26 @@ def _label(at: int, step: int, *, is_day: bool) -> str:
 
 
 def _bars(work: Sequence[Work], rows: Mapping[str, int], scale: Scale) -> list[Bar]:
-    """Return placed bars with their labels, in their order."""
+    """Return the bars with positions and labels, in their order."""
     boxes = [Box(rows[x.row], *scale.stretch(x.begin, x.end), x.labels) for x in work]
     placed = zip(work, boxes, *_labels(boxes), strict=True)
     return [Bar(box.row, box.x, box.width, one, *both) for one, box, *both in placed]
 
 
 def _gaps(waits: Sequence[Delay], scale: Scale) -> list[Gap]:
-    """Return placed waits, labelled with the person or process waited for."""
+    """Return the waits with positions, labelled with the person or process waited for."""
     boxes = [Box(0, *scale.stretch(x.begin, x.end), (x.who,)) for x in waits]
     placed = zip(waits, boxes, *_labels(boxes, beside=True), strict=True)
     return [Gap(box.x, box.width, wait, *both) for wait, box, *both in placed]
 
 
 def _labels(boxes: Sequence[Box], *, beside: bool = False) -> Iterator[list[Label]]:
-    """Yield the labels of bars on a screen, and those on a phone."""
+    """Yield the labels of all bars on a wide screen, then those on a phone."""
     return (labels_of(boxes, pixels, beside=beside) for pixels in (WIDE, THIN))
 
 
 def _arrows(returns: Sequence[Return], scale: Scale) -> list[Arrow]:
-    """Return the ways back; one that crosses the one before it is a level higher."""
+    """Return the rollbacks as arrows; overlapping arrows are on different levels."""
     found: list[Arrow] = []
     for one in returns:
         x, to = scale.place(one.at), scale.place(one.to)
@@ -286,7 +287,7 @@ def _arrows(returns: Sequence[Return], scale: Scale) -> list[Arrow]:
 
 
 class Dot(NamedTuple):
-    """A placed value of a plot."""
+    """A value in a plot, with its position."""
 
     x: int
     y: int
@@ -295,7 +296,7 @@ class Dot(NamedTuple):
 
 
 class Plot(NamedTuple):
-    """Values one after another, placed; those that are missing leave a gap."""
+    """A series of values with positions; missing values leave a gap."""
 
     points: list[Dot]
     line: list[Dot]
@@ -309,7 +310,7 @@ def plot(
     high: float | None = None,
     is_on: Sequence[bool] | None = None,
 ) -> Plot:
-    """Return where values are, the first at the left; y grows downwards."""
+    """Return the positions of values, from left to right; y grows downwards."""
     known = [value for value in values if value is not None]
     bottom = min(known, default=0) if low is None else low
     top = max(known, default=0) if high is None else high
@@ -323,18 +324,18 @@ def plot(
 
 
 def step_place(index: int, count: int) -> int:
-    """Return where one of so many values is, with room at both ends."""
+    """Return the horizontal position of a value in a series, with space at both ends."""
     return (2 * index + 1) * WHOLE // (2 * max(count, 1))
 
 
 def height(value: float, low: float, high: float) -> int:
-    """Return how far from the top a value is, in hundredths of a percent."""
+    """Return the distance of a value from the top, in hundredths of a percent."""
     if high <= low:
         return WHOLE // 2
     return round((high - min(max(value, low), high)) / (high - low) * WHOLE)
 
 
 def percent(place: int) -> str:
-    """Return a place as SVG has it."""
+    """Return a position as an SVG percentage."""
     whole, rest = divmod(place, 100)
     return f"{whole}.{rest:02d}%".replace(".00%", "%")

@@ -1,4 +1,4 @@
-"""How much of each part of a sprint its page shows."""
+"""Limits on how much of each part of a sprint its page shows."""
 
 from typing import NamedTuple
 
@@ -9,7 +9,7 @@ ITERATIONS_MAX, VERSIONS_MAX = 60, 2_000
 
 
 class PageLimits(NamedTuple):
-    """How many of each are shown, the newest first."""
+    """The maximum number of entries shown of each kind; the newest are shown."""
 
     iterations: int
     """In the table, the plots and the timeline."""
@@ -39,6 +39,6 @@ LONG = PageLimits(200, 50, 30, 30, 60, 60, 30, 50, 15, 80, 120, 36_000, 70)
 
 
 def limits_of(facts: SprintFacts) -> PageLimits:
-    """Return how much of a sprint is shown."""
+    """Return the limits for a sprint's page."""
     is_long = len(facts.sprint.knowledge.iterations) > ITERATIONS_MAX
     return LONG if is_long or facts.version > VERSIONS_MAX else USUAL

@@ -21,7 +21,7 @@ _DECISIONS = ("queue approve", "queue reject", "queue defer", "queue backlog")
 
 
 def forms(facts: SprintFacts, actions: Actions, form_token: str) -> Markup:
-    """Return the section with everything that can be recorded of a sprint now."""
+    """Return the section of forms that can currently be submitted for a sprint."""
     sprint, names = facts.sprint, []
     if sprint.plan.status == "in-progress":
         names.append("sprint pause")
@@ -69,7 +69,7 @@ def _form(
 def _posted(
     action: Any, fields: Mapping[str, object], *inside: object, **attributes: str
 ) -> Markup:
-    """Return the form of an action, with fields that nobody sees."""
+    """Return the form of an action, with hidden fields."""
     there = address("/act", {"do": action.command})
     whole = (hidden(fields), *inside)
     return tag("form", *whole, action=there, method="post", **attributes)
@@ -87,7 +87,7 @@ def _field(field: Any) -> Markup:
 
 
 def confirmation(wanted: Any, shown: Any, form_token: str) -> str:
-    """Return the page that previews the events of an action, and asks."""
+    """Return the page that previews the events of an action and asks to confirm."""
     action, sprint_id, given = wanted.action, wanted.sprint_id, wanted.given
     what = tag("p", "Nothing: it is so already.")
     if shown.lines:
@@ -116,7 +116,7 @@ def confirmation(wanted: Any, shown: Any, form_token: str) -> str:
 
 
 def refused(error: SprintlogError, sprint_id: str | None) -> str:
-    """Return the page of an error, with its hint."""
+    """Return the page for an error, with its hint."""
     hint = tag("p", told(error.hint)) if error.hint else None
     back = link("Back", "/sprint", id=sprint_id) if sprint_id else link("Back", "/")
     said = tag("p", error.message, class_="error", role="alert")
@@ -133,7 +133,7 @@ _ICON = tag("link", rel="icon", href="data:,")
 
 
 def address(path: str, query: Mapping[str, str | None]) -> str:
-    """Return an address within this server."""
+    """Return a URL within this server."""
     said = urlencode({name: text for name, text in query.items() if text is not None})
     return f"{path}?{said}" if said else path
 
@@ -145,7 +145,7 @@ def link(label: object, path: str, **query: str | None) -> Markup:
 
 
 def document(title: str, nav: Markup, main: Markup, *, position: int | None = None) -> str:
-    """Return a whole page; one with a position keeps itself up to date."""
+    """Return a complete page; a page with a position updates itself."""
     head = (
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
         tag("meta", name="color-scheme", content="light dark"),
@@ -163,7 +163,7 @@ def document(title: str, nav: Markup, main: Markup, *, position: int | None = No
 def served(
     decide: Markup, *, sprint_id: str, position: int, streams: Sequence[str]
 ) -> Served:
-    """Return the additions that let the page of a sprint update itself."""
+    """Return the additions that let a sprint's page update itself."""
     where = [link("all sprints", "/"), link("two points", "/diff", sprint=sprint_id)]
     if decide:
         where.append(tag("a", "decide", href="#act"))
@@ -172,13 +172,13 @@ def served(
 
 
 def head(title: str, *notes: object) -> Markup:
-    """Return the head of a page: its title, and notes."""
+    """Return the heading of a page, with notes."""
     said = [tag("p", note, class_="note") for note in notes]
     return tag("header", tag("h1", title), *said, id="head")
 
 
 def bar(*parts: object, is_live: bool = False) -> Markup:
-    """Return the line at the top: whether the page is up to date, and its links."""
+    """Return the navigation bar, which shows whether the page is up to date."""
     said = [tag("span", part) for part in parts]
     return tag("nav", _state() if is_live else NOTHING, *said, aria_label="pages")
 
@@ -188,7 +188,7 @@ def _state() -> Markup:
 
 
 def _live(position: int | None, streams: Sequence[str]) -> dict[str, str]:
-    """Return the attributes of a page's body: up to where it goes, what it is of."""
+    """Return the attributes of a page's body: its log position and its streams."""
     if position is None:
         return {}
     # Unescaped: the script compares names with control characters exactly.
@@ -196,7 +196,7 @@ def _live(position: int | None, streams: Sequence[str]) -> dict[str, str]:
 
 
 def hidden(fields: Mapping[str, object]) -> Markup:
-    """Return the hidden fields of a form, unchanged."""
+    """Return the hidden fields of a form, with their values unchanged."""
     return joined(
         *(
             tag("input", type="hidden", name_=name, value=Markup(escape(str(text))))
@@ -206,7 +206,7 @@ def hidden(fields: Mapping[str, object]) -> Markup:
 
 
 def entered(path: str, query: str) -> str:
-    """Return the page that goes on to an address, once the cookie is there."""
+    """Return a page that redirects to an address after the cookie has been set."""
     there = f"{path}?{query}" if query else path
     refresh = tag("meta", http_equiv="refresh", content=f"0; url={there}")
     body = tag("body", tag("p", tag("a", "Go on", href=there)))

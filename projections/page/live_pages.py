@@ -1,4 +1,4 @@
-"""The pages: an overview of the log, the page of a sprint, and any two points compared."""
+"""The live pages: an overview of the log, a sprint's page, and any two points compared."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
@@ -32,7 +32,7 @@ SPRINTS_MAX = 500
 
 
 def overview(workspace: Workspace) -> str:
-    """Return the page of all sprints and work trees of the log."""
+    """Return the page of all sprints and work trees in the log."""
     position = workspace.log.head().position
     trees: dict[str, list[list[Markup]]] = {}
     for worktree, cells in _sprints(workspace):
@@ -61,7 +61,7 @@ HEAD = ("sprint", "status", "activity or need", "iteration", "last activity", "f
 
 
 def _sprints(workspace: Workspace) -> Iterator[tuple[str, list[Markup]]]:
-    """Yield each sprint's work tree and cells; the open ones first, the latest first."""
+    """Yield each sprint's work tree and table cells; open sprints come first."""
     standing = [
         (status == "completed", name)
         for name, version in workspace.sprints().items()
@@ -126,7 +126,7 @@ _TEXT_MAX = 200_000
 
 
 def _points(given: Mapping[str, str], sprint_id: str) -> Markup:
-    """Return the form that asks for two points."""
+    """Return the form for selecting two points."""
     files = [
         tag("option", name, value=name, selected=name == given.get("file", "progress"))
         for name in STATE_FILES
@@ -151,7 +151,7 @@ def _points(given: Mapping[str, str], sprint_id: str) -> Markup:
 
 
 def labelled(label: str, name: str, value: str) -> Markup:
-    """Return a field of a form with its label."""
+    """Return a form field with its label."""
     field = tag("input", name_=name, value=value, autocomplete="off", spellcheck="false")
     return tag("label", f"{label} ", field)
 
@@ -159,7 +159,8 @@ def labelled(label: str, name: str, value: str) -> Markup:
 class LivePages:
     """The current pages of a log, for a server.
 
-    The page of a sprint is kept while nothing is recorded: many readers share it.
+    The page of a sprint is cached until something is recorded, because many readers share
+    it.
     """
 
     policy = staticmethod(page.sources)
@@ -176,7 +177,7 @@ class LivePages:
         *,
         clock: Clock = monotonic,
     ) -> None:
-        """Make pages with forms for some actions, which carry a token; none without it.
+        """Create pages with forms for the given actions; there are none without a token.
 
         An action has a `command`, a `label` and `fields`.
         """
@@ -185,16 +186,16 @@ class LivePages:
 
     @staticmethod
     def style() -> bytes:
-        """Return the style of all pages."""
+        """Return the style sheet shared by all pages."""
         folder = files(__package__).joinpath("static")
         return b"".join((folder / x).read_bytes() for x in ("drawing.css", "page.css"))
 
     def confirmation(self, wanted: Any, shown: Any) -> str:
-        """Return the page that previews the events of an action, and asks."""
+        """Return the page that previews the events of an action and asks to confirm."""
         return live_markup.confirmation(wanted, shown, self._form_token or "")
 
     def page(self, workspace: Workspace, sprint_id: str | None) -> str:
-        """Return the page of a sprint, made again where something was recorded since."""
+        """Return the page of a sprint, rebuilt if something was recorded since."""
         name = workspace.choose(sprint_id)
         position, now = workspace.log.head().position, self._clock()
         kept = self._kept.get(name)
@@ -223,7 +224,7 @@ class LivePages:
 
 
 class _KeptPage(NamedTuple):
-    """A page that was made."""
+    """A cached page."""
 
     position: int
     """Up to where in the log it goes."""

@@ -1,4 +1,4 @@
-"""HTML and SVG by construction: text is escaped, control characters become visible."""
+"""HTML and SVG built from elements; text is escaped, control characters become visible."""
 
 import re
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ _CAPITALS = {"viewbox": "viewBox", "preserveaspectratio": "preserveAspectRatio"}
 
 
 class Markup(str):
-    """Text that is HTML already."""
+    """Text that is already HTML."""
 
     __slots__ = ()
 
@@ -27,7 +27,7 @@ NOTHING = Markup("")
 
 
 def text(value: object, chars_max: int = TEXT_CHARS_MAX) -> Markup:
-    """Return a text on one line; unknown values are dashes, long texts are cut."""
+    """Return a text on one line; unknown values become dashes, long texts are truncated."""
     if isinstance(value, Markup):
         return value
     if value is None or value == "":
@@ -36,12 +36,12 @@ def text(value: object, chars_max: int = TEXT_CHARS_MAX) -> Markup:
 
 
 def cut(value: str, chars_max: int) -> str:
-    """Return a text that is at most so long, with an ellipsis if it was longer."""
+    """Return a text truncated to a maximum length, with an ellipsis if it was longer."""
     return value if len(value) <= chars_max else f"{value[: chars_max - 1]}…"
 
 
 def tag(name: str, /, *inside: object, **attributes: Any) -> Markup:
-    """Return an element; `class_` is its class, `data_x` its `data-x`, None is left out."""
+    """Return an element; `class_` means `class`, `data_x` means `data-x`; omit None."""
     given = "".join(
         _attribute(key, value)
         for key, value in attributes.items()
@@ -53,32 +53,32 @@ def tag(name: str, /, *inside: object, **attributes: Any) -> Markup:
 
 
 def joined(*parts: object) -> Markup:
-    """Return parts one after another; plain text among them is escaped."""
+    """Return the parts joined together; plain text is escaped."""
     return Markup("".join(p if isinstance(p, Markup) else _inline(p) for p in parts))
 
 
 def row(cells: list[Markup], **attributes: Any) -> Markup:
-    """Return ready cells as a row of a table."""
+    """Return a table row of finished cells."""
     return tag("tr", *cells, **attributes)
 
 
 def table(
     head: Sequence[str], rows: Sequence[Markup], *, label: str, **more: Any
 ) -> Markup:
-    """Return a table in a box that scrolls if it is too wide."""
+    """Return a table in a box that scrolls if the table is too wide."""
     names = [x if isinstance(x, Markup) else heading(x) for x in head]
     inside = tag("table", tag("thead", row(names)), tag("tbody", *rows), **more)
     return scrolling(inside, label=f"{label}, as a table", class_="scroll")
 
 
 def scrolling(inside: Markup, *, label: str, class_: str) -> Markup:
-    """Return a box that scrolls if its contents are too wide, also by keyboard."""
+    """Return a box that scrolls if its contents are too wide, also with the keyboard."""
     region = {"tabindex": "0", "role": "region", "aria_label": label}
     return tag("div", inside, class_=class_, **region)
 
 
 def heading(name: str, /, **attributes: Any) -> Markup:
-    """Return the head of a column."""
+    """Return a column header."""
     return tag("th", name, scope="col", **attributes)
 
 
@@ -99,27 +99,27 @@ def without(identity: str, title: str, *told: object) -> Markup:
 
 
 def drawing(kind: str, height: int, label: str, *inside: Markup) -> Markup:
-    """Return a drawing of full width with a description."""
+    """Return a full-width drawing with a description."""
     size = {"width": "100%", "height": height}
     return tag("svg", *inside, **size, role="img", aria_label=text(label), class_=kind)
 
 
 def command(line: str) -> Markup:
-    """Return a command to type; options are not broken across lines."""
+    """Return a command to type; options do not break across lines."""
     words = [tag("span", x) if "-" in x else text(x) for x in line.split(" ")]
     inside = [part for word in words for part in (Markup(" "), word)][1:]
     return tag("code", *inside, class_="command")
 
 
 def said(line: str) -> Markup:
-    """Return a text in which what stands between backticks is a command."""
+    """Return a text in which text between backticks is formatted as a command."""
     pieces = re.split(r"`([^`]{1,400})`", line)
     told = (command(x) if at % 2 else text(x) for at, x in enumerate(pieces) if x)
     return joined(*told)
 
 
 def classes(*names: str) -> str:
-    """Return several classes of an element."""
+    """Return the class names of an element as one attribute value."""
     return " ".join(filter(None, names))
 
 
@@ -137,7 +137,7 @@ def _attribute(key: str, value: object) -> str:
 
 @cache
 def asset(name: str) -> Markup:
-    """Return a file of the page, which is ours and needs no escaping.
+    """Return one of the page's own files, which require no escaping.
 
     Indentation and line comments are removed.
     """

@@ -1,4 +1,4 @@
-"""How figures and times are written on the page; unknown values are dashes."""
+"""Formats for figures and times on the page; unknown values are dashes."""
 
 from msgspec import UNSET
 
@@ -14,7 +14,7 @@ def known(value: object) -> bool:
 
 
 def number(value: object, places: int = 2) -> str:
-    """Return a figure with thousands apart, and no more places than it needs."""
+    """Return a number with thousands separators and no more decimals than necessary."""
     if not known(value):
         return UNKNOWN
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -26,24 +26,24 @@ def number(value: object, places: int = 2) -> str:
 
 
 def score(value: float | None) -> str:
-    """Return a score with two places."""
+    """Return a score with two decimals."""
     return UNKNOWN if value is None else f"{value:.2f}"
 
 
 def tokens(spent: object) -> str:
-    """Return the tokens, with a mark if they are a lower bound."""
+    """Return the number of tokens, marked if it is a lower bound."""
     known = tokens_of(spent)
     return UNKNOWN if known is None else _bounded(number(known), spent, "tokens")
 
 
 def cost(spent: object) -> float | None:
-    """Return the cost of agents; None if unknown."""
+    """Return the cost of agent runs; None if it is unknown."""
     found = getattr(spent, "cost_usd", None)
     return float(found) if isinstance(found, float | int) else None
 
 
 def dollars_of(spent: object) -> str:
-    """Return the cost, with a mark if it is a lower bound."""
+    """Return the cost, marked if it is a lower bound."""
     return _bounded(money(cost(spent)), spent, "cost_usd")
 
 
@@ -52,23 +52,23 @@ def _bounded(amount: str, spent: object, name: str) -> str:
 
 
 def money(amount: float | None) -> str:
-    """Return an amount of dollars."""
+    """Return an amount in dollars."""
     return UNKNOWN if amount is None else dollars(amount)
 
 
 def took(spent: object) -> str:
-    """Return how long agents ran."""
+    """Return the duration of agent runs."""
     found = getattr(spent, "duration_ms", None)
     return duration(found) if isinstance(found, int) and found else UNKNOWN
 
 
 def clock_of(text: str) -> str:
-    """Return a recorded time without its fractions: `2026-01-15 21:05:00`."""
+    """Return a recorded time without fractional seconds: `2026-01-15 21:05:00`."""
     return text[:19].replace("T", " ") if text[19:].endswith("Z") else text
 
 
 def time(at: object) -> Markup:
-    """Return a time of the page: UTC, to the second; a dash for anything but a time."""
+    """Return a time in UTC, to the second; a dash if the value is not a time."""
     return tag("time", clock_of(at)) if isinstance(at, str) and at else Markup(UNKNOWN)
 
 

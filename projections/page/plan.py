@@ -1,4 +1,4 @@
-"""The plan as a tree with the pointer, and PROGRESS.yaml with who set each line."""
+"""The plan as a tree with the pointer, and PROGRESS.yaml with the origin of each line."""
 
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
@@ -49,7 +49,7 @@ def plan(facts: SprintFacts) -> Markup:
 
 
 class _Drawn:
-    """The tree while it is drawn: so many nodes, and then no more."""
+    """The tree while it is being drawn, up to a maximum number of nodes."""
 
     def __init__(self, facts: SprintFacts) -> None:
         self._facts = facts
@@ -60,7 +60,7 @@ class _Drawn:
         self._most, self._chars = limits_of(facts).nodes, limits_of(facts).prompt_chars
 
     def items(self, nodes: list[Node]) -> Iterator[Markup]:
-        """Yield the item of each node, with its children."""
+        """Yield a list item for each node, with its children."""
         for node in nodes:
             self.met += 1
             if self.met > self._most:
@@ -109,7 +109,7 @@ AT, ELAPSED = "\x01", "\x02"
 
 
 def state_file(facts: SprintFacts) -> Markup:
-    """Return the file at the page's version, and the data to show other versions."""
+    """Return the file at the page's version, and the data for showing other versions."""
     history = facts.file_history
     lines = history.lines_at(facts.version)
     lines_max, chars_max = limits_of(facts).lines, limits_of(facts).line_chars
@@ -143,7 +143,7 @@ def state_file(facts: SprintFacts) -> Markup:
 
 
 def packed(history: FileHistory, facts: SprintFacts) -> dict[str, Any]:
-    """Return the history as the script reads it, with each text once."""
+    """Return the history in the format that the script reads; each text is stored once."""
     started = facts.started_ms
     pack = _Pack(facts, is_timed=started is not None)
     before = 0
@@ -171,14 +171,14 @@ def packed(history: FileHistory, facts: SprintFacts) -> dict[str, Any]:
 
 
 def _written(milliseconds: int) -> str:
-    """Return a time as the page's script writes it."""
+    """Return a time in the format that the page's script uses."""
     moment = datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=milliseconds)
     places = "milliseconds" if milliseconds % 1000 else "seconds"
     return moment.replace(tzinfo=None).isoformat(timespec=places) + "Z"
 
 
 class _Pack:
-    """Texts by number, the first that is met first."""
+    """Texts by number, in order of first appearance."""
 
     def __init__(self, facts: SprintFacts, *, is_timed: bool) -> None:
         self.texts: dict[str, int] = {}
@@ -188,11 +188,11 @@ class _Pack:
         self._chars = limits_of(facts).line_chars
 
     def word(self, said: str) -> int:
-        """Return the number of a type or an actor."""
+        """Return the number of an event type or an actor."""
         return self.words.setdefault(said, len(self.words))
 
     def line(self, line: FileLine, version: int) -> int | list[int]:
-        """Return a line: its text, and who set it where that is not this version."""
+        """Return the number of a line's text, with any other versions that set the line."""
         said = cut(visible(line.text), self._chars)
         if self.at is not None and line.changed == version:
             said = said.replace(self.at, AT)
@@ -208,7 +208,7 @@ class _Pack:
 
 
 def _json(data: dict[str, Any]) -> Markup:
-    """Return data as JSON that cannot close its own element."""
+    """Return data as JSON that cannot close its surrounding element."""
     said = msgspec.json.encode(data).decode()
     return Markup(
         said.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

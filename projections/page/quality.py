@@ -1,4 +1,4 @@
-"""How good the iterations are: the plot of scores, and a small plot of every figure."""
+"""The quality of the iterations: a plot of the scores, and a small plot of each figure."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -34,13 +34,13 @@ class Scored(NamedTuple):
 
 
 class Levels(NamedTuple):
-    """The lines to compare with."""
+    """The horizontal reference lines of a plot."""
 
     baseline: float | None
     threshold: float | None
 
     def lines(self) -> list[tuple[str, float]]:
-        """Return those that are there, by name."""
+        """Return the existing lines with their names."""
         return [(name, x) for name, x in self._asdict().items() if x is not None]
 
 
@@ -81,7 +81,7 @@ def plotted(found: Sequence[Scored], levels: Levels) -> Markup:
 
 
 def limits(values: Sequence[float | None]) -> tuple[float, float]:
-    """Return from where to where scores are drawn: whole tenths around all of them."""
+    """Return the range of the plot: whole tenths that include all scores."""
     known = [value for value in values if value is not None]
     if not known:
         return 0.0, 1.0
@@ -91,14 +91,14 @@ def limits(values: Sequence[float | None]) -> tuple[float, float]:
 
 
 def grid(low: float, high: float) -> list[float]:
-    """Return the values of the lines across."""
+    """Return the values of the horizontal grid lines."""
     step = 1 if high - low <= 0.5 else 2
     first = round(low * 10)
     return [tenth / 10 for tenth in range(first, round(high * 10) + 1, step)]
 
 
 def _line(placed: Plot, top: int, inner: int) -> list[Markup]:
-    """Return the line through a plot's points, if it has one."""
+    """Return the line through the points of a plot, if there is one."""
     if not placed.line:
         return []
     points = " ".join(f"{point.x},{point.y}" for point in placed.line)
@@ -127,7 +127,7 @@ def _point(point: Dot, one: Scored, y: float) -> Markup:
 
 
 def quality_svg(found: Sequence[Scored], levels: Levels, label: str) -> Markup:
-    """Return the plot for a page, as wide as its place."""
+    """Return the plot for a page, as wide as its container."""
     return drawing("quality", HEIGHT, label, plotted(found, levels))
 
 
@@ -148,7 +148,7 @@ TONES = {"forward": "good", "regression": "bad", "plateau": "steady", "stalled":
 
 
 def scored(facts: SprintFacts) -> tuple[list[Scored], Levels]:
-    """Return the plotted iterations, without the baseline, and the horizontal lines."""
+    """Return the plotted iterations, without the baseline, and the reference lines."""
     found = [_scored(facts, one) for one in facts.numbered[-limits_of(facts).iterations :]]
     base, acceptance = facts.baseline, facts.judged.rules.thresholds.acceptance
     levels = Levels(None if base is None else base.score, acceptance)
@@ -156,7 +156,7 @@ def scored(facts: SprintFacts) -> tuple[list[Scored], Levels]:
 
 
 def quality(facts: SprintFacts) -> Markup:
-    """Return the plots."""
+    """Return the section with the plots."""
     found, levels = scored(facts)
     if not any(one.score is not None for one in found):
         return without("quality", "Quality", "No iteration was measured.")
@@ -212,7 +212,7 @@ def _lines(levels: Levels) -> Iterator[Markup]:
 
 
 def _worse(facts: SprintFacts) -> Markup:
-    """Return what got worse and when, the newest first."""
+    """Return the regressions and when they occurred, newest first."""
     found = [
         (one.iteration, alert.severity, alert.message, one.is_on_path is False)
         for one in reversed(facts.iterations.iterations)

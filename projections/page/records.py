@@ -14,7 +14,7 @@ DATA_CHARS_MAX = 400
 
 
 def events(facts: SprintFacts) -> Markup:
-    """Return the newest events, the newest first."""
+    """Return the newest events, in reverse order."""
     limits = limits_of(facts)
     shown = list(reversed(facts.event_lines(limits.events)))
     rows = [_event_row(*one, has_data=at < limits.data) for at, one in enumerate(shown)]
@@ -49,7 +49,7 @@ REQUEST_CHARS_MAX = 240
 
 
 def queue(facts: SprintFacts) -> Markup:
-    """Return the requests, those that wait first."""
+    """Return the requests; pending requests come first."""
     found = sorted(facts.queue, key=lambda one: one.status != "pending")
     if not found:
         return without("queue", "Queue", "There are no requests.")
@@ -80,7 +80,7 @@ LEARNING_CHARS_MAX = 400
 
 
 def learnings(facts: SprintFacts) -> Markup:
-    """Return the learnings, the newest first; retired ones are marked."""
+    """Return the learnings, newest first; retired ones are marked."""
     found = [] if facts.journal is None else list(reversed(facts.journal.learnings))
     if not found:
         return without("learnings", "Learnings", "The journal has no learnings.")
@@ -104,7 +104,7 @@ FILES_SHOWN = 6
 
 
 def sessions(facts: SprintFacts) -> Markup:
-    """Return a row for each session, the newest first."""
+    """Return a row for each session, newest first."""
     found = list(reversed(facts.sessions))
     if not found:
         installs = command("sprintlog hooks install AGENT")
@@ -138,7 +138,7 @@ _BAD = {"block", "rollback", "loss"}
 
 
 def decisions(facts: SprintFacts) -> Markup:
-    """Return the decisions, the newest first."""
+    """Return the decisions, newest first."""
     found = facts.decisions
     if not found:
         return without("decisions", "Decisions", "Nothing was decided yet.")

@@ -58,7 +58,7 @@ _PLACES = {
 
 
 def names(found: layout.Timeline) -> list[str]:
-    """Return the names of the rows from top to bottom, each of them another one."""
+    """Return the unique names of the rows, from top to bottom."""
     shown: dict[str, None] = {}
     for name in found.rows:
         short = shortened(name)
@@ -68,7 +68,7 @@ def names(found: layout.Timeline) -> list[str]:
 
 
 def shortened(name: str) -> str:
-    """Return a name, its middle omitted if it is long."""
+    """Return a name; if it is long, its middle is omitted."""
     if len(name) <= NAME_CHARS_MAX:
         return name
     kept = (NAME_CHARS_MAX - 1) // 2
@@ -76,13 +76,13 @@ def shortened(name: str) -> str:
 
 
 def top(found: layout.Timeline) -> int:
-    """Return how far down the first row begins, in pixels."""
+    """Return the vertical position of the first row, in pixels."""
     levels = max((arrow.level + 1 for arrow in found.arrows), default=0)
     return AXIS + ARC * levels + (6 if levels else 0)
 
 
 def height(found: layout.Timeline) -> int:
-    """Return how high the drawing is, in pixels."""
+    """Return the height of the drawing, in pixels."""
     return top(found) + ROW * len(names(found)) + 4
 
 
@@ -122,7 +122,7 @@ def _rect(bar: layout.Bar | layout.Gap, y: int, fill: str | None = None) -> Mark
 
 
 def _labels(bar: layout.Bar | layout.Gap, y: int, sign: str = "") -> Iterator[Markup]:
-    """Yield what is written at a bar on a screen and on a phone; once where that is one."""
+    """Yield the text of a bar's label for a screen and a phone; once if they are equal."""
     wide, thin = (
         (_written(label, sign, bar.width * pixels // layout.WHOLE), label.place)
         for label, pixels in ((bar.wide, layout.WIDE), (bar.thin, layout.THIN))
@@ -137,7 +137,7 @@ def _labels(bar: layout.Bar | layout.Gap, y: int, sign: str = "") -> Iterator[Ma
 
 
 def _written(label: layout.Label, sign: str, pixels: int) -> str:
-    """Return the words of a label; inside of its bar behind the sign, as far as it fits."""
+    """Return the text of a label; inside a bar, the sign precedes it if there is room."""
     if label.place != layout.INSIDE or not sign or pixels < layout.SIGN:
         return label.text
     return f"{sign} {label.text}".rstrip()
@@ -169,7 +169,7 @@ def _mark(mark: layout.Stamp, begin: int) -> Markup:
 
 
 def _arrow(arrow: layout.Arrow, begin: int) -> Markup:
-    """Return a rollback: up from its time, across, and down to its target."""
+    """Return a rollback as an arrow: up from its time, across, and down to its target."""
     low, high = min(arrow.x, arrow.to), max(arrow.x, arrow.to, arrow.x + 60)
     depth = ARC * (arrow.level + 1)
     x, width = layout.percent(low), layout.percent(max(high - low, 1))
@@ -184,7 +184,7 @@ def _arrow(arrow: layout.Arrow, begin: int) -> Markup:
 
 
 def inline(found: layout.Timeline, label: str) -> Markup:
-    """Return the drawing for a page, as wide as its place."""
+    """Return the drawing for a page, as wide as its container."""
     if not found.rows:
         return NOTHING
     return drawing("gantt", height(found), label, drawn(found))
@@ -195,7 +195,7 @@ SEPARATE_MAX = 30
 
 
 def laid_out(facts: SprintFacts) -> layout.Timeline:
-    """Return where everything of the timeline is."""
+    """Return the laid-out timeline."""
     limits = limits_of(facts)
     found = facts.course(
         loops_max=limits.iterations, bars_max=limits.bars, signs_max=limits.signs
@@ -221,7 +221,7 @@ def laid_out(facts: SprintFacts) -> layout.Timeline:
 
 
 def timeline(facts: SprintFacts) -> Markup:
-    """Return the drawing, and the same as a table for who cannot see it."""
+    """Return the drawing, and the same contents as a table for people who cannot see it."""
     found = laid_out(facts)
     if not found.rows:
         return without("timeline", "Timeline", "Nothing was worked on yet.")
@@ -245,7 +245,7 @@ def timeline(facts: SprintFacts) -> Markup:
 
 
 def _breaking(name: str) -> Markup:
-    """Return an address that can break between its parts."""
+    """Return an address that can wrap between its parts."""
     parts = name.split("/")
     return joined(*(joined(part, "/", tag("wbr")) for part in parts[:-1]), parts[-1])
 
@@ -284,7 +284,7 @@ def _legend(found: layout.Timeline) -> Markup:
 
 
 def _as_table(found: layout.Timeline, listed: int) -> Markup:
-    """Return the waits and ways back in words, and each piece of work."""
+    """Return the waits and rollbacks as sentences, and each piece of work."""
     told = [(bar.work.begin, bar.work.version, bar.work.about) for bar in found.bars]
     told += [(gap.wait.begin, 0, f"waits for {gap.wait.who}: {gap.wait.about}")
              for gap in found.gaps]  # fmt: skip

@@ -90,7 +90,7 @@ export interface AdviceRecorded {
   recommendation: unknown;
 }
 
-/** A run of an agent in the iteration. */
+/** An agent run in the iteration. */
 export interface AgentRunAnswer {
   agent: string | null;
   models: string[];
@@ -107,7 +107,7 @@ export interface Alert {
   triggered_at: number;
 }
 
-/** Who let the work into the plan. */
+/** Who approved the work's addition to the plan. */
 export interface ApprovalAnswer {
   request: string;
   by: string;
@@ -219,7 +219,7 @@ export interface ColumnAnswer {
   meaning: string;
 }
 
-/** A commit as git has it; its author need not have written its lines. */
+/** A git commit; its author did not necessarily write its lines. */
 export interface CommitAnswer {
   id: string;
   author: string;
@@ -252,7 +252,7 @@ export interface Context {
   blocker_valid?: boolean | null;
 }
 
-/** One decision. */
+/** A recorded decision. */
 export interface Decision {
   position: number;
   version: number;
@@ -428,7 +428,7 @@ export interface GateAnswer {
   events: EventReference[];
 }
 
-/** A run of a gate around the phase. */
+/** A check of the phase's gate, or of the gate of a phase that contains it. */
 export interface GateRunAnswer {
   phase: string;
   attempt: number;
@@ -1380,7 +1380,7 @@ export interface WholeEvent {
   stored?: unknown;
 }
 
-/** The origin of a line of a file. */
+/** The origin of a line in a file. */
 export interface WhyAnswer {
   path: string;
   line: number;
