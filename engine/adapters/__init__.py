@@ -1,6 +1,6 @@
-"""Effects outside the log: processes, git, files, agents and reports.
+"""Adapters for effects outside the log: processes, git, files, agents and reports.
 
-Adapters decide no rules. They may import the sprint, the journal and the packages below;
-only the service, projections and the command line may import them. Each package names the
-module to start with.
+Adapters contain no rules. They may import the sprint, the journal and the packages below;
+only the service, projections and the command line may import adapters. Each package's
+docstring names the module to start with.
 """

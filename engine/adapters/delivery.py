@@ -1,4 +1,4 @@
-"""Messages posted over HTTP: within a time, again after what passes, never elsewhere."""
+"""HTTP delivery of messages, with a time limit, retries, and no redirects."""
 
 import http.client
 import socket
@@ -46,7 +46,7 @@ class _Answer(NamedTuple):
 
 
 class Target:
-    """An address that takes messages."""
+    """An address to which messages are delivered."""
 
     def __init__(
         self, url: str, *, pause: Callable[[float], object], reads_answers: bool = False
@@ -59,14 +59,14 @@ class Target:
 
     @property
     def name(self) -> str:
-        """Return whose address it is: what follows the host may be a secret."""
+        """Return the address's host; the rest of the address may be secret."""
         parts = self._parts
         port = "" if parts.port is None else f":{parts.port}"
         host = parts.hostname or ""
         return f"{parts.scheme}://{f'[{host}]' if ':' in host else host}{port}"
 
     def deliver(self, message: Message, *, what: str) -> bytes:
-        """Post a message until it is accepted, and return the beginning of the response.
+        """Post a message until it is accepted, and return the start of the response.
 
         Raise `RefusedError` if it is not accepted: immediately if retrying cannot help,
         otherwise after the last attempt.
@@ -87,7 +87,7 @@ class Target:
         raise AssertionError("the last attempt returns or raises")
 
     def _post(self, message: Message) -> _Answer:
-        """Post once, within a time in all."""
+        """Post the message once, with a limit on the total time."""
         try:
             with self._connected() as connected:
                 # Whoever answers a byte at a time would hold us for ever otherwise.
@@ -104,7 +104,7 @@ class Target:
             return _Answer(_text(error), passes=True)
 
     def _connected(self) -> socket.socket:
-        """Return a new connection."""
+        """Return a new connection to the server."""
         host, port = self._parts.hostname, self._parts.port
         assert host is not None
         default = http.client.HTTP_PORT if self._tls is None else http.client.HTTPS_PORT
@@ -136,7 +136,7 @@ class Target:
 
 
 def checked_url(url: str) -> SplitResult:
-    """Return the parts of an address; raise `InvalidInputError` if it is invalid."""
+    """Return the components of a URL; raise `InvalidInputError` if it is invalid."""
     try:
         parts = urlsplit(url)
         parts.port  # noqa: B018 — reading it validates it
@@ -151,7 +151,7 @@ def checked_url(url: str) -> SplitResult:
 
 
 def key_of(secret: str) -> bytes:
-    """Return the key that a secret of Standard Webhooks stands for: `whsec_`, Base64."""
+    """Return the key from a Standard Webhooks secret: `whsec_` and Base64."""
     try:
         key = b64decode(secret.removeprefix(SECRET_PREFIX), validate=True)
     except ValueError:
@@ -166,7 +166,7 @@ def key_of(secret: str) -> bytes:
 
 
 def signed(key: bytes, body: bytes, *, id_: str, at: int) -> dict[str, str]:
-    """Return the headers of Standard Webhooks for a body; `at` is in seconds."""
+    """Return the Standard Webhooks headers for a body; `at` is in seconds."""
     text = f"{id_}.{at}.".encode() + body
     signature = b64encode(digest(key, text, sha256)).decode()
     return {
@@ -177,14 +177,14 @@ def signed(key: bytes, body: bytes, *, id_: str, at: int) -> dict[str, str]:
 
 
 def _cut(connected: socket.socket) -> None:
-    """End an exchange that takes too long, whatever it waits for."""
+    """Abort an exchange that takes too long, even if it is blocked."""
     with suppress(OSError):
         # TLS would have this wait for the other side.
         socket.socket.shutdown(connected, socket.SHUT_RDWR)
 
 
 def _beginning(response: http.client.HTTPResponse) -> bytes:
-    """Return the beginning of a response; ignore errors, because it was accepted."""
+    """Return the start of a response; ignore errors, because the message was accepted."""
     try:
         return response.read(ANSWER_BYTES_MAX)
     except (OSError, http.client.HTTPException):
@@ -192,10 +192,10 @@ def _beginning(response: http.client.HTTPResponse) -> bytes:
 
 
 def _text(error: Exception) -> str:
-    """Return an error on one line; a server may have written it."""
+    """Return an error as one line; the server may have written its text."""
     return " ".join(str(error).split())[:SAID_CHARS_MAX] or type(error).__name__
 
 
 def _seconds(said: str | None) -> float:
-    """Return the number of seconds that a server asks to wait; 0 if it states none."""
+    """Return the number of seconds that a server asks the client to wait; 0 by default."""
     return float(said) if said is not None and said.isascii() and said.isdigit() else 0.0

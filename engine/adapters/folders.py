@@ -1,4 +1,4 @@
-"""Folders and files opened without following links, and checks of paths."""
+"""Opens folders and files without following links, and checks paths."""
 
 import errno
 import os
@@ -27,22 +27,22 @@ _IGNORABLE = frozenset(
 
 
 def opened(root: Path) -> AbstractContextManager[int]:
-    """Hold a folder open; its own path may lead over links."""
+    """Hold a folder open; its own path may contain links."""
     return held_open(root, os.O_RDONLY | os.O_DIRECTORY)
 
 
 def opened_file(folder: int, name: str) -> AbstractContextManager[int]:
-    """Hold a file of an open folder for reading; follow no link, and wait for no pipe."""
+    """Open a file in an open folder for reading, without following links or waiting."""
     return held_open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
 
 
 class NotPlainError(OSError):
-    """A file's name belongs to something other than a regular file."""
+    """The path refers to something other than a regular file."""
 
 
 @contextmanager
 def opened_plain(path: Path | str, *, folder: int | None = None) -> Iterator[int]:
-    """Hold a plain file for reading, in an open folder or by its path.
+    """Hold a regular file open for reading, in an open folder or by its path.
 
     Raise `NotPlainError` for a link, a pipe or a folder.
     """
@@ -65,16 +65,16 @@ def opened_plain(path: Path | str, *, folder: int | None = None) -> Iterator[int
 
 
 def read_plain(path: Path | str, *, at_most: int, folder: int | None = None) -> bytes:
-    """Return the bytes of a plain file, or the first of them; raise as `opened_plain`."""
+    """Return a regular file's bytes, at most `at_most`; raise as `opened_plain` does."""
     with opened_plain(path, folder=folder) as held, open(held, "rb", closefd=False) as file:
         return file.read(at_most)
 
 
 @contextmanager
 def opened_below(root: int | Path, folder: str, *, make: bool = False) -> Iterator[int]:
-    """Open a folder below another one; raise `OSError` for a link on the way.
+    """Hold a folder below another one open; raise `OSError` if its path contains a link.
 
-    With `make` missing folders are created. The path `root` itself may contain links.
+    With `make`, missing folders are created. The path `root` itself may contain links.
     """
     descriptor = root if isinstance(root, int) else os.open(root, _ROOT)
     try:
@@ -104,15 +104,16 @@ def _enter(name: str, above: int, *, make: bool) -> int:
 
 
 def is_gits_own(name: str) -> bool:
-    """Return whether a name is, or on some system refers to, git's own folder.
+    """Return whether a name refers to git's own folder on any system.
 
-    Case, ignorable characters, trailing dots and spaces, streams and the short name count.
+    Letter case, ignorable characters, trailing dots and spaces, streams and the short name
+    are taken into account.
     """
     return _means(name, ".git", "git~1")
 
 
 def is_sound(path: str) -> bool:
-    """Return whether a path stays below its root and outside git's own folder."""
+    """Return whether a path stays below its root and outside git's folder."""
     # Nearly every path is plain: no name in it begins with a dot, is empty or is short.
     rooted = f"/{path}/"
     if rooted.isascii() and not ("/." in rooted or "//" in rooted or "~" in rooted):
@@ -122,12 +123,12 @@ def is_sound(path: str) -> bool:
 
 
 def may_take_files(path: str) -> bool:
-    """Return whether a path may belong to a user's file: not to git's, nor to a log's."""
+    """Return whether a path may be a user's file, rather than git's or a log's."""
     return is_sound(path) and not any(map(is_ours, path.split("/")))
 
 
 def is_ours(name: str) -> bool:
-    """Return whether a name is, or on some system refers to, the folder of a log."""
+    """Return whether a name refers to a log's folder on any system."""
     return _means(name, ".sprintlog", "sprint~1")
 
 
@@ -141,7 +142,7 @@ def _means(name: str, whole: str, short: str) -> bool:
 
 
 def pieces_of(file: Path, *, piece_max: int) -> Iterator[bytes]:
-    """Yield the lines of a file, long ones in pieces, up to its size when it was opened.
+    """Yield a file's lines, long ones in pieces, up to the file's size when it was opened.
 
     Raise `NotFoundError`, or `InvalidInputError` if it is not a regular file.
     """
@@ -163,10 +164,10 @@ def pieces_of(file: Path, *, piece_max: int) -> Iterator[bytes]:
 
 
 def read_text(root: Path, path: str) -> str:
-    """Return the text of a file, given its path relative to the work tree's root.
+    """Return a file's text, given its path relative to the work tree's root.
 
     Raise `NotFoundError` if there is no such file, and `InvalidInputError` unless it is a
-    regular file in UTF-8 of at most `TEXT_BYTES_MAX` bytes, without a link in its path.
+    regular UTF-8 file of at most `TEXT_BYTES_MAX` bytes whose path contains no link.
     """
     if not is_sound(path):
         raise InvalidInputError("is not the path of a file in the work tree", file=path)

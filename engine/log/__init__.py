@@ -1,5 +1,5 @@
-"""The append-only log: envelope, hash chain, codec, and the ports of a store.
+"""The append-only log: the envelope, the hash chain, the codec and a store's ports.
 
-It may import only `errors` and helpers of the engine, and knows no sprint, journal or
-store: `stores` is its outermost layer. Start with `envelope.py`, `event.py` and `port.py`.
+It may import only `errors` and the engine's helpers, and does not know sprints or journals.
+`stores` is its outermost layer. Start with `envelope.py`, `event.py` and `port.py`.
 """

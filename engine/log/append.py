@@ -1,4 +1,4 @@
-"""From new events to those with a place: limits, stamps and chain, as in every store."""
+"""Preparation of appends, shared by all stores: limits, times, ids, salts and hashes."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -30,7 +30,7 @@ _VARIANT: Final = dict(zip("0123456789abcdef", 4 * "89ab", strict=True))
 
 
 class Stamps(msgspec.Struct, frozen=True):
-    """What an append takes from the clock and from chance."""
+    """The time, ids and salts of an append."""
 
     recorded_at: str
     ids: list[str]
@@ -39,10 +39,10 @@ class Stamps(msgspec.Struct, frozen=True):
 
 
 class Stamping:
-    """The clock and the chance of one store, which gives every append its stamps.
+    """Produces the timestamps, ids and salts of one store's appends.
 
-    Chance is asked for many events at once: a question costs as much as a hash. It stays
-    with the store that asked, so no two stores ever use the same.
+    Random bytes are fetched for many events at once, because a system call costs as much as
+    a hash. They are never shared between stores.
     """
 
     def __init__(self, clock: Clock, entropy: Entropy) -> None:
@@ -52,7 +52,7 @@ class Stamping:
         self._used = 0
 
     def stamp(self, count: int) -> Stamps:
-        """Return the stamps of an append of that many events."""
+        """Return the time, ids and salts for an append of `count` events."""
         milliseconds = self._clock()
         size = UUID_BYTES + count * SALT_BYTES
         end = self._used + size
@@ -73,14 +73,14 @@ class Stamping:
         key: str | None = None,
         key_digest: bytes | None = None,
     ) -> "PreparedAppend":
-        """Return the append of some events; raise `InvalidInputError` beyond the limits."""
+        """Return a prepared append; raise `InvalidInputError` if it exceeds the limits."""
         check_limits(stream, new_events, key=key, key_digest=key_digest)
         stamps = self.stamp(len(new_events))
         return PreparedAppend(stream, new_events, stamps, expect, key, key_digest)
 
 
 class PreparedAppend(NamedTuple):
-    """The events of one append, checked and stamped, before they have a position."""
+    """The checked and stamped events of one append, before they have positions."""
 
     stream: str
     events: Sequence[NewEvent]
@@ -91,16 +91,16 @@ class PreparedAppend(NamedTuple):
 
     @property
     def salts(self) -> list[bytes]:
-        """Return the salt of each event."""
+        """Return the events' salts, in order."""
         salts = self.stamps.salts
         return [salts[at : at + SALT_BYTES] for at in range(0, len(salts), SALT_BYTES)]
 
     def meets(self, version: int) -> bool:
-        """Return whether a stream at this version is as expected."""
+        """Return whether the version of a stream is the expected one."""
         return meets(self.expect, version)
 
     def check_expected(self, version: int) -> None:
-        """Raise `ConflictError` unless the stream is as expected."""
+        """Raise `ConflictError` unless the stream has the expected version."""
         check_expected(self.stream, expect=self.expect, actual=version)
 
     def check_key(self, first: RecordedEvent) -> None:
@@ -108,7 +108,7 @@ class PreparedAppend(NamedTuple):
         check_key(first, self.key_digest)
 
     def after(self, head: Head, version: int) -> list[RecordedEvent]:
-        """Return the events chained onto the given head and stream version."""
+        """Return the events, chained to the given head and stream version."""
         return place(
             self.stream, self.events, head, version, self.stamps, self.key, self.key_digest
         )
@@ -117,7 +117,7 @@ class PreparedAppend(NamedTuple):
 # A writer at its fastest records several events in a millisecond.
 @lru_cache(maxsize=8)
 def instant(milliseconds: int) -> str:
-    """Return milliseconds since 1970 as ISO 8601 in UTC."""
+    """Return a time in milliseconds since 1970 as an ISO 8601 string in UTC."""
     # A width in a format costs as much as all the rest.
     seconds, rest = divmod(milliseconds, 1000)
     return f"{_second(seconds)}.{str(1000 + rest)[1:]}Z"
@@ -130,10 +130,10 @@ def _second(seconds: int) -> str:
 
 
 def uuids(milliseconds: int, chance: bytes, count: int) -> list[str]:
-    """Return UUIDv7s (RFC 9562) of a moment and ten random bytes.
+    """Return UUIDv7s (RFC 9562) made from a time and ten random bytes.
 
-    The first is chance, each further one the next number (its section 6.2, method 2),
-    which takes a quarter of the time.
+    The first is random; each of the others increments its predecessor (section 6.2, method
+    2), which takes a quarter of the time.
     """
     d = chance[:UUID_BYTES].hex()
     begin = f"{_time_of_uuid(milliseconds)}{d[:3]}-{_VARIANT[d[19]]}{d[3:6]}-"
@@ -171,7 +171,7 @@ def place(
     key: str | None,
     key_digest: bytes | None,
 ) -> list[RecordedEvent]:
-    """Return new events as those that follow a head and a stream's version."""
+    """Return the new events as recorded events that follow a head and a stream version."""
     position, previous = head.position, head.hash
     recorded_at, ids, salts = stamps.recorded_at, stamps.ids, stamps.salts
     first, remaining, at = ids[0], len(new_events), 0
@@ -210,7 +210,7 @@ def place(
 
 
 def meets(expect: Expected, version: int) -> bool:
-    """Return whether a stream at this version is as expected."""
+    """Return whether a stream at this version meets the expectation."""
     if expect is Expect.ANY:
         return True
     if expect is Expect.NONE:
@@ -219,7 +219,7 @@ def meets(expect: Expected, version: int) -> bool:
 
 
 def check_expected(stream: str, *, expect: Expected, actual: int) -> None:
-    """Raise `ConflictError` unless the stream is as expected."""
+    """Raise `ConflictError` unless the stream meets the expectation."""
     if not meets(expect, actual):
         expected = expect.value if isinstance(expect, Expect) else expect
         raise ConflictError(stream=stream, expected=expected, actual=actual)
@@ -238,7 +238,7 @@ def check_limits(
     key: str | None,
     key_digest: bytes | None,
 ) -> None:
-    """Raise `InvalidInputError` for anything a log does not take, naming the field."""
+    """Raise `InvalidInputError`, naming the field, if the log cannot accept the input."""
     if key is not None:
         _check_text("key", key, NAME_CHARS_MAX)
     if key_digest is not None and (key is None or not 0 < len(key_digest) <= 64):
@@ -290,7 +290,7 @@ def check_limits(
 
 
 def check_moment(at: str, *, field: str = "at") -> None:
-    """Raise `InvalidInputError` unless this is a moment as the log writes it."""
+    """Raise `InvalidInputError` unless this is a time in the log's format."""
     if not _is_moment(at):
         raise InvalidInputError(
             "must be a moment in UTC such as 2026-01-30T12:00:00Z", field=field

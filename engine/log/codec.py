@@ -1,4 +1,4 @@
-"""Events to payloads and back, by wire tag; old shapes go through the upcasts."""
+"""Encodes events as payloads and decodes payloads by event type, upcasting old shapes."""
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
@@ -26,9 +26,9 @@ _encoder = msgspec.json.Encoder()
 
 
 def encode(event: Event) -> bytes:
-    """Return the event's fields as JSON, defaults left out.
+    """Return the event's fields as JSON, without default values.
 
-    Bytes that are not UTF-8 are spelt readably and can be recovered (`engine.readable`).
+    Bytes that are not UTF-8 are escaped readably and can be recovered (`engine.readable`).
     """
     # Third-party data is stored unchanged, without our fields around it.
     said = event.data if type(event) is ExtensionEvent else event
@@ -42,10 +42,10 @@ def encode(event: Event) -> bytes:
 
 
 def encode_masked(event: Event) -> bytes:
-    """Return the event's fields as JSON, with every secret in their texts masked.
+    """Return the event's fields as JSON, with every secret masked.
 
-    Every payload from outside is made here. Whether it may hold a secret is asked once of
-    all of it, which takes a fraction of the time that its texts would take.
+    Every payload that comes from outside is encoded here. The JSON is checked for secrets
+    as one text, which takes a fraction of the time that checking each text would take.
     """
     payload = encode(event)
     if not may_hold_secret(payload.decode()):
@@ -57,11 +57,11 @@ def encode_masked(event: Event) -> bytes:
 
 
 class _UnknownError(KeyError):
-    """A type or a shape that only a newer version knows."""
+    """An event type or shape that only a newer version supports."""
 
 
 class Codec:
-    """Decodes the payloads of a known set of events."""
+    """Decodes the payloads of a set of event types."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class Codec:
         *,
         more: Callable[[], Iterable[type[Event]]] = lambda: (),
     ) -> None:
-        """Know some events; `more` gives others when one is met that is not among them."""
+        """Register event types; `more` provides others if an unregistered type is found."""
         self._upcasts = upcasts
         self._known: dict[str, type[Event]] = {}
         self._readers: dict[Form, Reader] = {}
@@ -79,7 +79,7 @@ class Codec:
 
     @property
     def events(self) -> dict[str, type[Event]]:
-        """Return every event there is, by its tag."""
+        """Return all event types, by their tags."""
         if self._more is not None:
             more, self._more = self._more, None
             self._learn(more())
@@ -95,10 +95,10 @@ class Codec:
         check_upcasts(today, ours)
 
     def decode(self, event: RecordedEvent) -> Event:
-        """Return the event's event.
+        """Return the decoded event.
 
-        Raise `UnreadableError` for an unknown type, a shape from a newer version, an
-        erased payload, or bytes that are not that event.
+        Raise `UnreadableError` for an unknown type, a shape from a newer version, an erased
+        payload, or a payload that does not match its type.
         """
         form = form_of(event.type, event.schema_version)
         return self.event_of((event.at, form, event.payload), event.position)
@@ -106,7 +106,7 @@ class Codec:
     def as_read(self, new: NewEvent) -> Event:
         """Return an event as readers will decode it, before it is appended.
 
-        Raise `InvalidInputError` naming the field that could not be read again.
+        Raise `InvalidInputError` naming the field that does not round-trip.
         """
         decode, _ = self.reader(form_of(new.type, new.schema_version))
         try:
@@ -117,8 +117,8 @@ class Codec:
     def today(self, recorded: RecordedEvent) -> bytes | None:
         """Return the event's payload in the current shape; None if it was erased.
 
-        If it has that shape, these are the stored bytes. Raise `UnreadableError` as
-        `decode` does.
+        If the stored payload already has that shape, it is returned unchanged. Raise
+        `UnreadableError` as `decode` does.
         """
         if recorded.payload is None:
             return None
@@ -130,7 +130,7 @@ class Codec:
         )
 
     def events_of_rows(self, pages: Iterable[Page]) -> Iterator[tuple[int, str, Event]]:
-        """Yield version, time and event of each row; raise as `decode` does."""
+        """Yield each row's version, time and event; raise `UnreadableError` if needed."""
         readers = self._readers
         for page in pages:
             for version, row in zip(page.versions, page.rows, strict=True):
@@ -145,7 +145,7 @@ class Codec:
                 yield version, at, event
 
     def event_of(self, row: Row, position: int) -> Event:
-        """Return the event of a row; raise as `decode` does."""
+        """Return the event of a row; raise `UnreadableError` as `decode` does."""
         at, form, payload = row
         try:
             if type(at) is not str:
@@ -169,9 +169,9 @@ class Codec:
             ) from error
 
     def reader(self, form: Form) -> Reader:
-        """Return what reads an event in a form; raise `KeyError` for one not known here.
+        """Return a stored form's decoder and type; raise `KeyError` for an unknown form.
 
-        It is made when the event is first met: most commands meet few of them.
+        Decoders are created on first use, because most commands need only a few.
         """
         if (made := self._readers.get(form)) is not None:
             return made

@@ -1,4 +1,4 @@
-"""What the log keeps around every payload, before and after it has a place."""
+"""The envelope that the log stores around every payload."""
 
 from collections.abc import Iterable, Iterator
 
@@ -11,7 +11,7 @@ ERASURES = "erasures"
 
 
 class NewEvent(msgspec.Struct, frozen=True):
-    """An event before the log has given it a place."""
+    """An event that has not been appended yet."""
 
     type: str
     """The event's wire tag, in kebab case."""
@@ -75,7 +75,7 @@ class Head(msgspec.Struct, frozen=True):
 
 
 class Span(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Events of a stream, from one version to another."""
+    """A range of a stream's versions, optionally restricted to one event type."""
 
     stream: str
     """The stream that they are in."""
@@ -87,20 +87,20 @@ class Span(msgspec.Struct, frozen=True, omit_defaults=True):
     """The one type that is meant; None for all."""
 
     def holds(self, stream: str, version: int, type_: str) -> bool:
-        """Return whether an event is one of them."""
+        """Return whether the span contains an event."""
         is_there = stream == self.stream and self.first <= version <= self.last
         return is_there and self.only in (None, type_)
 
 
 def places_in(spans: Iterable[Span]) -> Iterator[tuple[str, int]]:
-    """Yield stream and version of the events in spans, in their order."""
+    """Yield the stream and version of every event in the spans, in order."""
     for span in spans:
         for version in range(span.first, span.last + 1):
             yield span.stream, version
 
 
 class Appended(msgspec.Struct, frozen=True):
-    """The answer to an append: its events, and whether they had been there before."""
+    """The result of an append: its events, and whether they were already recorded."""
 
     events: list[RecordedEvent]
     duplicate: bool = False

@@ -1,8 +1,8 @@
-"""The events that record which payloads were erased.
+"""Events that record which payloads were erased.
 
-An erased event keeps its position, its header and its payload's digest, so the chain holds.
-Payload and salt are erased together: without the salt, the text cannot be guessed from its
-digest.
+An erased event keeps its position, header and payload digest, so the chain remains valid.
+The payload and its salt are erased together: without the salt, the text cannot be guessed
+from its digest.
 """
 
 from collections.abc import Iterable
@@ -17,7 +17,7 @@ STREAM = ERASURES
 
 
 class PayloadErased(Event, frozen=True):
-    """Payloads were taken out of the log, in the same moment as this was recorded."""
+    """Payloads were erased from the log in the transaction that recorded this event."""
 
     stays: ClassVar[tuple[str, ...]] = ("reason", "spans", "remainders")
     kind: ClassVar[Kind] = Kind.KNOWLEDGE
@@ -56,7 +56,7 @@ class Erasures:
     def tell_of(
         self, stream: str, version: int, type_: str, remainder: bytes | str | None = None
     ) -> bool:
-        """Return whether an event was erased and has this remainder."""
+        """Return whether an erasure of this event was recorded, with this remainder."""
         if remainder is not None:
             known = self._remainders.get((stream, version))
             return known == digest_of(remainder)
@@ -67,6 +67,6 @@ class Erasures:
 
 
 def digest_of(remainder: bytes | str) -> str:
-    """Return the digest of an event's remainder, which has no secret."""
+    """Return the unsalted digest of an event's remainder, which contains no secret."""
     content = remainder.encode() if isinstance(remainder, str) else remainder
     return hashes.sha256(content).hexdigest()

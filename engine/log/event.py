@@ -1,10 +1,10 @@
-"""The base of all events: frozen structs that declare their own rules.
+"""The base class of all events, which are frozen structs with their own rules.
 
-Each class declares its subject, its reach, the effect of a rollback on it, and whether it
-is a decision; no other table lists events for that. Events of extensions, such as
-`x-acme-deployed`, are read without the extension and stored verbatim: they change no plan,
-so a log with them can be folded, shown, searched and exported anywhere. Redaction
-leaves an event's place and figures, and erases its texts.
+Each event class declares its subject, its reach, the effect of a rollback on it and whether
+it is a decision; there is no separate table of events. Events from extensions, such as
+`x-acme-deployed`, are read without the extension and stored verbatim. They change no plan,
+so a log that contains them can be folded, shown, searched and exported anywhere. A redacted
+event keeps its position and figures but loses its texts.
 """
 
 import re
@@ -48,7 +48,7 @@ class Kind(Enum):
 
 
 class Reach(Enum):
-    """The part of its stream's document that an event can change."""
+    """The part of the stream's document that an event can change."""
 
     NOTHING = "nothing"
     """No part."""
@@ -63,7 +63,7 @@ class Reach(Enum):
 
 
 class Subject(msgspec.Struct, frozen=True):
-    """The subject of an event, and the fields that identify it."""
+    """An event's subject, and the fields that identify it."""
 
     word: str
     """The kind of subject: `sprint`, `phase`, `iteration`, `request` ..."""
@@ -97,12 +97,12 @@ _KEBAB = {ord(letter): f"-{letter.lower()}" for letter in _LETTERS}
 
 
 def kebab(name: str) -> str:
-    """Return the name of an event or a command from that of its class: `phase-started`."""
+    """Return an event or command class's name in kebab case, such as `phase-started`."""
     return name.translate(_KEBAB).removeprefix("-")
 
 
 class Event(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A fact that was recorded; its fields are the payload, its type is the contract."""
+    """A recorded fact; its fields are the payload, and its type is the contract."""
 
     type: ClassVar[str]
     """The name of the class, as in `phase-started`; logs store it, so it never changes."""
@@ -138,7 +138,7 @@ class Event(msgspec.Struct, frozen=True, omit_defaults=True):
             cls.type = kebab(cls.__name__)
 
     def own_time(self) -> str | None:
-        """Return the time it happened, if the event itself states one."""
+        """Return the time at which the event happened, if its data contains that time."""
         return None
 
     def remains(self) -> Self:
@@ -146,31 +146,31 @@ class Event(msgspec.Struct, frozen=True, omit_defaults=True):
         return msgspec.structs.replace(self, **remains(self, self.stays))
 
     def name(self) -> str:
-        """Return the name of its subject; empty if its type is sufficient."""
+        """Return its subject's name; empty if its type is sufficient."""
         for path in self.subject.names:
             if name := attrgetter(path)(self):
                 return str(name)
         return ""
 
     def described(self) -> str:
-        """Return its one-line description: its type and its subject."""
+        """Return a one-line description: the type and the subject's name."""
         return f"{self.type} {self.name()}".rstrip()
 
     def told(self) -> dict[str, Any]:
-        """Return the names that the caller needs for later commands."""
+        """Return the name that the caller needs for later commands, by its kind."""
         name = self.name() if self.subject.is_told else ""
         return {self.subject.word: name} if name else {}
 
 
 class KnowledgeEvent(Event, frozen=True):
-    """An event that rollbacks keep and that changes no part of the document."""
+    """An event that rollbacks do not discard and that does not change the document."""
 
     kind: ClassVar[Kind] = Kind.KNOWLEDGE
     reach: ClassVar[Reach] = Reach.NOTHING
 
 
 def events_of(module: str) -> tuple[type[Event], ...]:
-    """Return the events that a module defines, in their order, without their bases."""
+    """Return a module's event classes in order of definition, without base classes."""
     return tuple(
         kind
         for kind in vars(sys.modules[module]).values()
@@ -189,7 +189,7 @@ Versioned = tuple[int, str, Event]
 
 
 class ExtensionEvent(Event, frozen=True):
-    """An event of a type that an extension defines."""
+    """An event whose type an extension defines."""
 
     subject: ClassVar[Subject] = Subject("event")
     reach: ClassVar[Reach] = Reach.NOTHING
@@ -199,21 +199,21 @@ class ExtensionEvent(Event, frozen=True):
     schema_version: int = 1  # type: ignore[misc]
 
     def name(self) -> str:
-        """Return the name in its data, or an empty text."""
+        """Return the name in its data, or an empty string."""
         found = (self.data.get(name) for name in NAMED_BY)
         return next((x for x in found if isinstance(x, str) and x), "")
 
     def remains(self) -> Self:
-        """Return the event with its data erased: only its type remains."""
+        """Return the event with its data erased; only its type remains."""
         return replace(self, data={})
 
 
 def remains(event: msgspec.Struct, stays: tuple[str, ...]) -> dict[str, Any]:
-    """Return the fields of an event with its texts erased.
+    """Return an event's fields with its texts erased.
 
-    `stays` names the texts to keep, because other events refer to them; nested ones are
-    named like `field.inner`. Every other text becomes `ERASED`. Lists of texts and
-    free-form objects become empty, as their lengths and keys could reveal something.
+    `stays` lists the texts to keep because other events refer to them; a nested field is
+    written as `field.inner`. Every other text becomes `ERASED`. Lists of texts and
+    free-form objects become empty, because their lengths and keys could reveal information.
     """
     return {
         name: _of(getattr(event, name), name, stays) for name in event.__struct_fields__
@@ -236,7 +236,7 @@ def _of(value: Any, name: str, stays: tuple[str, ...]) -> Any:
 
 
 def event_of(kind: type[Event], data: object) -> Event:
-    """Return an event from its data, as decoded from JSON.
+    """Return an event from its data as decoded from JSON.
 
     Raise `RefusedError` naming a field that is missing, unknown or of the wrong type.
     """
@@ -264,14 +264,14 @@ def converted(data: Any, kind: type[Struct], *, field: str) -> Struct:
 
 
 def made_from(kind: type[Struct], source: Any, **others: Any) -> Struct:
-    """Return a struct with the fields that a source has by the same names, and others."""
+    """Return a struct made from a source's fields of the same names and other values."""
     names = getattr(source, "__struct_fields__", None) or source._fields
     same = {name: getattr(source, name) for name in kind.__struct_fields__ if name in names}
     return kind(**same | others)
 
 
 def check_event(event: ExtensionEvent) -> None:
-    """Raise `InvalidInputError` unless the event is a valid event of an extension."""
+    """Raise `InvalidInputError` unless this is a valid extension event."""
     check_tag(event.type)
     shape = event.schema_version
     if type(shape) is not int or shape < 1:
@@ -286,7 +286,7 @@ def is_extension(tag: object) -> bool:
 
 
 def check_tag(tag: str) -> None:
-    """Raise `InvalidInputError` unless the type is valid for an extension."""
+    """Raise `InvalidInputError` unless the tag is valid for an extension event."""
     if len(tag) > TAG_CHARS_MAX or not TAG.fullmatch(tag):
         raise InvalidInputError(
             f"invalid type of an extension {tag[:TAG_CHARS_MAX]!r}: must be x-, its owner "
@@ -296,5 +296,5 @@ def check_tag(tag: str) -> None:
 
 
 def read(tag: str, shape: int, payload: str | bytes) -> ExtensionEvent:
-    """Return the event of an extension from its payload."""
+    """Return an extension event from its payload."""
     return ExtensionEvent(tag, _data.decode(payload), shape)

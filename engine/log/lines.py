@@ -1,8 +1,8 @@
-"""A log as JSON Lines: a header, every event with its whole envelope, the head.
+"""A log as JSON Lines: a header, a line per event with its complete envelope, and the head.
 
-Bytes are in hexadecimal, and the payload is text, so that no tool changes the input of its
-digest. The same log always gives the same lines, and a line is only accepted if it is
-exactly what this module writes.
+Bytes are in hexadecimal, and the payload is a string, so that no tool changes the text that
+was hashed. The same log always produces the same lines, and a line is only accepted if it
+is exactly what this module would write.
 """
 
 from collections.abc import Iterable, Iterator
@@ -68,12 +68,12 @@ _end_of = msgspec.json.Decoder(_End).decode
 
 
 def first_line(stream: str | None = None) -> bytes:
-    """Return the header of an export, of the whole log or of one stream."""
+    """Return the header of an export; `stream` restricts the export to one stream."""
     return _encode(_Header(FORMAT, FORMAT_VERSION, stream)) + b"\n"
 
 
 def line(event: RecordedEvent, *, previous: bytes | None = None) -> bytes:
-    """Return an event as a line; `previous` is the hash of the event before."""
+    """Return an event as a line; `previous` is the previous event's hash."""
     told = {**msgspec.structs.asdict(event), "previous": previous}
     for name in _HEXADECIMAL:
         told[name] = told[name].hex() if told[name] is not None else None
@@ -83,7 +83,7 @@ def line(event: RecordedEvent, *, previous: bytes | None = None) -> bytes:
 
 
 def event_in(raw: bytes) -> tuple[RecordedEvent, bytes]:
-    """Return the event of a line, and the hash of the previous event that it states."""
+    """Return the event in a line, and the previous event's hash that the line states."""
     told = _line_of(raw)
     if told.previous is None:
         raise ValueError("the hash of the event before is missing")
@@ -91,16 +91,16 @@ def event_in(raw: bytes) -> tuple[RecordedEvent, bytes]:
 
 
 def last_line(head: Head) -> bytes:
-    """Return the line that closes an export: the log's head at its end."""
+    """Return the last line of an export, which states the log's head."""
     return _encode(_End(_Last(head.position, head.hash.hex()))) + b"\n"
 
 
 def read_lines(lines: Iterable[bytes], *, file: str) -> Iterator[RecordedEvent | Head]:
-    """Yield the events of a whole log's export, and its head at the end.
+    """Yield the events in an export of a complete log, and finally its head.
 
-    Line 1 is the header, so an event is on the line of its position plus one. The chain is
-    not checked. Raise `InvalidInputError` naming the line that differs from the format of
-    `line`, or the end if the head is missing.
+    Line 1 is the header, so an event's line number is its position plus one. The chain is
+    not checked. Raise `InvalidInputError` naming the first line that `line` would not
+    write, or the end of the file if the head is missing.
     """
     found = enumerate(lines, start=1)
     number, raw = next(found, (1, b""))

@@ -1,9 +1,9 @@
-"""A Merkle tree over the hashes of events, in the shape of RFC 6962: it proves one event.
+"""A Merkle tree over event hashes, as in RFC 6962; it proves that the log has an event.
 
-    leaf  = sha256(0x00 ‖ hash of the event)
+    leaf  = sha256(0x00 ‖ event hash)
     node  = sha256(0x01 ‖ left ‖ right)
 
-The left side of a node holds the largest power of two that is less than its leaves.
+The left subtree of a node has the largest power of two that is less than its leaf count.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,17 +14,17 @@ EMPTY = hashes.sha256(b"").digest()
 
 
 def leaf(event_hash: bytes) -> bytes:
-    """Return the leaf of an event."""
+    """Return the leaf for an event."""
     return hashes.sha256(b"\x00" + event_hash).digest()
 
 
 def node(left: bytes, right: bytes) -> bytes:
-    """Return the node above two others."""
+    """Return the parent of two nodes."""
     return hashes.sha256(b"\x01" + left + right).digest()
 
 
 class MerkleTree:
-    """The tree of all events up to a position, in memory: 32 bytes for each of them."""
+    """The tree of all events up to a position, in memory (32 bytes per event)."""
 
     def __init__(self, event_hashes: Iterable[bytes]) -> None:
         rows: list[list[bytes]] = [[leaf(one) for one in event_hashes]]
@@ -38,16 +38,16 @@ class MerkleTree:
 
     @property
     def size(self) -> int:
-        """Return how many events it stands for."""
+        """Return the number of events in the tree."""
         return len(self._rows[0])
 
     @property
     def root(self) -> bytes:
-        """Return the digest of all leaves."""
+        """Return the root digest of all leaves."""
         return self._rows[-1][0] if self.size else EMPTY
 
     def path(self, position: int) -> list[bytes]:
-        """Return the nodes by which the leaf at a position leads to the root."""
+        """Return the sibling nodes that connect the leaf at a position to the root."""
         index, found = position - 1, []
         for row in self._rows[:-1]:
             beside = index ^ 1
@@ -60,7 +60,7 @@ class MerkleTree:
 def leads_to(
     event_hash: bytes, position: int, size: int, path: Sequence[bytes], root: bytes
 ) -> bool:
-    """Return whether an event is at a position of the tree with a size and a root."""
+    """Return whether a path proves that an event is at a position in the tree."""
     if not 0 < position <= size:
         return False
     index, last, found = position - 1, size - 1, leaf(event_hash)

@@ -1,8 +1,8 @@
-"""The ports of a log's store: one protocol for each of its duties.
+"""The ports of a log store: one protocol for each responsibility.
 
-Code that uses only part of a store should require the port of that part; `Log` combines
-them all. `OwnLeases` serves stores on a single machine, whose loops exclude each other by
-a file lock.
+Code that uses only part of a store should require that part's port; `Log` combines all
+ports. `OwnLeases` serves stores on a single machine, where a file lock admits one loop at a
+time.
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -30,7 +30,7 @@ Take = Callable[[list[RecordedEvent]], None]
 
 
 class Expect(Enum):
-    """The expected state of a stream, if no version is named."""
+    """The expected state of a stream, as an alternative to a version."""
 
     NONE = "none"
     """The stream is empty."""
@@ -45,17 +45,17 @@ Expected = int | Expect
 
 
 def form_of(type_: str, schema_version: int) -> Form:
-    """Return the stored form of an event."""
+    """Return an event's stored form: its type and, unless it is 1, its schema version."""
     return type_ if schema_version == 1 else (type_, schema_version)
 
 
 def row_of(event: RecordedEvent) -> Row:
-    """Return the part of an event that a fold needs."""
+    """Return the part of an event that a fold requires."""
     return event.at, form_of(event.type, event.schema_version), event.payload
 
 
 class Page(msgspec.Struct, frozen=True):
-    """The parts of a stream's events that a fold needs, in order of version."""
+    """The parts of a stream's events that a fold requires, in order of version."""
 
     versions: Sequence[int]
     positions: Sequence[int]
@@ -63,7 +63,7 @@ class Page(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, rows: Sequence[Sequence[Any]]) -> "Page":
-        """Return the page of stored columns, of which there is at least one row.
+        """Return a page of stored rows; there must be at least one.
 
         The columns are version, position, `at`, type, schema version and payload.
         """
@@ -74,7 +74,7 @@ class Page(msgspec.Struct, frozen=True):
         return cls(versions, positions, own)
 
     def position_of(self, version: int) -> int:
-        """Return the position of one of its versions."""
+        """Return the position of one of the page's versions."""
         return self.positions[self.versions.index(version)]
 
     def until(self, version: int) -> "Page":
@@ -90,11 +90,11 @@ class Page(msgspec.Struct, frozen=True):
 
 
 def say_nothing(text: str) -> None:
-    """Ignore the notice of a wait."""
+    """Ignore a message about a wait."""
 
 
 class Wait(msgspec.Struct, frozen=True):
-    """How long to wait for other processes, and who is notified."""
+    """How long to wait for other processes, and the function that reports a long wait."""
 
     seconds: float = 30.0
     say: Callable[[str], None] = say_nothing
@@ -107,7 +107,7 @@ WAIT = Wait()
 
 
 class EventStore(Protocol):
-    """One append-only sequence of events; every method may raise `SprintlogError`."""
+    """An append-only sequence of events; every method may raise `SprintlogError`."""
 
     def append(
         self,
@@ -118,18 +118,18 @@ class EventStore(Protocol):
         key: str | None = None,
         key_digest: bytes | None = None,
     ) -> Appended:
-        """Append all events or none; when this returns they are durable.
+        """Append all events or none; they are durable when this method returns.
 
         If the key was used before with the same digest, return the events appended then
-        (`duplicate`), regardless of `expect`. Raise `ConflictError` if the stream is not
-        in the expected state, `KeyConflictError` if the key was used with another digest,
+        (`duplicate`), regardless of `expect`. Raise `ConflictError` if the stream is not in
+        the expected state, `KeyConflictError` if the key was used with another digest, and
         `BusyError` if the log stays locked.
         """
 
     def taking_over(self) -> AbstractContextManager[Take]:
-        """Return a context that copies events from another log, unchanged.
+        """Return a context that copies events unchanged from another log.
 
-        All events are in the log once it exits without an error, otherwise none. Raise
+        If it exits without an error, the log contains all the events, otherwise none. Raise
         `RefusedError` for events that do not follow the end of the log.
         """
 
@@ -163,9 +163,10 @@ class EventStore(Protocol):
         until: int | None = None,
         only: str | None = None,
     ) -> Iterator[Page]:
-        """Yield the parts of a stream's events that a fold needs, in batches.
+        """Yield the parts of a stream's events that a fold requires, in batches.
 
-        The bounds are the same; `only` restricts it to one event type.
+        The bounds are the same as for `read`; `only` restricts the result to one event
+        type.
         """
 
     def head(self) -> Head:
@@ -175,7 +176,7 @@ class EventStore(Protocol):
         """Return the last position, even if its event is damaged."""
 
     def streams(self) -> dict[str, int]:
-        """Return the last version of every stream, in order of name."""
+        """Return the last version of every stream, sorted by stream name."""
 
     def version(self, stream: str) -> int:
         """Return the stream's last version; 0 if it does not exist."""
@@ -185,7 +186,7 @@ class EventStore(Protocol):
 
 
 class Erasing(Protocol):
-    """The one exception to immutability: payloads are erased, and an event records it."""
+    """The one exception to immutability: erases payloads and records that in an event."""
 
     def erase(
         self,
@@ -195,13 +196,13 @@ class Erasing(Protocol):
         said: NewEvent,
         remainders: Sequence[bytes] = (),
     ) -> Appended | None:
-        """Append an event, and erase payload and salt of earlier ones: both or neither.
+        """Append an event and erase earlier events' payloads and salts, in one transaction.
 
-        `remainders` replace the payloads, in order; if there are none, no payload remains.
-        All saved states are dropped in the same transaction. If all payloads were erased
-        before, record nothing and return None. The erased data is in no file of the store
-        when this returns; if a concurrent reader prevents that, it is removed when the log
-        is opened again.
+        `remainders` replace the payloads, in order; if there are none, the payloads are
+        removed. All saved states are dropped in the same transaction. If all the payloads
+        were already erased, record nothing and return None. When this method returns, none
+        of the store's files contains the erased data; if a concurrent reader prevents that,
+        the data is removed when the log is opened again.
         """
 
     def give_back(self) -> None:
@@ -209,7 +210,7 @@ class Erasing(Protocol):
 
 
 class Acknowledged(Protocol):
-    """A copy of the head, stored apart from the events to detect a lost end."""
+    """A copy of the head, stored apart from the events to detect a truncated log."""
 
     def acknowledged(self) -> Head | None:
         """Return the stored head, read without a lock; None if it is missing.
@@ -225,22 +226,22 @@ class Acknowledged(Protocol):
 
 
 class Maintenance(Protocol):
-    """Questions about the store itself, rather than its events."""
+    """Information about the store itself rather than its events."""
 
     def problems(self) -> Iterator[str]:
         """Yield the problems that the store detects in its storage of the log."""
 
     def risks(self) -> Iterator[str]:
-        """Yield descriptions of how the store's setup could lose acknowledged events."""
+        """Yield the ways in which the store's setup could lose acknowledged events."""
 
     def parts(self) -> list[str]:
         """Return the names of the stored parts, such as `events`, in order."""
 
     def holding(self, forms: Sequence[bytes], parts: Sequence[str]) -> Iterator[str]:
-        """Yield the places in the given parts that contain one of the byte forms."""
+        """Yield the locations in the given parts that contain one of the byte strings."""
 
     def described(self) -> dict[str, str]:
-        """Return how the log is stored, and why, for its operators."""
+        """Return how and why the log is stored in this way, for operators."""
 
 
 class Checkpoints(Protocol):
@@ -265,62 +266,62 @@ class Checkpoints(Protocol):
         drop: Collection[int] = (),
         unless: Callable[[], bool] = bool,
     ) -> None:
-        """Save a state; drop those of other formats, and of the versions in `drop`.
+        """Save a state; drop states in other formats and those of the versions in `drop`.
 
         `unless` is called under the write lock: if it returns true, nothing is saved.
         """
 
     def forget(self, stream: str, *, but: Collection[int] = ()) -> None:
-        """Drop the status of a stream, and its states except for some versions."""
+        """Drop a stream's status and its saved states, except for the versions in `but`."""
 
     def status(self, stream: str, version: int) -> str | None:
-        """Return the status saved for exactly this version of a stream."""
+        """Return the status saved for exactly this version of a stream, or None."""
 
     def keep_status(self, stream: str, version: int, status: str) -> None:
         """Save the status of a stream at a version, replacing the previous one."""
 
 
 class Digests(Protocol):
-    """The digests of all contents ever written to a path, with their versions."""
+    """The digests of all contents ever written to each path, with their versions."""
 
     def know(self, path: str, digest: bytes, *, version: int) -> None:
-        """Save a digest; if it is known, update its version."""
+        """Save a digest, or update its version if it is already known."""
 
     def since(self, path: str, digest: bytes) -> int | None:
-        """Return the version for which this content was written; None if never."""
+        """Return the version for which this content was written; None if it never was."""
 
     def written(self, path: str) -> list[tuple[bytes, int]]:
-        """Return digest and version of all contents written to a path, newest first."""
+        """Return the digest and version of each content written to a path, newest first."""
 
     def newest(self, path: str, *, until: int, without: bytes = b"") -> int:
-        """Return the newest version written to a path, up to `until`; 0 if none.
+        """Return the newest version written to a path, up to `until`; 0 if there is none.
 
         The version whose digest is `without` is ignored.
         """
 
     def below(self, folder: str) -> set[str]:
-        """Return the paths below a folder that were ever written."""
+        """Return all paths below a folder that were ever written."""
 
     def forget(self, path: str) -> None:
-        """Drop all digests of a path."""
+        """Drop all digests for a path."""
 
 
 class Locks(Protocol):
-    """Named locks among all processes that have the log open."""
+    """Named locks shared by all processes that have the log open."""
 
     @property
     def wait(self) -> Wait:
-        """Return how long to wait for others, including locks outside the store."""
+        """Return how long to wait for other processes, also for locks outside the store."""
 
     def hold(self, name: str) -> AbstractContextManager[None]:
         """Hold a lock exclusively.
 
-        Raise `BusyError` with the names of the holders if they hold it beyond the wait.
+        Raise `BusyError` naming the holders if they do not release it within the wait.
         """
 
 
 class LeaseHeld(msgspec.Struct, frozen=True):
-    """The holder of a lease on a stream of a shared log."""
+    """The holder of a lease on a stream in a shared log."""
 
     host: str
     since: str
@@ -331,13 +332,13 @@ class LeaseHeld(msgspec.Struct, frozen=True):
 
 
 class Leases(Protocol):
-    """Leases that admit one worker per stream among the machines that share the log."""
+    """Leases that admit one worker per stream across all machines that share the log."""
 
     def of(self, stream: str) -> LeaseHeld | None:
-        """Return the holder of a stream's lease; None if no lease is held or needed."""
+        """Return the holder of a stream's lease; None if none is held or needed."""
 
     def hold(self, stream: str, *, holder: str, host: str) -> AbstractContextManager[None]:
-        """Hold the lease of a stream; the same `holder` may take over its own lease.
+        """Hold a stream's lease; the same `holder` may acquire its own lease again.
 
         Raise `BusyError` naming the host of another holder. A worker whose lease expired
         for lack of heartbeats can no longer append to the stream.
@@ -345,11 +346,11 @@ class Leases(Protocol):
 
 
 class Log(EventStore, Erasing, Acknowledged, Maintenance, Protocol):
-    """A whole store: one log with its caches, locks and leases."""
+    """A complete store: one log with its caches, locks and leases."""
 
     @property
     def checkpoints(self) -> Checkpoints:
-        """Return the saved states."""
+        """Return the cache of saved states."""
 
     @property
     def digests(self) -> Digests:
@@ -357,23 +358,23 @@ class Log(EventStore, Erasing, Acknowledged, Maintenance, Protocol):
 
     @property
     def locks(self) -> Locks:
-        """Return the locks."""
+        """Return the named locks."""
 
     @property
     def leases(self) -> Leases:
-        """Return the leases."""
+        """Return the leases of streams."""
 
     def close(self) -> None:
-        """Release the store's resources; further calls are errors."""
+        """Release the store's resources; the log cannot be used afterwards."""
 
 
 class OwnLeases:
-    """Grants every lease: on one machine a file lock admits one loop at a time."""
+    """Grants every lease, because a file lock already admits only one loop on a machine."""
 
     def of(self, stream: str) -> LeaseHeld | None:
-        """Return None: no other machine has a lease."""
+        """Return None, because no other machine can have a lease."""
         return None
 
     def hold(self, stream: str, *, holder: str, host: str) -> AbstractContextManager[None]:
-        """Return a context without effect."""
+        """Return a context that has no effect."""
         return nullcontext()

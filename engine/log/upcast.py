@@ -1,4 +1,7 @@
-"""Pure steps from a stored shape to the next one; the only place that knows old shapes."""
+"""Upcasts: pure functions from each stored shape to the next one.
+
+No other module depends on old shapes.
+"""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -9,7 +12,7 @@ Upcasts = Mapping[tuple[str, int], Upcast]
 
 
 def _plan_of_many_files(shape: dict[str, Any]) -> dict[str, Any]:
-    """Version 1 named one file, without a digest."""
+    """Convert a plan with one file and no digest (version 1)."""
     today = {name: value for name, value in shape.items() if name != "source"}
     source = shape.get("source")
     return today if source is None else {**today, "sources": [{"path": source}]}
@@ -20,7 +23,7 @@ UPCASTS: Upcasts = {("sprint-compiled", 1): _plan_of_many_files}
 
 
 def check_upcasts(today: Mapping[str, int], upcasts: Upcasts) -> None:
-    """Raise `ValueError` unless every older version of every tag has its step."""
+    """Raise `ValueError` unless every older version of every tag has an upcast."""
     needed = {(tag, v) for tag, version in today.items() for v in range(1, version)}
     if missing := sorted(needed - upcasts.keys()):
         raise ValueError(f"no upcast from {missing}")
@@ -31,7 +34,7 @@ def check_upcasts(today: Mapping[str, int], upcasts: Upcasts) -> None:
 def upcast(
     upcasts: Upcasts, tag: str, shape: dict[str, Any], *, since: int, to: int
 ) -> dict[str, Any]:
-    """Return the stored shape carried through every step to today's version."""
+    """Return a stored shape, converted step by step to the current version."""
     for version in range(since, to):
         shape = upcasts[tag, version](shape)
     return shape

@@ -1,7 +1,7 @@
 """Antigravity CLI: `agy -p --output-format stream-json` prints a line for each event.
 
-With `json` it prints only the object that the stream's last line contains. Its exit status
-is 0 also when it fails: `status` decides.
+With `json`, it prints only the object from the stream's last line. Its exit status is 0
+even if it fails; `status` is decisive.
 """
 
 import re
@@ -20,7 +20,7 @@ _STATUS = re.compile(r"\(code (\d{3})\)")
 
 
 def read(message: v.Data) -> out.Items | None:
-    """Return the items of a line; None if it is not one of Antigravity's."""
+    """Return the items in a line; None if it is not an Antigravity line."""
     kind = v.text(message.get("event"))
     if not kind and {"conversation_id", "status", "response"} <= message.keys():
         return _result(message)
@@ -77,7 +77,7 @@ def _result(result: v.Data) -> out.Items:
 def _usage(
     of: v.Data, *, turns: int | None = None, duration_ms: int | None = None
 ) -> Usage:
-    """Return the figures of a step or a result; thoughts are part of the output."""
+    """Return the figures for a step or a result; thoughts count as output."""
     given, written, cached, total = v.counts(v.mapping(of.get("usage")), *_TOKENS)
     if None not in (given, written) and total == (given or 0) + (written or 0):
         given = v.less(given, cached)

@@ -1,8 +1,8 @@
-"""Claude Code, and the command lines that print its messages.
+"""Claude Code, and other commands that print its messages.
 
 `--output-format json` prints the result, or a list of all messages; `stream-json` prints
-one message per line. A run may have several results, each of one turn. A transcript on disk
-has the same messages under other names, and no result.
+one message per line. A run may have several results, one per turn. A transcript on disk
+contains the same messages under other names, without a result.
 """
 
 import re
@@ -32,7 +32,7 @@ _INTERRUPTED = "[Request interrupted by user"
 
 
 def read(message: v.Data) -> out.Items | None:
-    """Return the items of a message; None if it is not a message of Claude Code."""
+    """Return the items in a message; None if it is not a Claude Code message."""
     kind = message.get("type")
     if kind == "result" and not _RESULT_KEYS.isdisjoint(message):
         return _result(message)
@@ -65,7 +65,7 @@ def read(message: v.Data) -> out.Items | None:
 
 
 def _progress(message: v.Data) -> out.Items:
-    """Return the items of a subagent's message that is repeated while it works."""
+    """Return the items in a progress message, which repeats a subagent's message."""
     data = v.mapping(message.get("data"))
     named = {name: message.get(name) for name in ("sessionId", "version")}
     by = {"isSidechain": True, "agentId": data.get("agentId")}
@@ -73,7 +73,7 @@ def _progress(message: v.Data) -> out.Items:
 
 
 def _limited(info: v.Data) -> out.Items:
-    """Return that a limit is reached; one that only comes near keeps nobody from work."""
+    """Return a refusal if a usage limit was reached; warnings do not count."""
     if v.text(info.get("status")) != "rejected":
         return ()
     until = v.count(info.get("resetsAt"))
@@ -81,7 +81,7 @@ def _limited(info: v.Data) -> out.Items:
 
 
 def _session(message: v.Data) -> out.Items:
-    """Return which session a line of a transcript, or the first one of a stream, is of."""
+    """Return the session named by a transcript line or by the first line of a stream."""
     if v.text(message.get("sessionId")) and message.get("type") in ("assistant", "user"):
         return _named_session(message)
     if message.get("subtype") != "init":
@@ -126,7 +126,7 @@ def _result(message: v.Data) -> out.Items:
 
 
 def _reason(message: v.Data) -> str:
-    """Return why a run failed that has no last words, without remarks for its makers."""
+    """Return why a run without an answer failed, omitting internal diagnostics."""
     errors = [one for one in v.texts(message.get("errors")) if not one.startswith(_REMARK)]
     if errors:
         return "; ".join(errors)
@@ -155,7 +155,7 @@ def _assistant(message: v.Data, *, is_kept: bool) -> out.Items:
 
 
 def _subagent(message: v.Data) -> str | None:
-    """Return which subagent a message is of; None for the agent itself."""
+    """Return the subagent that a message belongs to; None for the agent itself."""
     called_by = v.text(message.get("parent_tool_use_id"))
     is_side = message.get("isSidechain") is True
     return called_by or (
@@ -178,7 +178,7 @@ def _content(content: object, *, by: str | None, at: str | None) -> list[out.Ite
 
 
 def _user(message: v.Data) -> out.Items:
-    """Return the prompt in a message, or the results of calls."""
+    """Return the user's prompt or the tool results in a message."""
     content = v.mapping(message.get("message")).get("content")
     at = v.word(message, "timestamp")
     if isinstance(content, str):
@@ -212,6 +212,6 @@ def _canonical(name: str, about: object) -> str | None:
 
 
 def _named(name: object) -> str | None:
-    """Return a model's name without the size of its context."""
+    """Return a model's name without its context size."""
     found = _CONTEXT.sub("", v.text(name))
     return None if found == _NO_MODEL else found or None

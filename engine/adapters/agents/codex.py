@@ -1,7 +1,7 @@
-"""Codex: the events that `codex exec --json` prints, and the transcript of a thread.
+"""Codex: the events printed by `codex exec --json`, and the transcripts of threads.
 
-The transcript is `rollout-….jsonl`. Until the summer of 2025 its lines were bare: the
-payloads alone, without a time.
+A transcript is named `rollout-….jsonl`. Until mid-2025, its lines consisted of the payloads
+alone, without a time.
 """
 
 import re
@@ -21,7 +21,7 @@ _NO_TOOLS = {"agent_message", "error", "reasoning", "todo_list"}
 
 
 def read(message: v.Data) -> out.Items | None:
-    """Return the items of a line; None if it is not one of Codex's."""
+    """Return the items in a line; None if it is not a Codex line."""
     kind = v.text(message.get("type"))
     if kind == "error" and v.text(message.get("message")):
         # Also printed for a lost connection that is retried: the last event decides.
@@ -42,7 +42,7 @@ def read(message: v.Data) -> out.Items | None:
 
 
 def _notified(message: v.Data) -> out.Items:
-    """Return the items that Codex passes to the command of its setting `notify`."""
+    """Return the items in the JSON that Codex passes to its `notify` command."""
     return (
         out.Session(v.text(message.get("thread-id"))),
         *(out.Prompted(one) for one in v.texts(message.get("input-messages"))),
@@ -76,7 +76,7 @@ def _is_completed(item: v.Data) -> bool | None:
 
 
 def usage_of(usage: v.Data) -> Usage:
-    """Return the token counts of Codex; cached tokens are included in the input."""
+    """Return the token counts reported by Codex, whose input includes cached tokens."""
     given, written, cached, kept = v.counts(usage, *_TOKENS)
     return Usage(v.less(given, cached), written, cached, kept)
 
@@ -97,7 +97,7 @@ _ITSELF = re.compile(r"^<\w+>")
 
 
 def read_rollout(message: v.Data) -> out.Items | None:
-    """Return the items of a line; None if it is not one of a rollout."""
+    """Return the items in a line; None if it is not a rollout line."""
     kind = v.text(message.get("type"))
     if kind not in _LINES or not isinstance(message.get("payload"), dict):
         return _bare(message, kind)
@@ -175,7 +175,7 @@ def _event(payload: v.Data, at: str | None) -> out.Items:
 
 
 def _counted(info: v.Data) -> out.Items:
-    """Return the last call of a model: the total after it identifies it in its thread."""
+    """Return the last model call, identified by the thread's running total after it."""
     total, last = v.mapping(info.get("total_token_usage")), info.get("last_token_usage")
     if not isinstance(last, dict):
         return (out.Used(usage_of(total), out.FigureSpan.SESSION),) if total else ()

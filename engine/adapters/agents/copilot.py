@@ -1,12 +1,12 @@
 """GitHub Copilot: the output of its CLI, and the chat sessions of VS Code.
 
-`copilot --output-format json` prints a line for each event. Its last line
-has neither text nor tokens: the text is in its messages, and the tokens are in its file
-`events.jsonl`, which has the same events and no result.
+`copilot --output-format json` prints a line for each event. Its last line contains neither
+text nor tokens: the text is in earlier messages, and the tokens are in the file
+`events.jsonl`, which contains the same events but no result.
 
 In VS Code, `chatSessions/ID.json` is one document. The lines of `ID.jsonl` are the document
-(kind 0), then fields that are set (1) and entries added to a list, behind the first `i` of
-it (2).
+(kind 0), followed by assignments to fields (1) and entries to insert into a list after its
+first `i` entries (2).
 """
 
 from sprintlog.usage import Usage, known_sum
@@ -22,7 +22,7 @@ _DENIED = (False, {"type": 0})
 
 
 class Chat:
-    """Reads the lines of a session: a change names its request by an index."""
+    """Reads a chat session's lines, whose changes refer to requests by index."""
 
     def __init__(self) -> None:
         self._ids: list[str] = []
@@ -33,7 +33,7 @@ class Chat:
         self._ended: out.Items = ()
 
     def __call__(self, message: v.Data) -> out.Items | None:
-        """Return the items of a line or a document; None if it is not one of the chat's."""
+        """Return the items in a line or a document; None if it is not part of a chat."""
         kind, path, value = message.get("kind"), message.get("k"), message.get("v")
         document = message if kind is None else v.mapping(value)
         if kind in (None, 0) and {"requests", "responderUsername"} <= document.keys():
@@ -60,7 +60,7 @@ class Chat:
         return tuple(found)
 
     def _fields(self, index: int, fields: v.Data, keep: int | None) -> out.Items:
-        """Return the items of some fields of a request."""
+        """Return the items in some fields of a request."""
         key, result = self._ids[index], v.mapping(fields.get("result"))
         took = v.count(v.mapping(result.get("timings")).get("totalElapsed"))
         written = Usage(output_tokens=v.count(fields.get("completionTokens")))
@@ -131,7 +131,7 @@ _TOKENS = ("inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens")
 
 
 def read(message: v.Data) -> out.Items | None:
-    """Return the items of a line; None if it is not one of Copilot's."""
+    """Return the items in a line; None if it is not a Copilot line."""
     kind = v.text(message.get("type"))
     if kind == "result" and {"exitCode", "sessionId"} & message.keys():
         return _result(message)
@@ -203,7 +203,7 @@ def _tool(data: v.Data, by: str | None, at: str | None, *, is_over: bool) -> out
 
 
 def _usage(usage: v.Data) -> Usage:
-    """Return the token counts of Copilot: the input includes cached tokens."""
+    """Return the token counts reported by Copilot, whose input includes cached tokens."""
     given, written, cached, kept = v.counts(usage, *_TOKENS)
     return Usage(v.less(v.less(given, cached), kept), written, cached, kept)
 

@@ -1,6 +1,6 @@
-"""Cursor: its stream has the messages of Claude Code, but its own tool calls and result.
+"""Cursor: prints Claude Code messages, but its own tool calls and result.
 
-By its documentation of 2026; the program itself was not run.
+Based on its documentation of 2026, without a test of the program itself.
 """
 
 from sprintlog.usage import Usage, known_sum
@@ -13,7 +13,7 @@ _TOKENS = ("inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens")
 
 
 def read(message: v.Data) -> items.Items | None:
-    """Return the items of a tool call or a result; None for all other lines."""
+    """Return the items in a tool call or a result; None for any other line."""
     kind = message.get("type")
     if kind == "result" and v.text(message.get("request_id")):
         return _result(message)

@@ -1,6 +1,6 @@
-"""Droid (Factory): `droid exec --output-format stream-json`, or `json` for its result.
+"""Droid (Factory): `droid exec --output-format stream-json`, or `json` for the result.
 
-Its figures are of the session so far, subagents included. By the program of version 0.225.
+Its figures cover the session so far, including subagents. Based on version 0.225.
 """
 
 from sprintlog.usage import Usage
@@ -10,7 +10,7 @@ from . import values as v
 
 
 def read(message: v.Data) -> items.Items | None:
-    """Return the items of a line; None if it is not one of droid's."""
+    """Return the items in a line; None if it is not a Droid line."""
     kind, session = v.text(message.get("type")), v.text(message.get("session_id"))
     key, said = v.word(message, "id"), v.text(message.get("text"))
     if "session_id" not in message:

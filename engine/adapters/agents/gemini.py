@@ -1,7 +1,8 @@
-"""Gemini CLI: its output as one object or as lines, and the transcript of a session.
+"""Gemini CLI: its output as one object or as lines, and its session transcripts.
 
-A transcript is a header, messages and patches; a message that grows is written again under
-the same id. Older versions store the session as one document with a list of messages.
+A transcript consists of a header, messages and patches; a message that has grown is written
+again under the same id. Older versions store a session as one document with a list of
+messages.
 """
 
 from sprintlog.usage import Usage, known_sum
@@ -11,7 +12,7 @@ from . import values as v
 
 
 def read_session(message: v.Data) -> out.Items | None:
-    """Return the items of a line; None if it is not one of a session."""
+    """Return the items in a line; None if it is not part of a session."""
     if {"sessionId", "projectHash"} <= message.keys():
         within = map(read_session, v.objects(message.get("messages")))
         items = [item for found in within for item in found or ()]
@@ -75,7 +76,7 @@ def _call(call: v.Data) -> list[out.Item]:
 
 
 def read(message: v.Data) -> out.Items | None:
-    """Return the items of an object or a line; None if it is not one of Gemini CLI's."""
+    """Return the items in an object or a line; None if Gemini CLI did not print it."""
     kind = message.get("type")
     if kind is None:
         return _whole(message)

@@ -1,4 +1,4 @@
-"""What an agent's output says, whoever the agent is."""
+"""The items in an agent's output, in the same format for all agents."""
 
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class FigureSpan(IntEnum):
-    """What a figure is of. A wider one stands for all the narrower ones within it."""
+    """The scope of a figure; a wider scope includes the narrower scopes within it."""
 
     CALL = 1
     """One answer of the model."""
@@ -22,7 +22,7 @@ class FigureSpan(IntEnum):
 
 
 class Session(msgspec.Struct, frozen=True):
-    """From here on the output is of this session."""
+    """The following output belongs to this session."""
 
     id: str
     version: str | None = None
@@ -35,14 +35,14 @@ class Session(msgspec.Struct, frozen=True):
 
 
 class Prompted(msgspec.Struct, frozen=True):
-    """Somebody told the agent what to do."""
+    """The agent received a prompt."""
 
     text: str
     at: str | None = None
 
 
 class Said(msgspec.Struct, frozen=True):
-    """The agent said something to whoever runs it."""
+    """The agent addressed a message to the user."""
 
     text: str
     goes_on: bool = False
@@ -50,7 +50,7 @@ class Said(msgspec.Struct, frozen=True):
 
 
 class Called(msgspec.Struct, frozen=True):
-    """The agent called a tool: the words before it are not its last."""
+    """The agent called a tool, so its preceding message was not the last one."""
 
     key: str | None = None
     """Names the call: the same again is the same call."""
@@ -66,7 +66,7 @@ class Called(msgspec.Struct, frozen=True):
 
 
 class Returned(msgspec.Struct, frozen=True):
-    """The result of a call; fields that are not stated are absent."""
+    """The result of a tool call; unknown fields are absent."""
 
     key: str | None
     ok: bool | None = None
@@ -76,7 +76,7 @@ class Returned(msgspec.Struct, frozen=True):
 
 
 class FileChanged(msgspec.Struct, frozen=True):
-    """A call changed a file."""
+    """A tool call changed a file."""
 
     key: str | None
     path: str
@@ -89,7 +89,7 @@ class FileChanged(msgspec.Struct, frozen=True):
 
 
 class Used(msgspec.Struct, frozen=True):
-    """What something cost, as far as the agent says."""
+    """The usage that an agent reports."""
 
     usage: "Usage"
     span: FigureSpan
@@ -105,7 +105,7 @@ class Used(msgspec.Struct, frozen=True):
 
 
 class AgentEnded(msgspec.Struct, frozen=True):
-    """The agent says that it is done, or that it failed."""
+    """The agent reports that it has finished or failed."""
 
     text: str | None = None
     """Its final words; without them they are those that it said last."""
@@ -119,7 +119,7 @@ class AgentEnded(msgspec.Struct, frozen=True):
 
 
 def failed(error: str | None, status: int | None = None) -> AgentEnded:
-    """Return the end of a turn that failed."""
+    """Return the end of a failed turn."""
     return AgentEnded(failed=True, error=error or None, status=status)
 
 
@@ -128,7 +128,7 @@ STOPPED_BY_USER = AgentEnded(failed=True, error=INTERRUPTED, is_stopped=True)
 
 
 class Refused(msgspec.Struct, frozen=True):
-    """A model's server refused the agent, as its output states."""
+    """The model's server rejected the agent's request, according to the output."""
 
     kind: str = ""
     """The agent's own word for why."""
@@ -139,7 +139,7 @@ class Refused(msgspec.Struct, frozen=True):
 
 
 class CallsCounted(msgspec.Struct, frozen=True):
-    """The agent states the number of its tool calls, but not the calls."""
+    """The agent reports the number of its tool calls, but not the calls themselves."""
 
     tool_calls: int
 
@@ -160,13 +160,13 @@ Items = tuple[Item, ...]
 
 
 class Fork:
-    """Passes the items that a forked session does not repeat from its parent."""
+    """Passes on the items that a forked session does not repeat from its parent."""
 
     def __init__(self) -> None:
         self._at: str | None = None
 
     def own(self, message: dict[str, Any], items: Items) -> Items:
-        """Return the items of the next line."""
+        """Return the items in the next line that are not repeated."""
         at = message.get("timestamp")
         if self._at is not None and isinstance(at, str) and at <= self._at:
             return ()

@@ -1,7 +1,7 @@
 """opencode: `opencode run --format json` prints a line for each part of a message.
 
-Its plugins receive the same parts in events of a bus; a plugin that writes them to a file
-produces `{"k": "event", "o": …}`.
+Its plugins receive the same parts in bus events; a plugin that writes the events to a file
+writes `{"k": "event", "o": …}`.
 """
 
 from sprintlog.usage import Usage
@@ -15,7 +15,7 @@ _EDITS = {"edit", "multiedit", "patch", "write"}
 
 
 def read(message: v.Data) -> out.Items | None:
-    """Return the items of a line; None if it is not one of opencode's."""
+    """Return the items in a line; None if it is not an opencode line."""
     if v.text(message.get("k")) and "o" in message:
         # The part of a tool is reported before and after it as well.
         return _event(v.mapping(message["o"])) if message["k"] == "event" else ()
@@ -31,7 +31,7 @@ def read(message: v.Data) -> out.Items | None:
 
 
 def _event(event: v.Data) -> out.Items:
-    """Return the items of an event of the bus."""
+    """Return the items in a bus event."""
     kind, of = v.text(event.get("type")), v.mapping(event.get("properties"))
     info = v.mapping(of.get("info"))
     if kind in ("session.created", "session.updated") and v.text(info.get("id")):

@@ -1,7 +1,7 @@
-"""The outcome of a run, from its items: the answer, its figures, and the activity.
+"""The outcome of a run, computed from its items: the answer, the figures and the activity.
 
-A call of a tool counts once, however often it is reported. A figure that is not stated is
-absent, never 0.
+A tool call counts once, even if it is reported several times. A figure that is not reported
+is absent, not 0.
 """
 
 from datetime import datetime
@@ -22,12 +22,12 @@ TEXT_CHARS_MAX = 4 * 1024 * 1024
 
 
 def key_of(name: str) -> str:
-    """Return the key by which a call is recorded: short, whatever its id contains."""
+    """Return the key under which a call is recorded: short, whatever its id contains."""
     return sha256(name.encode(errors="replace")).hexdigest()[:16]
 
 
 class AnswerCollector:
-    """Takes items as they come."""
+    """Collects an agent's answer and figures from a sequence of items."""
 
     def __init__(self) -> None:
         self._session = ""
@@ -43,7 +43,7 @@ class AnswerCollector:
         """The model of each call and turn that has an id."""
 
     def take(self, item: out.Item) -> None:
-        """Take the next item."""
+        """Process the next item."""
         match item:
             case out.Session():
                 self._session = item.id
@@ -69,7 +69,7 @@ class AnswerCollector:
             self._last = item
 
     def answer(self, *, unknown: int = 0) -> Answer:
-        """Return what all of it comes to."""
+        """Return the answer and its figures after all items."""
         ended, said = self._ended, "".join(self._words)[-TEXT_CHARS_MAX:]
         usage = self._usage()
         if ended is None:
@@ -93,7 +93,7 @@ class AnswerCollector:
         )
 
     def calls(self) -> tuple[ModelCall, ...]:
-        """Return the calls that have ids, and how long the turns lasted that have one."""
+        """Return the calls that have ids, including the durations of turns with ids."""
         found = []
         for (span, key), model in self._calls.items():
             figures = merged(self._used[span, key, None], _NOTHING)
@@ -133,7 +133,7 @@ class AnswerCollector:
         self._used[at] = Usage(**merged(used.usage, self._used.get(at, _NOTHING)))
 
     def _usage(self) -> Usage | None:
-        """Return the figures: each from the widest span that states it."""
+        """Return the figures, each from the widest scope that states it."""
         found: dict[str, Any] = {}
         bounds: set[str] = set()
         for span in sorted(out.FigureSpan):
@@ -150,7 +150,7 @@ class AnswerCollector:
         return Usage(**found, at_least=tuple(sorted(bounds))) if found else None
 
     def _has_all_before(self, key: str) -> bool:
-        """Return whether all turns of a session are present."""
+        """Return whether all turns of a session have been read."""
         parts = {
             part for of, one, part in self._used if of is out.FigureSpan.TURN and one == key
         }
@@ -166,7 +166,7 @@ NAMES_MAX = 100
 
 
 class ToolCall(msgspec.Struct, omit_defaults=True):
-    """One call of a tool."""
+    """One call to a tool."""
 
     key: str | None
     tool: str
@@ -182,7 +182,7 @@ class ToolCall(msgspec.Struct, omit_defaults=True):
 
 
 class Activity(msgspec.Struct, omit_defaults=True):
-    """What an agent's output says that it did."""
+    """An agent's activity, as reported in its output."""
 
     agent: str | None = None
     """Whose output it is; None for plain words of nobody who was named."""
@@ -226,7 +226,7 @@ class ActivityCollector:
         }
 
     def take(self, item: out.Item) -> None:
-        """Take the next item."""
+        """Process the next item."""
         self._tells_calls = self._tells_calls or isinstance(item, out.Said | out.Called)
         is_own = isinstance(item, out.Said | out.Prompted | out.AgentEnded)
         by = item.by if isinstance(item, out.Called | out.Used) else None
@@ -254,7 +254,7 @@ class ActivityCollector:
                 pass
 
     def activity(self, *, agent: str | None, lines: int, unknown: int) -> Activity:
-        """Return what all of it comes to."""
+        """Return the activity after all items."""
         for call in self._calls.values():
             call.duration_ms = _duration(call)
         return Activity(
@@ -312,7 +312,7 @@ class ActivityCollector:
 
 
 def _duration(call: ToolCall) -> int | None:
-    """Return the duration of a call, as stated or from its begin and end."""
+    """Return a call's duration, either as stated or computed from its start and end."""
     if call.duration_ms is not None or not call.began_at or not call.ended_at:
         return call.duration_ms
     try:

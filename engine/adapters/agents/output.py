@@ -1,8 +1,9 @@
-"""Reading the output of an agent's command: the answer and the activity.
+"""Reads the output of an agent's command: the answer and the activity.
 
-Output belongs to an agent if its last line does, if at least half of its lines do, or if a
-line states figures: a script may print additional text. It may also be one JSON object or
-list. Everything else is plain text. Lines that are not understood are counted and ignored.
+Output is attributed to an agent if the last line, at least half of the lines, or a line
+with figures is in the agent's format, because a script may print additional text. It may
+also be a single JSON object or list. Everything else is plain text. Unrecognized lines are
+counted and ignored.
 """
 
 import re
@@ -60,7 +61,7 @@ Read = Callable[[Any], Items | None]
 
 
 class _Reading:
-    """What the messages come to that were understood; with an agent only its own are."""
+    """The recognized messages in an output; if its agent is known, only that agent's."""
 
     def __init__(self, agent: str | None, also: Also | None, read: Read | None) -> None:
         self._agent = agent
@@ -80,7 +81,7 @@ class _Reading:
         """How many messages were of which agent."""
 
     def take(self, found: object) -> tuple[int, int]:
-        """Take a message, or a list of them; return how many, and how many are known."""
+        """Process one message or several; return their number and how many are known."""
         listed = found if isinstance(found, list) else [found]
         known = 0
         for one in listed:
@@ -102,14 +103,14 @@ class _Reading:
 
     @property
     def agent(self) -> str | None:
-        """Return whose messages these are; Cursor's are mostly those of Claude Code."""
+        """Return the messages' agent; most Cursor messages are in Claude Code's format."""
         if not self._of or self._agent:
             return self._agent
         return "cursor" if self._of["cursor"] else self._of.most_common(1)[0][0]
 
 
 class OutputReader:
-    """Takes the output of one run as it comes; no more is held than may be needed."""
+    """Reads the output of one run incrementally, and stores no more than necessary."""
 
     def __init__(
         self,
@@ -120,10 +121,10 @@ class OutputReader:
         read: Read | None = None,
         document_max: int = ANSWER_BYTES_MAX,
     ) -> None:
-        """Create a reader of one output.
+        """Create a reader for one output.
 
-        `told`: the prompt; `read` decodes the messages of a third-party agent. Output
-        of at most `document_max` bytes may be one object.
+        `told` is the prompt; `read` decodes the messages of a third-party agent. Output of
+        at most `document_max` bytes may be a single object.
         """
         self._told, self._document_max = told, document_max
         self._agent, self._also, self._read = agent, also, read
@@ -143,7 +144,7 @@ class OutputReader:
         """Whether the last line was understood."""
 
     def feed(self, chunk: bytes) -> None:
-        """Take the next bytes."""
+        """Process the next bytes."""
         self._bytes += len(chunk)
         self._end += chunk
         held = 0 if self._known else self._document_max
@@ -157,11 +158,11 @@ class OutputReader:
             self._rest += chunk
 
     def answer(self) -> Answer:
-        """Return the agent's answer; to be called once, after the last bytes."""
+        """Return the agent's answer; call this once, after the last bytes."""
         return self.heard()[0]
 
     def heard(self) -> tuple[Answer, Activity]:
-        """Return the agent's answer and activity; to be called once, at the end."""
+        """Return the agent's answer and activity; call this once, after the last bytes."""
         half = bytes(self._rest)
         ended_known = self._ends_known
         self._take(half)
@@ -186,7 +187,7 @@ class OutputReader:
         return activity
 
     def _take(self, block: bytes) -> None:
-        """Take whole lines."""
+        """Process complete lines."""
         if not block.strip():
             return
         ends = block.count(b"\n") - block.count(b"\n\n")
@@ -208,7 +209,7 @@ class OutputReader:
         self._ends_known = last > 0 and not block[last:].strip()
 
     def _whole(self, content: bytearray) -> tuple[Answer, Activity] | None:
-        """Return the result if the output, or the JSON in its text, is one document."""
+        """Return the result if the output is, or its text contains, one JSON document."""
         if self._bytes > min(self._document_max, len(content)):
             return None
         for piece in _pieces(content):
@@ -224,7 +225,7 @@ class OutputReader:
 
 
 def _pieces(content: bytearray) -> Iterator[bytearray]:
-    """Yield an output, and the object or list amid its words."""
+    """Yield an output, followed by the JSON object or list within its text."""
     yield content
     opens, closes = _OPENS.search(content), deque(_CLOSES.finditer(content), maxlen=1)
     if opens and closes:
@@ -232,10 +233,10 @@ def _pieces(content: bytearray) -> Iterator[bytearray]:
 
 
 def _messages_of(content: bytearray) -> Iterator[object]:
-    """Yield a session without its entries, then with each of them; other JSON unchanged.
+    """Yield a session without its entries, then with each entry; other JSON unchanged.
 
     Only the document and one entry are in memory: parsed as a whole, a session takes seven
-    times its length, and a hostile document twenty-five times.
+    times its size, and a hostile document twenty-five times.
     """
     few = content.count(b",") <= _COMMAS_MAX
     try:
@@ -255,7 +256,7 @@ def with_errors(
 ) -> tuple[Answer, Activity]:
     """Return the result, with the error that a failed run printed to standard error.
 
-    Gemini CLI prints its object there if it fails, and nothing else.
+    If Gemini CLI fails, it prints only an object to standard error.
     """
     answer, activity = heard
     if exit_code == 0 or answer.error is not None or answer.usage is not None:
@@ -284,5 +285,5 @@ def read_answer(content: bytes, *, told: str = "") -> Answer:
 
 
 def _plain(content: bytes) -> Answer:
-    """Return the answer of a command that answers in words: all that it printed."""
+    """Return the complete output as the answer of a command that prints plain text."""
     return Answer(content.decode("utf-8", "backslashreplace"), is_cut=is_cut(content))

@@ -1,7 +1,7 @@
-"""Pi: `pi -p --mode json` prints a line for each event; session files have its messages.
+"""Pi: `pi -p --mode json` prints a line for each event; session files contain its messages.
 
-`turn_end` and `agent_end` repeat the messages: each is read in `message_end`. By the source
-of version 0.73.
+Messages are read from `message_end`, because `turn_end` and `agent_end` repeat them. Based
+on the source of version 0.73.
 """
 
 import re
@@ -20,7 +20,7 @@ _STATUS = re.compile(r"(?:Error: )?(\d{3})\b")
 
 
 def read(message: v.Data) -> items.Items | None:
-    """Return the items of a line; None if it is not one of Pi's."""
+    """Return the items in a line; None if it is not a Pi line."""
     kind, inner = v.text(message.get("type")), v.mapping(message.get("message"))
     if kind == "session" and "cwd" in message and v.text(message.get("id")):
         return (items.Session(v.text(message.get("id"))),)
@@ -73,7 +73,7 @@ def _ended(message: v.Data) -> items.Items:
 
 
 def _usage(usage: v.Data) -> Usage:
-    """Return the figures of a message; a cost of 0 is that of a model without a price."""
+    """Return a message's figures; a cost of 0 means that the model has no price."""
     tokens = v.tokens_in(usage, "input", "output", "cacheRead", "cacheWrite")
     cost = v.amount(v.mapping(usage.get("cost")).get("total")) or None
     return known_sum([tokens, Usage(cost_usd=cost)])

@@ -1,6 +1,6 @@
-"""Lenient readers for the JSON of agents: values, figures, commands and diffs.
+"""Lenient readers for agents' JSON: values, figures, commands and diffs.
 
-The input is untrusted: a missing or malformed value is read as absent, never as an error.
+The input is untrusted: a missing or malformed value counts as absent and is not an error.
 """
 
 import json
@@ -77,22 +77,22 @@ def is_cut(content: bytes) -> bool:
 
 
 def count(value: object) -> int | None:
-    """Return a count, None for anything else."""
+    """Return a count; None for any other value."""
     return value if type(value) is int and 0 <= value < _COUNT_MAX else None
 
 
 def counts(figures: Data, *names: str) -> list[int | None]:
-    """Return the counts under the given names."""
+    """Return the counts stored under the given names."""
     return [count(figures.get(name)) for name in names]
 
 
 def integer(value: object) -> int | None:
-    """Return an integer, such as an exit code; None for anything else."""
+    """Return an integer, such as an exit code; None for any other value."""
     return value if type(value) is int else None
 
 
 def amount(value: object) -> float | None:
-    """Return an amount of money, None for anything else."""
+    """Return an amount of money; None for any other value."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     try:
@@ -103,19 +103,19 @@ def amount(value: object) -> float | None:
 
 
 def text(value: object) -> str:
-    """Return a string without lone surrogates; an empty one for any other value."""
+    """Return a string without lone surrogates; an empty string for any other value."""
     if not isinstance(value, str):
         return ""
     return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def word(of: Data, key: str) -> str | None:
-    """Return a text of an object; None if it is missing or empty."""
+    """Return a string from an object; None if it is missing or empty."""
     return text(of.get(key)) or None
 
 
 def mapping(value: object) -> Data:
-    """Return an object of JSON; an empty one for anything else."""
+    """Return a JSON object; an empty one for any other value."""
     return value if isinstance(value, dict) else {}
 
 
@@ -125,7 +125,7 @@ def objects(value: object) -> list[Data]:
 
 
 def texts(value: object) -> list[str]:
-    """Return the texts in a list."""
+    """Return the strings in a list."""
     return [text(one) for one in _list(value) if text(one)]
 
 
@@ -141,7 +141,7 @@ def less(whole: int | None, part: int | None) -> int | None:
 
 
 def between(began: int | None, ended: int | None) -> int | None:
-    """Return the time between two times; None if one of them is unknown."""
+    """Return the time between two timestamps; None if one of them is unknown."""
     return None if began is None or ended is None else ended - began
 
 
@@ -152,21 +152,21 @@ def added(values: Iterable[int | None]) -> int | None:
 
 
 def tokens(figures: Data, *names: str) -> Usage:
-    """Return the tokens by the names of input, output, cache reads and cache writes."""
+    """Return the usage, given the names of input, output, cache reads and cache writes."""
     given, written, cached, kept = counts(figures, *names)
     return Usage(given, written, cached, kept)
 
 
 def tokens_in(figures: Data, *names: str) -> Usage:
-    """Return the tokens by the names of input, output, cache reads and cache writes.
+    """Return the usage, given the names of input, output, cache reads and cache writes.
 
-    If all are zero, the figures are unknown: no model works without tokens.
+    If all figures are zero, they are unknown, because every model uses tokens.
     """
     return tokens(figures, *names) if any(counts(figures, *names)) else Usage()
 
 
 def command_of(given: Data) -> str | None:
-    """Return the command in the input of a tool, if there is one."""
+    """Return the command in a tool's input, or None."""
     for name in ("command", "cmd"):
         value = given.get(name)
         if isinstance(value, list):
@@ -181,12 +181,12 @@ def command_of(given: Data) -> str | None:
 def called(
     key: str | None, tool: str, given: Data, *, by: str | None = None, at: str | None = None
 ) -> Called:
-    """Return the call of a tool with its input."""
+    """Return a call to a tool, with its input."""
     return Called(key, tool, command_of(given), by, at, given)
 
 
 def path_of(given: Data) -> str | None:
-    """Return the file path in the input of a tool, if there is one."""
+    """Return the file path in a tool's input, or None."""
     for name in ("file_path", "filePath", "path"):
         if text(given.get(name)):
             return text(given.get(name))
@@ -194,31 +194,31 @@ def path_of(given: Data) -> str | None:
 
 
 def exit_code_in(output: str) -> int | None:
-    """Return the exit code stated at the start of a tool's output."""
+    """Return the exit code at the start of a tool's output, or None."""
     found = _EXIT.search(output[:_OUTPUT_CHARS])
     return int(found[1] or found[2]) if found else None
 
 
 def exit_code_at_end(output: str) -> int | None:
-    """Return the exit code stated at the end of a tool's output."""
+    """Return the exit code at the end of a tool's output, or None."""
     found = _EXIT_AT_END.search(output[-_OUTPUT_CHARS:])
     return int(found[1]) if found else None
 
 
 def kind_of(word: object) -> str | None:
-    """Return the normalized kind of a file change; None if it is not stated."""
+    """Return the normalized type of a file change; None if it is not stated."""
     said = text(word).lower()
     return _KINDS.get(said, "changed") if said else None
 
 
 def changed_by_diff(key: str | None, path: str, kind: str | None, diff: str) -> FileChanged:
-    """Return a file change with the line counts of its unified diff."""
+    """Return a file change with the line counts from its unified diff."""
     added, removed = lines_of_diff(diff.split("\n"))
     return FileChanged(key, path, kind, added, removed)
 
 
 def changed_by_patch(key: str | None, result: Data) -> list[FileChanged]:
-    """Return the file change in a tool result of Claude Code, if it has hunks."""
+    """Return the file change in a Claude Code tool result, if the result has hunks."""
     path = text(result.get("filePath"))
     if not path or not isinstance(result.get("structuredPatch"), list):
         return []
@@ -231,7 +231,7 @@ def changed_by_patch(key: str | None, result: Data) -> list[FileChanged]:
 
 
 def lines_of_diff(lines: Iterable[str]) -> tuple[int, int]:
-    """Return how many lines a unified diff of one file adds and removes."""
+    """Return the numbers of lines that a one-file unified diff adds and removes."""
     added = removed = 0
     is_head = False
     for line in lines:
@@ -247,5 +247,5 @@ def lines_of_diff(lines: Iterable[str]) -> tuple[int, int]:
 
 
 def line_count(content: str) -> int:
-    """Return the number of lines, including a last one without a newline."""
+    """Return the number of lines, including a last line without a newline."""
     return content.count("\n") + (content != "" and not content.endswith("\n"))

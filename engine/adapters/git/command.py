@@ -1,8 +1,8 @@
-"""Calls of git without the settings of a tree or of the caller.
+"""Calls to git that ignore the settings of the tree and the caller.
 
-The git directory is the store of snapshots, or a temporary one with the objects of a
-repository (`untrusted.py`). So git reads no hook, filter, attribute, monitor, remote or
-setting of a tree, and fetches nothing.
+The git directory is the snapshot store, or a temporary one with a repository's objects
+(`untrusted.py`). Git therefore reads no hook, filter, attribute, monitor, remote or setting
+from a tree, and fetches nothing.
 """
 
 import os
@@ -45,7 +45,7 @@ PERSONS_OWN: Mapping[str, None] = dict.fromkeys(
 
 
 class Git:
-    """Calls git on one git directory."""
+    """Calls git with one git directory."""
 
     place = "the store of snapshots"
     purpose = "snapshots need git"
@@ -56,9 +56,10 @@ class Git:
 
     @cached_property
     def program(self) -> str:
-        """Return the program; raise `RefusedError` if there is none.
+        """Return git's absolute path; raise `RefusedError` if git is not installed.
 
-        Only absolute paths are searched: a tree must not provide its own git.
+        Only absolute entries of the search path are used: a tree must not provide its own
+        git.
         """
         places = self.environment.get("PATH", os.defpath).split(os.pathsep)
         whole = os.pathsep.join(place for place in places if os.path.isabs(place))
@@ -71,7 +72,7 @@ class Git:
         return found
 
     def settings(self, **more: str | None) -> dict[str, str]:
-        """Return the environment of a call; `more` are variables for this call only.
+        """Return the environment for a call; `more` contains variables for this call only.
 
         A variable with the value None is omitted.
         """
@@ -95,7 +96,7 @@ class Git:
         return {name: value for name, value in made.items() if value is not None}
 
     def command(self, *arguments: str, settings: Sequence[str] = ()) -> list[str]:
-        """Return the command line of a call."""
+        """Return the command line for a call."""
         given = [part for one in (*_SETTINGS, *settings) for part in ("-c", one)]
         return [self.program, *given, "--no-pager", *arguments]
 
@@ -105,7 +106,7 @@ class Git:
         stdin: int | IO[bytes] = subprocess.PIPE,
         stderr: int = subprocess.PIPE,
     ) -> "subprocess.Popen[bytes]":
-        """Start a call that is talked to; what it writes is its owner's alone."""
+        """Start a call with pipes; files that it creates are private to their owner."""
         return subprocess.Popen(
             self.command(*arguments),
             cwd=self.folder,
@@ -117,7 +118,7 @@ class Git:
         )
 
     def run(self, *arguments: str, given: bytes = b"") -> bytes:
-        """Return the output of a call; raise `GitError` if it fails."""
+        """Return a call's output; raise `GitError` if the call fails."""
         return self.run_in(self.folder, *arguments, given=given)
 
     def run_in(
@@ -130,7 +131,7 @@ class Git:
         umask: int = 0o077,
         seconds: float = SECONDS_MAX,
     ) -> bytes:
-        """Return the output of a call in another folder, or with other settings."""
+        """Return a call's output, in another folder or with other settings."""
         fed: dict[str, Any] = {"input": given} if given else {"stdin": subprocess.DEVNULL}
         try:
             done: subprocess.CompletedProcess[bytes] = subprocess.run(
@@ -152,14 +153,14 @@ class Git:
 
 
 class GitError(SprintlogError):
-    """Git did not do what was asked of it."""
+    """A call to git failed."""
 
     def __init__(self, said: str, place: str = Git.place) -> None:
         super().__init__(f"git failed in {place}: {said}")
 
 
 def said_by(stderr: bytes, code: int) -> str:
-    """Return what git said about its end, in one line."""
+    """Return the error that git printed, on one line."""
     lines = stderr.decode(errors="replace").strip().splitlines()
     fatal = [line for line in lines if line.startswith(("fatal:", "error:"))]
     return next(iter(fatal or lines), f"exit code {code}")

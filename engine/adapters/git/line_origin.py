@@ -1,7 +1,8 @@
 """The commit that introduced a line of a file, from `git blame`.
 
-The given file may be newer than every commit. So it becomes an additional commit, in
-temporary objects: the repository is not changed, and git reads no file of the work tree.
+The given text may be newer than every commit, so it is written to an additional commit in a
+temporary object store. The repository is not changed, and git reads no file in the work
+tree.
 """
 
 import os
@@ -20,7 +21,7 @@ _FILE, _FOLDER = b"100644", b"40000"
 
 
 class LineOrigin(NamedTuple):
-    """Where a line comes from."""
+    """The origin of a line."""
 
     commit: str | None
     """The commit that has it and whose parents do not; None for the file at hand."""
@@ -33,7 +34,7 @@ class LineOrigin(NamedTuple):
 
 
 class LineHistory:
-    """A history of commits that are in a repository, or are made for this one question."""
+    """A history of the repository's commits and of temporary commits made for a query."""
 
     def __init__(self, git: Git, folder: Path, objects: Path) -> None:
         self._git = git
@@ -44,9 +45,9 @@ class LineHistory:
         }
 
     def commit(self, tree: str, parents: Sequence[str], message: str = "") -> str:
-        """Make a commit of an existing tree and return its id.
+        """Create a commit for an existing tree and return its id.
 
-        Commits of the same tree and parents are distinct only if their messages are.
+        Commits with the same tree and parents are distinct only if their messages differ.
         """
         lines = [b"tree " + tree.encode(), *(b"parent " + p.encode() for p in parents)]
         lines += [b"author " + _AUTHOR, b"committer " + _AUTHOR, b"", message.encode()]
@@ -55,7 +56,7 @@ class LineHistory:
     def origin(
         self, parents: Sequence[str], path: str, text: bytes, line: int
     ) -> LineOrigin:
-        """Return where a line of a file comes from, the file being what `text` is now."""
+        """Return the origin of a line in a file whose current contents are `text`."""
         named = path.encode("utf-8", "surrogateescape")
         now = self.commit(self._tree(named.split(b"/"), text), parents)
         said = self._git.run_in(
@@ -89,15 +90,15 @@ class LineHistory:
 
 @contextmanager
 def history(git: Git, objects: Path) -> Iterator[LineHistory]:
-    """Give a history over a repository's objects, for as long as this is held."""
+    """Yield a history over a repository's objects; temporary commits end with it."""
     with TemporaryDirectory(prefix="sprintlog-lines-") as name:
         yield LineHistory(git, Path(name), objects)
 
 
 def trees_of(git: Git, names: Mapping[str, str]) -> dict[str, str]:
-    """Return the ids of trees by what names them; what is not there is left out.
+    """Return the ids of trees by key; missing trees are omitted.
 
-    `names` has for each key what git reads, such as `COMMIT^{tree}`.
+    `names` maps each key to a git revision such as `COMMIT^{tree}`.
     """
     asked = "".join(f"{name}\n" for name in names.values()).encode()
     lines = git.run("cat-file", "--batch-check", given=asked).decode().splitlines()
@@ -110,13 +111,13 @@ def trees_of(git: Git, names: Mapping[str, str]) -> dict[str, str]:
 
 
 def quoted(folder: Path) -> str:
-    """Return a folder as an element of a list of paths: a colon in it is escaped."""
+    """Return a folder as an element of a path list, with its colons escaped."""
     escaped = str(folder).replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
 
 
 def _unquoted(name: bytes) -> str:
-    """Return a path as bytes; git quotes paths with odd bytes as in C."""
+    """Return a path from bytes, undoing the C quoting that git applies to unusual bytes."""
     if name[:1] != b'"':
         return os.fsdecode(name)
     inner = name[1:-1].decode("latin-1").encode("latin-1").decode("unicode_escape")

@@ -1,4 +1,4 @@
-"""Where git keeps things: looked up as git itself would, and nothing is run for that."""
+"""Finds repositories and git directories by git's own rules, without running git."""
 
 import os
 import re
@@ -14,7 +14,7 @@ _CONFIG_BYTES_MAX = 1 << 20
 
 
 class GitRepository(msgspec.Struct, frozen=True):
-    """A work tree's root, its git directory, and the one that its work trees share."""
+    """A work tree's root, its git directory, and the directory shared by work trees."""
 
     top: Path
     directory: Path
@@ -22,7 +22,7 @@ class GitRepository(msgspec.Struct, frozen=True):
 
 
 def repository_around(folder: Path) -> GitRepository | None:
-    """Return the repository that a folder is in, if it is in one."""
+    """Return the repository that contains a folder, or None."""
     for top in (folder, *folder.parents):
         directory = git_directory(top / ".git")
         if directory is not None:
@@ -31,7 +31,7 @@ def repository_around(folder: Path) -> GitRepository | None:
 
 
 def git_directory(git: Path) -> Path | None:
-    """Return the git directory that a `.git` folder or file stands for, if it is one."""
+    """Return the git directory that a `.git` folder or file refers to, or None."""
     try:
         if git.is_file():
             text = read_whole(git, at_most=_POINTER_BYTES_MAX)
@@ -48,7 +48,7 @@ def git_directory(git: Path) -> Path | None:
 
 
 def common_directory(directory: Path) -> Path:
-    """Return the git directory that a linked work tree's own one belongs to."""
+    """Return the git directory shared by a repository's linked work trees."""
     pointer = directory / "commondir"
     if not pointer.is_file():
         return directory
@@ -59,7 +59,7 @@ def common_directory(directory: Path) -> Path:
 def checked_out(directory: Path) -> str:
     """Return a digest of the commit that a git directory has checked out.
 
-    What the files contain may be anything, so only their digest is returned.
+    The files may contain anything, so only their digest is returned.
     """
     head = _content(directory / "HEAD").strip()
     name = os.fsdecode(head.removeprefix(b"ref: "))
@@ -72,10 +72,10 @@ def checked_out(directory: Path) -> str:
 
 
 def linked_directory(git: Path) -> Path | None:
-    """Return the git directory that a `.git` file names, if that knows of this tree.
+    """Return the git directory named by a `.git` file, if it refers back to this tree.
 
-    A linked work tree's names the file, a submodule's the tree: another one's was not
-    made for it, whoever wrote the file.
+    A linked work tree's git directory names the `.git` file, and a submodule's names the
+    tree; without such a reference, the directory was not created for this tree.
     """
     found = git_directory(git)
     if found is None:

@@ -1,9 +1,9 @@
 """Untrusted repositories, read by git without their configuration.
 
-The configuration of a repository names programs in many places (monitors, hooks, pagers,
+A repository's configuration names programs in many places (monitors, hooks, pagers,
 signatures, promisor remotes, filters, included files), and each version of git adds more.
-So git runs in a temporary git directory with our own configuration, and with links to the
-objects and references of the repository.
+So git runs in a temporary git directory with sprintlog's own configuration and with links
+to the repository's objects and references.
 """
 
 import re
@@ -27,7 +27,7 @@ _FORMATS = (("objectformat", "sha256"), ("refstorage", "reftable"))
 
 
 class UntrustedGit(Git):
-    """Calls git on the contents of a repository without changing it."""
+    """Calls git on a repository's contents without changing them."""
 
     place = "the repository"
     purpose = "a repository is read with git"
@@ -41,7 +41,7 @@ class UntrustedGit(Git):
     def read(self, *arguments: str, given: bytes = b"") -> bytes:
         """Return git's answer about the history; paths are relative to the tree's root.
 
-        Raise `RefusedError` if git fails: the repository may be damaged.
+        Raise `RefusedError` if git fails, because the repository may be damaged.
         """
         try:
             return self.run_in(self.folder, *arguments, given=given, seconds=SECONDS_MAX)
@@ -51,7 +51,7 @@ class UntrustedGit(Git):
     def read_tree(self, *arguments: str) -> bytes:
         """Return git's answer about the work tree, with the user's own settings.
 
-        Paths are names, not patterns.
+        Paths are taken literally, not as patterns.
         """
         top = self.repository.top
         return self.run_in(
@@ -71,7 +71,7 @@ class UntrustedGit(Git):
 def borrowed(
     repository: GitRepository, environment: Mapping[str, str]
 ) -> Iterator[UntrustedGit]:
-    """Give what calls git on a repository's history, index and list of ignored files."""
+    """Yield a git caller for a repository's history, index and ignore rules."""
     directory, common = repository.directory.resolve(), repository.common.resolve()
     with tempfile.TemporaryDirectory(prefix="sprintlog-git-") as made:
         ours = Path(made)
@@ -99,7 +99,7 @@ def _head(directory: Path) -> bytes:
 
 
 def _config(common: Path) -> str:
-    """Return our configuration, with the storage formats that theirs states."""
+    """Return sprintlog's configuration, with the repository's storage formats."""
     said = ""
     if (common / "config").is_file():
         said = read_whole(common / "config", at_most=_BYTES_MAX).decode("latin-1")
@@ -113,7 +113,7 @@ def _config(common: Path) -> str:
 
 
 class RepositoryState(NamedTuple):
-    """The state of a repository at one moment."""
+    """A repository's commit, and whether its work tree has changes."""
 
     head: str | None
     is_dirty: bool | None
@@ -125,10 +125,10 @@ def repository_state(
     *,
     but: Callable[[], Collection[str]] | None = None,
 ) -> RepositoryState | None:
-    """Return where the repository around a folder stands; None without one, or git.
+    """Return the state of the repository around a folder; None without a repository or git.
 
-    With `but` what differs in these files and folders, named from the folder, is no
-    difference; it is asked only where there is a repository.
+    Changes to the files and folders that `but` returns, relative to the folder, are
+    ignored; `but` is only called if there is a repository.
     """
     repository = repository_around(folder)
     if repository is None:
@@ -146,13 +146,13 @@ def repository_state(
 
 
 def _from(top: Path, folder: Path, names: Collection[str]) -> tuple[str, ...]:
-    """Return names below a folder as git has them: from the root of its tree."""
+    """Return names below a folder as paths relative to the root of the work tree."""
     below = folder.resolve().relative_to(top.resolve())
     return tuple((below / name).as_posix() for name in names)
 
 
 def _is_other(line: str, own: tuple[str, ...]) -> bool:
-    """Return whether a line of `git status` names something other than these paths."""
+    """Return whether a line of `git status` names something other than the given paths."""
     # Two letters state the kind of difference.
     path = line[3:].rstrip("/")
     return bool(path) and not any(

@@ -1,5 +1,5 @@
-"""Agents' hooks: sprintlog's entries in their configuration files, and the input of a hook.
+"""Agents' hooks: sprintlog's entries in their configuration files, and hook input.
 
-Start with `files.py` for the entries and `hook_input.py` for the input. May import the
-decoders of `adapters.agents`.
+Start with `files.py` for the entries and `hook_input.py` for the input. This package may
+import the decoders in `adapters.agents`.
 """

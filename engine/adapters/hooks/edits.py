@@ -1,7 +1,8 @@
-"""Edits of agents' JSON files: hooks are added, found and removed; all other text stays.
+"""Edits of agents' JSON files: adds, finds and removes hooks without changing other text.
 
-Numbers, spaces, the order of keys and the author's style are unchanged, because values are
-located in the text. An addition is recorded by its position, so that it can be removed.
+Numbers, whitespace, the order of keys and the author's style remain unchanged, because
+values are located in the text. The position of an addition is recorded, so that it can be
+removed.
 """
 
 import re
@@ -22,14 +23,14 @@ NESTED_MAX = 200
 
 
 class TextSpan(NamedTuple):
-    """A piece of a text: from its first character to behind its last."""
+    """A range of characters in a text; the end is exclusive."""
 
     start: int
     end: int
 
 
 class Member(NamedTuple):
-    """A key of an object, or an item of a list; an item has no key."""
+    """A member of an object or an item in a list; an item has no key."""
 
     start: int
     """Where the key begins, or the item."""
@@ -46,12 +47,12 @@ class Container(NamedTuple):
     members: list[Member]
 
     def named(self, key: str) -> Member | None:
-        """Return the member of a key; None if there is none."""
+        """Return the member with a key, or None."""
         return next((one for one in self.members if one.key == key), None)
 
 
 def parsed(text: str, *, file: str) -> Any:
-    """Return the value of a text; raise `InvalidInputError` unless it is one JSON value."""
+    """Return a text's value; raise `InvalidInputError` unless it is one JSON value."""
     if text.count("[") + text.count("{") > NESTED_MAX and _depth(text) > NESTED_MAX:
         raise InvalidInputError(f"is nested deeper than {NESTED_MAX}", file=file)
     start = _skip(text, 1 if text.startswith(_BOM) else 0)
@@ -71,12 +72,12 @@ def parsed(text: str, *, file: str) -> Any:
 
 
 def root(text: str) -> Container:
-    """Return the outermost object of a text that was parsed."""
+    """Return the outermost object in a valid JSON text."""
     return container(text, _skip(text, 1 if text.startswith(_BOM) else 0))
 
 
 def container(text: str, start: int) -> Container:
-    """Return the object or list that begins at a place of a text that was parsed."""
+    """Return the object or list that starts at an offset in a valid JSON text."""
     is_object = text[start] == "{"
     found: list[Member] = []
     place = _skip(text, start + 1)

@@ -1,8 +1,8 @@
-"""Stores of a log: memory, SQLite and PostgreSQL; this module opens one by its address.
+"""Log stores (memory, SQLite and PostgreSQL); this module opens a log by its address.
 
-Stores handle envelopes and may import neither codec, event nor upcast; only the service,
-projections and the command line may import them. A new store is a folder here, and a line
-in `STORES`. Start with the protocols in `../port.py`.
+Stores handle envelopes and must not import the codec, events or upcasts; only the service,
+projections and the command line may import stores. To add a store, add a package here and a
+line to `STORES`. Start with the protocols in `../port.py`.
 """
 
 import re
@@ -46,7 +46,7 @@ def create_log(
 ) -> Log:
     """Create an empty log at an address; raise `RefusedError` if one exists.
 
-    `beside` is the folder of this machine's local files for a log on a server.
+    `beside` is this machine's folder for local files if the log is on a server.
     """
     store, place, more = _store(url, beside)
     log: Log = store.create(place, clock=clock, entropy=entropy, wait=wait, **more)
@@ -65,9 +65,9 @@ def open_log(
 ) -> Log:
     """Open the log at an address: `memory:`, `sqlite:PATH`, `postgresql://…`, or a path.
 
-    A plain path names a SQLite log; a log in memory starts empty. `check_head=False` also
-    opens a log whose end was lost. Raise `NotFoundError` if there is no log, and
-    `UnreadableError` if the file is not a sprintlog log.
+    A path without a scheme names a SQLite log; a log in memory starts empty. With
+    `check_head=False`, a truncated log is opened too. Raise `NotFoundError` if there is no
+    log, and `UnreadableError` if the file is not a sprintlog log.
     """
     store, place, more = _store(url, beside)
     log: Log = store(
@@ -79,7 +79,7 @@ def open_log(
 
 
 def is_extension(scheme: str) -> bool:
-    """Return whether a scheme has the form of an extension's store."""
+    """Return whether a scheme has the format reserved for extension stores."""
     return EXTENSION.fullmatch(scheme) is not None
 
 
@@ -94,12 +94,12 @@ def _of_extension(scheme: str) -> Any:
 
 
 def is_served(url: str) -> bool:
-    """Return whether an address names a server, rather than a place on this machine."""
+    """Return whether an address names a server rather than a file on this machine."""
     return url.partition(":")[0] in SERVED
 
 
 def _store(url: str, beside: "Path | None") -> tuple[Any, str, dict[str, Any]]:
-    """Return the class of an address, the place in its store, and further arguments."""
+    """Return the store class for an address, the location in it, and further arguments."""
     scheme, colon, place = url.partition(":")
     if not colon or "/" in scheme:
         scheme, place = "sqlite", url

@@ -1,7 +1,7 @@
-"""File descriptors: files read and written whole, and locked with a bounded wait.
+"""Complete reads and writes through file descriptors, and file locks with a bounded wait.
 
-A long wait is reported. The holders of a database's locks are found in the system's list
-of locks, if it has one.
+A long wait is reported. The holders of a database's locks are read from the system's lock
+table, if it has one.
 """
 
 import errno
@@ -21,7 +21,7 @@ from ..port import Wait
 def held_open(
     path: Path | str, flags: int, mode: int = 0o600, *, dir_fd: int | None = None
 ) -> Iterator[int]:
-    """Hold a file or a folder open; no process that is started in between gets it."""
+    """Hold a file or a folder open in a descriptor that child processes do not inherit."""
     descriptor = os.open(path, flags | os.O_CLOEXEC, mode, dir_fd=dir_fd)
     try:
         yield descriptor
@@ -30,20 +30,20 @@ def held_open(
 
 
 def read_whole(path: Path, *, at_most: int = -1) -> bytes:
-    """Return a file's bytes, or the first of them where it may not be read further."""
+    """Return a file's bytes, or at most the first `at_most` of them."""
     with held_open(path, os.O_RDONLY) as held, open(held, "rb", closefd=False) as file:
         return file.read(at_most)
 
 
 def write_whole(descriptor: int, content: bytes) -> None:
-    """Write all bytes: the system may take fewer of them at once."""
+    """Write all bytes, even if the system accepts only some of them per call."""
     view = memoryview(content)
     while view:
         view = view[os.write(descriptor, view) :]
 
 
 def sync(path: Path) -> None:
-    """Wait until a file's bytes, or the names in a folder, are on the disk."""
+    """Wait until a file's contents or a folder's entries are on disk."""
     with held_open(path, os.O_RDONLY) as descriptor:
         try:
             os.fsync(descriptor)
@@ -54,10 +54,10 @@ def sync(path: Path) -> None:
 
 
 def give_back(descriptor: int) -> None:
-    """Close a descriptor that is no longer needed; errors are ignored.
+    """Close a descriptor that is no longer needed, ignoring errors.
 
-    The system closes it even if it reports an error, and everything read or synced before
-    remains valid.
+    The system closes the descriptor even if it reports an error, and earlier reads and
+    syncs remain valid.
     """
     try:  # noqa: SIM105 - a restore closes a file for each that it writes.
         os.close(descriptor)
@@ -66,7 +66,7 @@ def give_back(descriptor: int) -> None:
 
 
 def is_being_written(descriptor: int) -> bool:
-    """Return whether a process has an open file open for writing; false if unknown."""
+    """Return whether any process has an open file open for writing; false if unknown."""
     # Imported here: only who waits for others asks. The inner module of Python has the
     # number; `signal` makes words of all numbers first, which takes longer than to ask.
     try:
@@ -92,7 +92,7 @@ NO_LOCKS = "check the disk; a network file system must be mounted with locks"
 
 
 class Waiting:
-    """A wait for one file, starting now."""
+    """A bounded wait for one file, which starts when it is created."""
 
     def __init__(self, wait: Wait, path: Path) -> None:
         self._wait = wait
@@ -101,7 +101,7 @@ class Waiting:
         self._said = False
 
     def is_over(self) -> bool:
-        """Return whether the time is up; report the wait once, when it takes long."""
+        """Return whether the time limit was reached; report a long wait once."""
         waited = time.monotonic() - self._since
         if waited >= self._wait.seconds:
             return True
@@ -115,24 +115,24 @@ class Waiting:
         return False
 
     def pause(self) -> None:
-        """Sleep for a moment, shorter before the wait is reported."""
+        """Sleep briefly; pauses are shorter before the wait is reported."""
         time.sleep(0.05 if self._said else 0.002)
 
 
 class FileLocks:
-    """Locks by files in the folder of a log, one for each name."""
+    """Named locks, each of which is a file in the log's folder."""
 
     def __init__(self, folder: Path, wait: Wait) -> None:
         self._folder = folder
         self.wait = wait
 
     def hold(self, name: str) -> AbstractContextManager[None]:
-        """Hold a lock exclusively (see the port)."""
+        """Hold a lock exclusively (see `port.Locks`)."""
         return locked(self._folder / name, self.wait)
 
 
 class MemoryLocks:
-    """Locks within one process, without waiting."""
+    """Named locks within one process; a held lock is refused without waiting."""
 
     def __init__(self, wait: Wait) -> None:
         self.wait = wait
@@ -140,7 +140,7 @@ class MemoryLocks:
 
     @contextmanager
     def hold(self, name: str) -> Iterator[None]:
-        """Hold a lock exclusively; raise `BusyError` if it is held."""
+        """Hold a lock exclusively; raise `BusyError` if it is already held."""
         if name in self._held:
             raise BusyError(f"{name} is held by this process", holders=["this process"])
         self._held.add(name)
@@ -154,7 +154,7 @@ class MemoryLocks:
 def locked(path: Path, wait: Wait) -> Iterator[None]:
     """Hold a lock file exclusively, creating it if it is missing.
 
-    Raise `BusyError` if others hold it beyond the wait.
+    Raise `BusyError` if other processes do not release it within the wait.
     """
     flags = os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK
     with held_open(path, flags) as descriptor:
@@ -163,7 +163,7 @@ def locked(path: Path, wait: Wait) -> Iterator[None]:
 
 
 def take(descriptor: int, path: Path, wait: Wait) -> None:
-    """Lock an open file; raise `BusyError` if others hold it beyond the wait."""
+    """Lock an open file; raise `BusyError` if other processes hold it beyond the wait."""
     waiting: Waiting | None = None
     while True:
         try:
@@ -183,7 +183,7 @@ def take(descriptor: int, path: Path, wait: Wait) -> None:
 
 
 def held(path: Path, said: str) -> BusyError:
-    """Return the error for a lock that others held beyond the wait."""
+    """Return the error for a lock that other processes held beyond the wait."""
     holders = lock_holders(path)
     return BusyError(
         f"{said}{path} is held by {_named(holders)}",
@@ -196,7 +196,8 @@ def held(path: Path, said: str) -> BusyError:
 def lock_holders(path: Path) -> list[str]:
     """Return the other processes that hold a write lock on a database or its files.
 
-    Each is like `process 4711 (python3)`; empty if the system does not list locks.
+    Each is described like `process 4711 (python3)`. The list is empty if the system does
+    not list locks.
     """
     names = (path, path.with_name(f"{path.name}-shm"), path.with_name(f"{path.name}-wal"))
     inodes = {name.stat().st_ino for name in names if name.exists()}
@@ -209,10 +210,11 @@ def lock_holders(path: Path) -> list[str]:
 
 
 def why_no_lock(path: Path) -> str | None:
-    """Return why the disk of a database grants no locks; None if it does.
+    """Return the reason why a database's disk grants no locks; None if it grants them.
 
-    SQLite treats every failed lock as held by another process. This tries the head file,
-    which is never locked: closing the database's own files would release its locks.
+    SQLite reports every failed lock as held by another process. This function locks the
+    head file, which is otherwise never locked; opening and closing the database's own files
+    would release SQLite's locks on them.
     """
     try:
         descriptor = os.open(f"{path}-head", os.O_RDONLY | os.O_CLOEXEC)
@@ -231,7 +233,7 @@ def why_no_lock(path: Path) -> str | None:
 
 
 def _parsed(line: str) -> tuple[int, int]:
-    """Return pid and inode of one write lock; zeros for any other line."""
+    """Return the process id and inode of a write lock; zeros for any other line."""
     fields = line.split()
     # "1: POSIX  ADVISORY  WRITE 4711 fe:00:1234 120 120"; a waiting one has an arrow.
     if len(fields) < 6 or fields[1] == "->" or fields[3] != "WRITE":

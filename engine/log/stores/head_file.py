@@ -1,12 +1,13 @@
-"""Detection of losses: of the end of a log, and of its file.
+"""Detection of truncated logs and of replaced database files.
 
-Neither a hash chain nor SQLite detects a lost end, but a head file ahead of the log does.
-The head file holds position and hash of the last event. It is written after each commit
-without waiting for the disk, so it may be older than the log. It has 48 bytes: `slh1`, the
-position as eight big-endian bytes, the hash, and the CRC-32 of these as four bytes.
+Neither a hash chain nor SQLite detects that the end of a log is missing, but a head file
+that is ahead of the log does. The head file contains the last event's position and hash. It
+is written after each commit without waiting for the disk, so it may be older than the log.
+It consists of 48 bytes: `slh1`, the position as eight big-endian bytes, the hash, and the
+CRC-32 of these as four bytes.
 
-If a database file is replaced, removed or restored while a process has it open, SQLite goes
-on writing into a file without a name, and those writes are lost: `Identity` detects that.
+If a database file is replaced, removed or restored while a process has it open, SQLite
+continues to write to the unlinked file, and those writes are lost; `Identity` detects this.
 """
 
 import os
@@ -24,14 +25,14 @@ _BYTES = 48
 
 
 class HeadFile:
-    """The head file of one log."""
+    """The head file of a log."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._descriptor: int | None = None
 
     def write(self, head: Head) -> None:
-        """Replace the head in one write; a failure is borne, the event is durable."""
+        """Replace the stored head in one write; ignore errors, as the event is durable."""
         record = _MARK + head.position.to_bytes(8) + head.hash
         try:
             if self._descriptor is None:
@@ -46,7 +47,7 @@ class HeadFile:
             return
 
     def read(self) -> Head | None:
-        """Return the head it holds; None when it is absent, torn or damaged."""
+        """Return the stored head; None if the file is missing, torn or damaged."""
         try:
             record = read_whole(self.path, at_most=_BYTES + 1)
         except OSError:
@@ -59,17 +60,17 @@ class HeadFile:
         return Head(int.from_bytes(record[4:12]), record[12:44])
 
     def close(self) -> None:
-        """Give back the descriptor."""
+        """Close the descriptor."""
         if self._descriptor is not None:
             give_back(self._descriptor)
             self._descriptor = None
 
 
 def check_head(known: Head | None, hash_at: Callable[[int], bytes | None]) -> None:
-    """Raise `UnreadableError` when the log does not hold the head once written down.
+    """Raise `UnreadableError` if the log does not contain the head stored earlier.
 
-    `known` must have been read before the log: else every append in between would look
-    like damage.
+    `known` must be read before the log: otherwise an append in between would look like
+    damage.
     """
     if known is None or known.position == 0:
         return
@@ -112,7 +113,7 @@ class Identity:
             )
 
     def check(self, *, wal: bool) -> None:
-        """Raise `LostLogError` if a file was removed or replaced.
+        """Raise `LostLogError` if the database or write-ahead log was replaced or removed.
 
         `wal` states that this process has just written to the write-ahead log.
         """
@@ -130,7 +131,7 @@ class Identity:
         self._look(wal=wal)
 
     def _look(self, *, wal: bool) -> None:
-        """Check each file, and the folder last."""
+        """Check the identity of each file, and then the folder's change time."""
         self._settled = None
         # First: later writes get the time of our last write or a later one.
         met = _met(self._wal) if wal else None

@@ -1,4 +1,4 @@
-"""The checks of a store, which are the core of our own tests of stores."""
+"""Checks for store implementations, which are also the core of our own store tests."""
 
 from collections.abc import Callable
 from hashlib import shake_128
@@ -15,11 +15,11 @@ ErrorT = TypeVar("ErrorT", bound=Exception)
 
 
 def check_store(store: Any, place: str) -> None:
-    """Check a store at a location without a log.
+    """Check a store at a location where there is no log yet.
 
-    `store` is the class that the entry point names. A store that does not outlive its
-    process, like a log in memory, is checked with `place` "". Raise `AssertionError` with
-    the rule that is violated.
+    `store` is the class that the entry point names. For a store that exists only within its
+    process, such as a log in memory, `place` is "". Raise `AssertionError` naming the
+    violated rule.
     """
     log: Log = store.create(place, **_given())
     _appends(log)
@@ -49,7 +49,7 @@ def check_store(store: Any, place: str) -> None:
 
 
 def with_error(kind: type[ErrorT], act: Callable[[], object], rule: str) -> ErrorT:
-    """Return the error that an action is refused with; raise for another one, or none."""
+    """Return the error that an action raises; raise for an unexpected error or none."""
     try:
         act()
     except kind as error:

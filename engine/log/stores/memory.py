@@ -1,4 +1,4 @@
-"""A log that lives as long as its process: for tests, dry runs and what-if."""
+"""A log that exists only within its process: for tests, dry runs and what-if analyses."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -33,7 +33,7 @@ Paged = TypeVar("Paged")
 
 
 class MemoryLog:
-    """A log in a list, with its caches in memory as well."""
+    """A log in a list; its caches are in memory as well."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class MemoryLog:
 
     @classmethod
     def create(cls, place: str = "", **options: Any) -> Self:
-        """Make a log: no other is there."""
+        """Return a new log in memory."""
         return cls(place, **options)
 
     def append(
@@ -67,7 +67,7 @@ class MemoryLog:
         key: str | None = None,
         key_digest: bytes | None = None,
     ) -> Appended:
-        """Append all events or none, as the port says; durable it is not."""
+        """Append all events or none (see the port); they are not durable."""
         self._check_open()
         prepared = self._stamping.prepare(
             stream, new_events, expect=expect, key=key, key_digest=key_digest
@@ -83,7 +83,7 @@ class MemoryLog:
 
     @contextmanager
     def taking_over(self) -> Iterator[Take]:
-        """Give what takes the events that come next, of another log, all or none."""
+        """Yield a function that copies events from another log: all of them or none."""
         self._check_open()
         events, streams, keys = [*self._events], {**self._streams}, {**self._keys}
         self._streams = {name: [*known] for name, known in streams.items()}
@@ -122,7 +122,7 @@ class MemoryLog:
         said: NewEvent,
         remainders: Sequence[bytes] = (),
     ) -> Appended | None:
-        """Append an event, and erase payload and salt of earlier ones (see the port)."""
+        """Append an event and erase earlier events' payloads and salts (see the port)."""
         self._check_open()
         found = [event for event in self._events if _is_among(event, spans)]
         if not found:
@@ -143,10 +143,10 @@ class MemoryLog:
             self._keys[event.key] = event
 
     def give_back(self) -> None:
-        """Do nothing: memory needs no cleanup."""
+        """Do nothing, because memory requires no cleanup."""
 
     def find_key(self, key: str) -> list[RecordedEvent]:
-        """Return the events appended under an idempotency key, or an empty list."""
+        """Return the events appended with an idempotency key, or an empty list."""
         self._check_open()
         first = self._keys.get(key)
         if first is None:
@@ -154,7 +154,7 @@ class MemoryLog:
         return self._events[first.position - 1 : first.position + first.remaining]
 
     def find_id(self, id_: str) -> RecordedEvent | None:
-        """Return the event with an id, if there is one."""
+        """Return the event with an id, or None."""
         return next((event for event in self.read() if event.id == id_), None)
 
     def read(self, *, after: int = 0, until: int | None = None) -> Iterator[RecordedEvent]:
@@ -165,7 +165,7 @@ class MemoryLog:
     def pages(
         self, *, after: int = 0, until: int | None = None
     ) -> Iterator[list[StoredRow]]:
-        """Yield the rows of `read`, many at a time."""
+        """Yield the rows of `read`, in batches."""
         yield from _paged(map(msgspec.structs.astuple, self.read(after=after, until=until)))
 
     def read_stream(
@@ -184,63 +184,63 @@ class MemoryLog:
         until: int | None = None,
         only: str | None = None,
     ) -> Iterator[Page]:
-        """Yield what a fold needs of a stream, many rows at a time."""
+        """Yield the parts of a stream's events that a fold requires, in batches."""
         events = self.read_stream(stream, after=after, until=until)
         for page in _paged(e for e in events if only is None or e.type == only):
             versions, positions = [e.version for e in page], [e.position for e in page]
             yield Page(versions, positions, [row_of(event) for event in page])
 
     def head(self) -> Head:
-        """Return the end of the log; position 0 and 32 zero bytes when it is empty."""
+        """Return the end of the log; position 0 and 32 zero bytes if it is empty."""
         self._check_open()
         last = self._events[-1:]
         return Head(last[0].position, last[0].hash) if last else START
 
     def streams(self) -> dict[str, int]:
-        """Return every stream's name with its last version, in order of name."""
+        """Return the last version of every stream, sorted by stream name."""
         self._check_open()
         return {name: len(self._streams[name]) for name in sorted(self._streams)}
 
     def version(self, stream: str) -> int:
-        """Return the stream's last version; 0 when it does not exist."""
+        """Return the stream's last version; 0 if it does not exist."""
         self._check_open()
         return len(self._streams.get(stream, ()))
 
     def hash_of(self, stream: str, version: int) -> bytes | None:
-        """Return the hash of a stream's event; None if there is none."""
+        """Return the hash of a stream's event; None if there is no such event."""
         found = self.read_stream(stream, after=version - 1, until=version)
         return next((event.hash for event in found if version > 0), None)
 
     def acknowledged(self) -> Head | None:
-        """Return the head: nothing of a list is cut off."""
+        """Return the current head, because a list cannot lose its end."""
         return self.head()
 
     def holds(self, head: Head) -> bool:
-        """Return whether the log has this very event; it has the head of an empty log."""
+        """Return whether the log contains the event of a head; true for an empty head."""
         found = [x.hash for x in self.read(after=head.position - 1, until=head.position)]
         return not head.position or found == [head.hash]
 
     def check_acknowledged(self) -> None:
-        """Find nothing missing."""
+        """Do nothing, because no acknowledged event can be missing."""
 
     def last_position(self) -> int:
         """Return the last position."""
         return self.head().position
 
     def problems(self) -> Iterator[str]:
-        """Yield nothing: there is no file that could be damaged."""
+        """Yield nothing, because there is no file that could be damaged."""
         return iter(())
 
     def risks(self) -> Iterator[str]:
-        """Yield nothing: it is gone with its process, which whoever made it knows."""
+        """Yield nothing: a log in memory is expected to end with its process."""
         return iter(())
 
     def parts(self) -> list[str]:
-        """Return the names of all that is kept."""
+        """Return the names of the stored parts."""
         return sorted(("events", *LocalCaches.TABLES))
 
     def holding(self, forms: Sequence[bytes], parts: Sequence[str]) -> Iterator[str]:
-        """Yield where some of the parts hold bytes that are one of the forms."""
+        """Yield the locations in the given parts that contain one of the byte strings."""
         for event in self._events if "events" in parts else ():
             row = msgspec.structs.astuple(event)
             fields = [f if isinstance(f, bytes) else str(f).encode() for f in row]
@@ -249,16 +249,16 @@ class MemoryLog:
         yield from self._caches.holding(forms, [x for x in parts if x != "events"])
 
     def described(self) -> dict[str, str]:
-        """Return how the log is kept, and why so."""
+        """Return how the log is stored, and why."""
         return {"journal": "none", "why": "the log is in memory and ends with the process"}
 
     @property
     def leases(self) -> OwnLeases:
-        """Return leases that are given at once."""
+        """Return leases that are always granted."""
         return OwnLeases()
 
     def close(self) -> None:
-        """Forget nothing, but refuse further calls as every store does."""
+        """Reject further calls, as every store does; the events remain in memory."""
         self._closed = True
         self._caches.close()
 
@@ -274,7 +274,7 @@ def _paged(rows: Iterable[Paged]) -> Iterator[list[Paged]]:
 
 
 def _is_among(event: RecordedEvent, spans: Sequence[Span]) -> bool:
-    """Return whether an event is in the spans, and was not erased before."""
+    """Return whether an event is in the spans and has not been erased yet."""
     place = event.stream, event.version, event.type
     return event.salt is not None and any(span.holds(*place) for span in spans)
 

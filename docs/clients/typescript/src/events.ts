@@ -606,7 +606,7 @@ export interface PatternDiscovered {
   pattern: Pattern;
 }
 
-/** Payloads were taken out of the log, in the same moment as this was recorded. */
+/** Payloads were erased from the log in the transaction that recorded this event. */
 export interface PayloadErased {
   reason: string;
   spans: Span[];
@@ -879,7 +879,7 @@ export interface Source {
   sha256?: string;
 }
 
-/** Events of a stream, from one version to another. */
+/** A range of a stream's versions, optionally restricted to one event type. */
 export interface Span {
   stream: string;
   first: number;

@@ -1,5 +1,5 @@
-"""The log in a PostgreSQL database, shared by many machines.
+"""A log in a PostgreSQL database, shared by many machines.
 
-May import the log below the stores, but not codec or events. Start with `store.py`;
-`migrations/` has the schema with the functions on the server.
+It may import the log's modules below the stores, but not the codec or events. Start with
+`store.py`; `migrations/` contains the schema and the server's functions.
 """

@@ -1,4 +1,4 @@
-"""The address of a log in PostgreSQL: taken apart, and shown without its secrets."""
+"""Parses the address of a PostgreSQL log, and prints it without its secrets."""
 
 import re
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit, urlunsplit
@@ -22,7 +22,7 @@ _DEFAULTS = {
 
 
 class Address(msgspec.Struct, frozen=True):
-    """The location of a log: the parameters for libpq, and the name of the log."""
+    """The location of a log: libpq's connection parameters, and the log's name."""
 
     given: str
     """For libpq, with whatever secrets are in it: it is printed nowhere."""
@@ -35,12 +35,12 @@ class Address(msgspec.Struct, frozen=True):
 
     @property
     def given_with_log(self) -> str:
-        """Return the whole address once more, secrets included."""
+        """Return the complete address, including its secrets."""
         return f"{self.given}&log={self.log}"
 
 
 def parse(url: str) -> Address:
-    """Return a parsed address; raise `InvalidInputError` if it is invalid."""
+    """Return the parsed address; raise `InvalidInputError` if it is invalid."""
     try:
         parts = urlsplit(url)
         pairs = parse_qsl(parts.query, keep_blank_values=True, strict_parsing=True)
@@ -72,7 +72,7 @@ def parse(url: str) -> Address:
 
 
 def check_is_plain(url: str, *, file: str | None = None, field: str | None = None) -> None:
-    """Raise `InvalidInputError` for an address with a secret: it is written nowhere."""
+    """Raise `InvalidInputError` for an address with a secret, which must not be stored."""
     if parse(url).has_secret:
         raise InvalidInputError(
             "a stored address must not contain a password",

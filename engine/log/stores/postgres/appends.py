@@ -1,10 +1,10 @@
-"""Appends to a log on a PostgreSQL server, and the leases of streams that fence them.
+"""Appends to a log on a PostgreSQL server, and the stream leases that fence them.
 
-If this writer's last event is still the end of the log, its next event needs no lock: it
-is inserted right behind, and the table's keys reject a concurrent one. All other appends
-queue for the log's lock. If others append as well, the lock is released before the commit
-reaches the disk, so that writers share the wait for it. A worker that lost its lease can
-no longer append to the stream.
+If this writer's last event is still the end of the log, its next event requires no lock:
+it is inserted directly after it, and the table's keys reject a concurrent insertion. All
+other appends queue for the log's lock. If there are other writers, the lock is released
+before the commit reaches the disk, so that the writers share one wait for it. A worker that
+has lost its lease can no longer append to the stream.
 """
 
 import threading
@@ -29,7 +29,7 @@ FROM sprintlog.leases WHERE log = %b AND name = %b AND holder IS NOT NULL"""
 
 
 class ServerLeases:
-    """The leases of one log; the server's clock alone says when one is over."""
+    """The leases of one log; they expire by the server's clock only."""
 
     def __init__(
         self, connection: ServerConnection, log: int, *, entropy: stores.Entropy
@@ -43,15 +43,15 @@ class ServerLeases:
         """What every append to a stream names for as long as its lease is held here."""
 
     def of(self, stream: str) -> stores.LeaseHeld | None:
-        """Return who works on a stream, where anybody does."""
+        """Return the holder of a stream's lease, or None."""
         rows = self._connection.rows(_HELD, (self._log, stream))
         return stores.LeaseHeld(*rows[0]) if rows else None
 
     @contextmanager
     def hold(self, stream: str, *, holder: str, host: str) -> Iterator[None]:
-        """Be the only one who works on a stream; raise `BusyError` where another does.
+        """Hold a stream's lease; raise `BusyError` if another worker holds it.
 
-        Whoever lost the lease meanwhile cannot append to the stream any more.
+        A worker that loses the lease in the meantime can no longer append to the stream.
         """
         asked = "SELECT granted, token FROM sprintlog.take_lease(%b, %b, %b, %b, %b)"
         given = (self._log, stream, holder, host, self.seconds)
@@ -77,7 +77,7 @@ class ServerLeases:
                 )
 
     def _keep(self, stream: str, token: int, over: threading.Event) -> None:
-        """Send heartbeats of the worker, on a separate connection."""
+        """Send the worker's heartbeats on a separate connection."""
         wait = stores.Wait(self.seconds / HEARTBEATS_PER_LEASE)
         address = self._connection.address
         connection = ServerConnection(address, wait=wait, entropy=self._entropy)
@@ -106,7 +106,7 @@ ALONE_UNTIL_SURE = 16
 
 
 class Pace:
-    """Detects other writers by the positions of this writer's appends."""
+    """Detects other writers from the positions of this writer's appends."""
 
     def __init__(self) -> None:
         self.is_shared = False
@@ -117,7 +117,7 @@ class Pace:
         self._alone = 0
 
     def found(self, *, is_alone: bool) -> None:
-        """Note whether no one else appended since this writer's previous append."""
+        """Record whether this writer's last two appends were adjacent."""
         self._alone = self._alone + 1 if is_alone else 0
         if not is_alone:
             self.is_shared = True
@@ -126,7 +126,7 @@ class Pace:
 
 
 class ServerAppends(ServerQueries):
-    """Appends to one log, for the thread that opened it."""
+    """Appends to one log; an instance belongs to the thread that opened it."""
 
     readonly = False
     is_closed = False
@@ -152,7 +152,7 @@ class ServerAppends(ServerQueries):
         self.pace = Pace()
 
     def check_can_record(self) -> None:
-        """Raise `RefusedError` if the log was opened for reading only, or is closed."""
+        """Raise `RefusedError` if the log is read-only or closed."""
         if self.readonly:
             raise RefusedError("nothing recorded: the log was opened for reading only")
         if self.is_closed:
@@ -167,7 +167,7 @@ class ServerAppends(ServerQueries):
         key: str | None = None,
         key_digest: bytes | None = None,
     ) -> stores.Appended:
-        """Append all events or none (see the port); on return they are committed."""
+        """Append all events or none (see the port); they are committed on return."""
         self.check_can_record()
         wanted = self._stamping.prepare(
             stream, new_events, expect=expect, key=key, key_digest=key_digest
@@ -176,7 +176,7 @@ class ServerAppends(ServerQueries):
         return self._queued(wanted) if own is None else self._next(own, wanted)
 
     def _own_before(self, wanted: stores.PreparedAppend) -> stores.RecordedEvent | None:
-        """Return this writer's last event if a new one may follow it without a lock."""
+        """Return this writer's last event if a new event may follow it without a lock."""
         own, stream = self._own, wanted.stream
         if own is None or own.stream != stream or len(wanted.events) > 1:
             return None
@@ -187,7 +187,7 @@ class ServerAppends(ServerQueries):
     def _next(
         self, own: stores.RecordedEvent, wanted: stores.PreparedAppend
     ) -> stores.Appended:
-        """Append one event right behind this writer's last, or queue if others appended."""
+        """Append an event directly after this writer's last; queue if others appended."""
         values = (
             *(self._log, own.position, own.hash, self._patience, own.stream, own.version),
             *(wanted.key, wanted.key_digest, wanted.stamps.recorded_at),
@@ -250,10 +250,10 @@ class ServerAppends(ServerQueries):
         said: stores.NewEvent,
         remainders: Sequence[bytes] = (),
     ) -> stores.Appended | None:
-        """Append an event and erase payloads; return None if there are none to erase.
+        """Append an event and erase payloads; return None if all were already erased.
 
-        Their bytes leave the server's files with its next VACUUM, its own log and its
-        backups as those are recycled.
+        The server's files keep the bytes until the next VACUUM; its write-ahead log and
+        backups keep them until they are recycled.
         """
         self.check_can_record()
         wanted = self._stamping.prepare(stream, [said], expect=stores.Expect.ANY)
@@ -278,23 +278,23 @@ class ServerAppends(ServerQueries):
             self._head_file.write(head)
 
     def acknowledged(self) -> stores.Head | None:
-        """Return the head last acknowledged to this machine; None if it is unknown."""
+        """Return the last head acknowledged to this machine; None if it is unknown."""
         if self._head_file is not None:
             return self._head_file.read()
         return self.acknowledged_head or stores.START
 
     def _known(self) -> tuple[int, int, bytes]:
-        """Return the id of the log, and the position and hash of the head it must have."""
+        """Return the log's id, and the position and hash of the head it must contain."""
         head = self.acknowledged_head or stores.START
         return self._log, head.position, head.hash
 
     def _found(self, position: int, count: int) -> stores.Appended:
-        """Return the result of an append found in the log at a position."""
+        """Return the result of an append that is already in the log at a position."""
         events = self.read(after=position - 1, until=position + count - 1)
         return self._told(list(events))
 
     def _told(self, events: list[stores.RecordedEvent]) -> stores.Appended:
-        """Acknowledge the last of the events, and return them as the result."""
+        """Acknowledge the last of the events, and return the events as a result."""
         own = events[-1]
         self.acknowledge(stores.Head(own.position, own.hash))
         self._own = own
@@ -311,7 +311,7 @@ class ServerAppends(ServerQueries):
             )
 
     def _recorded(self, events: list[stores.RecordedEvent], last: bytes) -> stores.Appended:
-        """Check that the server computed the same hash, and return the result."""
+        """Return an append's result after comparing its last hash with the server's."""
         if events[-1].hash != last:
             raise UnreadableError(
                 "the server chained the event differently: its functions are "

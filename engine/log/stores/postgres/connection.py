@@ -1,4 +1,4 @@
-"""The single connection of a store, reconnected after failures, with a bounded wait."""
+"""A store's single connection, which reconnects after failures, with a bounded wait."""
 
 import math
 import time
@@ -46,7 +46,7 @@ Again = Sequence[Any]
 
 
 class StatementDone(NamedTuple):
-    """What a statement that changes something answered."""
+    """The result of a statement that changes data."""
 
     rows: list[list[Value]]
     is_again: bool
@@ -54,7 +54,7 @@ class StatementDone(NamedTuple):
 
 
 class ServerConnection:
-    """A connection to a server; nobody outside the store has it."""
+    """A connection to a server, private to its store."""
 
     def __init__(self, address: Address, *, wait: Wait, entropy: Entropy) -> None:
         self.address = address
@@ -91,9 +91,9 @@ class ServerConnection:
     def rows(
         self, sql: str, parameters: Sequence[Any] = (), *, again: Again | None = None
     ) -> list[Any]:
-        """Run one statement and return its rows; repeat it where the server was away.
+        """Run a statement and return its rows; repeat it if the server was unavailable.
 
-        Raise `SprintlogError` when it takes longer than we may wait.
+        Raise `SprintlogError` if that takes longer than the wait allows.
         """
         rows, _ = self._insist(
             lambda raw, given: raw.execute(sql, given, binary=True).fetchall(),
@@ -110,17 +110,17 @@ class ServerConnection:
         again: Again,
         is_again: bool = False,
     ) -> StatementDone:
-        """Run a statement with typed values that changes something.
+        """Run a data-changing statement with typed values.
 
-        After an attempt with an unknown result it is repeated with the values `again`;
-        `is_again` states that there was one before. From then on, every error states that
-        the statement may have succeeded.
+        If the result of an attempt is unknown, the statement is repeated with the values
+        `again`; `is_again` states that there was such an attempt before this call. Every
+        later error states that the statement may have succeeded.
         """
         given = again if is_again else values
         return StatementDone(*self._insist(partial(self._called, asked), given, again))
 
     def ask(self, asked: Statement, values: Sequence[Any]) -> list[Any]:
-        """Run a statement that changes nothing, and return its rows."""
+        """Run a read-only statement, and return its rows."""
         rows, _ = self._insist(
             lambda raw, given: loaded(
                 raw, _answer(raw, asked, asked.encoded(given), is_prepared=False)
@@ -131,9 +131,9 @@ class ServerConnection:
         return rows
 
     def ask_ahead(self, asked: Statement, sent: list[Value]) -> "PendingAnswer":
-        """Send a statement, and return where its answer will be: once, without patience.
+        """Send a statement once, without retries, and return its pending answer.
 
-        Whoever asks for anything else meanwhile receives that answer first.
+        Any other request made in the meantime receives the pending answer first.
         """
         raw = self.raw
         ahead = PendingAnswer(self, raw)
@@ -152,9 +152,10 @@ class ServerConnection:
         parameters: Again,
         again: Again | None,
     ) -> tuple[list[Any], bool]:
-        """Repeat a statement until it succeeds; return also whether it may have run before.
+        """Repeat a statement until it succeeds, and return its rows.
 
-        That is so from the start if `parameters` are the values `again`.
+        Also return whether an earlier attempt may have succeeded. If `parameters` are the
+        values `again`, there was such an attempt before this call.
         """
         patience: _Patience | None = None
         given = parameters
@@ -193,10 +194,10 @@ class ServerConnection:
         return _rows_of(_answer(raw, asked, sent, is_prepared=False))
 
     def _is_prepared(self, asked: Statement, raw: psycopg.Connection[Any]) -> bool:
-        """Prepare a statement that is called again and again; return whether it is.
+        """Prepare a frequently called statement; return whether it is prepared.
 
-        It bears the digest of its text: whoever prepared one of this name, even through
-        the same pooler, meant the same.
+        Its name is the digest of its text, so a statement that was prepared under this name
+        by another client of the same pooler is the same.
         """
         # An error within a transaction would end it.
         if not self._prepares or self._is_held:
@@ -210,7 +211,7 @@ class ServerConnection:
         return self._calls[asked.name] >= CALLS_UNTIL_PREPARED
 
     def run(self, sql: str) -> None:
-        """Run one statement that answers nothing, once."""
+        """Run a statement without a result once."""
         try:
             self.raw.execute(sql)
         except psycopg.Error as error:
@@ -219,7 +220,7 @@ class ServerConnection:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Keep all of it or nothing; what breaks within is not repeated."""
+        """Commit all statements of the block or none; failed ones are not repeated."""
         # The connection is known to be there.
         self.rows("SELECT 1")
         self._is_held = True
@@ -233,7 +234,7 @@ class ServerConnection:
             self._is_held = False
 
     def close(self) -> None:
-        """Give the connection back; further calls are errors."""
+        """Close the connection; it cannot be used afterwards."""
         self._is_closed = True
         self._drop()
 
@@ -251,7 +252,7 @@ class ServerConnection:
 
 
 class PendingAnswer:
-    """An answer that is made while whoever asked does something else."""
+    """The answer to a statement that runs while the caller does something else."""
 
     def __init__(self, connection: ServerConnection, raw: psycopg.Connection[Any]) -> None:
         self._connection = connection
@@ -259,14 +260,14 @@ class PendingAnswer:
         self.found: PGresult | psycopg.Error | None = None
 
     def receive(self) -> None:
-        """Wait for the answer, so that the connection is free."""
+        """Receive the answer, so that the connection can be used again."""
         try:
             (self.found,) = self._raw.wait(fetch_many(self._raw.pgconn))
         except psycopg.Error as error:
             self.found = error
 
     def answer(self) -> PGresult:
-        """Return the answer; raise `psycopg.Error` if it failed, or if it was lost."""
+        """Return the answer; raise `psycopg.Error` if the statement failed or was lost."""
         if self.found is None:
             # Whoever has the connection has received what was under way on it.
             _ = self._connection.raw
@@ -286,7 +287,7 @@ class PendingAnswer:
 
 
 def loaded(raw: psycopg.Connection[Any], answer: PGresult) -> list[Any]:
-    """Return the rows of an answer in binary form."""
+    """Return the rows of an answer in binary format."""
     _check(answer)
     transformer = Transformer(raw)
     transformer.set_pgresult(answer, format=Format.BINARY)
@@ -327,7 +328,7 @@ def _rows_of(answer: PGresult) -> list[list[Value]]:
 
 
 class _Patience:
-    """A bounded wait for a server that is away, in growing, jittered steps."""
+    """A bounded wait for an unavailable server, with growing, jittered pauses."""
 
     def __init__(self, wait: Wait, entropy: Entropy, address: Address) -> None:
         self._wait = wait
@@ -338,7 +339,7 @@ class _Patience:
         self._is_said = False
 
     def after(self, error: psycopg.Error, *, is_unsure: bool) -> None:
-        """Wait a moment; raise for good when it is over."""
+        """Pause before the next attempt; raise the final error if the time is up."""
         waited = time.monotonic() - self._since
         left = self._wait.seconds - waited
         if left <= 0:

@@ -1,4 +1,4 @@
-"""What PostgreSQL and the network say, in our words; what passes is told apart."""
+"""Errors of PostgreSQL and the network, translated into errors of this package."""
 
 import psycopg
 from psycopg import errors as codes
@@ -27,7 +27,7 @@ _FINAL_WORDS = ("FATAL", "could not translate host name", "failed to resolve hos
 
 
 def is_passing(error: psycopg.Error) -> bool:
-    """Return whether waiting can help: the server is unavailable, or busy."""
+    """Return whether retrying can help, because the server is unavailable or busy."""
     if isinstance(error, _PASSING) or is_standby(error):
         return True
     if not isinstance(error, psycopg.OperationalError) or error.sqlstate is not None:
@@ -39,7 +39,7 @@ def is_passing(error: psycopg.Error) -> bool:
 
 
 def is_standby(error: psycopg.Error) -> bool:
-    """Return whether the server is read-only; it may become the primary."""
+    """Return whether the server is read-only, such as a standby before its promotion."""
     if isinstance(error, codes.ReadOnlySqlTransaction):
         return True
     # A statement that first requests a transaction id has no separate error code.
@@ -47,7 +47,7 @@ def is_standby(error: psycopg.Error) -> bool:
 
 
 def explained(error: psycopg.Error, address: Address) -> errors.SprintlogError:
-    """Return an error in our words, with what helps."""
+    """Return this package's error for a PostgreSQL error, with a hint."""
     said = " ".join((error.diag.message_primary or str(error)).split())
     where = address.shown
     if is_standby(error):

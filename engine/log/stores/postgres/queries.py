@@ -1,4 +1,4 @@
-"""Reading a log in PostgreSQL: page by page, so that no transaction stays open."""
+"""Reads a PostgreSQL log in pages, so that no transaction stays open."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -57,7 +57,7 @@ _STREAMS = """WITH RECURSIVE named AS (
 
 
 class ServerQueries:
-    """What can be asked of one log."""
+    """Queries on one log."""
 
     def __init__(self, connection: ServerConnection, log: int) -> None:
         self._connection = connection
@@ -65,7 +65,7 @@ class ServerQueries:
         self._log = log
 
     def find_key(self, key: str) -> list[RecordedEvent]:
-        """Return the events appended under an idempotency key, or an empty list."""
+        """Return the events appended with an idempotency key, or an empty list."""
         rows = self._rows(
             "SELECT position, remaining FROM sprintlog.events WHERE log = %b AND key = %b",
             (self._log, key),
@@ -76,7 +76,7 @@ class ServerQueries:
         return list(self.read(after=first - 1, until=first + remaining))
 
     def find_id(self, id_: str) -> RecordedEvent | None:
-        """Return the event with an id, if there is one."""
+        """Return the event with an id, or None."""
         rows = self._rows(f"{_SELECT} AND id = %b", (self._log, id_))
         return RecordedEvent(*rows[0]) if rows else None
 
@@ -89,7 +89,7 @@ class ServerQueries:
     def pages(
         self, *, after: int = 0, until: int | None = None
     ) -> Iterator[list[tuple[Any, ...]]]:
-        """Yield the rows of `read`, many at a time."""
+        """Yield the rows of `read`, in batches."""
         after, end = max(after, 0), self.last_position()
         end = end if until is None else min(until, end)
         yield from self._paged(_PAGE, after, end, place=0)
@@ -114,7 +114,7 @@ class ServerQueries:
         until: int | None = None,
         only: str | None = None,
     ) -> Iterator[Page]:
-        """Yield what a fold needs of a stream, page by page, with the same bounds."""
+        """Yield the parts of a stream's events that a fold requires, in batches."""
         after, end = max(after, 0), self.version(stream)
         end = end if until is None else min(until, end)
         kind = () if only is None else (only,)
@@ -131,9 +131,9 @@ class ServerQueries:
     def _paged(
         self, asked: Statement, after: int, end: int, *values: str, place: int
     ) -> Iterator[list[tuple[Any, ...]]]:
-        """Yield what a statement answers between two bounds, a page at a time.
+        """Yield a statement's rows between two bounds, one page at a time.
 
-        The server makes the next page while the reader has this one.
+        The server prepares the next page while the caller processes the current one.
         """
         ahead: PendingAnswer | None = None
         while after < end:
@@ -150,7 +150,7 @@ class ServerQueries:
             yield page
 
     def head(self) -> Head:
-        """Return the end of the log; position 0 and 32 zero bytes when it is empty."""
+        """Return the end of the log; position 0 and 32 zero bytes if it is empty."""
         rows = self._rows(_HEAD, (self._log,))
         if not rows:
             return START
@@ -163,7 +163,7 @@ class ServerQueries:
         return self.head().position
 
     def hash_of(self, stream: str, version: int) -> bytes | None:
-        """Return the hash of a stream's event; None if there is none."""
+        """Return the hash of a stream's event; None if there is no such event."""
         rows = self._rows(
             "SELECT hash FROM sprintlog.events"
             " WHERE log = %b AND stream = %b AND version = %b",
@@ -172,7 +172,7 @@ class ServerQueries:
         return rows[0][0] if rows else None
 
     def hash_at(self, position: int) -> bytes | None:
-        """Return the hash of an event; None if there is none."""
+        """Return the hash of the event at a position; None if there is no such event."""
         rows = self._rows(
             "SELECT hash FROM sprintlog.events WHERE log = %b AND position = %b",
             (self._log, position),
@@ -180,22 +180,22 @@ class ServerQueries:
         return rows[0][0] if rows else None
 
     def streams(self) -> dict[str, int]:
-        """Return every stream's name with its last version, in order of name."""
+        """Return the last version of every stream, sorted by stream name."""
         return dict(self._rows(_STREAMS, (self._log, self._log)))
 
     def version(self, stream: str) -> int:
-        """Return the stream's last version; 0 when it does not exist."""
+        """Return the stream's last version; 0 if it does not exist."""
         ((version, is_settled),) = self._rows(_VERSION, (self._log, stream))
         self._settle(is_settled)
         return int(version)
 
     def _settle(self, is_settled: bool) -> None:
-        """Wait until what was seen is durable: no reader believes what a crash undoes."""
+        """Wait until the rows just read are durable, so that a crash cannot undo them."""
         if not is_settled:
             self._connection.ask(SETTLE, ())
 
     def events_holding(self, forms: Sequence[bytes]) -> Iterator[str]:
-        """Yield the places of the events that hold one of some forms in any field."""
+        """Yield the locations of events with a field that contains a given byte string."""
         texts = [n for n in RecordedEvent.__struct_fields__ if n not in _BYTES]
         text = f"convert_to(concat_ws(E'\\n', {', '.join(texts)}), 'UTF8')"
         fields = (text, *_BYTES)
@@ -212,7 +212,7 @@ _BYTES = ("key_digest", "salt", "payload", "payload_digest", "hash")
 
 
 def _check_versions(stream: str, versions: Sequence[int], after: int) -> None:
-    """Raise `UnreadableError` unless versions follow one another from there on."""
+    """Raise `UnreadableError` unless the versions are consecutive from `after` + 1 on."""
     if [*versions] != [*range(after + 1, after + 1 + len(versions))]:
         raise _unreadable(f"the versions of {stream} do not follow one another")
 

@@ -1,7 +1,7 @@
-"""The statements of appends on the server, and their values in PostgreSQL's wire format.
+"""SQL statements for appends, and their values in PostgreSQL's wire format.
 
-The driver would determine the type of each value at each call; here the types are fixed
-for each statement.
+The driver would determine the type of each value at each call; here each statement has
+fixed types.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -26,7 +26,7 @@ Value = bytes | None
 
 
 class Statement(NamedTuple):
-    """A statement with the types of its values."""
+    """A statement and the types of its values."""
 
     name: bytes
     """Its name as a prepared statement, with its digest."""
@@ -44,19 +44,19 @@ class Statement(NamedTuple):
 
 
 def call_of(function: str, values: Sequence[int], arrays: Sequence[int] = ()) -> Statement:
-    """Return the call of a function that takes values, followed by arrays."""
+    """Return the call of a function that accepts values, followed by arrays."""
     asked = f"SELECT * FROM {function}({marks(len(values) + len(arrays))})"
     return statement_of(asked, values, arrays, function)
 
 
 def row_of(function: str, values: Sequence[int], arrays: Sequence[int] = ()) -> Statement:
-    """Return the call of a function that returns a row as one value, not as a table."""
+    """Return the call of a function that returns a row as a single value."""
     asked = f"SELECT {function}({marks(len(values) + len(arrays))})"
     return statement_of(asked, values, arrays, function)
 
 
 def marks(count: int) -> str:
-    """Return the placeholders of `count` values."""
+    """Return `count` placeholders."""
     return ", ".join(f"${number}" for number in range(1, count + 1))
 
 
@@ -105,7 +105,7 @@ def _array_of(kind: int) -> Callable[[Any], Value]:
 
 
 def fields(row: bytes) -> list[Value]:
-    """Return the fields of a row, each of which is encoded with its type and length."""
+    """Return the fields of a row, each of which was encoded with its type and length."""
     found: list[Value] = []
     at, end = 4, len(row)
     while at < end:
@@ -155,7 +155,7 @@ TAKE = call_of(
 
 
 def bounds(expect: Expected) -> tuple[int, int]:
-    """Return the minimum and the maximum version that the stream may have."""
+    """Return the minimum and maximum version that the stream may have."""
     if isinstance(expect, Expect):
         least = 1 if expect is Expect.EXISTS else 0
         return least, 0 if expect is Expect.NONE else _VERSION_MAX
@@ -163,7 +163,7 @@ def bounds(expect: Expected) -> tuple[int, int]:
 
 
 def first_values(prepared: PreparedAppend) -> tuple[Any, ...]:
-    """Return the values of the first event of an append."""
+    """Return the values of an append's first event."""
     new_event, id_ = prepared.events[0], prepared.stamps.ids[0]
     return (
         *(id_, new_event.type, new_event.schema_version, new_event.at, new_event.actor),
@@ -197,7 +197,7 @@ def append_answer(answer: Value) -> tuple[str, int, bytes, int, bytes]:
 
 
 def span_values(spans: Sequence[Span]) -> tuple[list[Any], ...]:
-    """Return spans of events, field by field."""
+    """Return the fields of event spans, as one list per field."""
     return (
         [span.stream for span in spans],
         [span.first for span in spans],
@@ -207,6 +207,6 @@ def span_values(spans: Sequence[Span]) -> tuple[list[Any], ...]:
 
 
 def take_values(events: Sequence[RecordedEvent]) -> list[list[Any]]:
-    """Return whole events, field by field."""
+    """Return the fields of complete events, as one list per field."""
     columns = zip(*map(msgspec.structs.astuple, events), strict=True)
     return [[*column] for column in columns]

@@ -1,4 +1,4 @@
-"""The schema `sprintlog` on the server: numbered migrations, settings, and its problems."""
+"""The server's schema `sprintlog`: numbered migrations, settings and problems."""
 
 from collections.abc import Iterator, Sequence
 from functools import cache
@@ -43,7 +43,7 @@ VERSION_MIN = 140000
 
 
 class Migration(NamedTuple):
-    """One step; a published one is never edited."""
+    """A migration step; published steps are never edited."""
 
     number: int
     name: str
@@ -53,7 +53,7 @@ class Migration(NamedTuple):
 
 @cache
 def steps() -> tuple[Migration, ...]:
-    """Return every step of this package, in order."""
+    """Return all of this package's migration steps, in order."""
     found = []
     for file in files(__package__).joinpath("migrations").iterdir():
         number, _, name = file.name.removesuffix(".sql").partition("_")
@@ -65,7 +65,7 @@ def steps() -> tuple[Migration, ...]:
 
 
 def check_applied(applied: Sequence[tuple[int, str]]) -> None:
-    """Raise unless a database has exactly the steps of this package."""
+    """Raise `SprintlogError` unless a database has exactly this package's migrations."""
     ours = [(step.number, step.digest) for step in steps()]
     if [*applied] == ours:
         return
@@ -89,7 +89,7 @@ def check_applied(applied: Sequence[tuple[int, str]]) -> None:
 
 
 def migrate(connection: ServerConnection) -> None:
-    """Apply what is missing, all or nothing; nobody else does meanwhile."""
+    """Apply all missing steps or none, while no other client can migrate."""
     check_server(connection)
     with connection.transaction():
         raw = connection.raw
@@ -117,7 +117,7 @@ def migrate(connection: ServerConnection) -> None:
 
 
 def _check_owner(raw: psycopg.Connection[Any]) -> None:
-    """Raise `RefusedError` where somebody else made the schema."""
+    """Raise `RefusedError` if the schema belongs to another role."""
     for (owner,) in raw.execute(_STRANGER):
         raise RefusedError(
             f"the schema sprintlog belongs to {owner}",
@@ -126,7 +126,7 @@ def _check_owner(raw: psycopg.Connection[Any]) -> None:
 
 
 def check_server(connection: ServerConnection) -> None:
-    """Raise `RefusedError` for a server or a database that cannot hold a log."""
+    """Raise `RefusedError` if the server or the database cannot store a log."""
     ((version, encoding),) = connection.rows(
         "SELECT current_setting('server_version_num')::int,"
         " current_setting('server_encoding')"
@@ -143,7 +143,7 @@ def check_server(connection: ServerConnection) -> None:
 
 
 def check_settings(address: Address, *, fsync: str, full_page_writes: str) -> None:
-    """Raise `RefusedError` for a server that forgets what it acknowledged."""
+    """Raise `RefusedError` if the server's settings can lose acknowledged events."""
     wrong = [
         name
         for name, value in (("fsync", fsync), ("full_page_writes", full_page_writes))
@@ -185,7 +185,7 @@ FROM pg_stat_replication"""
 
 
 def problems(connection: ServerConnection) -> Iterator[str]:
-    """Yield what is wrong with how the server keeps a log."""
+    """Yield the problems with the server's storage of a log."""
     on = dict(connection.rows(_OUR_TRIGGERS))
     for name, table in _TRIGGERS.items():
         if on.get(name) != table:
@@ -200,19 +200,19 @@ def problems(connection: ServerConnection) -> Iterator[str]:
 
 
 def settings(connection: ServerConnection) -> dict[str, str]:
-    """Return the server's settings that decide what an acknowledged event survives."""
+    """Return the server settings that affect the durability of acknowledged events."""
     asked = ", ".join(f"current_setting('{name}', true)" for name in _SETTINGS)
     (values,) = connection.rows(f"SELECT {asked}")
     return {n: v for n, v in zip(_SETTINGS, values, strict=True) if v is not None}
 
 
 def standbys(connection: ServerConnection) -> list[tuple[str, str]]:
-    """Return the standbys that this role hears of: name, and whether one waits for it."""
+    """Return the name and state of each standby that is visible to this role."""
     return [(str(name), str(state)) for name, state in connection.rows(_STANDBYS)]
 
 
 def forgets(found: dict[str, str]) -> str | None:
-    """Return how settings let a server forget what it acknowledged; None without that."""
+    """Return how settings let a server lose acknowledged events; None if they do not."""
     lost = [name for name in ("fsync", "full_page_writes") if found.get(name) == "off"]
     return f"{' and '.join(lost)} off: acknowledged events can be lost" if lost else None
 
@@ -233,14 +233,14 @@ def unwaited(known: list[tuple[str, str]]) -> str | None:
 
 
 def risks(connection: ServerConnection) -> Iterator[str]:
-    """Yield how an event can be lost that the server acknowledged."""
+    """Yield descriptions of ways in which the server could lose an acknowledged event."""
     for risk in (forgets(settings(connection)), unwaited(standbys(connection))):
         if risk is not None:
             yield f"{risk} (`sprintlog doctor` explains)"
 
 
 class ServerFacts(NamedTuple):
-    """What there is to know of a role and of the server's clock."""
+    """Information about the role and the server's clock."""
 
     role: str
     is_owner: bool
@@ -249,7 +249,7 @@ class ServerFacts(NamedTuple):
 
 
 def facts(connection: ServerConnection) -> ServerFacts:
-    """Return who this is for the server, and what time it has."""
+    """Return the connection's role, its ownership of the schema, and the server's time."""
     (row,) = connection.rows(
         "SELECT current_user::text, pg_has_role(n.nspowner, 'MEMBER'),"
         " extract(epoch FROM clock_timestamp())::float8"

@@ -1,4 +1,4 @@
-"""The log in a PostgreSQL database: many machines, one call of a function an append."""
+"""A log in a PostgreSQL database: many machines can append, with one function call each."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -21,9 +21,9 @@ _WAIT = stores.Wait()
 
 
 class Takeover:
-    """What takes the events that come next, within a transaction.
+    """Copies events from another log within a transaction.
 
-    The answer to a part is awaited when the next one is ready, so that both sides work.
+    The server processes one batch while the next one is prepared.
     """
 
     def __init__(self, connection: ServerConnection, log: int) -> None:
@@ -34,7 +34,7 @@ class Takeover:
         self.last: stores.RecordedEvent | None = None
 
     def take(self, events: list[stores.RecordedEvent]) -> None:
-        """Send events; raise `RefusedError` where those before were refused."""
+        """Send events; raise `RefusedError` if the previous batch was rejected."""
         for start in range(0, len(events), EVENTS_A_CALL):
             part = events[start : start + EVENTS_A_CALL]
             ready = TAKE.encoded((self._log, *take_values(part)))
@@ -43,7 +43,7 @@ class Takeover:
             self._ahead = self._connection.ask_ahead(TAKE, ready)
 
     def end(self) -> None:
-        """Await the answer to the last part; raise `RefusedError` if it was rejected."""
+        """Wait for the answer to the last batch; raise `RefusedError` if it was refused."""
         if self._ahead is None:
             return
         ahead, self._ahead = self._ahead, None
@@ -55,7 +55,7 @@ class Takeover:
             )
 
     def give_up(self) -> None:
-        """Await it and ignore errors, so that the connection is free for the rollback."""
+        """Wait for the last answer, ignoring errors, so that a rollback is possible."""
         with suppress(psycopg.Error, RefusedError):
             self.end()
 
@@ -70,8 +70,8 @@ FROM (SELECT 1) AS one LEFT JOIN sprintlog.logs l ON l.name = %b"""
 class PostgresLog(ServerAppends):
     """A log in a PostgreSQL database; belongs to the thread and process that opened it.
 
-    Local data of this machine (saved states, digests of its files, locks, the head last
-    acknowledged) is in the folder `beside`; without one it is in memory.
+    This machine's local data (saved states, digests of its files, locks, the last
+    acknowledged head) is stored in the folder `beside`, or in memory without that folder.
     """
 
     def __init__(
@@ -123,9 +123,9 @@ class PostgresLog(ServerAppends):
         wait: stores.Wait = _WAIT,
         beside: Path | None = None,
     ) -> Self:
-        """Create a log, and the schema if it is missing, and return it open.
+        """Create a log, and the schema if it is missing; return the open log.
 
-        Raise `RefusedError` if there is a log of this name.
+        Raise `RefusedError` if a log with this name exists.
         """
         address = parse(url)
         connection = ServerConnection(address, wait=wait, entropy=entropy)
@@ -144,7 +144,7 @@ class PostgresLog(ServerAppends):
         return log
 
     def _look(self) -> tuple[int, str, str]:
-        """Return number and identity of the log, and the version of its server."""
+        """Return the log's number and identity, and the server's version."""
         rows = self.connection.rows(_OPEN, (self.address.log,))
         ((log, identity, fsync, pages, server, numbers, digests),) = rows
         schema.check_applied([*zip(numbers or (), digests or (), strict=True)])
@@ -158,7 +158,7 @@ class PostgresLog(ServerAppends):
 
     @contextmanager
     def taking_over(self) -> Iterator[stores.Take]:
-        """Give what takes the events that come next, of another log, all or none."""
+        """Yield a function that copies events from another log: all of them or none."""
         self.check_can_record()
         takeover = Takeover(self.connection, self._log)
         with self.connection.transaction():
@@ -180,27 +180,27 @@ class PostgresLog(ServerAppends):
         said: stores.NewEvent,
         remainders: Sequence[bytes] = (),
     ) -> stores.Appended | None:
-        """Append an event and erase payloads, as the port says."""
+        """Append an event and erase payloads (see the port)."""
         erased = super().erase(spans, stream=stream, said=said, remainders=remainders)
         if erased is not None and remainders:
             self.checkpoints.clear()
         return erased
 
     def give_back(self) -> None:
-        """Let the server reuse the space of erased payloads, if the role may."""
+        """Allow the server to reuse the space of erased payloads, if the role may do so."""
         self.check_can_record()
         self.connection.run("VACUUM sprintlog.events")
 
     def holds(self, head: stores.Head) -> bool:
-        """Return whether the log has this very event; it has the head of an empty log."""
+        """Return whether the log contains the event of a head; true for an empty head."""
         return not head.position or self.hash_at(head.position) == head.hash
 
     def check_acknowledged(self) -> None:
-        """Raise `UnreadableError` when the log lacks an event once acknowledged."""
+        """Raise `UnreadableError` if the log lacks an acknowledged event."""
         stores.check_head(self.acknowledged(), self.hash_at)
 
     def problems(self) -> Iterator[str]:
-        """Yield the problems of triggers, indexes and caches."""
+        """Yield the problems with triggers, indexes and caches."""
         yield from schema.problems(self.connection)
         yield from self._caches.problems()
 
@@ -209,23 +209,23 @@ class PostgresLog(ServerAppends):
         return schema.facts(self.connection)
 
     def settings(self) -> dict[str, str]:
-        """Return the server's settings that decide what an acknowledged event survives."""
+        """Return the server settings that affect the durability of acknowledged events."""
         return schema.settings(self.connection)
 
     def standbys(self) -> list[tuple[str, str]]:
-        """Return the visible standbys, and the state of each."""
+        """Return the name and state of each visible standby."""
         return schema.standbys(self.connection)
 
     def risks(self) -> Iterator[str]:
-        """Yield the risks of the settings of the server and its standbys."""
+        """Yield the risks from the settings of the server and its standbys."""
         return schema.risks(self.connection)
 
     def parts(self) -> list[str]:
-        """Return the names of all that is kept, here and there."""
+        """Return the names of the parts stored on the server and on this machine."""
         return sorted(("events", *stores.LocalCaches.TABLES))
 
     def holding(self, forms: Sequence[bytes], parts: Sequence[str]) -> Iterator[str]:
-        """Yield where some of the parts hold bytes that are one of the forms."""
+        """Yield the locations in the given parts that contain one of the byte strings."""
         if "events" in parts:
             yield from self.events_holding(forms)
         yield from self._caches.holding(
@@ -233,12 +233,12 @@ class PostgresLog(ServerAppends):
         )
 
     def described(self) -> dict[str, str]:
-        """Return which server keeps the log, and why."""
+        """Return the server that stores the log, and why."""
         why = f"the log is at {self.address.shown}"
         return {"journal": f"PostgreSQL {self.server}", "why": why}
 
     def close(self) -> None:
-        """Give back connection and files."""
+        """Close the connection and the local files."""
         if not self.is_closed:
             self.is_closed = True
             self._caches.close()

@@ -1,5 +1,5 @@
-"""The log in a SQLite database, shared by many processes of one machine.
+"""A log in a SQLite database, shared by many processes on one machine.
 
-May import the log below the stores, but not codec or events. Start with `store.py`;
-`schema.py` has the tables, `connection.py` the waits and errors.
+It may import the log's modules below the stores, but not the codec or events. Start with
+`store.py`; `schema.py` defines the tables, `connection.py` the waits and errors.
 """

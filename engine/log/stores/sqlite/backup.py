@@ -1,7 +1,7 @@
-"""Copies of a log: a checked backup in one file, and private copies for examination.
+"""Copies of a log: a verified backup in one file, and private copies for examination.
 
-Even for reading, SQLite recovers a write-ahead log and creates files, so a log that must
-not change is examined in a private copy.
+SQLite recovers a write-ahead log and creates files even when it only reads, so a log that
+must not change is examined in a private copy.
 """
 
 import os
@@ -35,10 +35,10 @@ def back_up(
     entropy: Entropy,
     check: Callable[[SqliteLog], None],
 ) -> Head:
-    """Copy a log while others may append; return the head of the copy.
+    """Copy a log while other processes may append; return the head of the copy.
 
-    The copy appears under its name only when it was read back whole, and `check` raised
-    nothing. Raise `RefusedError` over an existing file, `UnreadableError` when the copy
+    The copy gets its final name only after it has been read back completely and `check` has
+    accepted it. Raise `RefusedError` if the file exists, and `UnreadableError` if the copy
     is damaged.
     """
     if os.path.lexists(target):
@@ -70,7 +70,7 @@ def check_copy(
     entropy: Entropy,
     check: Callable[[SqliteLog], None] = lambda log: None,
 ) -> Head:
-    """Return the head of a log whose whole chain was read; raise at its first problem."""
+    """Verify a log's complete chain and return its head; raise at the first problem."""
     with closing(SqliteLog(path, clock=clock, entropy=entropy, readonly=True)) as copy:
         rows = chain.from_iterable(copy.pages())
         for problem in check_rows(rows, after=START):
@@ -80,7 +80,7 @@ def check_copy(
 
 
 def _take(log: Log, draft: Path, *, clock: Clock, entropy: Entropy) -> None:
-    """Copy the events of a log of another store, in a folder that is only ours."""
+    """Copy the events from another kind of store, in a private folder."""
     with TemporaryDirectory(prefix=f"{draft.name}.", dir=draft.parent) as folder:
         path = Path(folder) / "log" / "log.db"
         with closing(SqliteLog.create(path, clock=clock, entropy=entropy)) as made:
@@ -101,7 +101,7 @@ def _copy(source: sqlite3.Connection, draft: Path) -> None:
 
 
 def files_now(path: Path) -> list[Stamp]:
-    """Return inode, size and time of change of each file of a log."""
+    """Return the inode, size and change time of each of a log's files."""
     found: list[Stamp] = []
     for name in _files(path):
         try:
@@ -114,7 +114,7 @@ def files_now(path: Path) -> list[Stamp]:
 
 @contextmanager
 def private_copy(path: Path) -> Iterator[Path]:
-    """Yield a copy of a log in a temporary folder; raise `OSError`.
+    """Yield the path of a temporary copy of a log; raise `OSError` if copying fails.
 
     A concurrent writer can corrupt the copy; compare `files_now` before and after. Do not
     use it in a process that has the log open: closing a file that was read would release

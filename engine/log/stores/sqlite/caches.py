@@ -1,4 +1,4 @@
-"""Saved states and digests of written files, in the log's database or one of the machine.
+"""Saved states and digests of written files, in the log's database or a local one.
 
 They are caches, which may be deleted at any time.
 """
@@ -56,9 +56,9 @@ class SqliteCheckpoints:
         return state if isinstance(state, bytes) else None
 
     def _large(self, key: tuple[str, int, int]) -> bytes | None:
-        """Return a state read directly into its bytes; as a column it is copied twice.
+        """Return a large state, read incrementally: reading it as a column copies it twice.
 
-        Return None if it was deleted meanwhile, is busy, or is in an older table.
+        Return None if it has since been deleted, is busy, or is in an older table.
         """
         raw = self._connection.raw
         try:
@@ -78,7 +78,7 @@ class SqliteCheckpoints:
         drop: Collection[int] = (),
         unless: Callable[[], bool] = bool,
     ) -> None:
-        """Save a state; drop those of other formats, and of the versions in `drop`."""
+        """Save a state; drop other formats' states and those of the versions in `drop`."""
         execute = self._connection.rows
         with suppress(SprintlogError), self._connection.transaction():
             if unless():
@@ -96,7 +96,7 @@ class SqliteCheckpoints:
                 execute(_DROP, (stream, gone))
 
     def forget(self, stream: str, *, but: Collection[int] = ()) -> None:
-        """Drop the status of a stream, and its states except for some versions."""
+        """Drop a stream's status and its saved states, except for the versions in `but`."""
         if self._connection.is_behind:
             return
         rows = self._connection.rows(
@@ -112,7 +112,7 @@ class SqliteCheckpoints:
         self._connection.rows("DELETE FROM checkpoints")
 
     def status(self, stream: str, version: int) -> str | None:
-        """Return the status saved for exactly this version of a stream."""
+        """Return the status saved for exactly this version of a stream, or None."""
         rows = self._connection.rows(
             "SELECT status FROM statuses WHERE stream = ? AND version = ?",
             (stream, version),
@@ -132,14 +132,14 @@ class SqliteCheckpoints:
 
 
 class SqliteDigests:
-    """Digests by path, with the version of each."""
+    """Digests of written contents by path, with their versions."""
 
     def __init__(self, connection: Connection) -> None:
         self._rows = connection.rows
         self._begin_to_write = connection.begin_to_write
 
     def know(self, path: str, digest: bytes, *, version: int) -> None:
-        """Save a digest; if it is known, update its version."""
+        """Save a digest, or update its version if it is already known."""
         self._begin_to_write()
         self._rows(
             "INSERT INTO written (path, digest, version) VALUES (?, ?, ?)"
@@ -148,21 +148,21 @@ class SqliteDigests:
         )
 
     def since(self, path: str, digest: bytes) -> int | None:
-        """Return the version for which this content was written; None if never."""
+        """Return the version for which this content was written; None if it never was."""
         rows = self._rows(
             "SELECT version FROM written WHERE path = ? AND digest = ?", (path, digest)
         )
         return rows[0][0] if rows else None
 
     def written(self, path: str) -> list[tuple[bytes, int]]:
-        """Return digest and version of all contents written to a path, newest first."""
+        """Return the digest and version of each content written to a path, newest first."""
         return self._rows(
             "SELECT digest, version FROM written WHERE path = ? ORDER BY version DESC",
             (path,),
         )
 
     def newest(self, path: str, *, until: int, without: bytes = b"") -> int:
-        """Return the newest version written to a path, up to `until`; 0 if none."""
+        """Return the newest version written to a path, up to `until`; 0 if none was."""
         ((version,),) = self._rows(
             "SELECT coalesce(max(version), 0) FROM written"
             " WHERE path = ? AND version <= ? AND digest != ?",
@@ -171,7 +171,7 @@ class SqliteDigests:
         return int(version)
 
     def below(self, folder: str) -> set[str]:
-        """Return the paths below a folder that were ever written."""
+        """Return all paths below a folder that were ever written."""
         # "0" follows "/" in the order of characters.
         rows = self._rows(
             "SELECT DISTINCT path FROM written WHERE path > ? AND path < ?",
@@ -180,7 +180,7 @@ class SqliteDigests:
         return {path for (path,) in rows}
 
     def forget(self, path: str) -> None:
-        """Drop all digests of a path."""
+        """Drop all digests for a path."""
         self._begin_to_write()
         self._rows("DELETE FROM written WHERE path = ?", (path,))
 
@@ -190,10 +190,10 @@ _IN_MEMORY = Path(":memory:")
 
 
 class LocalCaches:
-    """Saved states and digests of a shared log, in a small database of this machine.
+    """Saved states and digests for a shared log, in a small database on this machine.
 
-    States can be computed again from the events, and the digests are those of files here.
-    Without a folder the database is in memory. Data of another log is deleted.
+    States can be rebuilt from the events, and the digests belong to local files. Without a
+    folder, the database is in memory. Another log's data is deleted.
     """
 
     NAME = "caches.db"
@@ -235,7 +235,7 @@ class LocalCaches:
             rows(f"PRAGMA user_version = {_FORMAT}")
 
     def holding(self, forms: Sequence[bytes], parts: Sequence[str]) -> list[str]:
-        """Return table and first columns of the rows that contain one of the forms."""
+        """Return the table and first columns of rows with one of the byte strings."""
         return [*rows_holding(self._connection.rows, forms, parts)]
 
     def problems(self) -> list[str]:
@@ -244,7 +244,7 @@ class LocalCaches:
         return [f"{self.NAME}: {said}" for (said,) in rows if said != "ok"]
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the database."""
         self._raw.close()
 
 

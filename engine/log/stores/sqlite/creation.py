@@ -1,4 +1,4 @@
-"""Creation of the database file of a log."""
+"""Creates a log's database file."""
 
 import os
 import sqlite3
@@ -16,7 +16,7 @@ from .schema import APPLICATION_ID, migrate
 
 
 def create_database(path: Path, *, wait: Wait) -> None:
-    """Create an empty log; it appears under its name only when complete."""
+    """Create an empty log; its file gets its final name only when it is complete."""
     try:
         path.parent.parent.mkdir(parents=True, exist_ok=True)
         _make_folder(path.parent)

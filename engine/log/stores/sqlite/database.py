@@ -1,4 +1,4 @@
-"""The database file of a log: its names, how it is opened, and its single connection.
+"""A log's database file: its paths, how to open it, and its single connection.
 
 The file is not trusted: pragmas and modes are set here. Each statement waits for other
 processes up to a limit.
@@ -25,12 +25,12 @@ _ESCAPED = {byte: f"%{byte:02X}" for byte in {*range(256)} - {*_PLAIN_IN_URI}}
 
 
 def head_path(path: Path) -> Path:
-    """Return the path of the head file of a database."""
+    """Return the path of a database's head file."""
     return path.with_name(f"{path.name}-head")
 
 
 def wal_path(path: Path) -> Path:
-    """Return the path of the write-ahead log of a database."""
+    """Return the path of a database's write-ahead log."""
     return path.with_name(f"{path.name}-wal")
 
 
@@ -40,12 +40,12 @@ def mark_path(path: Path) -> Path:
 
 
 def uri_of(path: Path) -> str:
-    """Return the URI of a file; `Path.as_uri` would import the URL parser."""
+    """Return a file's URI; `Path.as_uri` would import the URL parser."""
     return f"file://{os.fsencode(path.absolute()).decode('latin-1').translate(_ESCAPED)}"
 
 
 def check_is_sqlite(path: Path, what: str) -> None:
-    """Raise `RefusedError` unless there is a SQLite file: other stores have none."""
+    """Raise `RefusedError` unless the log is a SQLite file that exists."""
     if not path.exists():
         raise errors.RefusedError(
             f"{what} is for logs in SQLite, and there is none at {path}",
@@ -96,7 +96,7 @@ class Connection:
         self._look = LockLook(path)
 
     def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
-        """Run one statement and return its rows, waiting for other processes.
+        """Run a statement and return its rows, waiting for other processes.
 
         Raise `BusyError` if they hold the database beyond the wait.
         """
@@ -137,7 +137,7 @@ class Connection:
 
     @contextmanager
     def walking(self) -> Iterator[None]:
-        """Use a small page cache: a sequential scan reads each page only once."""
+        """Use a small page cache, because a sequential scan reads each page only once."""
         self.raw.execute(f"PRAGMA cache_size = -{_WALKING_KIB}")
         try:
             yield
@@ -150,9 +150,9 @@ class Connection:
     def transaction(self) -> Iterator[None]:
         """Block other writers until the context exits; commit unless an error occurs.
 
-        It is immediate: SQLite rejects a transaction that reads first and writes later as
-        soon as another process wrote in between, regardless of the wait. With a rollback
-        journal, readers can delay the commit, which can be repeated.
+        The transaction is immediate: SQLite rejects a transaction that reads first and
+        writes later if another process has written in between, regardless of the wait. With
+        a rollback journal, readers can delay the commit, which can be repeated.
         """
         self.rows("BEGIN IMMEDIATE")
         try:
@@ -167,9 +167,9 @@ class Connection:
 
     @contextmanager
     def triggers_off(self) -> Iterator[None]:
-        """Disable the log's triggers in this connection, if Python supports it.
+        """Disable the log's triggers on this connection, if Python supports it.
 
-        Use it only inside a transaction that has checked the end of the log. Other
+        Use it only within a transaction that has checked the end of the log. Other
         connections are not affected, and the triggers are enabled again afterwards.
         """
         switch = getattr(self.raw, "setconfig", None)
@@ -189,14 +189,17 @@ class Connection:
 
 
 class LockLook:
-    """Checks occasionally whether the disk of a database grants locks at all."""
+    """Checks occasionally whether a database's disk supports locks at all."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._next = 0.0
 
     def failure(self) -> errors.SprintlogError | None:
-        """Return the error if it grants none; None if it does or was checked recently."""
+        """Return an error if the disk does not support locks.
+
+        Return None if it does, or if it was checked recently.
+        """
         now = time.monotonic()
         if now < self._next:
             return None
@@ -205,7 +208,7 @@ class LockLook:
 
 
 class Patience:
-    """A bounded wait with jitter for a database that other processes hold."""
+    """A bounded, jittered wait for a database that other processes have locked."""
 
     def __init__(
         self, wait: Wait, *, entropy: Entropy, path: Path, look: LockLook | None = None
@@ -216,7 +219,7 @@ class Patience:
         self._look = look or LockLook(path)
 
     def after(self, error: sqlite3.Error) -> None:
-        """Wait a moment; raise if the time is up or waiting would not help."""
+        """Pause before the next attempt; raise if the time is up or waiting cannot help."""
         if not is_busy(error) or self._waiting.is_over() or self._look.failure():
             raise explained(error, self._path) from error
         # All waiters retry equally often, so that none of them starves.
@@ -230,7 +233,7 @@ def open_database(
 
     A log with an older schema is read-only until the first write; a log on a full disk
     or a read-only file system stays read-only. Raise `BusyError` if other processes hold
-    it beyond the wait.
+    the log beyond the wait.
     """
     mode = choose_journal_mode(path.parent)
     patience: Patience | None = None
@@ -260,7 +263,7 @@ def open_database(
 def _open(
     path: Path, mode: JournalMode, *, readonly: bool
 ) -> tuple[sqlite3.Connection, bool]:
-    """Return a connection, and whether the schema is older."""
+    """Return a connection, and whether the database has an older schema."""
     if not path.exists():
         raise errors.NotFoundError(f"there is no log at {path}", path=str(path))
     try:
@@ -287,7 +290,7 @@ def _open(
 
 
 def connect(path: Path, query: str) -> sqlite3.Connection:
-    """Return a connection to an existing file, with the options of a URI."""
+    """Return a connection to an existing file, opened with the URI's query options."""
     # A URI, because a plain name would create a missing file.
     connection = sqlite3.connect(
         f"{uri_of(path)}?{query}",

@@ -1,9 +1,10 @@
-"""Erasure of payloads, so that no file of the store contains their bytes.
+"""Erasure of payloads from all of the store's files.
 
-The trigger that forbids changes is disabled within one transaction, which also has the
+The trigger that forbids changes is disabled within one transaction, which also appends the
 event that records the erasure. Overwritten bytes are zeroed (`secure_delete`), and the
-write-ahead log, which had a copy of them, is emptied. A mark file next to the database
-records that this is pending, so the next process to open the log completes it.
+write-ahead log, which contained copies of them, is emptied. A marker file next to the
+database records that an erasure is unfinished; the next process to open the log completes
+it.
 """
 
 import os
@@ -29,9 +30,9 @@ _LOOK_SECONDS = 0.05
 
 
 def mark(path: Path) -> None:
-    """Say that there is something to be cleared; it is on the disk before that is so.
+    """Create the marker of an unfinished erasure, and wait until it is on disk.
 
-    Raise `RefusedError` where that cannot be said.
+    Raise `RefusedError` if the file cannot be written.
     """
     place = mark_path(path)
     try:
@@ -47,9 +48,9 @@ def mark(path: Path) -> None:
 
 @contextmanager
 def erasing(connection: Connection) -> Iterator[None]:
-    """Allow changes of events within a transaction, and zero their old bytes.
+    """Allow changes to events within a transaction, and zero the overwritten bytes.
 
-    No process writes meanwhile, and none sees the log without its trigger.
+    No other process can write in the meantime or see the log without its trigger.
     """
     ((before,),) = connection.rows("PRAGMA secure_delete")
     connection.rows("PRAGMA secure_delete = 1")
@@ -63,7 +64,7 @@ def erasing(connection: Connection) -> Iterator[None]:
 
 
 def has_payloads(connection: Connection, spans: Sequence[Span]) -> bool:
-    """Return whether an event in the spans was not erased yet."""
+    """Return whether any event in the spans has not been erased yet."""
     asked = f"SELECT 1 FROM events WHERE {_AMONG} LIMIT 1"
     return any(connection.rows(asked, _bounds(span)) for span in spans)
 
@@ -71,7 +72,7 @@ def has_payloads(connection: Connection, spans: Sequence[Span]) -> bool:
 def erase(
     connection: Connection, spans: Sequence[Span], remainders: Sequence[bytes]
 ) -> None:
-    """Take payload and salt out of events; put what remains of them in their place."""
+    """Erase the events' payloads and salts; store the remainders as their payloads."""
     for (stream, version), left in zip(places_in(spans), remainders, strict=False):
         connection.rows(
             "UPDATE events SET salt = NULL, payload = ?"
@@ -85,7 +86,7 @@ def erase(
 
 
 def clear(connection: Connection, *, seconds: float = CLEAR_SECONDS) -> bool:
-    """Empty the write-ahead log; return whether no reader prevented that for so long."""
+    """Empty the write-ahead log; return False if readers prevent that for too long."""
     until = time.monotonic() + min(seconds, connection.wait.seconds)
     while not checkpoint(connection.raw, "TRUNCATE"):
         if time.monotonic() >= until:

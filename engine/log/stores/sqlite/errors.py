@@ -1,4 +1,4 @@
-"""Errors of SQLite as those of this package, and whether the disk caused them."""
+"""Translates SQLite errors to this package's errors, and detects disk errors."""
 
 import errno
 import os
@@ -19,12 +19,12 @@ _CORRUPT, _FULL, _CANTOPEN, _PROTOCOL, _FORMAT, _NOTADB = 11, 13, 14, 15, 24, 26
 
 
 def is_busy(error: sqlite3.Error) -> bool:
-    """Return whether the error only means that another process holds the database."""
+    """Return whether the error only means that another process has locked the database."""
     return _code(error) in (_BUSY, _LOCKED)
 
 
 def explained(error: sqlite3.Error, path: Path) -> SprintlogError:
-    """Return the error of this package for an error of SQLite, with one line of text."""
+    """Return this package's error for a SQLite error, with one line of text."""
     code, text = _code(error), " ".join(str(error).split())
     if code in (_IOERR, _CANTOPEN, _READONLY, _PERM):
         # SQLite names the file, but the cause is the disk.
@@ -70,7 +70,7 @@ def explained(error: sqlite3.Error, path: Path) -> SprintlogError:
 
 
 def not_read(path: Path) -> SprintlogError:
-    """Return the error if the disk failed to read a log that may be intact."""
+    """Return the error for a log that the disk failed to read but that may be intact."""
     return SprintlogError(
         f"reading {path} failed with an input/output error: nothing shows that it is "
         "damaged",
@@ -79,9 +79,9 @@ def not_read(path: Path) -> SprintlogError:
 
 
 def no_locks(path: Path) -> SprintlogError | None:
-    """Return the error if the disk of a database grants no locks; None if it does.
+    """Return the error if a database's disk does not support locks; None if it does.
 
-    On such a disk no process holds a lock, and waiting for one is pointless.
+    On such a disk no process holds a lock, so waiting for it is pointless.
     """
     if reason := why_no_lock(path):
         return SprintlogError(
@@ -93,7 +93,7 @@ def no_locks(path: Path) -> SprintlogError | None:
 
 
 def _code_of_disk(path: Path) -> int | None:
-    """Return the code of a problem with the disk, or None."""
+    """Return the error code of a disk problem, or None."""
     try:
         disk = os.statvfs(path.parent)
     except OSError:
@@ -111,15 +111,15 @@ _CHUNK = 1 << 20
 
 
 def was_not_read(path: Path) -> bool:
-    """Return whether reading failed and nothing shows any damage."""
+    """Return whether a read failed without any sign of damage to the log."""
     return _fails(path) or not _is_malformed(path)
 
 
 def _fails(path: Path) -> bool:
     """Return whether the disk fails to read one of the log's files.
 
-    The files are read through the descriptors of SQLite: opening and closing them here
-    would release every lock that this process holds on them.
+    The files are read through SQLite's descriptors: opening and closing them here would
+    release all locks that this process holds on them.
     """
     try:
         wanted = [_identity(os.stat(name)) for name in _files(path)]
@@ -151,7 +151,7 @@ def _breaks_off(descriptor: int, wanted: list[tuple[int, int]]) -> bool:
 
 
 def _is_malformed(path: Path) -> bool:
-    """Return whether SQLite finds damage, after a check of every page and index.
+    """Return whether SQLite finds damage in a check of every page and index.
 
     The database is opened read-only: the last connection to close would otherwise
     checkpoint the write-ahead log.

@@ -1,4 +1,4 @@
-"""Write-ahead log or rollback journal: which one is safe where the log lies, and why."""
+"""The safe journal mode (write-ahead log or rollback journal) for a log's file system."""
 
 import re
 import sqlite3
@@ -32,14 +32,14 @@ _ESCAPE = r"\\([0-7]{3})"
 
 
 class JournalMode(msgspec.Struct, frozen=True):
-    """The mode chosen for a log, with the reason in words."""
+    """A log's journal mode, and the reason for it."""
 
     wal: bool
     reason: str
 
 
 def choose_journal_mode(folder: Path) -> JournalMode:
-    """Return WAL where the folder's file system is known to be local."""
+    """Return the journal mode: WAL if the folder's file system is known to be local."""
     try:
         mounts = MOUNTS.read_text("utf-8", "surrogateescape")
     except OSError:
@@ -51,7 +51,7 @@ def choose_journal_mode(folder: Path) -> JournalMode:
 
 
 def file_system(path: Path, mounts: str) -> str | None:
-    """Return the type of a path's file system, from the text of mountinfo."""
+    """Return the type of a path's file system, from the contents of mountinfo."""
     best, kind, text = -1, None, f"{path}/"
     for line in mounts.splitlines():
         fields, _, rest = line.partition(" - ")
@@ -68,9 +68,10 @@ def file_system(path: Path, mounts: str) -> str | None:
 
 
 def has_wal_reset_bug(version: tuple[int, ...]) -> bool:
-    """Return whether automatic checkpoints of this SQLite can damage a database.
+    """Return whether automatic checkpoints in this SQLite version can damage a database.
 
-    They can if those of two processes coincide; three release series have a fix.
+    This happens if two processes checkpoint at the same time; three release series have a
+    fix.
     """
     mended = ((3, 44, 6), (3, 50, 7), (3, 51, 3))
     return not any(
@@ -80,7 +81,7 @@ def has_wal_reset_bug(version: tuple[int, ...]) -> bool:
 
 
 def set_journal_mode(connection: sqlite3.Connection, mode: JournalMode) -> None:
-    """Bring the database into the mode, as durable as that mode can be."""
+    """Set the database's journal mode, with the highest durability for that mode."""
     wanted = "wal" if mode.wal else "delete"
     (current,) = connection.execute("PRAGMA journal_mode").fetchone()
     if current != wanted:
@@ -104,18 +105,18 @@ def set_journal_mode(connection: sqlite3.Connection, mode: JournalMode) -> None:
 
 
 class Growth:
-    """The growth of the write-ahead log, and whose turn it is to checkpoint it.
+    """Estimates the write-ahead log's growth, to decide which process checkpoints it.
 
-    The size of the file does not show it. A writer counts the pages of its appends, and
-    assumes that other writers' pages are few; among the writers of few pages, the one that
-    reaches a certain position has the turn.
+    The file's size does not show the growth. A writer counts the pages of its own appends
+    and assumes that the appends of other writers are small. If all writers' appends are
+    small, the writer that reaches a certain position checkpoints the log.
     """
 
     def __init__(self) -> None:
         self._own = self._all = self._position = 0
 
     def is_due(self, first: int, last: int, payload_bytes: int) -> bool:
-        """Note an append from one position to another; return whether it has the turn."""
+        """Count an append's pages; return whether this writer should checkpoint the log."""
         own = _APPEND_BYTES + (last - first + 1) * _EVENT_BYTES + payload_bytes
         others = first - 1 - self._position if self._position else 0
         self._position = last
@@ -128,14 +129,14 @@ class Growth:
         )
 
     def carried_over(self, *, is_all: bool) -> None:
-        """Restart the count; if a reader prevented it, wait for the next turn."""
+        """Restart the count after a checkpoint; `is_all` if no reader limited it."""
         self._own = 0
         if is_all:
             self._all = 0
 
 
 def checkpoint_if_large(connection: sqlite3.Connection, wal: Path) -> None:
-    """Carry a large write-ahead log over and empty it, if nobody is in the way."""
+    """Checkpoint and empty a large write-ahead log, unless another process prevents it."""
     try:
         if wal.stat().st_size < WAL_BYTES_MAX:
             return
@@ -145,10 +146,10 @@ def checkpoint_if_large(connection: sqlite3.Connection, wal: Path) -> None:
 
 
 def checkpoint(connection: sqlite3.Connection, way: str = "RESTART") -> bool:
-    """Copy the write-ahead log into the database; return whether no process prevented it.
+    """Copy the write-ahead log into the database; return whether it was copied completely.
 
-    With `RESTART` the file keeps its size and is reused from its start: an append that
-    extends a file waits for the disk twice as long.
+    With `RESTART`, the file keeps its size and is overwritten from the start: an append
+    that extends a file waits twice as long for the disk.
     """
     try:
         busy, pages, carried = connection.execute(

@@ -1,10 +1,10 @@
-"""Events read from all images of the pages of a damaged log, without SQLite.
+"""Reads events from all page images in a damaged log, without SQLite.
 
-A page can have several images: in the database, in the write-ahead log once for each
-commit that changed it, and in a rollback journal before its change. SQLite shows only one
-of them, up to the first damaged one. Each image is read as a leaf of the table of events,
-whatever its header states, because the caller accepts only events that fit the hash chain.
-The formats are described in https://www.sqlite.org/fileformat2.html.
+A page can have several images: one in the database, one in the write-ahead log for each
+commit that changed it, and one in a rollback journal from before its change. SQLite shows
+only one of them, and none beyond the first damaged one. Each image is read as a leaf of the
+event table, whatever its header states, because the caller accepts only events that match
+the hash chain. The formats are described in https://www.sqlite.org/fileformat2.html.
 """
 
 import os
@@ -31,7 +31,7 @@ Sums = tuple[int, int]
 
 
 class Image(NamedTuple):
-    """The place of one image of a page, and whether it was committed."""
+    """The location of a page image, and whether the image was committed."""
 
     file: int
     offset: int
@@ -41,7 +41,7 @@ class Image(NamedTuple):
 
 
 class PageImages:
-    """The images of all pages of one log; nothing is written, locked or recovered."""
+    """The images of all pages in a log, which is not written, locked or recovered."""
 
     def __init__(self, path: Path) -> None:
         self._descriptors: list[int | None] = []
@@ -61,7 +61,7 @@ class PageImages:
         self._committed = {i.number: i for i in self.images if i.committed}
 
     def close(self) -> None:
-        """Close the files."""
+        """Close all files."""
         for descriptor in self._descriptors:
             if descriptor is not None:
                 with suppress(OSError):
@@ -70,7 +70,7 @@ class PageImages:
 
     @property
     def unread(self) -> int:
-        """Return the number of places that the disk failed to read."""
+        """Return the number of locations that the disk failed to read."""
         return len(self._unread)
 
     def header(self) -> bytes | None:
@@ -79,12 +79,12 @@ class PageImages:
         return found if _is_known(found) else None
 
     def content(self, image: Image) -> bytes:
-        """Return a page's bytes, filled with zeros if the disk fails or the file ends."""
+        """Return an image's bytes, padded with zeros if the disk fails or the file ends."""
         found = self._bytes(image.file, image.offset, self.page_bytes)
         return found.ljust(self.page_bytes, b"\0")
 
     def newest(self, number: int, *, committed: bool) -> bytes | None:
-        """Return the newest bytes of a page, or None."""
+        """Return the newest bytes of a page, or None if there are none."""
         image = (self._committed if committed else self._newest).get(number)
         return self.content(image) if image else None
 
@@ -98,7 +98,7 @@ class PageImages:
             yield Image(_DATABASE, offset, number, committed)
 
     def _of_journal(self) -> Iterator[Image]:
-        """Yield the images of pages before an unfinished commit."""
+        """Yield the page images from before an unfinished commit."""
         header = self._bytes(_JOURNAL, 0, 28)
         if not header.startswith(_JOURNAL_MAGIC) or len(header) < 28:
             return
@@ -118,9 +118,9 @@ class PageImages:
     def _of_wal(self) -> Iterator[Image]:
         """Yield the frames, each checked against its predecessor.
 
-        SQLite stops at the first damaged frame. Here the checksum stored in that frame
-        starts the next comparison, so that later frames are valid if all frames of their
-        commit are.
+        SQLite stops at the first damaged frame. Here, the checksum stored in that frame
+        starts the next comparison, so later frames are valid if all frames in their commit
+        are.
         """
         header = self._bytes(_WAL, 0, _WAL_HEADER)
         order = ">" if header[3:4] and header[3] & 1 else "<"
@@ -149,7 +149,7 @@ class PageImages:
         return 0 if descriptor is None else os.fstat(descriptor).st_size
 
     def _bytes(self, file: int, offset: int, count: int) -> bytes:
-        """Return the readable bytes: fewer at the end, none in a bad sector."""
+        """Return the readable bytes: fewer at the file's end, none in a bad sector."""
         descriptor = self._descriptors[file]
         if descriptor is None:
             return b""
@@ -172,7 +172,7 @@ def _is_known(header: bytes) -> bool:
 
 
 def _shape(header: bytes) -> tuple[int, int]:
-    """Return the size of a page, and the number of reserved bytes in it."""
+    """Return the page size, and the number of reserved bytes per page."""
     said = int.from_bytes(header[16:18])
     if not _is_known(header) or said & (said - 1) or not 512 <= said <= 32768:
         return PAGE_BYTES, 0
@@ -180,7 +180,7 @@ def _shape(header: bytes) -> tuple[int, int]:
 
 
 def _added(content: bytes, sums: Sums, order: str) -> Sums:
-    """Return the write-ahead log's checksum, continued over more bytes."""
+    """Return the checksum of the write-ahead log, continued over more bytes."""
     first, second = sums
     whole = len(content) // 8 * 8
     for one, other in struct.iter_unpack(order + "II", content[:whole]):
@@ -207,7 +207,7 @@ Found = tuple[RecordedEvent, bool]
 
 
 class PageRows:
-    """Where in a log's pages the event of each position may be."""
+    """The possible locations of each position's event in a log's pages."""
 
     def __init__(self, pages: PageImages) -> None:
         self._pages = pages
@@ -225,19 +225,19 @@ class PageRows:
 
     @property
     def positions(self) -> list[int]:
-        """Return every position that something was found for, in order."""
+        """Return all positions for which data was found, in order."""
         return sorted(self._places)
 
     @property
     def last_plausible(self) -> int:
-        """Return the last position that has a neighbour.
+        """Return the last position that has a neighbouring position.
 
-        A damaged number can be any position, but hardly one next to another.
+        A damaged number can be any position, but is unlikely to be adjacent to another.
         """
         return max((p for p in self._places if p == 1 or p - 1 in self._places), default=0)
 
     def at(self, position: int) -> Iterator[Found]:
-        """Yield all that may be the event of a position, committed ones first."""
+        """Yield all candidates for the event at a position, committed ones first."""
         first = self._places.get(position)
         places = [] if first is None else [first, *self._further.get(position, ())]
         found = [(place, self._pages.images[place >> 16]) for place in places]
@@ -252,7 +252,7 @@ class PageRows:
                         yield event, committed
 
     def _read(self, position: int, place: int, image: Image) -> Iterator[RecordedEvent]:
-        """Yield what a cell says; more than once when its pages can be read in two ways."""
+        """Yield a cell's events; there are several if its pages can be read in two ways."""
         if self._last[0] != place >> 16:
             self._last = place >> 16, self._pages.content(image)
         for record in self._records(self._last[1], place & 0xFFFF):
@@ -261,7 +261,7 @@ class PageRows:
                 yield event
 
     def _records(self, page: bytes, offset: int) -> Iterator[bytes]:
-        """Yield a cell's record, with what did not fit on its page."""
+        """Yield a cell's record, including the part on overflow pages."""
         size, begin = _varint(page, offset)
         _, begin = _varint(page, begin)
         for usable in self._pages.usable:
@@ -279,7 +279,7 @@ class PageRows:
                 yield page[begin:end] + more
 
     def _overflow(self, number: int, size: int, room: int, *, committed: bool) -> bytes:
-        """Return the contents of a chain of overflow pages, as far as they exist."""
+        """Return the contents of a chain of overflow pages, as far as the pages exist."""
         parts = []
         while size > 0:
             page = self._pages.newest(number, committed=committed)
@@ -292,10 +292,10 @@ class PageRows:
 
 
 def _cells(page: bytes) -> Iterator[tuple[int, int]]:
-    """Yield position and offset of every cell that may hold an event.
+    """Yield the position and offset of every cell that may contain an event.
 
-    The array of cell offsets ends at a zero, or at the first cell. The page's own count is
-    used only if it is larger.
+    The array of cell offsets ends at a zero or at the first cell. The page's own cell count
+    is used only if it is larger.
     """
     counted = min(_CELLS_BEGIN + 2 * int.from_bytes(page[3:5]), len(page))
     end, at = len(page), _CELLS_BEGIN
@@ -315,7 +315,7 @@ def _cells(page: bytes) -> Iterator[tuple[int, int]]:
 
 
 def _may_begin(record: bytes) -> bool:
-    """Return whether a record begins with a header of as many columns as an event has."""
+    """Return whether a record's header has the same number of columns as an event."""
     size = record[0] if record else 0
     # Each column has a number, whose last byte is below 128; the position's is 0.
     kinds = record[1:size]
@@ -323,7 +323,7 @@ def _may_begin(record: bytes) -> bool:
 
 
 def _event(position: int, record: bytes) -> RecordedEvent | None:
-    """Return the event of a record, or None if it is not an event."""
+    """Return the event in a record, or None if it is not an event."""
     columns = _columns(record)
     if len(columns) != COLUMNS:
         return None
@@ -337,7 +337,7 @@ def _event(position: int, record: bytes) -> RecordedEvent | None:
 
 
 def _columns(record: bytes) -> list[tuple[int, bytes]]:
-    """Return kind and bytes of every column, as far as there are any."""
+    """Return the type and bytes of every column that can be read."""
     body, at = _varint(record, 0)
     columns = []
     while at < min(body, len(record)):
@@ -365,7 +365,7 @@ def _value(kind: int, content: bytes) -> object:
 
 
 def _varint(content: bytes, at: int) -> tuple[int, int]:
-    """Return a number of SQLite's variable length, and where it ends."""
+    """Return a variable-length integer in SQLite's format, and its end offset."""
     value = 0
     for byte in content[at : at + 8]:
         at += 1

@@ -1,4 +1,4 @@
-"""Reading a log in a SQLite database: page by page, with no statement left open."""
+"""Reads a SQLite log in pages, so that no statement stays open."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
@@ -90,7 +90,7 @@ _RUN = (
 
 
 class End(msgspec.Struct, frozen=True):
-    """The end of a log, as an append has to know it."""
+    """The information about the end of a log that an append requires."""
 
     head: Head
     known_hash: bytes | None
@@ -100,21 +100,21 @@ class End(msgspec.Struct, frozen=True):
 
 
 def _are_plain(rows: list[StoredRow]) -> bool:
-    """Return whether a page has one stream and actor, so that the next one may, too."""
+    """Return whether all rows share one stream and actor, and other fields are default."""
     ((stream, actor, *others), *more) = {*map(_plain_parts, rows)}
     is_text = type(stream) is type(actor) is str and type(rows[-1][2]) is int
     return not more and is_text and others == [1, None, None, 0]
 
 
 class Queries:
-    """The half of the event store that only reads."""
+    """The read-only half of the event store."""
 
     def __init__(self, connection: Connection) -> None:
         self._rows = connection.rows
         self._walking = connection.walking
 
     def find_key(self, key: str) -> list[RecordedEvent]:
-        """Return the events appended under an idempotency key, or an empty list."""
+        """Return the events appended with an idempotency key, or an empty list."""
         first = self._rows(f"{_SELECT} WHERE key = ?", (key,))
         if not first:
             return []
@@ -123,9 +123,9 @@ class Queries:
         return [event, *self.read(after=event.position, until=end)]
 
     def find_id(self, id_: str) -> RecordedEvent | None:
-        """Return the event with an id, if there is one.
+        """Return the event with an id, or None.
 
-        Ids have no index, since only people ask for them: every event is looked at.
+        Every event is read: ids have no index, because only users look them up.
         """
         found = events_of(self._rows(f"{_SELECT} WHERE id = ? LIMIT 1", (id_,)))
         return found[0] if found else None
@@ -133,8 +133,8 @@ class Queries:
     def read(self, *, after: int = 0, until: int | None = None) -> Iterator[RecordedEvent]:
         """Yield events in order of position: `after` exclusive, `until` inclusive.
 
-        The end is fixed when the first event is asked for. In between no statement is
-        left open, so a slow reader holds up nobody.
+        The end is fixed when the first event is requested. No statement stays open between
+        pages, so that a slow reader does not block other processes.
         """
         for page in self.pages(after=after, until=until):
             yield from events_of(page)
@@ -160,7 +160,7 @@ class Queries:
                 yield page
 
     def _plain(self, last: StoredRow, count: int) -> list[StoredRow] | None:
-        """Return the rows behind a plain one if they are as plain; else None."""
+        """Return the next plain rows; None unless all `count` of them exist."""
         place, stream, version = last[:3]
         actor, behind = _plain_parts(last)[1], place - version
         bounds = place, place + count, behind
@@ -215,7 +215,7 @@ class Queries:
         until: int | None = None,
         only: str | None = None,
     ) -> Iterator[Page]:
-        """Yield what a fold needs of a stream, page by page, with the same bounds."""
+        """Yield the parts of a stream's events that a fold requires, in batches."""
         after, end = max(after, 0), self.version(stream) if until is None else until
         # With the index, every row is a separate search: if a stream is most of the log, a
         # scan of the log takes half the time.
@@ -255,10 +255,9 @@ class Queries:
             after, place = page.versions[-1], page.positions[-1]
 
     def _run(self, stream: str, after: int, place: int, last: int) -> Page | None:
-        """Return the next events if they come one after another; else None.
+        """Return the next events if versions and positions are consecutive; otherwise None.
 
-        Positions and versions are compared with those of the one before. The form of all
-        of them is their type.
+        Only events with schema version 1 qualify.
         """
         count = min(last - place, ROWS_PER_READ)
         rows = self._rows(_RUN, (stream, place, place + count, place - after))
@@ -275,7 +274,7 @@ class Queries:
         bounds: tuple[int, int],
         only: str | None,
     ) -> Page | None:
-        """Return the next events, of all types or of one; None if there are no more."""
+        """Return the next events, of all types or one type; None if there are no more."""
         kind = () if only is None else (only,)
         rows = self._rows(forms[len(kind)], (stream, *bounds, *kind, ROWS_PER_READ))
         if not rows:
@@ -286,14 +285,14 @@ class Queries:
         return page
 
     def head(self) -> Head:
-        """Return the end of the log; position 0 and 32 zero bytes when it is empty."""
+        """Return the end of the log; position 0 and 32 zero bytes if it is empty."""
         rows = self._rows(_HEAD)
         if rows and not isinstance(rows[0][1], bytes):
             raise self._unreadable("the hash of the last event is invalid")
         return Head(*rows[0]) if rows else START
 
     def end(self, stream: str, known: Head | None) -> End:
-        """Return the end of the log, as an append to a stream needs it.
+        """Return the information about the log's end that an append to a stream requires.
 
         `known` is a head that the log must contain.
         """
@@ -307,47 +306,47 @@ class Queries:
         return End(Head(position, hash_), known_hash, version)
 
     def last_position(self) -> int:
-        """Return the last position, also where its event is damaged."""
+        """Return the last position, even if its event is damaged."""
         ((last,),) = self._rows(_LAST)
         return int(last)
 
     def hash_of(self, stream: str, version: int) -> bytes | None:
-        """Return the hash of a stream's event; None if there is none."""
+        """Return the hash of a stream's event; None if there is no such event."""
         rows = self._rows(_HASH_OF, (stream, version))
         return rows[0][0] if rows else None
 
     def hash_at(self, position: int) -> bytes | None:
-        """Return the hash of an event; None if there is none."""
+        """Return the hash of the event at a position; None if there is no such event."""
         rows = self._rows(_HASH, (position,))
         return rows[0][0] if rows else None
 
     def streams(self) -> dict[str, int]:
-        """Return every stream's name with its last version, in order of name."""
+        """Return the last version of every stream, sorted by stream name."""
         rows = self._rows(_STREAMS)
         if any(type(name) is not str or type(version) is not int for name, version in rows):
             raise self._unreadable("a stream's name or version is damaged")
         return dict(rows)
 
     def version(self, stream: str) -> int:
-        """Return the stream's last version; 0 when it does not exist."""
+        """Return the stream's last version; 0 if it does not exist."""
         ((version,),) = self._rows(_VERSION, (stream,))
         if not isinstance(version, int):
             raise self._unreadable(f"the last version of {stream} is not a number")
         return version
 
     def _place(self, stream: str, version: int) -> int:
-        """Return the position of a version, 0 before the first."""
+        """Return the position of a stream's version; 0 before the first version."""
         rows = self._rows(_PLACE, (stream, version))
         return rows[0][0] if rows else 0
 
     def _check_versions(self, stream: str, versions: Iterable[Any], after: int) -> None:
-        """Raise `UnreadableError` unless versions follow one another from there on."""
+        """Raise `UnreadableError` unless the versions are consecutive after `after`."""
         found = list(versions)
         if found != [*range(after + 1, after + 1 + len(found))]:
             raise self._unreadable(f"the versions of {stream} do not follow one another")
 
     def _unreadable(self, problem: str) -> UnreadableError:
-        """Return an error that names the first event whose columns are damaged."""
+        """Return the error that names the first event with damaged columns."""
         for page in self.pages():
             for row in page:
                 if wrong := misfit(row):

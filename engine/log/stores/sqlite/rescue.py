@@ -1,8 +1,8 @@
-"""A new log from the intact part of a damaged one, which is only read.
+"""Creates a new log from the intact part of a damaged one, which is only read.
 
-The intact part is the longest beginning with a valid chain: the same positions and hashes.
-It is read from the pages (`page_rows`), because SQLite rejects a database for damage
-outside of all events.
+The intact part is the longest prefix with a valid chain; its positions and hashes do not
+change. It is read from the pages (`page_rows`), because SQLite rejects a database even if
+the damage is outside the events.
 """
 
 import sqlite3
@@ -42,7 +42,7 @@ Keep = Callable[[RecordedEvent, str], None]
 
 
 class RescuedRange(NamedTuple):
-    """What became of the events from one position to another."""
+    """The state of the events in a range of positions."""
 
     first: int
     last: int
@@ -74,11 +74,11 @@ def salvage(
     keep: Keep,
     progress: Callable[[int], None],
 ) -> Salvaged:
-    """Create a log at `target` from the intact part of `source`; `keep` gets later events.
+    """Create a log from the intact part of `source`; pass later events to `keep`.
 
-    Raise `UnreadableError` if no event is found, and `BusyError` if a process recorded
-    meanwhile. Do not use it in a process that has the old log open: closing a file that was
-    read would release SQLite's locks on it.
+    Raise `UnreadableError` if no event is found, and `BusyError` if a process recorded in
+    the meantime. Do not use it in a process that has the old log open: closing a file that
+    was read would release SQLite's locks on it.
     """
     before = files_now(source)
     known = HeadFile(head_path(source)).read()
@@ -122,10 +122,10 @@ def salvage(
 
 
 def sound_events(rows: PageRows, known: Head | None) -> Iterator[RecordedEvent]:
-    """Yield the events from the first one on, as long as the chain is valid.
+    """Yield the events from position 1 on, as long as the chain is valid.
 
-    An uncommitted event counts only if a certain one follows it: a committed event, or the
-    acknowledged end in the head file.
+    An uncommitted event counts only if it is followed by a certain one: a committed event,
+    or the acknowledged head in the head file.
     """
     position, previous = 0, GENESIS
     waiting: list[RecordedEvent] = []
@@ -163,7 +163,7 @@ def _save(
     problem: Problem,
     progress: Callable[[int], None],
 ) -> str | None:
-    """Take over whole appends up to the first problem; return that, if one was found."""
+    """Copy complete appends up to the first problem; return that problem or None."""
     waiting: list[RecordedEvent] = []
     said: list[str] = []
 
@@ -196,7 +196,7 @@ def _save(
 def _account(
     rows: PageRows, head: Head, known: Head | None, keep: Keep, said: str | None
 ) -> tuple[list[RescuedRange], str | None]:
-    """Return the state of every position, and the problem of the first lost one."""
+    """Return the state of all positions, and the problem with the first lost event."""
     ranges = [RescuedRange(1, head.position, SAVED)] if head.position else []
     last = max(head.position, known.position if known else 0, rows.last_plausible)
     before: Head | None = head
@@ -227,7 +227,7 @@ def _account(
 def _looked_at(
     rows: PageRows, position: int, before: Head | None
 ) -> tuple[RecordedEvent | None, str, str]:
-    """Return the best event found for a position, its state, and its problem."""
+    """Return the best event found at a position, its state, and its problem."""
     events = [event for event, _ in rows.at(position)]
     whole = [event for event in events if is_whole(event)]
     has_neighbour = before is not None and before.position == position - 1
@@ -241,7 +241,7 @@ def _looked_at(
 
 
 def _gap(ranges: list[RescuedRange], found: int, last: int) -> RescuedRange | None:
-    """Return the range missing between the last range and a position, if there is one."""
+    """Return the range missing between the last range and a position, or None."""
     first = ranges[-1].last + 1 if ranges else 1
     end = min(found - 1, last)
     return RescuedRange(first, end, MISSING) if first <= end else None

@@ -1,4 +1,4 @@
-"""An event as a row of the database: how it is written, and how it is read again."""
+"""Conversion between events and database rows."""
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
@@ -89,10 +89,11 @@ def insert(events: Sequence[RecordedEvent]) -> tuple[str, list[Any]]:
 
 
 def _values(event: RecordedEvent) -> list[Any]:
-    """Return the bound values of an event, except its key.
+    """Return an event's bound values, without its key.
 
-    Python's sqlite3 takes int, str and bytearray directly. All other types, including
-    bytes, True and None, pass its adapters first: 0.5 to 1 µs for each value.
+    Python's sqlite3 binds int, str and bytearray directly. All other types, including
+    bytes, True and None, are first passed to its adapters, which takes 0.5 to 1 µs per
+    value.
     """
     salt, payload = event.salt, event.payload
     assert salt is not None
@@ -119,7 +120,7 @@ def _values(event: RecordedEvent) -> list[Any]:
 
 
 def insert_many(events: Sequence[RecordedEvent]) -> Iterator[tuple[str, Any]]:
-    """Yield the statements that insert many events of one append, each with its values."""
+    """Yield the statements that insert many events of one append, with their values."""
     if not _HAS_JSON:
         for start in range(0, len(events), ROWS_PER_INSERT):
             yield insert(events[start : start + ROWS_PER_INSERT])
@@ -144,8 +145,8 @@ def _by_columns(
 ) -> tuple[str, dict[str, Any]]:
     """Return the statement that inserts events without a key, and its values.
 
-    Common values are bound once, and the others as one text, from which SQLite cuts them:
-    binding 17 values for each event takes as long as storing them.
+    Common values are bound once, and the others as one text that SQLite splits: binding 17
+    values for each event would take as long as storing them.
     """
     first = events[0]
     values: dict[str, Any] = {
@@ -184,9 +185,9 @@ def _by_columns(
 
 
 def insert_each(events: Iterable[RecordedEvent]) -> tuple[str, Iterable[tuple[Any, ...]]]:
-    """Return the statement that inserts one event of any append, and its values for each.
+    """Return the statement that inserts one event, and the values for each event.
 
-    They may be of many appends, and their payloads may have been erased.
+    The events may belong to different appends, and their payloads may be erased.
     """
     fields = RecordedEvent.__struct_fields__
     payload = fields.index("payload")
@@ -201,7 +202,7 @@ def insert_each(events: Iterable[RecordedEvent]) -> tuple[str, Iterable[tuple[An
 def events_of(rows: Iterable[Any]) -> list[RecordedEvent]:
     """Return rows of the `READ` columns as events.
 
-    Raise `UnreadableError` where a column holds what it cannot.
+    Raise `UnreadableError` if a column contains an invalid value.
     """
     rows = list(rows)
     if not {(*map(type, row), row[_OBSERVED]) for row in rows} <= _SOUND:

@@ -1,4 +1,4 @@
-"""The database's tables as text: created by it, and compared with it at every opening."""
+"""SQL text of the database's tables, used for creation and compared on opening."""
 
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -114,12 +114,12 @@ ON _sqlite_migrations (migration_set, name)""",
 
 
 def text_of(name: str) -> str:
-    """Return the statement by which something of a log is made."""
+    """Return the statement that creates a table, trigger or index of a log."""
     return _OURS[name]
 
 
 def stand_in(connection: sqlite3.Connection) -> None:
-    """Give the tables that an older schema lacks, empty and for this connection alone."""
+    """Create the tables that an older schema lacks, as empty temporary tables."""
     made = _made(connection)
     for name, text in _OURS.items():
         if name not in made and text.startswith("CREATE TABLE"):
@@ -127,7 +127,7 @@ def stand_in(connection: sqlite3.Connection) -> None:
 
 
 def migrate(connection: sqlite3.Connection) -> None:
-    """Apply every pending step, all or nothing."""
+    """Apply all pending migration steps or none."""
     stand_ins = "SELECT name FROM temp.sqlite_master WHERE type = 'table'"
     for (name,) in connection.execute(stand_ins).fetchall():
         connection.execute(f"DROP TABLE temp.{name}")
@@ -160,7 +160,10 @@ def migrate(connection: sqlite3.Connection) -> None:
 
 
 def check_schema(connection: sqlite3.Connection) -> bool:
-    """Return whether steps are pending; raise `UnreadableError` for a foreign schema."""
+    """Return whether migrations are pending.
+
+    Raise `UnreadableError` for a foreign schema.
+    """
     header = application_id, version = connection.execute(_HEADER).fetchone()
     made = _made(connection)
     if made == _OURS and header == (APPLICATION_ID, len(MIGRATIONS)):
@@ -192,7 +195,7 @@ def check_schema(connection: sqlite3.Connection) -> bool:
 
 
 def tables_of_litestream(connection: sqlite3.Connection) -> list[str]:
-    """Return the names of Litestream's tables, which are there once it copied the log."""
+    """Return the names of Litestream's tables, which exist if it has replicated the log."""
     rows = connection.execute("SELECT type, name, sql FROM sqlite_master")
     return sorted(name for kind, name, sql in rows if _is_litestreams(kind, name, sql))
 
@@ -204,7 +207,7 @@ def _is_litestreams(kind: str, name: str, sql: str | None) -> bool:
 
 
 def _difference(made: dict[str, str], names: dict[str, str]) -> str:
-    """Return a description of the differences between a schema and the expected one."""
+    """Return a description of how a schema differs from the expected one."""
     said = [f"{name} is missing" for name in sorted(names.keys() - made.keys())]
     said += [f"{name} is not ours" for name in sorted(made.keys() - names.keys())]
     said += [f"{n} is another" for n in sorted(names) if made.get(n, names[n]) != names[n]]
@@ -217,7 +220,7 @@ def _name_in(statement: str) -> str:
 
 
 def _made(connection: sqlite3.Connection) -> dict[str, str]:
-    """Return the texts of what somebody made in the database, by its name."""
+    """Return the database's SQL by name, without tables of SQLite and Litestream."""
     # Automatic indexes have no text; sqlite_stat tables are what ANALYZE leaves.
     rows = connection.execute(
         "SELECT type, name, sql FROM sqlite_master"
@@ -231,7 +234,7 @@ def _made(connection: sqlite3.Connection) -> dict[str, str]:
 
 
 def _made_by(steps: int) -> dict[str, str]:
-    """Return every text of a log that so many steps made, by name."""
+    """Return the SQL statements of a log after the given number of migrations, by name."""
     made = {_name_in(text): text for text in _APPLIED}
     for _, texts in MIGRATIONS[:steps]:
         for text in texts:
@@ -265,7 +268,7 @@ def tables_of(ask: Ask) -> list[str]:
 
 
 def rows_holding(ask: Ask, forms: Sequence[bytes], tables: Iterable[str]) -> Iterator[str]:
-    """Yield table and first columns of every row in which some column holds a form."""
+    """Yield the table and first columns of every row with one of the byte strings."""
     for table in tables:
         about = ask(f'PRAGMA table_info("{table}")', ())
         columns = [f'"{name}"' for _, name, *_ in about]

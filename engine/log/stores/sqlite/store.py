@@ -1,4 +1,4 @@
-"""The log in a SQLite database: one file, many processes, one INSERT an append."""
+"""A log in a SQLite database: many processes share one file, with one INSERT per append."""
 
 import os
 import sqlite3
@@ -30,8 +30,8 @@ LOOKS_FIRST = 4
 class SqliteLog(Queries):
     """A log in a SQLite database; belongs to the thread and process that opened it.
 
-    Raise `UnreadableError` for a database that is not ours, or whose end is lost;
-    `check_head=False` opens the latter too, for those who look into the damage.
+    Raise `UnreadableError` for a database that is not a log, or whose end is missing. With
+    `check_head=False`, a log with a missing end is opened for examination.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class SqliteLog(Queries):
     def create(
         cls, path: str | Path, *, clock: Clock, entropy: Entropy, wait: Wait = WAIT
     ) -> Self:
-        """Make a new log and return it open; raise `RefusedError` where one exists."""
+        """Create a log and return it open; raise `RefusedError` if one already exists."""
         # Imported here: a log is created once.
         from .creation import create_database
 
@@ -101,7 +101,7 @@ class SqliteLog(Queries):
         key: str | None = None,
         key_digest: bytes | None = None,
     ) -> Appended:
-        """Append all events or none, as the port says; on return they are on the disk."""
+        """Append all events or none (see the port); they are on disk on return."""
         self._check_can_record()
         prepared = self._stamping.prepare(
             stream, new_events, expect=expect, key=key, key_digest=key_digest
@@ -139,7 +139,7 @@ class SqliteLog(Queries):
         said: NewEvent,
         remainders: Sequence[bytes] = (),
     ) -> Appended | None:
-        """Append an event and erase payloads, as the port says."""
+        """Append an event and erase payloads (see the port)."""
         # Imported here: hardly any process erases.
         from .erasure import clear, erase, erasing, has_payloads, mark
 
@@ -167,7 +167,7 @@ class SqliteLog(Queries):
         return appended
 
     def give_back(self) -> None:
-        """Let SQLite rewrite the database without its free space."""
+        """Compact the database, so that SQLite returns unused space to the file system."""
         from .erasure import clear, mark
 
         self._check_can_record()
@@ -177,7 +177,7 @@ class SqliteLog(Queries):
 
     @contextmanager
     def taking_over(self) -> Iterator[Take]:
-        """Give what takes the events that come next, of another log, all or none."""
+        """Yield a function that copies events from another log: all of them or none."""
         last: list[RecordedEvent] = []
 
         def take(events: list[RecordedEvent]) -> None:
@@ -197,7 +197,7 @@ class SqliteLog(Queries):
 
     @contextmanager
     def together(self) -> Iterator[None]:
-        """Commit all appends until this ends at once, or none; none counts before that."""
+        """Commit all appends of the block in one transaction; none is durable before."""
         self._check_can_record()
         acknowledged = self._head
         self._forget()
@@ -215,7 +215,7 @@ class SqliteLog(Queries):
             self._settle(events)
 
     def _insert_at_once(self, events: list[RecordedEvent]) -> bool:
-        """Insert behind the remembered head; False when others were here or are."""
+        """Insert after the remembered head; return False if other processes interfered."""
         try:
             self._write(*insert(events))
         except sqlite3.IntegrityError:
@@ -229,7 +229,7 @@ class SqliteLog(Queries):
         return True
 
     def _append_locked(self, prepared: PreparedAppend) -> Appended:
-        """Look first and append then, with nobody else writing in between."""
+        """Check the expectation and append under the write lock."""
         acknowledged = self._head
         self._forget()
         alone = self.connection.transaction if self._together is None else nullcontext
@@ -248,7 +248,7 @@ class SqliteLog(Queries):
         return self._recorded(events)
 
     def _insert_all(self, events: list[RecordedEvent]) -> None:
-        """Insert behind the end that this transaction has seen."""
+        """Insert events after the end of the log that this transaction has read."""
         if len(events) <= ROWS_PER_INSERT:
             self._write(*insert(events))
             return
@@ -258,7 +258,7 @@ class SqliteLog(Queries):
                 self._write(statement, values)
 
     def _recorded(self, events: list[RecordedEvent]) -> Appended:
-        """Remember the new end and answer; the events are durable already, or wait."""
+        """Remember the new end and return the result; within `together`, settle later."""
         last = events[-1]
         self._head = Head(last.position, last.hash)
         self._versions[last.stream] = last.version
@@ -269,7 +269,7 @@ class SqliteLog(Queries):
         return Appended(events)
 
     def _settle(self, events: list[RecordedEvent]) -> None:
-        """Say beside the log where it ends; see that it is the one that was opened."""
+        """Check the database's identity, write the head file, and checkpoint if due."""
         last = events[-1]
         self._identity.check(wal=self.journal_mode.wal)
         self._head_file.write(Head(last.position, last.hash))
@@ -280,7 +280,7 @@ class SqliteLog(Queries):
             self._growth.carried_over(is_all=checkpoint(self.connection.raw))
 
     def _clear(self) -> None:
-        """Finish what an erasure began that was killed, or that a reader held up."""
+        """Complete an erasure that was killed, or that a reader delayed."""
         from .erasure import clear
 
         self.connection.begin_to_write()
@@ -291,19 +291,19 @@ class SqliteLog(Queries):
         self._versions.clear()
 
     def acknowledged(self) -> Head | None:
-        """Return the head kept beside the database; None when absent or damaged."""
+        """Return the stored head; None if its file is missing or damaged."""
         return self._head_file.read()
 
     def holds(self, head: Head) -> bool:
-        """Return whether the log has this very event; it has the head of an empty log."""
+        """Return whether the log contains the event of a head; true for an empty head."""
         return not head.position or self.hash_at(head.position) == head.hash
 
     def check_acknowledged(self) -> None:
-        """Raise `UnreadableError` when the log lacks an event once acknowledged."""
+        """Raise `UnreadableError` if the log lacks an acknowledged event."""
         compare(self.acknowledged(), self.hash_at)
 
     def problems(self) -> Iterator[str]:
-        """Ask SQLite whether its indexes say the same as its tables."""
+        """Yield the problems that SQLite's integrity check finds."""
         try:
             rows = self.connection.rows("PRAGMA integrity_check(20)")
         except SprintlogError as error:
@@ -312,7 +312,7 @@ class SqliteLog(Queries):
         yield from (" ".join(str(x).split())[:200] for (x,) in rows if x != "ok")
 
     def risks(self) -> Iterator[str]:
-        """Yield nothing: every append waits for the disk."""
+        """Yield nothing, because every append waits for the disk."""
         return iter(())
 
     def parts(self) -> list[str]:
@@ -320,7 +320,7 @@ class SqliteLog(Queries):
         return tables_of(self.connection.rows)
 
     def holding(self, forms: Sequence[bytes], parts: Sequence[str]) -> Iterator[str]:
-        """Yield table and first columns of the rows that hold one of the forms."""
+        """Yield the table and first columns of rows with one of the byte strings."""
         return rows_holding(self.connection.rows, forms, parts)
 
     def described(self) -> dict[str, str]:
@@ -329,16 +329,16 @@ class SqliteLog(Queries):
         return {"journal": journal, "why": self.journal_mode.reason}
 
     def tables_of_litestream(self) -> list[str]:
-        """Return the names of the tables that Litestream made, where it copied the log."""
+        """Return the names of Litestream's tables, which exist if it replicates the log."""
         return tables_of_litestream(self.connection.raw)
 
     @property
     def leases(self) -> OwnLeases:
-        """Return leases that are given at once."""
+        """Return leases that are always granted."""
         return OwnLeases()
 
     def close(self) -> None:
-        """Give back the file; the last to close lets SQLite tidy up under its lock."""
+        """Close the database; the last process to close it lets SQLite clean up."""
         if self._closed:
             return
         self._closed = True
