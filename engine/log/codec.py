@@ -44,8 +44,8 @@ def encode(event: Event) -> bytes:
 def encode_masked(event: Event) -> bytes:
     """Return the event's fields as JSON, with every secret masked.
 
-    Every payload that comes from outside is encoded here. The JSON is checked for secrets
-    as one text, which takes a fraction of the time that checking each text would take.
+    Every payload with external input is encoded here. The JSON is checked for secrets as
+    one text, which takes a fraction of the time that checking each text would take.
     """
     payload = encode(event)
     if not may_hold_secret(payload.decode()):

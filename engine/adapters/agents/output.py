@@ -123,8 +123,8 @@ class OutputReader:
     ) -> None:
         """Create a reader for one output.
 
-        `told` is the prompt; `read` decodes the messages of a third-party agent. Output of
-        at most `document_max` bytes may be a single object.
+        `told` contains the prompt; `read` decodes the messages of a third-party agent.
+        Output of at most `document_max` bytes may be a single object.
         """
         self._told, self._document_max = told, document_max
         self._agent, self._also, self._read = agent, also, read

@@ -15,7 +15,7 @@ ErrorT = TypeVar("ErrorT", bound=Exception)
 
 
 def check_store(store: Any, place: str) -> None:
-    """Check a store at a location where there is no log yet.
+    """Check a store at a location that does not contain a log yet.
 
     `store` is the class that the entry point names. For a store that exists only within its
     process, such as a log in memory, `place` is "". Raise `AssertionError` naming the

@@ -107,9 +107,9 @@ def set_journal_mode(connection: sqlite3.Connection, mode: JournalMode) -> None:
 class Growth:
     """Estimates the write-ahead log's growth, to decide which process checkpoints it.
 
-    The file's size does not show the growth. A writer counts the pages of its own appends
-    and assumes that the appends of other writers are small. If all writers' appends are
-    small, the writer that reaches a certain position checkpoints the log.
+    The file's size does not show the growth. A writer counts the pages that it appends and
+    assumes that the appends of other writers are small. If all writers' appends are small,
+    the writer that reaches a certain position checkpoints the log.
     """
 
     def __init__(self) -> None:
