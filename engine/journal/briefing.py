@@ -1,4 +1,4 @@
-"""The briefing of an iteration before it begins (JRN-090 to JRN-095)."""
+"""The briefing for an iteration, before it starts (JRN-090 to JRN-095)."""
 
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
@@ -39,7 +39,7 @@ class Prepared(Struct, frozen=True):
 
 
 class Room(NamedTuple):
-    """How much may be said."""
+    """The space available for a briefing."""
 
     budget: int
     """The most characters."""

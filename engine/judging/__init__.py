@@ -1,5 +1,5 @@
-"""The judgement of loop iterations: scores, classes, alerts, and the best iteration. Pure.
+"""The judgement of loop iterations: scores, classes, alerts and the best one. Pure.
 
-Everything follows from events of measurements. It may import sessions, the log and errors,
-and knows no sprint: `engine/sprint` passes it the iterations. Start with `evaluation.py`.
+Everything is derived from measurement events. It may import sessions, the log and errors,
+but not sprints: `engine/sprint` passes it the iterations. Start with `evaluation.py`.
 """

@@ -1,8 +1,8 @@
 """Changes between two measurements: exact deltas, alerts, and the class of an iteration.
 
-A delta is unknown if one of the two measurements lacks the metric. Alerts report what
-got worse since the previous iteration, with a severity and an action. The classes are
-baseline, forward, plateau, regression and stalled.
+A delta is unknown if one of the two measurements lacks the metric. Alerts report metrics
+that have worsened since the previous iteration, with a severity and an action. The classes
+are baseline, forward, plateau, regression and stalled.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -49,7 +49,7 @@ STALL_ALTERNATIVES = (
 
 
 class Alert(msgspec.Struct, frozen=True):
-    """A metric that got worse."""
+    """An alert about a metric that has worsened."""
 
     severity: str
     type: str
@@ -60,7 +60,7 @@ class Alert(msgspec.Struct, frozen=True):
 
 
 class Deltas(NamedTuple):
-    """Differences from an earlier measurement: now minus then."""
+    """Differences from an earlier measurement: the current value minus the earlier one."""
 
     test_count: int | None = None
     tests_passed: int | None = None
@@ -91,9 +91,9 @@ def deltas(now: Figures, then: Figures) -> Deltas:
 
 
 def improved(change: Deltas, own: Sequence[OwnMetric] = ()) -> list[str]:
-    """Return the metrics that improved.
+    """Return the names of the metrics that improved.
 
-    Of custom metrics, only those with a weight count.
+    Custom metrics are included only if they have a weight.
     """
     better: dict[str, Number | None] = {
         "test_count": change.test_count,
@@ -110,7 +110,7 @@ def improved(change: Deltas, own: Sequence[OwnMetric] = ()) -> list[str]:
 def alerts(
     number: int, now: Figures, then: Figures, change: Deltas, limits: Thresholds
 ) -> tuple[Alert, ...]:
-    """Return the alerts, the most severe first; a missing metric raises none."""
+    """Return the alerts, most severe first; a missing metric never causes an alert."""
     told = [
         Alert(severity, kind, message, ACTIONS[kind], number)
         for severity, kind, message in _worse(now, then, change, limits)
@@ -121,7 +121,7 @@ def alerts(
 def _worse(
     now: Figures, then: Figures, change: Deltas, limits: Thresholds
 ) -> Iterator[tuple[str, str, str]]:
-    """Yield severity, type and message of each alert, in the order of `ACTIONS`."""
+    """Yield the severity, type and message of each alert, in the order of `ACTIONS`."""
     tests, passed = change.test_count or 0, change.tests_passed or 0
     if tests < 0:
         said = f"Test count decreased from {then.test_count} to {now.test_count}"
@@ -169,9 +169,10 @@ def variance(scores: Sequence[Fraction]) -> Fraction:
 def stalled(
     classes: Sequence[str | None], scores: Sequence[Fraction | None], limits: Thresholds
 ) -> str | None:
-    """Return why an iteration stalled: the third plateau in a row, with even scores.
+    """Return why an iteration is stalled: the third plateau in a row, with similar scores.
 
-    Both sequences end with the iteration itself; the classes are those of `classify`.
+    Both sequences end with the iteration itself; `classes` contains results of `classify`.
+    Return None if the iteration is not stalled.
     """
     last = [one for one in scores[-STALL_LENGTH:] if one is not None]
     row = classes[-STALL_LENGTH:]

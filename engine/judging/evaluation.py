@@ -1,7 +1,7 @@
 """The evaluation of a measured iteration: its score, class, alerts and repeated results.
 
-An iteration is judged along the chain of iterations that it was built on, so its judgement
-does not depend on later events. A retraction evaluates the others as if the retracted
+An iteration is judged along the chain of iterations that it was built on, so later events
+do not affect its judgement. A retraction evaluates the other iterations as if the retracted
 measurement had never existed.
 """
 
@@ -26,7 +26,7 @@ MESSAGE = "Infinite loop detected: metrics cycling"
 
 
 class Loop(NamedTuple):
-    """What repeats."""
+    """A repetition among the latest iterations."""
 
     is_infinite: bool
     """False for a pattern that is seen before it is certain."""
@@ -34,7 +34,7 @@ class Loop(NamedTuple):
 
 
 class Signature(NamedTuple):
-    """What makes two iterations alike."""
+    """The results by which iterations are compared to detect repetitions."""
 
     parts: tuple[int | Fraction | None, ...]
     """Tests, pass rate, coverage and errors; None if unknown."""
@@ -44,10 +44,10 @@ class Signature(NamedTuple):
     """Custom metrics with a weight."""
 
     def is_like(self, other: "Signature | None", *, surely: bool) -> bool:
-        """Return whether another iteration has equal results, certainly or as far as known.
+        """Return whether another iteration has the same results.
 
-        If a part is unknown, the files must be equal as well; without digests it is
-        uncertain.
+        If a metric is unknown, the files must also be equal. If their digests are unknown
+        too, the answer is uncertain, so it is false if `surely` is true.
         """
         if other is None or (self.parts, self.own) != (other.parts, other.own):
             return False
@@ -61,7 +61,7 @@ class Signature(NamedTuple):
 def signature(
     now: Figures, tree: str | None = None, own: Sequence[OwnMetric] = ()
 ) -> Signature | None:
-    """Return what makes an iteration like others; None when nothing of it is known."""
+    """Return the signature of a measured iteration; None if none of its values is known."""
     parts = (now.test_count, now.pass_rate, now.coverage, now.error_count)
     values = tuple((one.name, now.own.get(one.name)) for one in weighed(own))
     found = (*parts, tree, *(value for _, value in values))
@@ -72,11 +72,11 @@ def signature(
 def find_loop(
     number: int, signatures: Sequence[Signature | None], *, after: int
 ) -> Loop | None:
-    """Return what repeats in the last five iterations, the newest one last.
+    """Return the repetition among the last five iterations; the newest signature is last.
 
-    Later than iteration `after` any repeat with another signature in between is an
-    infinite loop; before, only A-B-A-B and five alike are a pattern. What is not sure is
-    never more than a pattern.
+    After iteration `after`, any repeated result with a different one in between is an
+    infinite loop. Up to that iteration, only A-B-A-B and five equal results form a pattern.
+    An uncertain repetition is always reported as a pattern.
     """
     window = list(signatures[-WINDOW:])
     is_late = number > after
@@ -90,7 +90,7 @@ def find_loop(
 def _repeat(
     window: Sequence[Signature | None], *, is_late: bool, surely: bool
 ) -> str | None:
-    """Return in which way the newest signature comes again."""
+    """Return a description of how the newest signature is repeated, or None."""
     newest = window[-1] if window else None
     if newest is None:
         return None
@@ -116,7 +116,7 @@ Fetch = Callable[[int], tuple[str, Event]]
 
 
 class Judgement(NamedTuple):
-    """Everything that follows from the measurement of one iteration."""
+    """The results derived from an iteration's measurement."""
 
     number: int
     version: int
@@ -148,7 +148,7 @@ Scored = Judgement | BestScored
 
 
 class _Measured(NamedTuple):
-    """A measurement with the figures and the score derived from it alone."""
+    """A measurement, with the figures and the score derived only from it."""
 
     entry: TrackedIteration
     at: str
@@ -158,13 +158,13 @@ class _Measured(NamedTuple):
     tree: str | None
 
     def judged(self, **more: Any) -> Judgement:
-        """Return its judgement, completed by the given fields."""
+        """Return the judgement of this measurement, completed by the given fields."""
         entry, known = self.entry, (self.at, self.metrics, self.figures, self.score)
         return Judgement(entry.number, entry.version, *known, **more)
 
 
 class Judge:
-    """Judges iterations of one loop; each is read and scored once."""
+    """Judges the iterations of a loop; each is read and scored once."""
 
     def __init__(self, tracker: Tracker, fetch: Fetch) -> None:
         self._tracker = tracker
@@ -173,11 +173,11 @@ class Judge:
         self._entries: dict[int, TrackedIteration] = {}
 
     def all(self) -> list[Judgement]:
-        """Return the judgement of every measured iteration, by number."""
+        """Return the judgements of all measured iterations, sorted by number."""
         return [*self.some(sorted(entry.number for entry in self._tracker.measured))]
 
     def some(self, numbers: Iterable[int]) -> Iterator[Judgement]:
-        """Yield the judgements of many iterations, with a lookup by number."""
+        """Yield the judgements of many iterations, using a lookup table by number."""
         self._entries = {entry.number: entry for entry in self._tracker.measured}
         return map(self.judge, numbers)
 
@@ -194,7 +194,7 @@ class Judge:
         return self._of_entry(entry).score
 
     def best(self) -> BestScored | None:
-        """Return the best iteration's score, from its event alone, or None."""
+        """Return the best iteration with the score from its event; None without one."""
         best = self._tracker.best
         if best is None:
             return None
@@ -202,7 +202,7 @@ class Judge:
         return BestScored(best.number, self._of_entry(entry).score)
 
     def judge(self, number: int) -> Judgement:
-        """Return the judgement of an iteration; `NotFoundError` if it was not measured."""
+        """Return an iteration's judgement; raise `NotFoundError` if it was not measured."""
         if number == BASELINE_NUMBER and (found := self.baseline()):
             return found
         chain = self._chain(number)
@@ -234,7 +234,7 @@ class Judge:
     def _compare(
         self, chain: list[_Measured], back: int
     ) -> tuple[Deltas | None, tuple[Alert, ...], str | None, tuple[str, ...]]:
-        """Return deltas, alerts, class and reasons of one link of a chain."""
+        """Return the deltas, alerts, class and reasons for one link of a chain."""
         if back + 1 >= len(chain):
             return None, (), None, ("nothing before it was measured",)
         now, then = chain[back], chain[back + 1]
@@ -246,7 +246,7 @@ class Judge:
         return change, found, *changes.classify(change, found, rules.metrics)
 
     def _chain(self, number: int) -> list[_Measured]:
-        """Return an iteration and those it was built on, as far back as is looked at."""
+        """Return an iteration and the iterations that it was built on, up to the limit."""
         chain = [self._measured(number)]
         while len(chain) < max(WINDOW, changes.STALL_LENGTH + 1):
             previous = self._tracker.built_on(chain[-1].entry.previous)
@@ -289,8 +289,8 @@ def retraction(
 ) -> events.MeasurementRetracted:
     """Return the event that retracts a measurement.
 
-    The best iteration becomes the one that it would be if the iteration had never been
-    measured: the others are compared by their unchanged scores, in event order.
+    The best iteration is determined as if the retracted iteration had never been measured:
+    the others are compared by their unchanged scores, in event order.
     """
     best: Best | None = None
     complete: list[int] = []

@@ -1,4 +1,4 @@
-"""Every event about the worth of iterations: what was measured, judged and chosen."""
+"""The events about the quality of iterations: measurements, judgements and selections."""
 
 from typing import ClassVar
 
@@ -56,7 +56,7 @@ class Metrics(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Origin(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Where metrics came from."""
+    """The source of some metrics."""
 
     name: str
     """The report, the pattern of reports, what was counted, or the command."""
@@ -71,7 +71,7 @@ class Origin(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class MeasuringRun(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A command that was run to measure."""
+    """A command that was run as part of a measurement."""
 
     command: str
     """The shell command as given."""
@@ -89,7 +89,7 @@ class MeasuringRun(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class KeptReport(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A report that a measurement is based on."""
+    """A report on which a measurement is based."""
 
     file: str
     """Its name as given."""
@@ -103,7 +103,7 @@ class KeptReport(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class BaselineCaptured(KnowledgeEvent, frozen=True):
-    """Iteration 0 was measured, before any change."""
+    """Iteration 0, the baseline, was measured before any change."""
 
     stays: ClassVar[tuple[str, ...]] = (
         *("metrics", "loop_id", "origins", "reports.file", "reports.kept"),
@@ -122,14 +122,14 @@ class BaselineCaptured(KnowledgeEvent, frozen=True):
 
 
 class AboutIteration(KnowledgeEvent, frozen=True):
-    """An event about the worth of one iteration."""
+    """An event about the quality of an iteration."""
 
     subject: ClassVar[Subject] = Subject("iteration", ("number",))
     number: int
 
 
 class IterationMeasured(AboutIteration, frozen=True):
-    """What a loop iteration led to was measured."""
+    """The result of a loop iteration was measured."""
 
     stays: ClassVar[tuple[str, ...]] = (
         *("metrics", "origins", "tree", "reports.file", "reports.kept"),
@@ -154,7 +154,7 @@ class IterationMeasured(AboutIteration, frozen=True):
 
 
 class BestAnew(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The best iteration after another evaluation, with exact values."""
+    """The best iteration after a new evaluation, with exact values."""
 
     number: int
     """The iteration's."""
@@ -171,7 +171,7 @@ class BestAnew(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class MeasurementRetracted(AboutIteration, frozen=True):
-    """A measurement was wrong: from here on nothing is judged by it."""
+    """A measurement was found to be wrong and is no longer used in judgements."""
 
     stays: ClassVar[tuple[str, ...]] = ("best",)
     is_structural: ClassVar[bool] = True
@@ -190,7 +190,7 @@ class MeasurementRetracted(AboutIteration, frozen=True):
 
 
 class BaselineReplaced(AboutIteration, frozen=True):
-    """Later measurements are compared with another iteration."""
+    """Later measurements are compared with another iteration instead of the baseline."""
 
     stays: ClassVar[tuple[str, ...]] = ("metrics",)
     only_caused: ClassVar[str] = "`sprintlog iteration baseline --from N` records it"
@@ -204,7 +204,7 @@ class BaselineReplaced(AboutIteration, frozen=True):
 
 
 class MeasurementFailed(AboutIteration, frozen=True):
-    """What an iteration led to could not be measured."""
+    """The result of an iteration could not be measured."""
 
     stays: ClassVar[tuple[str, ...]] = ("reports.file", "reports.kept")
     as_evidence: ClassVar[tuple[str, ...] | None] = ("error",)
@@ -227,7 +227,7 @@ class MeasurementFailed(AboutIteration, frozen=True):
 
 
 class IterationDescribed(AboutIteration, frozen=True):
-    """An iteration was described beyond its measurement; the last description applies."""
+    """An iteration was described beyond its measurement; the latest description applies."""
 
     params: dict[str, str] = msgspec.field(default_factory=dict)
     """The settings of the iteration by name: a model, an option, a seed."""
@@ -240,7 +240,7 @@ class IterationDescribed(AboutIteration, frozen=True):
 
 
 class RecommendationGiven(AboutIteration, frozen=True):
-    """Somebody asked what to do after an iteration, and this was the answer."""
+    """A recommendation was requested and given after an iteration."""
 
     stays: ClassVar[tuple[str, ...]] = ("action", "cause", "alerts")
     only_caused: ClassVar[str] = "`sprintlog iteration decide` records what it answers"
@@ -271,7 +271,7 @@ class RecommendationGiven(AboutIteration, frozen=True):
 
 
 class BestSelected(AboutIteration, frozen=True):
-    """The output of one iteration was selected as the loop's result."""
+    """The output of an iteration was selected as the loop's result."""
 
     only_caused: ClassVar[str] = "`sprintlog iteration select` records what it selects"
     as_decision: ClassVar[AsDecision | None] = AsDecision(
@@ -295,7 +295,7 @@ class BestSelected(AboutIteration, frozen=True):
 
 
 class RulesSet(Event, frozen=True):
-    """The weights, limits and policies from here on."""
+    """The weights, limits and policies were set for subsequent iterations."""
 
     stays: ClassVar[tuple[str, ...]] = (
         *("weights", "thresholds", "progress_edits", "metrics", "loop.on_regression"),
@@ -321,7 +321,7 @@ class RulesSet(Event, frozen=True):
 
 
 class ArtifactsApplied(KnowledgeEvent, frozen=True):
-    """The files of the selected iteration were put in place."""
+    """The files of the selected iteration were copied to their destination."""
 
     stays: ClassVar[tuple[str, ...]] = ("source", "destination")
     subject: ClassVar[Subject] = Subject("artifacts")

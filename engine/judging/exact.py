@@ -1,6 +1,6 @@
-"""Exact numbers as fractions, and their decimal forms.
+"""Exact numbers as fractions, and their decimal representations.
 
-Also two texts for hints: how to measure iterations, and why they are equal.
+Also two texts for hints: how to measure iterations, and why iterations are equal.
 """
 
 from fractions import Fraction
@@ -24,14 +24,14 @@ def exact(number: float) -> Fraction:
 
 
 def rounded(number: Number, places: int) -> Fraction:
-    """Return a number rounded to a number of decimals, halves away from zero."""
+    """Return a number rounded to the given decimal places, with halves away from zero."""
     scale = 10**places
     whole = (abs(number) * scale * 2 + 1) // 2
     return Fraction(whole if number >= 0 else -whole, scale)
 
 
 def shown(number: Number, places: int, *, signed: bool = False) -> str:
-    """Return a number as text, halves rounded away from zero, zero without a sign."""
+    """Return a number as text, with halves rounded away from zero and zero unsigned."""
     value = rounded(number, places)
     text = f"{abs(value.numerator) * 10**places // value.denominator:0{places + 1}d}"
     whole, decimals = (text[:-places], f".{text[-places:]}") if places else (text, "")
@@ -40,7 +40,7 @@ def shown(number: Number, places: int, *, signed: bool = False) -> str:
 
 
 def short(number: Number, places: int = 1) -> str:
-    """Return a number without trailing zeros: 75, not 75.0."""
+    """Return a number as text without trailing zeros: 75, not 75.0."""
     text = shown(number, places)
     return text.rstrip("0").rstrip(".") if places else text
 

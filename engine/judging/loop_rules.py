@@ -1,4 +1,4 @@
-"""What rules are made of: weights, limits, metrics, and how a loop follows an advice."""
+"""The parts of the rules: weights, limits, metrics, and a loop's automatic actions."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ ROLLBACKS_MAX = 3
 
 
 class MeasureRules(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The commands and reports of a measurement; names are relative to the work tree."""
+    """The commands and reports for a measurement; paths are relative to the work tree."""
 
     runs: tuple[str, ...] = ()
     """Commands that write the reports, or print the figures if there is no report."""
@@ -35,7 +35,7 @@ class MeasureRules(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class LoopRules(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The automatic actions of a loop around its iterations."""
+    """The actions that a loop performs automatically after its iterations."""
 
     measure: MeasureRules | None = None
     """The measurement after each iteration; None if there is none."""
@@ -50,7 +50,7 @@ class LoopRules(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class LoopChange(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A change of the automatic actions of a loop; None leaves a setting unchanged."""
+    """A change to a loop's automatic actions; None leaves a setting unchanged."""
 
     measure: MeasureRules | None = None
     """The measurement after each iteration."""
@@ -62,9 +62,9 @@ class LoopChange(msgspec.Struct, frozen=True, omit_defaults=True):
     selects: bool | None = None
 
     def of(self, loop: LoopRules) -> LoopRules:
-        """Return the changed rules of a loop.
+        """Return a loop's rules with the change applied.
 
-        Automatic rollbacks require the files of iterations, so these are then kept.
+        Automatic rollbacks require the files of iterations, which are therefore saved.
         """
         keeps = self.keeps_files
         if keeps is None and self.on_regression == ROLLBACK:
@@ -79,7 +79,7 @@ class LoopChange(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Weights(msgspec.Struct, frozen=True, omit_defaults=True):
-    """How much each dimension counts in the quality score; together exactly 1."""
+    """The weight of each dimension in the quality score; they add up to exactly 1."""
 
     validation: float = 0.30
     """Tests pass, the build succeeds, the linter is silent."""
@@ -94,7 +94,7 @@ class Weights(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Thresholds(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The limits of the rules; a value at its limit raises nothing."""
+    """The limits in the rules; a value equal to its limit causes no alert."""
 
     acceptance: float = 0.70
     """The score that an iteration needs to be selected."""
@@ -117,7 +117,7 @@ class Thresholds(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class OwnMetric(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A custom metric; with a weight it is a component of the score."""
+    """A custom metric, which is a component of the score if it has a weight."""
 
     name: str
     """By which it is measured."""

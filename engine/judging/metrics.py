@@ -1,4 +1,4 @@
-"""Metrics, built in or declared by users: their validation, and derived figures."""
+"""Metrics, both built-in and user-declared: their validation and derived figures."""
 
 import math
 import re
@@ -30,11 +30,11 @@ def weighed(metrics: Sequence[OwnMetric]) -> tuple[OwnMetric, ...]:
 
 
 def points(metric: OwnMetric, value: Number, base: Number | None) -> Fraction | None:
-    """Return the points of a value, 0 to 100; None if there is nothing to compare it with.
+    """Return the points for a value, 0 to 100; None if there is no reference value.
 
-    It is compared with the target, else with the baseline's value. An equal or better value
-    gets all points, a worse one the share that the smaller value is of the larger. If the
-    smaller value is not positive, a worse value gets no points.
+    The reference is the target, or the baseline's value if there is no target. An equal or
+    better value gets 100 points. A worse value gets the ratio of the smaller to the larger
+    of the two values, or no points if the smaller one is not positive.
     """
     reference = base if metric.target is None else exact(metric.target)
     if reference is None:
@@ -55,7 +55,7 @@ def check_number(name: str, value: object) -> int | float:
 
 
 def check_value(name: str, value: object) -> int | float:
-    """Return the value of a metric; raise `RefusedError` unless it can be one."""
+    """Return the value of a metric; raise `RefusedError` if it is not a valid number."""
     number = check_number(name, value)
     if abs(number) > VALUE_MAX:
         raise refused(name, value, f"is out of range: -{VALUE_MAX} to {VALUE_MAX}")
@@ -63,7 +63,7 @@ def check_value(name: str, value: object) -> int | float:
 
 
 def check_word(what: str, word: str, allowed: tuple[str, ...], *, field: str) -> None:
-    """Raise `RefusedError` unless a word is one of those allowed."""
+    """Raise `RefusedError` unless a word is one of the allowed words."""
     if word not in allowed:
         raise RefusedError(
             f"{what} {str(word)[:40]!r} must be one of {', '.join(allowed)}",
@@ -75,7 +75,7 @@ def check_word(what: str, word: str, allowed: tuple[str, ...], *, field: str) ->
 def change_metrics(
     metrics: Sequence[OwnMetric], changes: Mapping[str, Mapping[str, Any] | None]
 ) -> tuple[OwnMetric, ...]:
-    """Return metrics with some declared, changed or, with None, removed.
+    """Return metrics with some declared or changed; None removes a metric.
 
     Properties that are not named keep their values. Raise `RefusedError` for an unknown
     property, or if a metric to remove does not exist.
@@ -95,13 +95,13 @@ def change_metrics(
 
 
 def _said(part: str, value: Any) -> Any:
-    """Return a property in its stored form: a number as a decimal."""
+    """Return a property in its stored format; weights and targets are decimals."""
     is_number = part in ("weight", "target") and isinstance(value, int | float)
     return float(value) if is_number else value
 
 
 def check_own_metrics(metrics: Sequence[OwnMetric], taken: frozenset[str]) -> None:
-    """Raise `RefusedError` for invalid declarations; `taken` are the reserved names."""
+    """Raise `RefusedError` for invalid declarations; `taken` lists the reserved names."""
     if len(metrics) > METRICS_MAX:
         raise RefusedError(
             f"{len(metrics)} custom metrics: at most {METRICS_MAX} are allowed"
@@ -155,7 +155,7 @@ def _check_one(one: OwnMetric) -> None:
 
 
 def refused(name: str, value: object, why: str) -> RefusedError:
-    """Return the error for a value that cannot be."""
+    """Return the error for an invalid value."""
     return RefusedError(f"{name}: {str(value)[:40]!r} {why}", field=name)
 
 
@@ -192,7 +192,7 @@ RATE_TOLERANCE = Fraction(5, 100)
 
 
 class Figures(NamedTuple):
-    """What metrics say, exactly, with what follows from them; None is not known."""
+    """The exact values of metrics, and values derived from them; None if unknown."""
 
     test_count: int | None = None
     tests_passed: int | None = None
@@ -210,7 +210,7 @@ class Figures(NamedTuple):
     """Custom metrics by name."""
 
     def known(self) -> dict[str, Any]:
-        """Return all by name, custom metrics last; None is unknown."""
+        """Return all values by name, custom metrics last; None if unknown."""
         return with_own(self._asdict())
 
 
@@ -221,7 +221,7 @@ def with_own(known: dict[str, Any]) -> dict[str, Any]:
 
 
 def figures(metrics: Metrics) -> Figures:
-    """Return what metrics say; the counts of tests and errors follow where they can."""
+    """Return the figures for metrics; missing counts are computed if possible."""
     m = metrics
     count = m.test_count
     if count is None and m.tests_passed is not None and m.tests_failed is not None:
@@ -243,16 +243,16 @@ def figures(metrics: Metrics) -> Figures:
 
 
 def named(metrics: Metrics) -> dict[str, Any]:
-    """Return metrics by name, custom ones last; None is unknown."""
+    """Return metrics by name, custom ones last; None if unknown."""
     return with_own(asdict(metrics))
 
 
 def check_metrics(
     given: Mapping[str, object] | Metrics, own: Collection[str] = ()
 ) -> Metrics:
-    """Return metrics by name; raise `RefusedError` for an invalid value.
+    """Return metrics after validating them; raise `RefusedError` for an invalid value.
 
-    `own` are the names of the custom metrics that the current rules declare.
+    `own` contains the names of the custom metrics that the current rules declare.
     """
     known: dict[str, object] = {}
     found: dict[str, int | float] = {}
@@ -276,7 +276,7 @@ def check_metrics(
 
 
 def _flat(given: Mapping[str, object]) -> Mapping[str, object]:
-    """Return metrics by name, including the custom ones in `own`."""
+    """Return metrics by name, including the custom metrics in `own`."""
     own = given.get("own")
     if not isinstance(own, Mapping):
         return given
@@ -366,7 +366,7 @@ def _contradict(why: str, *fields: str) -> None:
 
 
 def not_verified(now: Figures) -> str | None:
-    """Return why what was measured is not verified; None when it is."""
+    """Return why a measured iteration is not verified; None if it is."""
     if now.tests_failed is None or now.tests_passed is None:
         return "its tests are not known"
     if now.tests_failed > 0:

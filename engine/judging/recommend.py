@@ -1,4 +1,4 @@
-"""The advice after an iteration (continue, stop, roll back or ask), with its target."""
+"""The recommendation after an iteration: continue, stop, roll back or ask a person."""
 
 from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
@@ -18,7 +18,7 @@ from .score import SCORE_PLACES, compared
 
 
 class WaysBack(NamedTuple):
-    """Targets of rollbacks that were found for a path."""
+    """The rollback targets that were found for a path."""
 
     targets: dict[int, int | None]
     """Where a rollback from a setback goes, by its number."""
@@ -27,10 +27,10 @@ class WaysBack(NamedTuple):
 
 
 class KnownTargets:
-    """A cache of rollback targets, from report to report of a growing path.
+    """A cache of rollback targets that is shared by the reports about a growing path.
 
     Judgements never change, so the targets remain valid while the path only grows at its
-    end and the same best iteration and rules apply.
+    end and the best iteration and the rules remain the same.
     """
 
     def __init__(self) -> None:
@@ -39,7 +39,10 @@ class KnownTargets:
         self._found = WaysBack({}, {})
 
     def on(self, path: list[int], *, by: object) -> WaysBack:
-        """Return the known targets of a path; the judgements depend on `by`."""
+        """Return the known targets for a path; drop all of them if `by` has changed.
+
+        The judgements depend on `by`.
+        """
         if by != self._by or path[: len(self._path)] != self._path:
             self._found = WaysBack({}, {})
         self._path, self._by = path, by
@@ -47,9 +50,9 @@ class KnownTargets:
 
 
 def behind_best(judged: Judgement, best: Scored | None) -> Fraction:
-    """Return how far an iteration is below the best one, on what both have measured.
+    """Return how far an iteration's score is below the best one, on common components.
 
-    One from before the best one is not behind it: nothing was won yet that it could lose.
+    An iteration before the best one is not behind it, because it could not lose the gain.
     """
     if best is None or judged.number < best.number:
         return Fraction(0)
@@ -58,7 +61,7 @@ def behind_best(judged: Judgement, best: Scored | None) -> Fraction:
 
 
 def is_setback(judged: Judgement, best: Scored | None, rules: RulesSet) -> bool:
-    """Return whether an iteration lost enough to justify a rollback."""
+    """Return whether an iteration has lost enough quality to justify a rollback."""
     behind = behind_best(judged, best)
     severities = {alert.severity for alert in judged.alerts}
     return (
@@ -69,9 +72,9 @@ def is_setback(judged: Judgement, best: Scored | None, rules: RulesSet) -> bool:
 
 
 def is_as_good(judged: Judgement, best: Scored) -> bool:
-    """Return whether an iteration is verified and its printed score is not below the best.
+    """Return whether an iteration is verified and its rounded score is not below the best.
 
-    Scores are compared on the components that both have.
+    The scores are compared on the components that both iterations have.
     """
     pair = compared(judged.score, best.score)
     if pair is None or not_verified(judged.figures) is not None:
@@ -90,12 +93,12 @@ def rollback_target(
 ) -> int | None:
     """Return the target of a rollback; None if there is none.
 
-    `newest_first` are the measured, effective iterations, read only as far as needed. The
-    target is the latest of them that is as good as the best one and precedes the final
-    setbacks, else the best one itself. If that is one of these setbacks, it is the
-    iteration that the first of them was built on. In a long loop, `verified` returns the
-    candidates up to a number, so that the others need not be read. Results are added to
-    `known`.
+    `newest_first` yields the measured, effective iterations, and is read only as far as
+    necessary. The target is the latest iteration that is as good as the best one and
+    precedes the final setbacks, otherwise the best iteration itself. If the best iteration
+    is one of these setbacks, the target is the iteration that the first setback was built
+    on. In a long loop, `verified` returns the candidates up to a number, so that no others
+    are read. Results are added to `known`.
     """
     known = known or WaysBack({}, {})
     setbacks: list[Judgement] = []
@@ -113,7 +116,7 @@ def _target(
     known: WaysBack,
     setbacks: list[Judgement],
 ) -> int | None:
-    """Return where a rollback goes, with the setbacks on the way there."""
+    """Return the target of a rollback; add the preceding setbacks to `setbacks`."""
     is_after_best = True
     for one in rest:
         if is_after_best and one.number in known.targets:
@@ -137,7 +140,7 @@ def _target(
 def _last_good(
     number: int, others: Iterable[Judgement], best: Scored, good: dict[int, int | None]
 ) -> int | None:
-    """Return the first of `others` up to a number that is as good as the best one."""
+    """Return the first iteration in `others` that is as good as the best one, or None."""
     if number in good:
         return good[number]
     passed, found = [number], None
@@ -159,14 +162,14 @@ SURE, LIKELY, UNSURE = WEIGHTS.values()
 
 
 class Reason(NamedTuple):
-    """One reason of an action, and how sure it makes."""
+    """A reason for an action, and the weight of that reason."""
 
     text: str
     weight: Fraction
 
 
 class Recommendation(NamedTuple):
-    """What to do after an iteration."""
+    """The recommended action after an iteration."""
 
     number: int
     action: str
@@ -187,7 +190,7 @@ class Recommendation(NamedTuple):
 
     @property
     def confidence(self) -> Fraction:
-        """Return how sure it is: 1 less the doubts of all reasons, multiplied."""
+        """Return the confidence: 1 minus the product of the doubts of all reasons."""
         if not self.reasons:
             return UNSURE
         doubt = Fraction(1)
@@ -197,7 +200,7 @@ class Recommendation(NamedTuple):
 
     @property
     def derivation(self) -> str:
-        """Return how the confidence comes about."""
+        """Return the formula that the confidence is computed from."""
         if not self.reasons:
             return f"{shown(UNSURE, 2)}, without a reason"
         doubts = " · ".join(f"(1 - {shown(r.weight, 1)})" for r in self.reasons)
@@ -205,7 +208,7 @@ class Recommendation(NamedTuple):
 
     @property
     def event(self) -> RecommendationGiven:
-        """Return the event that this was answered."""
+        """Return the event that records this recommendation."""
         because = tuple(reason.text for reason in self.reasons)
         confidence = float(self.confidence)
         return made_from(RecommendationGiven, self, confidence=confidence, because=because)
@@ -220,10 +223,11 @@ def recommend(
     begun: int = 0,
     find_target: Callable[[], int | None] | None = None,
 ) -> Recommendation:
-    """Return what to do after the iteration; the first rule that applies decides.
+    """Return the recommendation after an iteration; the first matching rule applies.
 
-    `begun` is the highest number ever given: it counts against the maximum.
-    `find_target` is asked where a rollback goes, only if that is the advice.
+    `begun` is the highest iteration number so far, which is compared with the maximum.
+    `find_target` returns the target of a rollback, and is called only if one is
+    recommended.
     """
     stops = _stops(judged, rules, max_iterations, max(begun, judged.number))
     others = d.STALL_ALTERNATIVES if judged.classification == d.STALLED else ()
@@ -253,9 +257,10 @@ def recommend(
 def recommend_asking(
     number: int, error: str | None, *, target: int | None = None
 ) -> Recommendation:
-    """Return the advice to ask a person about an iteration that was not measured.
+    """Return the recommendation to ask a person about an iteration that was not measured.
 
-    `error` says why not; `target` is where a rollback goes, for whoever wants one.
+    `error` is the reason why it was not measured; `target` is the target of a possible
+    rollback.
     """
     why = f"iteration {number} was not measured"
     if error is not None:
@@ -266,7 +271,7 @@ def recommend_asking(
 
 
 def recommend_end(begun: int, max_iterations: int) -> Recommendation:
-    """Return the advice to stop a loop that used its iterations up and measured nothing."""
+    """Return the recommendation to stop an unmeasured loop that reached its limit."""
     return _stop(begun, words.MAXIMUM, [_used_up(begun, max_iterations)])
 
 
@@ -285,7 +290,7 @@ _STOPS = {
 def _stops(
     judged: Judgement, rules: RulesSet, max_iterations: int | None, begun: int
 ) -> list[tuple[str, Reason]]:
-    """Return what asks for an end although nothing got worse."""
+    """Return the reasons to stop that do not involve a regression."""
     found = []
     if judged.classification == d.STALLED:
         found.append((words.STALL, Reason(d.STALL_MESSAGE, SURE)))
@@ -331,7 +336,7 @@ def _escalate(
 def _rollback(
     judged: Judgement, best: Scored | None, rules: RulesSet, target: int | None
 ) -> Recommendation:
-    """Return the advice to roll back a setback."""
+    """Return the recommendation to roll back a setback."""
     behind = behind_best(judged, best)
     limit = exact(rules.thresholds.below_best)
     reasons = [Reason(alert.message, WEIGHTS[alert.severity]) for alert in judged.alerts]

@@ -1,4 +1,4 @@
-"""Changes of the rules (weights, limits, policies, metrics), and their allowed values."""
+"""Changes to the rules (weights, limits, policies, metrics), and their allowed values."""
 
 import math
 from collections.abc import Mapping
@@ -45,7 +45,7 @@ def change_rules(
     metrics: Mapping[str, Mapping[str, Any] | None] | None = None,
     loop: LoopChange | None = None,
 ) -> RulesSet:
-    """Return rules with some values replaced; raise `RefusedError` for senseless ones."""
+    """Return rules with some values replaced; raise `RefusedError` if one is invalid."""
     _check_names(weights, Weights, "weight")
     _check_names(thresholds, Thresholds, "threshold")
     said = {
@@ -66,7 +66,7 @@ def change_rules(
 
 
 def check_rules(rules: RulesSet) -> None:
-    """Raise `RefusedError` for weights that are not 1 together and limits out of range."""
+    """Raise `RefusedError` if the weights do not add up to 1 or a value is out of range."""
     weights: dict[str, float] = structs.asdict(rules.weights)
     for name, weight in weights.items():
         if not 0 <= weight <= 1:
@@ -125,7 +125,7 @@ def _check_loop(loop: LoopRules) -> None:
 
 
 def _limit(name: str, value: float | None) -> float | None:
-    """Return a limit in its stored form: a count as an integer, others as decimals."""
+    """Return a limit in its stored format: a count as an integer, others as decimals."""
     if value is None or not math.isfinite(value):
         return value
     if name not in COUNTS:

@@ -1,8 +1,8 @@
 """The quality score: the weighted sum of five dimensions, each the mean of its components.
 
 A component that cannot be measured is omitted from its dimension, a dimension without
-components is omitted, and the other weights are renormalised. A custom metric with a weight
-is another dimension; the five share the remaining weight.
+components is omitted, and the other weights are renormalized. A custom metric with a weight
+is an additional dimension; the five dimensions share the remaining weight.
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -26,14 +26,14 @@ LOC_NEAR, LOC_FAR = Fraction(20, 100), Fraction(50, 100)
 
 
 class Component(NamedTuple):
-    """One measured part of a dimension; None where it could not be measured."""
+    """A component of a dimension; it has no points if it could not be measured."""
 
     name: str
     points: Fraction | None
 
 
 class Dimension(NamedTuple):
-    """One part of the score."""
+    """A dimension of the score."""
 
     name: str
     weight: Fraction
@@ -47,7 +47,7 @@ class Dimension(NamedTuple):
 
 
 class Score(NamedTuple):
-    """A quality score with everything that it was made from."""
+    """A quality score, with the dimensions from which it was computed."""
 
     value: Fraction | None
     """0 to 1; None when nothing of it could be measured."""
@@ -69,17 +69,17 @@ class Score(NamedTuple):
 
     @property
     def wanted(self) -> frozenset[str]:
-        """Return the names of all components that the rules ask for."""
+        """Return the names of all components that the rules require."""
         return frozenset(c.name for one in self.dimensions for c in one.components)
 
     def on(self, names: Collection[str]) -> Fraction | None:
-        """Return the score on some of its components; None if none of them has a weight."""
+        """Return the score on the given components; None if none of them has a weight."""
         parts = ((one.weight, one.components) for one in self.dimensions)
         return score_on(parts, names)
 
     @property
     def parts(self) -> tuple[tuple[str, str, str, str], ...]:
-        """Return dimension, weight, component and points of each measured component."""
+        """Return the dimension, weight, component and points of each measured component."""
         return tuple(
             (one.name, str(one.weight), component.name, str(component.points))
             for one in self.dimensions
@@ -91,7 +91,7 @@ class Score(NamedTuple):
 def score_on(
     parts: Iterable[tuple[Fraction, Sequence[Component]]], names: Collection[str]
 ) -> Fraction | None:
-    """Return the weighted score on some components; None if none of them has a weight."""
+    """Return the weighted score on the given components; None if none has a weight."""
     total = share = Fraction(0)
     for weight, components in parts:
         mean = _mean([c for c in components if c.name in names])
@@ -104,7 +104,7 @@ def score_on(
 def score_parts(
     kept: Iterable[tuple[str, str, str, str]],
 ) -> list[tuple[Fraction, list[Component]]]:
-    """Return weights with components from what `Score.parts` said."""
+    """Return the weights and their components, given the result of `Score.parts`."""
     found: dict[str, tuple[Fraction, list[Component]]] = {}
     for dimension, weight, name, points in kept:
         _, components = found.setdefault(dimension, (Fraction(weight), []))
@@ -115,7 +115,7 @@ def score_parts(
 def compared(one: Score, other: Score) -> tuple[Fraction, Fraction] | None:
     """Return two scores on their common components; None if there are none.
 
-    A supplied score is compared unchanged.
+    A supplied score is compared without change.
     """
     mine, theirs = one.value, other.value
     ours, its = one.components, other.components
@@ -132,9 +132,9 @@ def score(
     given: float | None = None,
     own: Sequence[OwnMetric] = (),
 ) -> Score:
-    """Return the score of an iteration; `given` is a score that was supplied.
+    """Return the score of an iteration; `given` is a supplied score.
 
-    `own` are the custom metrics that the rules declare.
+    `own` contains the custom metrics that the rules declare.
     """
     measured = _measured(now, baseline or Figures(), weights, weighed(own))
     means = [_mean(components) for _, _, components in measured]
@@ -156,7 +156,7 @@ def score(
 def _measured(
     now: Figures, base: Figures, weights: Weights, own: Sequence[OwnMetric]
 ) -> list[tuple[str, Fraction, tuple[Component, ...]]]:
-    """Return name, weight and components of each dimension; the weights are 1 together."""
+    """Return the name, weight and components of each dimension; the weights add up to 1."""
     rest = max(1 - sum((exact(one.weight) for one in own), Fraction(0)), Fraction(0))
     found = [
         (name, rest * exact(getattr(weights, name)), _measure(name, now, base))
@@ -198,7 +198,7 @@ def _against_baseline(now: Figures, base: Figures) -> Points:
 
 
 def _growth(now: Figures, base: Figures) -> Fraction | None:
-    """Return by which part of the baseline's lines the code grew."""
+    """Return the growth of the code, as a fraction of the baseline's number of lines."""
     if now.loc_total is None or not base.loc_total:
         return None
     return Fraction(now.loc_total, base.loc_total) - 1
@@ -220,7 +220,7 @@ def _no_code_bloat(now: Figures, base: Figures) -> Points:
 
 
 def _less(each: int, number: Number | None) -> Points:
-    """Return 100 points less so many for each."""
+    """Return 100 points minus `each` for every unit of a number; None if it is unknown."""
     return None if number is None else 100 - each * number
 
 
@@ -263,7 +263,7 @@ def score_text(score: Score) -> str:
 
 
 def unknown_parts(score: Score) -> str | None:
-    """Return the unmeasured parts of a score; None if all of it is measured."""
+    """Return the unmeasured parts of a score as text; None if everything was measured."""
     if score.value is None or score.is_given or score.share == 1:
         return None
     names = [one.name for one in score.dimensions if one.points is None and one.weight]

@@ -31,7 +31,7 @@ class Degradation(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """The selected iteration against the last one."""
+    """The comparison of the selected iteration with the last one."""
 
     final: Fraction
     selected: Fraction
@@ -43,7 +43,7 @@ class Comparison(NamedTuple):
 
 
 class Selection(NamedTuple):
-    """The iteration whose output is the loop's result, and the reasons."""
+    """The iteration whose output is the loop's result, and the reasons for choosing it."""
 
     selected: Judgement
     final: Judgement
@@ -60,12 +60,12 @@ class Selection(NamedTuple):
 
     @property
     def is_verified(self) -> bool:
-        """Return whether its tests pass and its score is high enough."""
+        """Return whether the iteration's tests pass and its score is high enough."""
         return self.why_not is None
 
     @property
     def message(self) -> str:
-        """Return the selection as one line for a loop."""
+        """Return a one-line description of the selection, for a loop."""
         what = "baseline" if self.is_baseline else f"iteration {self.selected.number}"
         mine, last = score_text(self.selected.score), score_text(self.final.score)
         marked = "" if self.why_not is None else f", not verified: {self.why_not}"
@@ -73,7 +73,7 @@ class Selection(NamedTuple):
 
     @property
     def event(self) -> BestSelected:
-        """Return the event that this was selected."""
+        """Return the event that records this selection."""
         mine, last = self.selected.score.value, self.final.score.value
         return BestSelected(
             number=self.selected.number,
@@ -87,7 +87,7 @@ class Selection(NamedTuple):
 
 
 def refusal(judged: Judgement, rules: RulesSet) -> str | None:
-    """Return why an iteration may not be selected; None if it may."""
+    """Return why an iteration cannot be selected; None if it can."""
     value = judged.score.value
     if value is None:
         return "it has no score"
@@ -98,7 +98,7 @@ def refusal(judged: Judgement, rules: RulesSet) -> str | None:
 
 
 def regression(judged: Judgement, other: Judgement, rules: RulesSet) -> str | None:
-    """Return how an iteration is a regression against another; None if it is not."""
+    """Return how an iteration has regressed compared with another; None if it has not."""
     now, then = judged.figures, other.figures
     found = alerts(judged.number, now, then, deltas(now, then), rules.thresholds)
     serious = [alert for alert in found if alert.severity in (CRITICAL, HIGH)]
@@ -122,9 +122,10 @@ def select(
 ) -> Selection | None:
     """Return the best of all measured iterations; None if it cannot be determined.
 
-    Among those that may be selected, it is the one that no later one replaces, or the
-    baseline if all of them are regressions against it. If none may be selected, it is the
-    tracker's best, or the baseline unless strictly beaten (only with `has_floor`).
+    Among the selectable iterations, it is the one that no later iteration replaces, or the
+    baseline if all of them are regressions against it. If none is selectable, it is the
+    tracker's best iteration, or the baseline unless it is strictly beaten (only with
+    `has_floor`).
     """
     by_number = {one.number: one for one in judged}
     fit = [one for one in judged if refusal(one, rules) is None]
@@ -158,7 +159,7 @@ def describe(
     rules: RulesSet,
     off_path: Collection[int] = (),
 ) -> Selection:
-    """Return a selection with its comparison to the last iteration and its reasons."""
+    """Return a selection with its reasons and its comparison with the last iteration."""
     later = _later(chosen, last, judged)
     degradation = _degradation(chosen, last, later)
     # The baseline is a floor: it needs no minimum score, only passing tests.
@@ -186,11 +187,12 @@ def describe(
 def _takes_over(
     one: Judgement, chosen: Judgement, rules: RulesSet, off_path: Collection[int]
 ) -> bool:
-    """Return whether a later iteration replaces the one chosen so far.
+    """Return whether a later iteration replaces the one selected so far.
 
-    It must have all components of that one, and is compared on these. Equal ones: the one
-    with more components wins, then an effective one, then the later one, which contains the
-    most work. An iteration that is a regression against the other is not equal to it.
+    It must have all components of the selected one, and the scores are compared on these.
+    If they are equal, the iteration with more components wins, then an effective one, then
+    the later one because it contains the most work. A regression against the selected
+    iteration does not count as equal.
     """
     order = _order(one, chosen)
     if order != 0:
@@ -203,9 +205,9 @@ def _takes_over(
 
 
 def _order(one: Judgement, other: Judgement) -> int | None:
-    """Return 1, 0 or -1 for a higher, equal or lower printed score on common components.
+    """Return 1, 0 or -1 for a higher, equal or lower rounded score on common components.
 
-    Return None if the first one lacks a component.
+    Return None if the first iteration lacks a required component.
     """
     if _lacks(one, other):
         return None
@@ -217,9 +219,9 @@ def _order(one: Judgement, other: Judgement) -> int | None:
 
 
 def _lacks(one: Judgement, other: Judgement) -> list[str]:
-    """Return the components that only the other one has, of those required when measured.
+    """Return the components that only the other iteration has and that the rules require.
 
-    A score that was supplied has no components.
+    A supplied score has no components.
     """
     if one.score.is_given or other.score.is_given:
         return []
@@ -228,9 +230,9 @@ def _lacks(one: Judgement, other: Judgement) -> list[str]:
 
 
 def _is_unbeaten(baseline: Judgement, chosen: Judgement) -> bool:
-    """Return whether the baseline's score on the common components is not lower.
+    """Return whether the baseline is at least as good on the common components.
 
-    An equal iteration with additional components beats the baseline.
+    An equal iteration with additional components is better than the baseline.
     """
     pair = compared(baseline.score, chosen.score)
     if pair is None or pair[0] < pair[1]:
@@ -240,7 +242,7 @@ def _is_unbeaten(baseline: Judgement, chosen: Judgement) -> bool:
 
 
 def _later(chosen: Judgement, last: Judgement, judged: Sequence[Judgement]) -> list[int]:
-    """Return the iterations between the chosen and the last one, along the chain."""
+    """Return the iterations between the selected one and the last one, along the chain."""
     built_on = {one.number: one.previous for one in judged}
     later: list[int] = []
     number: int | None = last.number
@@ -293,7 +295,7 @@ def _why_not_last(
 
 
 def _floor(baseline: Judgement, fit: Sequence[Judgement], rules: RulesSet) -> list[str]:
-    """Return sentences that state why the baseline is the result."""
+    """Return sentences that explain why the baseline is the result."""
     score = score_text(baseline.score)
     if not fit:
         return [f"No iteration may be selected, and none beat the baseline ({score})"]
@@ -308,7 +310,7 @@ def _floor(baseline: Judgement, fit: Sequence[Judgement], rules: RulesSet) -> li
 def _rationale(
     chosen: Judgement, judged: Sequence[Judgement], why_not: str | None
 ) -> list[str]:
-    """Return sentences that state why an iteration is the result."""
+    """Return sentences that explain why an iteration is the result."""
     now, name = chosen.figures, f"Iteration {chosen.number}"
     score = score_text(chosen.score)
     said = [f"{name} achieved peak quality ({score})"]
@@ -330,7 +332,7 @@ def _rationale(
 def _among_equals(
     chosen: Judgement, fit: Sequence[Judgement], rules: RulesSet, off_path: Collection[int]
 ) -> list[str]:
-    """Return sentences that state why equal iterations are not the result."""
+    """Return sentences that explain why equal iterations are not the result."""
     others = [one for one in fit if one.number != chosen.number]
     alike = [one for one in others if _order(one, chosen) == 0]
     later = [one for one in alike if one.number > chosen.number]
@@ -358,7 +360,7 @@ def _counted(numbers: Sequence[str]) -> str:
 
 
 def lost(degradation: Degradation | None) -> list[str]:
-    """Return sentences that state the loss of quality after the peak."""
+    """Return sentences that describe the loss of quality after the peak."""
     if degradation is None:
         return []
     first, last = degradation.started, degradation.ended
@@ -374,7 +376,7 @@ def chosen_by_a_person(
     *,
     rules: RulesSet,
 ) -> Selection:
-    """Return a person's selection with its comparison to the last iteration."""
+    """Return a person's selection with its comparison with the last iteration."""
     found = describe(chosen, last, judged, rules=rules)
     name = "the baseline" if found.is_baseline else f"iteration {chosen.number}"
     why = f"A person chose {name} ({score_text(chosen.score)})"

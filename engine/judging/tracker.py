@@ -1,8 +1,7 @@
-"""The tracker: what is kept of all iterations so that the next one can be judged.
+"""The tracker: the data about all iterations that is required to judge the next one.
 
-It grows by a few bytes an iteration; whatever else is asked of an earlier one is
-read from its event again. Events change it in the order of the stream, whatever was
-rolled back since.
+It grows by a few bytes per iteration; other data about an earlier iteration is read from
+its event again. Events are applied in stream order, even if they were later rolled back.
 """
 
 import re
@@ -37,7 +36,7 @@ UNKEPT = -(2**15)
 
 
 class TrackedIteration(msgspec.Struct, frozen=True):
-    """A measured iteration, and where its event stands."""
+    """A measured iteration, and the version of its event."""
 
     number: int
     version: int
@@ -68,13 +67,13 @@ class Best(msgspec.Struct, frozen=True, array_like=True):
 
     @property
     def value(self) -> "Fraction":
-        """Return its score."""
+        """Return the exact score."""
         from fractions import Fraction
 
         return Fraction(self.score)
 
     def on(self, names: Set[str]) -> "Fraction | None":
-        """Return the score on some of its components; None if none of them has a weight."""
+        """Return the score on the given components; None if none of them has a weight."""
         from .score import score_on, score_parts
 
         # Without custom metrics, the set of components never changes.
@@ -125,27 +124,27 @@ class Tracker(msgspec.Struct, omit_defaults=True):
 
     @property
     def is_empty(self) -> bool:
-        """Return whether nothing was ever measured."""
+        """Return whether no measurement was ever recorded."""
         return self.baseline is None and not self.ledger
 
     @property
     def measured(self) -> list[TrackedIteration]:
-        """Return every measured iteration, in the order of the events."""
+        """Return every measured iteration, in event order."""
         return list(self.newest_first())[::-1]
 
     def newest_first(self) -> Iterator[TrackedIteration]:
-        """Yield every measured iteration, beginning with the last one."""
+        """Yield every measured iteration, last one first."""
         for place in range(len(self.ledger) - _ENTRY.size, -1, -_ENTRY.size):
             yield self._at(place)
 
     def numbers(self, *, verified: bool = False) -> list[int]:
-        """Return the measured iterations, all or the verified, in order of the events."""
+        """Return the numbers of the measured or only the verified iterations, in order."""
         wanted = _VERIFIED if verified else 0
         entries = _ENTRY.iter_unpack(self.ledger)
         return [number for number, _, _, flags, _ in entries if flags & wanted == wanted]
 
     def versions(self) -> list[tuple[int, int]]:
-        """Return number and version of every measured iteration, in that order."""
+        """Return the number and version of every measured iteration, in event order."""
         return [entry[:2] for entry in _ENTRY.iter_unpack(self.ledger)]
 
     def keep(self, entry: TrackedIteration) -> None:
@@ -179,7 +178,7 @@ class Tracker(msgspec.Struct, omit_defaults=True):
         )
 
     def baseline_at(self, version: int) -> f.Metrics | None:
-        """Return the metrics that an event at this version is compared with."""
+        """Return the metrics with which an event at this version is compared."""
         replaced = (new.metrics for at, new in reversed(self.baselines) if at <= version)
         if (metrics := next(replaced, None)) is not None:
             return metrics
@@ -188,13 +187,13 @@ class Tracker(msgspec.Struct, omit_defaults=True):
 
     @property
     def baseline_number(self) -> int | None:
-        """Return the iteration that is compared with now; None without a baseline."""
+        """Return the current baseline iteration; None if there is no baseline."""
         if self.baselines:
             return self.baselines[-1][1].number
         return None if self.baseline is None else BASELINE_NUMBER
 
     def built_on(self, number: int | None) -> int | None:
-        """Return an iteration, or the one it was built on if it was retracted."""
+        """Return an iteration; if it was retracted, the one that it was built on."""
         if not self.retracted:
             return number
         known = dict(self.retracted)
@@ -203,7 +202,7 @@ class Tracker(msgspec.Struct, omit_defaults=True):
         return number
 
     def drop(self, number: int, marked: Mapping[int, bool]) -> None:
-        """Take a measurement out, and mark others as incomplete or not."""
+        """Remove a measurement, and update the incomplete flags of other measurements."""
         kept = [one for one in self.measured if one.number != number]
         self.ledger = bytearray()
         for one in kept:
@@ -218,7 +217,7 @@ class Tracker(msgspec.Struct, omit_defaults=True):
     def scored(
         self, metrics: f.Metrics, version: int, given: float | None = None
     ) -> "tuple[Figures, Score]":
-        """Return figures from metrics, and their score by the rules at a version."""
+        """Return the figures for metrics, and their score under the rules at a version."""
         from .metrics import figures
         from .score import score
 
@@ -264,7 +263,7 @@ def _take_measured(tracker: Tracker, event: f.IterationMeasured, version: int) -
 def after(
     best: Best | None, number: int, found: "Score", version: int
 ) -> tuple[bool, Best | None]:
-    """Return whether an iteration lacks some of the best one, and which is best then."""
+    """Return whether an iteration lacks components of the best one, and the new best."""
     # What the rules ask for no more nobody lacks.
     asked = found.wanted.intersection(best.components) if best is not None else ()
     lacks_some = not found.components.issuperset(asked)
@@ -275,7 +274,7 @@ def after(
 
 
 def best_of(number: int, found: "Score", version: int) -> Best:
-    """Return an iteration as the stored best one."""
+    """Return an iteration in the format in which the best one is stored."""
     from .score import DIMENSIONS
 
     components = tuple(sorted(found.components))
@@ -284,7 +283,7 @@ def best_of(number: int, found: "Score", version: int) -> Best:
 
 
 def _hundredths(found: "Score") -> int | None:
-    """Return a score in its stored form."""
+    """Return a score in its stored format, in hundredths."""
     from .exact import rounded
 
     if found.value is None:
@@ -294,10 +293,10 @@ def _hundredths(found: "Score") -> int | None:
 
 
 def _replaces(found: "Score", best: Best | None) -> bool:
-    """Return whether a score with all components is better than the best one.
+    """Return whether a score with all required components is better than the best one.
 
-    They are compared on the components of the best one. If equal, the one with more
-    components wins, otherwise the earlier one. The initial score is 0.
+    The scores are compared on the components of the best one. If they are equal, the one
+    with more components wins, otherwise the earlier one. The initial score is 0.
     """
     if best is None or best.is_given or found.is_given:
         return (found.value or 0) > (best.value if best else 0)
@@ -318,12 +317,12 @@ def _take_failed(tracker: Tracker, event: f.MeasurementFailed, version: int) -> 
 
 
 def without_output(event: f.MeasurementFailed) -> f.MeasurementFailed:
-    """Return a failed measurement as the tracker keeps it: without what was printed."""
+    """Return a failed measurement as the tracker stores it, without the printed output."""
     return msgspec.structs.replace(without_evidence(event), output="")
 
 
 def without_evidence(event: Measured) -> Measured:
-    """Return a measurement as the tracker keeps it: without what was run and read."""
+    """Return a measurement as the tracker stores it, without its commands and reports."""
     return msgspec.structs.replace(event, runs=(), reports=())
 
 
@@ -346,9 +345,9 @@ def _take_retracted(tracker: Tracker, event: f.MeasurementRetracted, version: in
 
 
 def _kept(tracker: Tracker, best: f.BestAnew | None) -> Best | None:
-    """Return the best one after another evaluation; None if it is invalid.
+    """Return the best iteration after a new evaluation; None if it is invalid.
 
-    An imported log may contain anything.
+    An imported log may contain any data.
     """
     entry = None if best is None else tracker.entry(best.number)
     if best is None or entry is None or entry.version != best.version:

@@ -20,7 +20,7 @@ BY = "import:edit"
 
 
 def said_of(recorded_events: Sequence[RecordedEvent]) -> str:
-    """Return a description of what was adopted, given the events of the adoption."""
+    """Return a description of the adoption that the given events record."""
     events = [CODEC.decode(recorded) for recorded in recorded_events]
     left = [
         said for event in events if isinstance(event, EditAdopted) for said in event.left

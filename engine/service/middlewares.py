@@ -98,7 +98,7 @@ def edit_policy(sprint: Sprint) -> str:
 
 
 def refuse_edits(action: Handling[Sprint]) -> None:
-    """Refuse commands while the state file has a third-party edit, if the policy says so.
+    """Refuse commands while the state file has a third-party edit, if the policy does.
 
     Observed facts have already happened and are recorded anyway.
     """

@@ -1,6 +1,6 @@
 """The workspace: everything that changes a log, and the states of its streams.
 
-Whatever was recorded through it is in the state files once it is left, however it is left.
+However a workspace is exited, the state files then contain everything recorded through it.
 """
 
 import os
@@ -44,7 +44,7 @@ JOURNAL = "journal"
 
 
 class OfOneThread:
-    """An attribute of a workspace, readable only in the thread that set it."""
+    """A workspace attribute that can only be read in the thread that set it."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -63,7 +63,7 @@ class OfOneThread:
 
 
 class ServiceWorkspace:
-    """One log, the work tree it belongs to, and everything one does with them."""
+    """A log, its work tree, and all operations on them."""
 
     log: Log = OfOneThread("_log")  # type: ignore[assignment]
     repository: Repository[Sprint] = OfOneThread("_repository")  # type: ignore[assignment]
@@ -94,7 +94,7 @@ class ServiceWorkspace:
         self.own_tree = OwnWorkTree(self, entropy)
 
     def connect(self, location: Location, log: Log) -> None:
-        """Use a log, and read all of it again."""
+        """Use the given log, and read everything again."""
         self.location, self.log = location, log
         self.repository = Repository(log, SPRINTS, log.checkpoints)
         for repository in ("journals", "documents", "spools"):
@@ -113,7 +113,7 @@ class ServiceWorkspace:
         entropy: Entropy = urandom,
         wait: Wait = WAIT,
     ) -> Self:
-        """Make an empty log, or join one on a server; raise `RefusedError` over one."""
+        """Create an empty log, or join a server's; raise `RefusedError` if a log exists."""
         location = locations.place_for_new(start, here=here, folder=folder)
         check_trusted(location, safe=safe)
         locations.make_folder(location)
@@ -129,10 +129,10 @@ class ServiceWorkspace:
     def in_memory(
         cls, root: Path, *, clock: Clock = wall_clock, entropy: Entropy = urandom
     ) -> Self:
-        """Create a workspace whose log is in memory, for tests and notebooks.
+        """Create a workspace with an in-memory log, for tests and notebooks.
 
-        State files are written below `root`, and saved edits in the folder of a log in it.
-        Raise `RefusedError` if a log exists there.
+        State files are written below `root`, and edited files are stored in a log folder in
+        it. Raise `RefusedError` if a log exists there.
         """
         location = Location(root / locations.HIDDEN, root, "")
         locations.make_folder(location)
@@ -152,11 +152,12 @@ class ServiceWorkspace:
         check_head: bool = True,
         wait: Wait = WAIT,
     ) -> Self:
-        """Open the nearest log upwards; raise `NotFoundError` when there is none.
+        """Open the nearest log, searching upwards; raise `NotFoundError` if there is none.
 
-        One that another user or a pull may have put there is refused, unless the file
-        `safe` lists it. `check_head=False` opens one whose end is lost, to look into the
-        damage. `wait` limits how long other processes may hold the log, and reports it.
+        A log that another user or a pull may have placed there is refused, unless the file
+        `safe` lists it. With `check_head=False`, a log whose end is lost can be opened to
+        examine the damage. `wait` limits how long to wait for other processes, and reports
+        the wait.
         """
         if address is None:
             location = locations.find(start, folder=folder)
@@ -185,23 +186,23 @@ class ServiceWorkspace:
             self.close()
 
     def close(self) -> None:
-        """Give back the log."""
+        """Close the log."""
         self.log.close()
         if self.anchor is not None:
             self.anchor.close()
 
     @property
     def tree(self) -> WorkTree:
-        """Return the work tree as records name it; it has an id once it was recorded in."""
+        """Return the work tree as records name it; its first record assigns its id."""
         return self.own_tree.found()
 
     @cached_property
     def spools(self) -> list[Path]:
-        """Return the folders of session events that the log could not take."""
+        """Return the folders for session events that could not be appended to the log."""
         return locations.spool_folders(self.location, self.environment)
 
     def take_in_spooled(self) -> None:
-        """Record the spooled events, if there are any."""
+        """Record the spooled events, if any."""
         if any(map(os.path.isdir, self.spools)):
             # Imported here: spooled events are rare.
             from .agent_sessions.spool import take_in
@@ -211,14 +212,14 @@ class ServiceWorkspace:
     # The journal's modules are imported when needed: a sprint does not wait for them.
     @cached_property
     def journals(self) -> "Repository[Journal]":
-        """Return the repository of the journal's ids and counts."""
+        """Return the repository for the journal's ids and counts."""
         from .streams.journal import JOURNALS
 
         return Repository(self.log, JOURNALS, self.log.checkpoints)
 
     @cached_property
     def documents(self) -> "Repository[JournalDocument]":
-        """Return the repository of the journal's texts, which are never saved."""
+        """Return the repository for the journal's texts, which are never saved."""
         from .streams.journal import DOCUMENTS
 
         return Repository(self.log, DOCUMENTS, None)
@@ -236,12 +237,13 @@ class ServiceWorkspace:
     def handle(
         self, command: Command, *, sprint_id: str = "", **envelope: Unpack[port.Envelope]
     ) -> "port.Outcome | port.Handled[Journal]":
-        """Let a sprint, or the journal, decide on a command; append what it decides.
+        """Handle a command for a sprint, or for the journal; append the resulting events.
 
-        The envelope contains the `actor` (`agent:NAME`; else `runtime`), the time (`at`),
-        the idempotency `key`, the `expect`ed version, and the ids of its work
-        (`correlation_id`, `causation_id`). After a version conflict it is decided again.
-        Raise `RefusedError` if the state does not allow it; its `fields` list alternatives.
+        The envelope contains the `actor` (`agent:NAME`, by default `runtime`), the time
+        (`at`), the idempotency `key`, the `expect`ed version, and the ids of the work that
+        it belongs to (`correlation_id`, `causation_id`). After a version conflict, the
+        decision is repeated. Raise `RefusedError` if the state does not allow the command;
+        its `fields` list alternatives.
         """
         if envelope.get("key") is not None and envelope.get("key_digest") is None:
             envelope["key_digest"] = digest(command)
@@ -259,7 +261,7 @@ class ServiceWorkspace:
     def preview(
         self, command: Command, *, sprint_id: str | None = None, at: str | None = None
     ) -> list[Event]:
-        """Return the events that a sprint, or the journal, would record; record nothing."""
+        """Return the events that a command would record, without recording them."""
         state = self.journal() if sprint_id is None else self.sprint(sprint_id)
         return decided(handling.in_context(self, state, command), state, at or self.now())
 
@@ -271,11 +273,11 @@ class ServiceWorkspace:
         without: Collection[port.Skippable] = (),
         **envelope: Unpack[port.Envelope],
     ) -> port.Outcome:
-        """Read the sprint, decide and append; repeat this if another process was first.
+        """Load the sprint, decide and append; start over after a concurrent append.
 
-        It runs the steps of `middlewares.ON_SPRINTS`, `without` those named. With `expect`,
-        raise `ConflictError` if the sprint has another version. A known key returns the
-        first result. Secrets in texts are masked unless `masks` is off.
+        It runs the steps in `middlewares.ON_SPRINTS`, except those in `without`. With
+        `expect`, raise `ConflictError` if the sprint has a different version. A known key
+        returns the first result. Secrets in texts are masked unless `masks` is false.
         """
         steps = ON_SPRINTS.without(without)
         handled = handling.handle(self, self.repository, sprint_id, decide, steps, envelope)
@@ -288,12 +290,12 @@ class ServiceWorkspace:
         without: Collection[port.Skippable] = (),
         **envelope: Unpack[port.Envelope],
     ) -> "port.Handled[Journal]":
-        """Do the same with the journal; its first event opens it, in this work tree."""
+        """Do the same for the journal; its first event opens it in this work tree."""
         steps = ON_THE_JOURNAL.without(without)
         return handling.handle(self, self.journals, JOURNAL, decide, steps, envelope)
 
     def finish_restores(self, sprint: Sprint) -> int:
-        """Finish interrupted restores, or warn; return the number of recorded events."""
+        """Finish interrupted restores, or warn; return the number of events recorded."""
         if not sprint.knowledge.restoring:
             return 0
         # Imported here: almost never is there one.
@@ -305,7 +307,7 @@ class ServiceWorkspace:
         return events
 
     def observe(self, stream: str, event: EditObserved, *, key: str) -> None:
-        """Record an edit of a stream's file by somebody else, once under this key."""
+        """Record a third-party edit of a stream's file, once per key."""
         known: port.Envelope = {"key": key, "key_digest": bytes.fromhex(event.digest)}
         if (sprint_id := sprint_of(stream)) is None:
             self.handle_on_journal(lambda journal, at: [event], **known)
@@ -319,23 +321,23 @@ class ServiceWorkspace:
         self.handle_with(sprint_id, lambda sprint, at: [event], without=without, **known)
 
     def refresh(self, sprint_id: str) -> port.Refreshed:
-        """Bring a sprint's state files up to date, as `handle.refresh` does."""
+        """Update a sprint's state files, as `handle.refresh` does."""
         return handling.refresh(self, sprint_stream(sprint_id))
 
     def refresh_journal(self) -> port.Refreshed:
-        """Bring the journal's state file up to date in the same way."""
+        """Update the journal's state file in the same way."""
         return handling.refresh(self, JOURNAL)
 
     def now(self) -> str:
-        """Return the clock's time as the log writes times."""
+        """Return the clock's time in the format used by the log."""
         return from_milliseconds(self.clock())
 
     def choose(self, sprint_id: str | None) -> str:
-        """Return the sprint a command means, as `holders.choose` has it."""
+        """Return the sprint that a command refers to, as `choose` does."""
         return choose(self, sprint_id)
 
     def sprints(self) -> dict[str, int]:
-        """Return the sprints of this log with their versions, in order of name."""
+        """Return the sprints in this log with their versions, sorted by name."""
         return {
             sprint: version
             for stream, version in self.log.streams().items()
@@ -343,7 +345,7 @@ class ServiceWorkspace:
         }
 
     def status_of(self, sprint_id: str, version: int) -> str:
-        """Return a sprint's status at its head, if possible from a cache."""
+        """Return a sprint's status at its head version, from a cache if possible."""
         stream = sprint_stream(sprint_id)
         status = self.log.checkpoints.status(stream, version)
         if status not in SPRINT_STATUSES:
@@ -352,9 +354,10 @@ class ServiceWorkspace:
         return status
 
     def sprint(self, sprint_id: str, *, at: str | None = None) -> Sprint:
-        """Return the state of a sprint, now or at a point such as `version:6` or `iter:2`.
+        """Return the state of a sprint, by default the current one.
 
-        Read it, do not change it. One that is not there has `exists` false, and version 0.
+        `at` is a point such as `version:6` or `iter:2`. Callers must not modify the state.
+        If the sprint does not exist, the state's `exists` is false and its version is 0.
         """
         head = self.repository.current(sprint_id)
         if at is None:
@@ -364,14 +367,14 @@ class ServiceWorkspace:
         return self.repository.at_version(sprint_id, self.version_at(sprint_id, at))
 
     def journal(self) -> "Journal":
-        """Return the journal's current ids and counts; do not change them."""
+        """Return the journal's current ids and counts; callers must not modify them."""
         return self.journals.current(JOURNAL)
 
     def document(self, *, at: str | None = None) -> "JournalDocument":
-        """Return the journal with its texts at a point; an empty one if there is none.
+        """Return the journal with its texts at a point; an empty journal if there is none.
 
-        An empty journal has version 0 and is created now (JRN-010). Raise `NotFoundError`
-        for a point before the journal was opened.
+        An empty journal has version 0 and the current time as its creation time (JRN-010).
+        Raise `NotFoundError` for a point before the journal was opened.
         """
         found = self.documents.current(JOURNAL)
         if found.version and at is not None:
@@ -383,7 +386,7 @@ class ServiceWorkspace:
         return JournalDocument(created_at=self.now(), schema="1.0")
 
     def version_at(self, sprint_id: str | None, at: str) -> int:
-        """Return the version of a sprint, or of the journal (None), at a point."""
+        """Return the version of a sprint, or of the journal if None, at a point."""
         from .streams.points import parse_point, version_at
 
         head = self.journal() if sprint_id is None else self.sprint(sprint_id)
@@ -391,7 +394,7 @@ class ServiceWorkspace:
         return version_at(self.log, stream, head, parse_point(at, now=self.clock()))
 
     def events(self, sprint_id: str | None = None) -> Iterator[RecordedEvent]:
-        """Yield the events of one sprint, or of the whole log."""
+        """Yield the events of a sprint, or of the complete log."""
         if sprint_id is None:
             return self.log.read()
         return self.log.read_stream(sprint_stream(sprint_id))

@@ -1,6 +1,6 @@
-"""A command of another loop, recorded as an iteration of a sprint.
+"""A command in a third-party loop, recorded as an iteration of a sprint.
 
-Nothing here may stop the command: the caller reports errors and continues.
+No error here may stop the command: the caller reports errors and continues.
 """
 
 import re
@@ -32,7 +32,7 @@ _UNNAMED = re.compile(r"[^a-z0-9-]+")
 
 
 class Wrapped(NamedTuple):
-    """What became of a wrapped command."""
+    """The result of a wrapped command."""
 
     command: str
     exit_code: int | None
@@ -57,9 +57,9 @@ def sprint_for(
 ) -> str:
     """Return the sprint that a wrapped command belongs to; create one if necessary.
 
-    A new one has a limit of iterations, 0 for none. A finished one is continued only if it
-    was reopened. Raise `RefusedError` when several are unfinished and none is named, and
-    for a finished one that is named.
+    A new sprint has an iteration limit; 0 means none. A completed sprint is continued only
+    if it was reopened. Raise `RefusedError` if no sprint is named and several are
+    unfinished, or if the named sprint is completed.
     """
     sprint_id = _to_continue(workspace, named)
     if sprint_id is None:
@@ -83,7 +83,7 @@ def sprint_for(
 
 
 def _to_continue(workspace: ServiceWorkspace, named: str | None) -> str | None:
-    """Return the sprint that is named or under way; None if another one is to begin."""
+    """Return the named or current sprint; None if a new sprint must be created."""
     try:
         sprint_id = workspace.choose(named)
     except NotFoundError:
@@ -101,7 +101,7 @@ def _to_continue(workspace: ServiceWorkspace, named: str | None) -> str | None:
 
 
 def record_loss(workspace: ServiceWorkspace, sprint_id: str, *, actor: str) -> str:
-    """Record in a new log that the one before was deleted; return it in words."""
+    """Record in a new log that the previous log was deleted; return the recorded text."""
     folder = workspace.location.folder
     said = f"the log in {folder} was deleted while a command ran; this one begins after it"
     workspace.handle(AddNote(said), sprint_id=sprint_id, actor=actor)
@@ -109,12 +109,12 @@ def record_loss(workspace: ServiceWorkspace, sprint_id: str, *, actor: str) -> s
 
 
 def loop_fields(workspace: ServiceWorkspace) -> dict[str, Any]:
-    """Return the fields of a sprint that is for a loop of somebody's own."""
+    """Return the fields of a sprint for a custom loop."""
     return ralph_fields(f"{LOOP_IN}{workspace.location.root.name or 'this folder'}")
 
 
 def _is_begun(workspace: ServiceWorkspace, sprint_id: str) -> bool:
-    """Return whether a sprint was started, or is not started by its first run."""
+    """Return whether a sprint was started, or must be started explicitly."""
     plan = workspace.sprint(sprint_id).plan
     goal = str(plan.document.get("goal") or "")
     return plan.status != NOT_STARTED or not goal.startswith(LOOP_IN)
@@ -130,10 +130,7 @@ def begin(
     work: str | None = None,
     files: str | None = None,
 ) -> int:
-    """Record that an iteration began, under a key, as part of some work, with some files.
-
-    Return its number.
-    """
+    """Record the start of an iteration, with its key, work and files; return its number."""
     outcome = workspace.handle(
         StartWrapped(files),
         sprint_id=sprint_id,
@@ -147,7 +144,7 @@ def begin(
 
 
 def begun(workspace: ServiceWorkspace, key: str) -> tuple[str, int] | None:
-    """Return the sprint and number of the iteration that began under a key."""
+    """Return the sprint and number of the iteration that was started under a key."""
     for recorded in workspace.log.find_key(key):
         event, sprint_id = CODEC.decode(recorded), sprint_of(recorded.stream)
         if isinstance(event, IterationStarted) and sprint_id is not None:
@@ -161,7 +158,7 @@ def with_learnings_kept(
     ended: EndWrapped,
     **envelope: Unpack[Envelope],
 ) -> EndWrapped:
-    """Return the same after adding its learnings to the journal, if one is open."""
+    """Return the command without its learnings, after adding them to the open journal."""
     if ended.said is None:
         return ended
     # Imported here: few agents report learnings.
@@ -180,9 +177,9 @@ def ended(
     now: str,
     since: int,
 ) -> EndWrapped:
-    """Return the command that records what became of a wrapped command.
+    """Return the command that records the result of a wrapped command.
 
-    `since` is the position of the log when it began.
+    `since` is the log position at its start.
     """
     verdict = judge(
         wrapped.answer,
@@ -199,7 +196,7 @@ def ended(
 
 
 def _is_agent(wrapped: Wrapped) -> bool:
-    """Return whether the program is an agent, by its output or its name."""
+    """Return whether the program is an agent, according to its output or its name."""
     program = wrapped.command.partition(" ")[0]
     return wrapped.activity.agent is not None or is_agent(program)
 
@@ -223,12 +220,12 @@ def _ran(wrapped: Wrapped, verdict: Verdict, number: int | None) -> AgentRan:
 
 
 def git_state(found: RepositoryState | None) -> GitState | None:
-    """Return where a repository stands as an event says it."""
+    """Return the state of a repository in the format used by events."""
     return None if found is None else GitState(found.head, found.is_dirty)
 
 
 def _free_name(workspace: ServiceWorkspace) -> str:
-    """Return a name after folder and date that no sprint has."""
+    """Return an unused sprint name made from the folder's name and the date."""
     folder = _UNNAMED.sub("-", workspace.location.root.name.lower()).strip("-") or "loop"
     name = f"{folder[:60]}-{workspace.now()[:10]}"
     taken = workspace.sprints()

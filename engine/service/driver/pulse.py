@@ -16,7 +16,7 @@ LOOK_SECONDS = 1.0
 
 
 class Pulse:
-    """Processes an agent's output as it is printed, and decides whether to end the program.
+    """Processes an agent's output on arrival, and decides whether to end the program.
 
     The output shows when the result is complete. The program should end after that; if it
     is the agent's own program and neither writes nor forks any more, it has hung.
@@ -34,7 +34,7 @@ class Pulse:
     ) -> None:
         """Set whether the program is a known agent, and when it counts as idle.
 
-        `idle` is in seconds; 0 means never. If it is None, the default applies to an agent
+        `idle` is in seconds; 0 means never. Without it, the default applies to an agent
         that streams its work and is not waiting for a tool.
         """
         self._is_agent, self._idle = is_agent, idle

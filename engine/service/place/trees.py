@@ -181,7 +181,7 @@ def _known(location: Location) -> list[KnownTree]:
 
 
 def shown_tree(location: Location, tree: NamesTree) -> str:
-    """Return the location of a work tree, as far as it is known on this host."""
+    """Return a work tree's location if it is known, otherwise a description of the tree."""
     known = known_trees(location).get(tree.work_tree or "")
     if known is not None:
         return known.shown

@@ -45,9 +45,9 @@ def forget(workspace: Service, store: Store, commits: Collection[str]) -> None:
 
 
 def bring(workspace: Service, store: Store, commit: str) -> None:
-    """Fetch a snapshot of another machine into the store, if possible.
+    """Fetch a snapshot from another machine into the store, if possible.
 
-    Raise `NotFoundError` that names the machine with its files.
+    Otherwise, raise a `NotFoundError` that names the machine that has its files.
     """
     try:
         store.read(commit)

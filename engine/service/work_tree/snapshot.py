@@ -1,7 +1,7 @@
-"""Snapshots of the work tree: taken by the store, recorded in the log, let go by a rule.
+"""Snapshots of the work tree: taken by the store, recorded in the log, removed by a rule.
 
-The store goes first: a snapshot that is recorded is there. One that was not recorded,
-because somebody was killed in between, is let go at the next pruning.
+A snapshot is stored before it is recorded, so every recorded snapshot exists. If the
+process is killed in between, the next pruning removes the unrecorded snapshot.
 """
 
 import os
@@ -52,7 +52,7 @@ NAMED_MAX = 100
 
 
 class PathDifference(NamedTuple):
-    """How a path differs between two snapshots."""
+    """A path that differs between two snapshots."""
 
     path: str
     how: str
@@ -60,7 +60,7 @@ class PathDifference(NamedTuple):
 
 
 def store_of(workspace: Service) -> Store:
-    """Return the store of a workspace's snapshots."""
+    """Return the store for a workspace's snapshots."""
     folder, wait = workspace.location.folder / FOLDER, workspace.log.locks.wait
     return Store(folder, workspace.environment, wait)
 
@@ -68,7 +68,7 @@ def store_of(workspace: Service) -> Store:
 def limits_of(
     workspace: Service, *, file_max: int | None = None, patterns: Sequence[str] = ()
 ) -> Limits:
-    """Return the limits of a snapshot: those given, else those of the settings file.
+    """Return the limits for a snapshot: the given ones, otherwise those from the settings.
 
     `file_max` is in MiB. Raise `InvalidInputError` for an invalid setting.
     """
@@ -85,7 +85,7 @@ def take_and_record(
     limits: Limits | None = None,
     envelope: Envelope,
 ) -> tuple[Outcome, TakenSnapshot]:
-    """Take a snapshot for the iteration that a sprint is in, and record it."""
+    """Take a snapshot for a sprint's current iteration, and record it."""
     with kept_files(workspace, sprint_id, store, limits=limits, at=envelope.get("at")) as (
         taken,
         event_for,
@@ -99,7 +99,7 @@ def take_and_record(
 
 
 def with_snapshot(command: Command, event_for: Callable[[Sprint], SnapshotTaken]) -> Decide:
-    """Return what decides like a command, and puts a snapshot behind its events, if any."""
+    """Return a decision that appends a snapshot to a command's events, if there are any."""
 
     def decide(sprint: Sprint, at: str) -> list[Event]:
         if not (events := decided(command, sprint, at)):
@@ -125,9 +125,10 @@ def kept_files(
     at: str | None = None,
     last: str = "",
 ) -> Iterator[tuple[TakenSnapshot, Callable[[Sprint], SnapshotTaken]]]:
-    """Give a snapshot and what makes its event, to record it while this is held.
+    """Yield a snapshot and a function that returns its event, to be recorded in the block.
 
-    One that is not recorded then is let go again. With `last`, see `take`.
+    A snapshot that is not recorded by the end of the block is deleted. For `last`, see
+    `take`.
     """
     # Asked for first: what the settings may not say is refused before anything is done.
     is_shared = workspace.setting("snapshot.remote") is not None
@@ -162,7 +163,7 @@ def take_tree(
     at: str | None = None,
     last: str = "",
 ) -> TakenSnapshot:
-    """Take a snapshot of the work tree, unless it is as `last`; the lock must be held."""
+    """Take a snapshot of the work tree unless it equals `last`; requires the lock."""
     moment = parse(workspace.now() if at is None else at)
     return take(
         store,
@@ -180,7 +181,7 @@ def take_tree(
 def taken_event(
     workspace: Service, taken: TakenSnapshot, iteration: int, purpose: str
 ) -> SnapshotTaken:
-    """Return the event that a snapshot was taken."""
+    """Return the event that records a snapshot."""
     return SnapshotTaken(
         taken.commit,
         iteration,
@@ -196,25 +197,25 @@ def taken_event(
 
 
 def report_left(taken: TakenSnapshot, tell: Callable[[str], None]) -> None:
-    """Report which paths a snapshot does not contain, if any."""
+    """Report the paths that a snapshot does not contain, if any."""
     if left := taken.left_out:
         tell(left_words(files_left(left), len(left)))
 
 
 def files_left(left: Sequence[LeftOut]) -> tuple[FileLeft, ...]:
-    """Return omitted files in the form of an event."""
+    """Return the omitted files in the format used by events."""
     return tuple(FileLeft(shown(path), reason) for path, reason in left[:NAMED_MAX])
 
 
 def shown(path: str) -> str:
-    """Return a path as text; bytes that are not UTF-8 become visible."""
+    """Return a path as text; bytes that are not valid UTF-8 are escaped."""
     return os.fsencode(path).decode(errors="backslashreplace")
 
 
 def find_snapshot(workspace: Service, sprint: Sprint, point: str) -> HeldSnapshot:
-    """Return the snapshot that `iter:N`, `start`, `best` or `snapshot:ID` names.
+    """Return the snapshot that `iter:N`, `start`, `best` or `snapshot:ID` refers to.
 
-    Raise `InvalidInputError` for another form, `NotFoundError` when there is none.
+    Raise `InvalidInputError` for any other format, `NotFoundError` if there is no snapshot.
     """
     form, _, name = point.partition(":")
     if not name and form.isdigit():
@@ -237,10 +238,10 @@ def find_snapshot(workspace: Service, sprint: Sprint, point: str) -> HeldSnapsho
 def compare(
     one: Snapshot, other: Snapshot, *, paths: Sequence[str] = (), own: Collection[str] = ()
 ) -> list[PathDifference]:
-    """Return how the files of two snapshots differ, in order of their paths.
+    """Return the differences between the files of two snapshots, sorted by path.
 
-    Files of sprintlog are not compared. A path that only one of them has, and the other
-    omitted, is neither added nor removed.
+    Files that belong to sprintlog are not compared. A path that only one snapshot contains,
+    and that the other omitted, counts as neither added nor removed.
     """
     found = []
     omitted = [{path for path, _ in each.left_out} for each in (one, other)]
@@ -263,9 +264,9 @@ def compare(
 def changed_between(
     store: Store, pairs: Sequence[Pair], own: Collection[str]
 ) -> dict[Pair, list[PathDifference]]:
-    """Return how the files of pairs of snapshots differ, without sprintlog's own.
+    """Return the file differences between pairs of snapshots, except sprintlog's own files.
 
-    A pair that the store no longer contains is omitted.
+    Pairs that the store no longer contains are omitted.
     """
     if not store.exists:
         return {}
@@ -285,7 +286,7 @@ def changed_between(
 def patch(
     store: Store, one: str, other: str, paths: Sequence[str], own: Collection[str]
 ) -> str:
-    """Return the lines in which two snapshots differ, as text, but for our own files."""
+    """Return the patch between two snapshots, without sprintlog's own files."""
     lines = store.diff(one, other, paths, without=own).decode(errors="backslashreplace")
     return lines.replace(f" {FILES}/", " ")
 
@@ -293,7 +294,7 @@ def patch(
 def lost_paths(
     store: Store, held: Sequence[HeldSnapshot]
 ) -> Iterator[tuple[HeldSnapshot, str]]:
-    """Yield the snapshots that cannot be brought back whole, and what of them is lost."""
+    """Yield the snapshots that cannot be fully restored, each with the lost parts."""
     read: dict[str, Snapshot] = {}
     if held:
         # Without git it is unknown, and nothing is lost.
@@ -316,7 +317,7 @@ def lost_paths(
 def pruning(
     workspace: Service, sprint_id: str, *, keep: int = KEEP_DEFAULT, before: str | None
 ) -> PruneSnapshots:
-    """Return the command to remove snapshots, all or only those taken before a moment."""
+    """Return the command that removes all snapshots, or those taken before a moment."""
     if before is None:
         return PruneSnapshots(keep)
     stream = sprint_stream(sprint_id)
@@ -331,9 +332,9 @@ def prune(
     asked: PruneSnapshots,
     envelope: Envelope,
 ) -> tuple[Outcome, int]:
-    """Remove old snapshots; return the recorded events and the number of freed bytes.
+    """Remove old snapshots; return the outcome and the number of bytes freed.
 
-    What the store holds and no sprint knows of goes too.
+    Stored snapshots that no sprint refers to are also removed.
     """
     with store.lock():
         outcome = workspace.handle_with(sprint_id, asked, **envelope)
@@ -353,6 +354,6 @@ def prune(
 
 
 def pruned(outcome: Outcome) -> tuple[str, ...]:
-    """Return the snapshots that an outcome let go."""
+    """Return the snapshots that an outcome removed."""
     events = map(CODEC.decode, outcome.events)
     return tuple(x for f in events if isinstance(f, SnapshotsPruned) for x in f.snapshots)

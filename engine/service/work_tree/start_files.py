@@ -1,4 +1,4 @@
-"""The files with which an iteration begins: kept, so that its own changes are known."""
+"""The files at the start of an iteration, saved to determine the iteration's changes."""
 
 from collections.abc import Callable
 
@@ -23,12 +23,12 @@ def files_at_start(
     envelope: Envelope,
     is_late: Callable[[], bool] = bool,
 ) -> str | None:
-    """Return the snapshot of the files with which an iteration begins.
+    """Return the snapshot of the files at the start of an iteration.
 
-    It is the last one if the work tree still holds its files; otherwise one is taken and
-    recorded, and likewise if an iteration is under way: earlier changes and
-    future ones must not be one difference. Return None if `is_late`, which is called
-    once the files were read: the agent may have started to edit them.
+    This is the latest snapshot if the work tree still contains its files. Otherwise, or if
+    another iteration is open, a new snapshot is taken and recorded, so that earlier and
+    later changes remain separate. Return None if `is_late` returns true. It is called after
+    the files are read, because the agent may have started to edit them.
     """
     workspace.finish_restores(workspace.sprint(sprint_id))
     sprint = workspace.sprint(sprint_id)
@@ -54,7 +54,7 @@ def files_at_start(
 
 
 def _content_of(workspace: Service, sprint_id: str, held: HeldSnapshot) -> str:
-    """Return the id of a snapshot's content; empty if a redaction has changed it."""
+    """Return the id of a snapshot's content; an empty string if a redaction changed it."""
     stream, at = sprint_stream(sprint_id), held.version
     for recorded in workspace.log.read_stream(stream, after=at - 1, until=at):
         event = CODEC.decode(recorded)
@@ -64,7 +64,7 @@ def _content_of(workspace: Service, sprint_id: str, held: HeldSnapshot) -> str:
 
 
 def begun_with(command: Command, files: str | None) -> Decide:
-    """Return what decides like a command, and names the files an iteration begins with."""
+    """Return a decision that adds the files at the start to a command's iteration."""
     return lambda sprint, at: [
         replace(event, before=files) if isinstance(event, IterationStarted) else event
         for event in decided(command, sprint, at)

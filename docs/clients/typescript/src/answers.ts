@@ -98,7 +98,7 @@ export interface AgentRunAnswer {
   prompt_sha256: string | null;
 }
 
-/** A metric that got worse. */
+/** An alert about a metric that has worsened. */
 export interface Alert {
   severity: string;
   type: string;
@@ -784,7 +784,7 @@ export interface OutsideChanges {
   commits: CommitAnswer[];
 }
 
-/** A custom metric; with a weight it is a component of the score. */
+/** A custom metric, which is a component of the score if it has a weight. */
 export interface OwnMetric {
   name: string;
   better?: string | null;

@@ -99,7 +99,7 @@ export interface ApproveRequest {
   rule?: string | null;
 }
 
-/** The files of the selected iteration were put in place. */
+/** The files of the selected iteration were copied to their destination. */
 export interface ArtifactsApplied {
   source: string;
   destination: string;
@@ -129,7 +129,7 @@ export interface BeginRun {
   fallback?: string | null;
 }
 
-/** The best iteration after another evaluation, with exact values. */
+/** The best iteration after a new evaluation, with exact values. */
 export interface BestAnew {
   number: number;
   version: number;
@@ -139,7 +139,7 @@ export interface BestAnew {
   parts?: [string, string, string, string][];
 }
 
-/** The output of one iteration was selected as the loop's result. */
+/** The output of an iteration was selected as the loop's result. */
 export interface BestSelected {
   number: number;
   final: number;
@@ -543,7 +543,7 @@ export interface KeptCopy {
   copy: string;
 }
 
-/** A report that a measurement is based on. */
+/** A report on which a measurement is based. */
 export interface KeptReport {
   file: string;
   bytes: number;
@@ -578,7 +578,7 @@ export interface LimitIterations {
   max_iterations: number;
 }
 
-/** A change of the automatic actions of a loop; None leaves a setting unchanged. */
+/** A change to a loop's automatic actions; None leaves a setting unchanged. */
 export interface LoopChange {
   measure?: MeasureRules | null;
   measures?: boolean | null;
@@ -588,7 +588,7 @@ export interface LoopChange {
   selects?: boolean | null;
 }
 
-/** The automatic actions of a loop around its iterations. */
+/** The actions that a loop performs automatically after its iterations. */
 export interface LoopRules {
   measure?: MeasureRules | null;
   keeps_files?: boolean;
@@ -618,7 +618,7 @@ export interface MeasureIteration {
   reports?: KeptReport[];
 }
 
-/** The commands and reports of a measurement; names are relative to the work tree. */
+/** The commands and reports for a measurement; paths are relative to the work tree. */
 export interface MeasureRules {
   runs?: string[];
   builds?: string[];
@@ -627,7 +627,7 @@ export interface MeasureRules {
   timeout_seconds?: number;
 }
 
-/** A measurement was wrong: from here on nothing is judged by it. */
+/** A measurement was found to be wrong and is no longer used in judgements. */
 export interface MeasurementRetracted {
   number: number;
   reason: string;
@@ -636,7 +636,7 @@ export interface MeasurementRetracted {
   incomplete?: number[];
 }
 
-/** A command that was run to measure. */
+/** A command that was run as part of a measurement. */
 export interface MeasuringRun {
   command: string;
   exit_code: number;
@@ -716,7 +716,7 @@ export interface OpenJournal {
 /** A step that an agent reports as not done. */
 export type OpenStep = [string | null, string | null];
 
-/** Where metrics came from. */
+/** The source of some metrics. */
 export interface Origin {
   name: string;
   format: string;
@@ -725,7 +725,7 @@ export interface Origin {
   files?: number;
 }
 
-/** A custom metric; with a weight it is a component of the score. */
+/** A custom metric, which is a component of the score if it has a weight. */
 export interface OwnMetric {
   name: string;
   better?: string | null;
@@ -780,7 +780,7 @@ export interface QueueRequests {
   requests: SubmittedRequest[];
 }
 
-/** Somebody asked what to do after an iteration, and this was the answer. */
+/** A recommendation was requested and given after an iteration. */
 export interface RecommendationGiven {
   number: number;
   action: string;
@@ -946,7 +946,7 @@ export interface RollBack {
   is_there?: boolean;
 }
 
-/** The weights, limits and policies from here on. */
+/** The weights, limits and policies were set for subsequent iterations. */
 export interface RulesSet {
   weights?: Weights;
   thresholds?: Thresholds;
@@ -1167,7 +1167,7 @@ export interface TakeSnapshot {
   taken: SnapshotTaken;
 }
 
-/** The limits of the rules; a value at its limit raises nothing. */
+/** The limits in the rules; a value equal to its limit causes no alert. */
 export interface Thresholds {
   acceptance?: number;
   coverage_drop?: number;
@@ -1225,7 +1225,7 @@ export interface WarnOfBudgets {
   type: "warn-of-budgets";
 }
 
-/** How much each dimension counts in the quality score; together exactly 1. */
+/** The weight of each dimension in the quality score; they add up to exactly 1. */
 export interface Weights {
   validation?: number;
   completeness?: number;

@@ -44,14 +44,14 @@ export interface AgentRan {
   is_fallback?: boolean;
 }
 
-/** The files of the selected iteration were put in place. */
+/** The files of the selected iteration were copied to their destination. */
 export interface ArtifactsApplied {
   source: string;
   destination: string;
   files_copied?: string[];
 }
 
-/** Iteration 0 was measured, before any change. */
+/** Iteration 0, the baseline, was measured before any change. */
 export interface BaselineCaptured {
   metrics: Metrics;
   loop_id?: string | null;
@@ -60,14 +60,14 @@ export interface BaselineCaptured {
   reports?: KeptReport[];
 }
 
-/** Later measurements are compared with another iteration. */
+/** Later measurements are compared with another iteration instead of the baseline. */
 export interface BaselineReplaced {
   number: number;
   metrics: Metrics;
   reason?: string | null;
 }
 
-/** The best iteration after another evaluation, with exact values. */
+/** The best iteration after a new evaluation, with exact values. */
 export interface BestAnew {
   number: number;
   version: number;
@@ -77,7 +77,7 @@ export interface BestAnew {
   parts?: [string, string, string, string][];
 }
 
-/** The output of one iteration was selected as the loop's result. */
+/** The output of an iteration was selected as the loop's result. */
 export interface BestSelected {
   number: number;
   final: number;
@@ -325,7 +325,7 @@ export interface InjectionPosition {
   ref?: string | null;
 }
 
-/** An iteration was described beyond its measurement; the last description applies. */
+/** An iteration was described beyond its measurement; the latest description applies. */
 export interface IterationDescribed {
   number: number;
   params?: { [name: string]: string };
@@ -351,7 +351,7 @@ export interface IterationFailed {
   is_fallback?: boolean;
 }
 
-/** What a loop iteration led to was measured. */
+/** The result of a loop iteration was measured. */
 export interface IterationMeasured {
   number: number;
   metrics: Metrics;
@@ -416,7 +416,7 @@ export interface KeptCopy {
   copy: string;
 }
 
-/** A report that a measurement is based on. */
+/** A report on which a measurement is based. */
 export interface KeptReport {
   file: string;
   bytes: number;
@@ -465,7 +465,7 @@ export interface Limit {
   said_by?: string | null;
 }
 
-/** The automatic actions of a loop around its iterations. */
+/** The actions that a loop performs automatically after its iterations. */
 export interface LoopRules {
   measure?: MeasureRules | null;
   keeps_files?: boolean;
@@ -474,7 +474,7 @@ export interface LoopRules {
   selects?: boolean;
 }
 
-/** The commands and reports of a measurement; names are relative to the work tree. */
+/** The commands and reports for a measurement; paths are relative to the work tree. */
 export interface MeasureRules {
   runs?: string[];
   builds?: string[];
@@ -483,7 +483,7 @@ export interface MeasureRules {
   timeout_seconds?: number;
 }
 
-/** What an iteration led to could not be measured. */
+/** The result of an iteration could not be measured. */
 export interface MeasurementFailed {
   number: number;
   error: string;
@@ -496,7 +496,7 @@ export interface MeasurementFailed {
   reports?: KeptReport[];
 }
 
-/** A measurement was wrong: from here on nothing is judged by it. */
+/** A measurement was found to be wrong and is no longer used in judgements. */
 export interface MeasurementRetracted {
   number: number;
   reason: string;
@@ -505,7 +505,7 @@ export interface MeasurementRetracted {
   incomplete?: number[];
 }
 
-/** A command that was run to measure. */
+/** A command that was run as part of a measurement. */
 export interface MeasuringRun {
   command: string;
   exit_code: number;
@@ -570,7 +570,7 @@ export interface Observation {
   related_learning_id?: string;
 }
 
-/** Where metrics came from. */
+/** The source of some metrics. */
 export interface Origin {
   name: string;
   format: string;
@@ -579,7 +579,7 @@ export interface Origin {
   files?: number;
 }
 
-/** A custom metric; with a weight it is a component of the score. */
+/** A custom metric, which is a component of the score if it has a weight. */
 export interface OwnMetric {
   name: string;
   better?: string | null;
@@ -688,7 +688,7 @@ export interface PromptGiven {
   sha256?: string | null;
 }
 
-/** Somebody asked what to do after an iteration, and this was the answer. */
+/** A recommendation was requested and given after an iteration. */
 export interface RecommendationGiven {
   number: number;
   action: string;
@@ -794,7 +794,7 @@ export interface RolledBack {
   undoes?: number | null;
 }
 
-/** The weights, limits and policies from here on. */
+/** The weights, limits and policies were set for subsequent iterations. */
 export interface RulesSet {
   weights?: Weights;
   thresholds?: Thresholds;
@@ -968,7 +968,7 @@ export interface SubagentStarted {
   role?: string | null;
 }
 
-/** The limits of the rules; a value at its limit raises nothing. */
+/** The limits in the rules; a value equal to its limit causes no alert. */
 export interface Thresholds {
   acceptance?: number;
   coverage_drop?: number;
@@ -1044,7 +1044,7 @@ export interface Usage {
   at_least?: string[];
 }
 
-/** How much each dimension counts in the quality score; together exactly 1. */
+/** The weight of each dimension in the quality score; they add up to exactly 1. */
 export interface Weights {
   validation?: number;
   completeness?: number;
