@@ -1,13 +1,13 @@
-"""How a process imports: our modules by name, and libraries without what it never uses.
+"""Faster imports: sprintlog's modules by name, and libraries without unused parts.
 
-Python asks for the list of each folder and for four kinds of files. A recording command
-imports 127 of our modules in 25 folders, and that took a twentieth of its time (ADR 0040).
-An upgrade replaces or deletes these files at any moment: a process that waits for others
-reads all of them first (ADR 0009).
+Python lists each folder and tries four file names per module. A recording command imports
+127 sprintlog modules from 25 folders, which took a twentieth of its time (ADR 0040). An
+upgrade may replace or delete these files at any moment, so a process that waits for
+others reads all of them first (ADR 0009).
 
-Modules that libraries import and a recording command does not use are run when something
-of them is used (ADR 0040). This is the one place that depends on the insides of a library,
-and everything works without it.
+Modules that libraries import but a recording command does not use are executed on first
+use (ADR 0040). This module alone depends on the internals of a library, and everything
+works without it.
 """
 
 import os
@@ -34,10 +34,10 @@ _met: dict[str, os.stat_result] = {}
 
 
 def keep_ours() -> None:
-    """Read all our modules and files into memory, from which they are imported later.
+    """Read all of sprintlog's modules and files into memory, for later imports.
 
-    It takes 15 ms and 7 MB. Modules imported before and after an upgrade are then of one
-    version. Nothing is kept in a process that does not find modules here.
+    It takes 15 ms and 7 MB. It ensures that modules imported before and after an upgrade
+    have the same version. Nothing is read in a process that does not use this finder.
     """
     if _kept or _Finder not in sys.meta_path:
         return
@@ -81,7 +81,7 @@ def _keep(kept: dict[str, bytes], folder: str, entry: "os.DirEntry[str]") -> Non
 
 
 def _read(path: str) -> bytes:
-    """Return the contents of a file, kept or on disk; if it is small, in one read."""
+    """Return the contents of a file from memory or from disk; small files in one read."""
     if path in _kept:
         return _kept[path]
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
@@ -95,21 +95,21 @@ def _read(path: str) -> bytes:
 
 
 class _Loader(SourceFileLoader):
-    """Loads a module as Python does, with fewer system calls."""
+    """Loads a module like Python's loader, but with fewer system calls."""
 
     get_data = staticmethod(_read)
 
 
 class _KeptLoader(_Loader):
-    """Loads a module whose file was kept, and may have changed since."""
+    """Loads a module from memory, because its file may have changed."""
 
     def path_stats(self, path: str) -> dict[str, float]:
-        """Return when the source was changed, and its size."""
+        """Return the modification time and size of the source."""
         return {"mtime": _met[path].st_mtime, "size": _met[path].st_size}
 
 
 class _Finder:
-    """A finder of our modules that are files; the next finders handle all others."""
+    """Finds sprintlog's own module files; the next finders handle all other modules."""
 
     keep_ours = staticmethod(keep_ours)
 
@@ -117,7 +117,7 @@ class _Finder:
     def find_spec(
         name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Return the spec of one of our modules, None for any other."""
+        """Return the spec of a sprintlog module, or None for any other module."""
         if not path or not name.startswith(_OURS):
             return None
         last = name.rpartition(".")[2]
@@ -139,7 +139,7 @@ class _Finder:
 
 
 def find_ours() -> None:
-    """Let this process find our modules under their names."""
+    """Install the finder for sprintlog's modules in this process."""
     if _Finder not in sys.meta_path:
         sys.meta_path.insert(0, _Finder)
 
@@ -167,7 +167,7 @@ supported Python."""
 
 
 def import_libraries() -> None:
-    """Import what every command needs, without what few of them use."""
+    """Import what every command needs, and defer parts that few commands use."""
     places: dict[str, Sequence[str] | None] = {"": None}
     for name in PUT_OFF:
         if name in sys.modules:
@@ -194,7 +194,7 @@ def import_libraries() -> None:
 
 
 class _Waiting(ModuleType):
-    """A module whose code runs when something of it is first used."""
+    """A module that is executed on the first use of an attribute."""
 
     def __getattr__(self, name: str) -> Any:
         if name == "__path__":
@@ -207,7 +207,7 @@ class _Waiting(ModuleType):
 
 
 def _system() -> str:
-    """Answer as `platform` does; `uuid` asks when it is imported."""
+    """Return the same as `platform.system`, which `uuid` calls on import."""
     return os.uname().sysname
 
 
@@ -215,7 +215,7 @@ _ANSWERS: dict[tuple[str, str], Callable[..., Any]] = {("platform", "system"): _
 
 
 def _first_run(module: ModuleType, name: str) -> Callable[..., Any]:
-    """Return a placeholder for a function of a module whose code has not run."""
+    """Return a placeholder for a function of a module that is not executed yet."""
 
     def function(*given: Any, **named: Any) -> Any:
         _run(module)

@@ -139,7 +139,7 @@ def end_as_restored(done: Done) -> None:
 
 
 def shown(run: Recording, step: Step, wanted: Agreement) -> WentBack | None:
-    """Show the changes and ask for consent; return None if the step is to be performed."""
+    """Show the changes and ask for consent; return None if the step must be performed."""
     is_asked = asks(as_json=run.options.as_json)
     if not wanted.is_dry and (wanted.is_agreed or not (is_asked or step.order)):
         return None

@@ -56,7 +56,7 @@ def must(is_so: bool, rule: str) -> None:
 
 @contextmanager
 def refused(rule: str) -> Iterator[None]:
-    """Hold that what is done is refused with an error of sprintlog's, and no other."""
+    """Assert that the block raises a `SprintlogError` and no other exception."""
     try:
         yield
     except SprintlogError:
@@ -68,7 +68,7 @@ def refused(rule: str) -> Iterator[None]:
 
 @contextmanager
 def workspace() -> Iterator[Workspace]:
-    """Give a workspace in memory with the sprint `kit` in it."""
+    """Provide an in-memory workspace with the sprint `kit`."""
     with TemporaryDirectory() as folder:
         # By its real path, so that the extension meets no links.
         root, seconds = Path(folder).resolve(), count(FIRST_SECOND)
@@ -78,7 +78,7 @@ def workspace() -> Iterator[Workspace]:
 
 
 def plain(value: Any, rule: str) -> str:
-    """Return a value as JSON with sorted keys; raise `AssertionError` if it has no JSON."""
+    """Return a value as JSON with sorted keys; raise `AssertionError` if it is not JSON."""
     try:
         return json.dumps(value, sort_keys=True, allow_nan=False)
     except (TypeError, ValueError) as error:
@@ -86,7 +86,7 @@ def plain(value: Any, rule: str) -> str:
 
 
 def tree_of(path: Path) -> dict[str, str]:
-    """Return the digest of each file below a path, by its name."""
+    """Return the digest of each file below a path, by file name."""
     files = [path] if path.is_file() else sorted(path.rglob("*"))
     return {
         str(file): sha256(file.read_bytes()).hexdigest() for file in files if file.is_file()
@@ -100,9 +100,9 @@ def check_event_type(
     examples: Sequence[dict[str, Any]],
     refuses: Sequence[dict[str, Any]] = (),
 ) -> None:
-    """Try an event type with examples of its data, and with data that it refuses.
+    """Test an event type with valid and invalid example data.
 
-    Raise `AssertionError` saying the rule that is broken.
+    Raise `AssertionError` naming the violated rule.
     """
     must(bool(examples), "give an example of its data")
     check_tag(tag)
@@ -141,10 +141,10 @@ Importing = Callable[[Path], Imported]
 def check_importer(
     name: str, read: Importing, path: Path, *, refuses: Sequence[Path] = ()
 ) -> dict[str, Any]:
-    """Try an importer with a file or a folder; return its result as plain data.
+    """Test an importer with a file or a folder; return its result as plain data.
 
-    The result is suitable for a golden file. `refuses` are paths that it must refuse.
-    Raise `AssertionError` naming the violated rule.
+    The result is suitable for a golden file. `refuses` are paths that the importer must
+    refuse. Raise `AssertionError` naming the violated rule.
     """
     before = tree_of(path)
     must(bool(before), f"{path} is there")
@@ -197,9 +197,9 @@ _ENDS = Extension("projection", "kit", "kit:kit", "kit", "0")
 def check_projection(
     made: Callable[[], SprintReading], *, events: Sequence[tuple[str, Data]] = ()
 ) -> Any:
-    """Try a projection on a small sprint with a rollback and its undo.
+    """Test a projection on a small sprint with a rollback and its undo.
 
-    `events` are types and data of extension events for the sprint. Return the result of
+    `events` are the types and data of extension events for the sprint. Return the result of
     the projection. Raise `AssertionError` naming the violated rule.
     """
     reading_of(_ENDS, made)
@@ -218,7 +218,7 @@ def check_projection(
 
 
 def _shown(made: Callable[[], SprintReading], all_: Sequence[Happened], every: int) -> str:
-    """Return its result; its state passes through JSON every so many events."""
+    """Return the result; the state is converted to JSON and back every `every` events."""
     reading = made()
     state = reading.begin()
     for number, one in enumerate(all_, start=1):
@@ -250,7 +250,7 @@ def _by_the_runner(log: Workspace, made: Callable[[], SprintReading], said: str)
 
 
 def _play(log: Workspace, events: Sequence[tuple[str, Data]]) -> None:
-    """Record work, what extensions say, a rollback, more of both, and an undoing."""
+    """Record work, extension events, a rollback and its undo, then another rollback."""
 
     def say() -> None:
         for tag, data in events:
@@ -285,9 +285,9 @@ STRANGE: tuple[dict[str, Any], ...] = (
 def check_agent(
     name: str, read: Decoder, output: bytes, *, others: Sequence[dict[str, Any]] = ()
 ) -> Answer:
-    """Try a decoder with its agent's output; return the decoded answer.
+    """Test a decoder with its agent's output; return the decoded answer.
 
-    `others` are messages of another agent. Raise `AssertionError` naming the violated
+    `others` are messages from another agent. Raise `AssertionError` naming the violated
     rule.
     """
     for message in (*STRANGE, *others):
@@ -326,10 +326,9 @@ def _heard(name: str, read: Any, pieces: Iterable[bytes]) -> Answer:
 def check_report(
     read: Callable[[Report], Found], content: bytes, *, refuses: Sequence[bytes] = ()
 ) -> Found:
-    """Try a format with one of its reports; return the metrics found in it.
+    """Test a report format with a report; return the metrics found in it.
 
-    `refuses` are reports of other formats. Raise `AssertionError` naming the violated
-    rule.
+    `refuses` are reports in other formats. Raise `AssertionError` naming the violated rule.
     """
     folder = Path("/tree")
     found = read(Report("report", content, folder))
@@ -347,7 +346,7 @@ def check_report(
 
 
 def check_notifier(notify: Callable[[dict[str, Any]], object]) -> None:
-    """Call a notifier with one notice of each kind; its exceptions pass through."""
+    """Call a notifier with one notice of each kind; its exceptions are not caught."""
     for word in NOTICES:
         notice = Notice(notice=word, sprint="kit", at="2026-01-15T09:00:00Z", why="a kit")
         notify(msgspec.to_builtins(notice))

@@ -1,4 +1,4 @@
-"""`sprintlog help`: the first screen, a section or a command, and all commands."""
+"""The `sprintlog help` command: the first screen, a section, a command or all commands."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -14,7 +14,7 @@ PAGES = Path(__file__).with_name("pages")
 
 
 class Section(NamedTuple):
-    """A group of commands in the help: the summary of each by its name."""
+    """A group of commands in the help, with each command's summary by name."""
 
     title: str
     first: dict[str, str]
@@ -24,12 +24,12 @@ class Section(NamedTuple):
 
     @property
     def commands(self) -> dict[str, str]:
-        """Return all commands; none for a page about options or terms."""
+        """Return all commands; empty for a page about options or terms."""
         return {**self.first, **self.more}
 
 
 def _sections() -> dict[str, Section]:
-    """Return the sections of the table; a command that is indented by 4 is in `more`."""
+    """Return the sections in the table; commands indented by 4 spaces are in `more`."""
     found = {}
     for block in PAGES.with_name("sections.txt").read_text(encoding="utf-8").split("\n\n"):
         head, *rows = block.strip().split("\n")
@@ -53,7 +53,7 @@ ALSO = {"setup": "set-up", "back": "go-back", "start": "plan", "events": "script
 
 
 def page(section: str) -> str:
-    """Return the text of a section; a line that begins with `$` is an example."""
+    """Return the text of a section, in which lines that begin with `$` are examples."""
     return (PAGES / f"{section}.txt").read_text(encoding="utf-8")
 
 
@@ -82,7 +82,7 @@ def _rows(rows: dict[str, str], width: int = 0) -> Iterator[str]:
 
 
 def section_screen(section: str) -> list[str]:
-    """Return the lines of a section: its text with examples, and its commands."""
+    """Return the lines of a section: its text with examples, then its commands."""
     found = SECTIONS[section]
     lines = [f"{section.replace('-', ' ')}: {found.title}", ""]
     lines += page(section).rstrip("\n").split("\n")
@@ -93,7 +93,7 @@ def section_screen(section: str) -> list[str]:
 
 
 def whole_screen(root: click.Context) -> Iterator[str]:
-    """Yield every section with its commands and subcommands, and the options."""
+    """Yield all sections with their commands and subcommands, then the options."""
     yield "All commands, by section."
     for section, found in SECTIONS.items():
         if found.commands:
@@ -107,7 +107,7 @@ def whole_screen(root: click.Context) -> Iterator[str]:
 
 
 def _below(context: click.Context, name: str) -> Iterator[str]:
-    """Yield the subcommands of a command, on all levels."""
+    """Yield the subcommands of a command at all levels."""
     found = typed.below(context, name)
     if found is None or not isinstance(group := found.command, click.Group):
         return
@@ -128,7 +128,7 @@ def _below(context: click.Context, name: str) -> Iterator[str]:
 def command(words: tuple[str, ...], is_whole: bool) -> None:
     """Explain a section or a command; without an argument, show the first screen.
 
-    A section is explained with examples. A command is shown with its options, as by -h.
+    A section is explained with examples. A command is shown with its options, as with -h.
     """
     root = click.get_current_context().find_root()
     section = ALSO.get(" ".join(words), "-".join(words))
@@ -141,7 +141,7 @@ def command(words: tuple[str, ...], is_whole: bool) -> None:
 
 
 def _named(root: click.Context, words: Sequence[str]) -> click.Context:
-    """Return the context of a command; raise `typed.UnknownWordError` if unknown."""
+    """Return the context of a command; raise `typed.UnknownWordError` if it is unknown."""
     context, left = root, [*words]
     while left:
         group = context.command

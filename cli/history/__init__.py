@@ -1,1 +1,1 @@
-"""Commands of the section What happened."""
+"""Commands in the What happened section."""

@@ -1,4 +1,4 @@
-"""`sprintlog audit`: the decisions of a sprint."""
+"""The `sprintlog audit` command: the decisions in a sprint."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -44,7 +44,7 @@ COLUMNS = (
 def command(
     kinds: tuple[str, ...], markdown: bool, as_csv: bool, reading: ReadOptions
 ) -> None:
-    """List the decisions of a sprint: who, when, on what evidence, with what effect.
+    """List the decisions in a sprint: who, when, on what evidence, with what effect.
 
     Decisions are gates, rollbacks, external edits, stops, skips, blocks and continuations
     by people, injections, and decisions on requests, goals and iterations.
@@ -97,11 +97,11 @@ def _lines(decision: Decision) -> Sequence[str]:
 
 
 def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[Value]]) -> list[str]:
-    """Return rows as the lines of a Markdown table, every text as code."""
+    """Return rows as the lines of a Markdown table, with each text formatted as code."""
     lines = [line(columns), line(["---"] * len(columns))]
     return [*lines, *(line([_cell(value) for value in row]) for row in rows)]
 
 
 def _cell(value: Value) -> str:
-    """Return a value as a cell."""
+    """Return a value as a table cell."""
     return code_cell(value) if isinstance(value, str) else text_of(value)

@@ -1,4 +1,4 @@
-"""`sprintlog why FIELD`: the event that set a field of a state file."""
+"""The `sprintlog why FIELD` command: the event that set a field in a state file."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -31,7 +31,7 @@ PROGRESS = "progress"
 def print_fields(
     fields: tuple[str, ...], file: str, reading: ReadOptions, *, every: bool
 ) -> None:
-    """Print who set each field of a state file, or each line of PROGRESS.yaml."""
+    """Print which event set each field of a state file, or each line of PROGRESS.yaml."""
     if every and file != PROGRESS:
         raise click.UsageError("--all applies to PROGRESS.yaml only: leave out --file")
     at, as_json = reading.at, reading.as_json
@@ -55,10 +55,10 @@ def print_fields(
 
 
 def print_line(file: Path, number: int, reading: ReadOptions) -> bool:
-    """Print who set the field on a line of a sprint's PROGRESS.yaml.
+    """Print which event set the field on a line of a sprint's PROGRESS.yaml.
 
-    Return False for the file of another sprint. Raise `InvalidInputError` if the file has
-    another line there than the record.
+    Return False if the file belongs to another sprint. Raise `InvalidInputError` if the
+    line differs from the recorded state.
     """
     with open_workspace() as workspace:
         sprint = reading.sprint(workspace)

@@ -1,4 +1,4 @@
-"""`sprintlog diff`: the differences of a state file between two points."""
+"""The `sprintlog diff` command: the differences in a state file between two points."""
 
 import re
 
@@ -46,8 +46,9 @@ def command(
 ) -> None:
     """Compare the plan at two points; without TO, one point and now.
 
-    Of a goal loop it compares the files of the work tree, if both points are iterations
-    with snapshots; without FROM, the last two of them. --file compares a state file.
+    For a goal loop, the files of the work tree are compared if both points are iterations
+    with snapshots; without FROM, the last two such iterations. --file compares a state
+    file.
 
     A point is position:N, version:N, iter:N, best, start, a time or '2h ago'; SPRINT@POINT
     is a point of another sprint, and SPRINT@ its current state. The output has one line per
@@ -87,9 +88,9 @@ def command(
 
 
 def _files_of(sprint: Sprint, old: str | None, new: str | None) -> tuple[str, str] | None:
-    """Return two iterations with snapshots; None if the points are not such iterations.
+    """Return two iterations with snapshots, or None if the points are not such iterations.
 
-    Without a point, the last ones are meant.
+    Missing points default to the last iterations with snapshots.
     """
     numbers = [re.fullmatch(r"iter:(\d{1,9})", point) for point in (old, new) if point]
     begun = {number for number, _ in sprint.knowledge.iterations}
@@ -102,6 +103,6 @@ def _files_of(sprint: Sprint, old: str | None, new: str | None) -> tuple[str, st
 
 
 def _toned(line: str) -> Ready:
-    """Return a line of a unified diff in the colour of what became of it."""
+    """Return a line of a unified diff, coloured by the kind of change."""
     tones = {"+": GOOD, "-": BAD, "@": QUIET}
     return Ready(coloured(visible(line), tones.get(line[:1])))

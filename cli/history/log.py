@@ -1,4 +1,4 @@
-"""`sprintlog log`: the events, one a line."""
+"""The `sprintlog log` command: the events, one per line."""
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
@@ -37,7 +37,7 @@ Say = Callable[[RecordedEvent], str]
 def _known(
     context: click.Context, parameter: click.Parameter, types: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """Return types of events; raise `typed.UnknownWordError` for one that there is not."""
+    """Return the event types; raise `typed.UnknownWordError` for an unknown type."""
     for one in types:
         # Types of extensions may be recorded without being installed here.
         if not (is_extension(one) or PATTERN & {*one} or one in CODEC.events):
@@ -102,13 +102,13 @@ def command(
     types: tuple[str, ...],
     actors: tuple[str, ...],
 ) -> None:
-    """List the important events of a sprint as sentences, or the events that match.
+    """List a sprint's important events as sentences, or all events that match.
 
     Any option that selects events shows them by type, as do --all, --oneline and -v. An
     event must match all filters. Time ranges refer to the time of occurrence. --json prints
-    one line per event: the whole envelope and its data. --follow ends at Ctrl-C or when the
-    output is closed. With --all, consecutive events of an agent's session are one line;
-    --session or -v shows all of them.
+    one line per event: the complete envelope and its data. --follow ends at Ctrl-C or when
+    the output is closed. With --all, consecutive events of an agent's session are printed
+    on one line; --session or -v shows all of them.
     """
     ends = reverse or reading.at or until or iteration is not None
     for is_wrong, problem in (
@@ -166,7 +166,7 @@ def _is_filtered() -> bool:
 
 
 def _tell_others(workspace: Workspace, stream: str, head: int, shown: int | None) -> None:
-    """Print the number of events that are not shown, those of other streams included."""
+    """Print the number of events not shown, including those in other streams."""
     others = head - (workspace.log.version(stream) if shown is None else shown)
     if others > 0:
         note(f"{counted(others, 'event')} not shown: `sprintlog log --all`")
@@ -181,7 +181,7 @@ def _found(
     reverse: bool,
     until: int,
 ) -> Iterator[RecordedEvent]:
-    """Yield the recorded events up to a position."""
+    """Yield the recorded events up to a position that match the filter."""
     found = select(workspace.log, stream, wanted, reverse=reverse or last is not None)
     known = (event for event in found if event.position <= until)
     return known if last is None else reversed(list(islice(known, last)))
@@ -218,7 +218,7 @@ def print_events(events: Iterable[RecordedEvent]) -> None:
 
 
 class _Lines:
-    """Events as lines of columns, which are never narrower than before."""
+    """Prints events in columns, whose widths never shrink."""
 
     def __init__(
         self, say: Say, *, of_log: bool, oneline: bool, full: bool, folds: bool
@@ -235,12 +235,12 @@ class _Lines:
         )
 
     def print_events(self, events: Iterable[RecordedEvent]) -> None:
-        """Print events, many in one write."""
+        """Print events in as few writes as possible."""
         shown = folded(events) if self._folds else events
         print_text(*self._table.lines(map(self._line, shown)))
 
     def print_rest(self) -> None:
-        """Print a hint how to see the complete texts."""
+        """Print a hint on how to see the full texts if any were cut."""
         if self._table.is_cut:
             note("cut to fit: `sprintlog log -v` shows all, `sprintlog show event N` one")
 
@@ -263,7 +263,7 @@ class _Lines:
 
 
 def _toned(event: RecordedEvent, text: str) -> Toned:
-    """Return the text of an event in the colour of its meaning."""
+    """Return the text of an event, coloured by its meaning."""
     words = event.type.rpartition("-")[2]
     tone = BAD if words in ("failed", "blocked", "interrupted") else None
     return Toned(text, ATTENTION if event.type in _TO_LOOK_AT else tone)

@@ -1,4 +1,4 @@
-"""`sprintlog query`: SQL about the record."""
+"""The `sprintlog query` command: SQL queries on the log."""
 
 import sys
 from collections.abc import Sequence
@@ -53,8 +53,8 @@ def command(
     """Run a SELECT on events, sprints, phases, gates, iterations and decisions.
 
     It updates query.db in the log's folder, which any SQLite tool can open, and reads from
-    it. The query cannot change the log. - reads the query from stdin. --json prints one
-    line per row: an object with the columns.
+    it. The query cannot change the log. If SQL is -, the query is read from stdin. --json
+    prints one line per row: an object with the columns.
     """
     if as_json and as_csv:
         raise click.UsageError("give --json or --csv, not both")
@@ -97,7 +97,7 @@ def _read(sql: str) -> str:
 def _print_cut(
     error: SprintlogError, found: QueryAnswer, *, as_json: bool, as_csv: bool
 ) -> None:
-    """End an incomplete answer with a line that is not a row.
+    """Terminate an incomplete answer with a line that cannot be mistaken for a row.
 
     The reader of a pipe sees neither stderr nor the exit status.
     """
@@ -119,7 +119,7 @@ def _print_json(found: QueryAnswer) -> None:
 
 
 def _told_apart(columns: Sequence[str]) -> list[str]:
-    """Return names of which none is there twice."""
+    """Return the column names, with duplicates made unique."""
     names: list[str] = []
     for column in columns:
         name, number = column, 1
@@ -155,7 +155,7 @@ def _print_table(found: QueryAnswer) -> None:
 
 
 def _numbers(rows: Sequence[Sequence[Value]]) -> frozenset[int]:
-    """Return the columns of numbers, which are aligned right."""
+    """Return the indices of numeric columns, which are right-aligned."""
     return frozenset(
         index
         for index, column in enumerate(zip(*rows, strict=True))

@@ -1,4 +1,4 @@
-"""`sprintlog replay`: a sprint's history, with what changed at each event."""
+"""The `sprintlog replay` command: a sprint's history with the changes at each event."""
 
 import sys
 from collections.abc import Iterator
@@ -44,7 +44,7 @@ NEXT, BACK, QUIT = ("", "n"), ("b", "p"), ("q",)
 def command(
     since: str | None, until: str | None, stepwise: bool, reading: ReadOptions
 ) -> None:
-    """Replay the events of a sprint one by one and show their effects.
+    """Replay a sprint's events one by one and show their effects.
 
     --json prints one line per event: type, time, actor and reason, its changes to
     PROGRESS.yaml as JSON Patch, and the same changes field by field. Applying the patches
@@ -67,7 +67,7 @@ def command(
 
 
 def _walk(steps: Iterator[ReplayStep]) -> None:
-    """Show one event after another, each when somebody asks for it."""
+    """Show the events one at a time, as the user requests them."""
     seen: list[ReplayStep] = []
     index = 0
     while True:
@@ -84,7 +84,7 @@ def _walk(steps: Iterator[ReplayStep]) -> None:
 
 
 def _asked() -> str:
-    """Return the answer of the user; the end of input means quit."""
+    """Return the user's answer; the end of input means quit."""
     while True:
         progress("[n]ext  [b]ack  [q]uit, then Enter")
         line = sys.stdin.readline()

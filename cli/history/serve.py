@@ -1,4 +1,4 @@
-"""`sprintlog serve`: a live view of the sprints in a browser."""
+"""The `sprintlog serve` command: a live view of the sprints in a browser."""
 
 import os
 from typing import TYPE_CHECKING
@@ -78,7 +78,7 @@ def command(
 
     It prints an address with a token, which the browser then stores in a cookie. Access
     without the token is denied, and the page is read-only without --write. It requires the
-    extra `web`. Ctrl-C ends it; open pages reconnect when it is started again.
+    extra `web`. Ctrl-C stops the server; open pages reconnect when it is started again.
     """
     check_installed("web", NEEDED, "a live page needs it")
     if check_actor(actor).partition(":")[0] != "operator":
@@ -117,7 +117,7 @@ def command(
 
 
 def served_by() -> "WebHost":
-    """Return the functions that the command line provides to the server."""
+    """Return the functions that the command line provides to the web server."""
     from sprintlog.engine.sessions.work import work_in
     from sprintlog.projections.text.openmetrics import openmetrics
     from sprintlog.projections.views.events import said_of

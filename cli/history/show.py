@@ -1,4 +1,4 @@
-"""`sprintlog show`: a state file or an event, now or at an earlier point."""
+"""The `sprintlog show` command: a state file or an event, now or at an earlier point."""
 
 from itertools import chain
 
@@ -19,12 +19,12 @@ from ..screen.terminal import terminal
 
 
 class _Shown(typed.TypedGroup):
-    """What can be shown: also a number alone, an event's, and a point `iter:N`."""
+    """A command group that also accepts an event's number or a point `iter:N`."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that the first word names."""
+        """Return the command named by the first word."""
         name, _, number = args[0].rpartition(":") if args else ("", "", "")
         if name in ("", "iter") and number.isascii() and number.isdecimal():
             args = ["iteration" if name else "event", number, *args[1:]]
@@ -101,7 +101,7 @@ def event(position: int, as_json: bool) -> None:
 
 
 def _field(name: str, value: str) -> list[str]:
-    """Return a field of an event; on a terminal an object has a line for each name."""
+    """Return the lines of an event's field; on a terminal, objects have a line per key."""
     indent = " " * (len(name) + 2)
     if terminal().width is None or not value.startswith("{"):
         return wrapped(f"{name}  {value}", indent=indent)

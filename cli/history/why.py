@@ -1,4 +1,4 @@
-"""`sprintlog why`: the origin of a line of a file, or of a field of a state file."""
+"""The `sprintlog why` command: the origin of a line or a state file's field."""
 
 import re
 from collections.abc import Iterator
@@ -47,8 +47,8 @@ def command(
 ) -> None:
     """Explain a line of a file, or a field of a state file: who, when and why.
 
-    For FILE:LINE: the iteration, session, prompt, gates and approval that the line results
-    from. It uses the snapshots of iterations, so the line need not be committed, and
+    For FILE:LINE: the iteration, session, prompt, gates and approval that produced the
+    line. It uses the snapshots of iterations, so the line need not be committed, and
     follows renames and rollbacks. Without snapshots it uses commits made during an
     iteration, or with a trailer `Sprintlog-Iteration: NUMBER`. A line of PROGRESS.yaml is
     explained as its field.

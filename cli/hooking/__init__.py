@@ -1,1 +1,1 @@
-"""What `hook` does: its process starts for every tool that an agent calls."""
+"""The `hook` command, which is started for every tool call of an agent."""

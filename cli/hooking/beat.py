@@ -1,4 +1,4 @@
-"""Heartbeats of a sprint while an agent works on it."""
+"""Heartbeats of a sprint while an agent is working on it."""
 
 import os
 from contextlib import suppress
@@ -17,9 +17,9 @@ WAIT = Wait(seconds=0.3)
 
 
 def beat(cause: RecordedEvent) -> None:
-    """Record a heartbeat of the sprint that is under way, caused by a session's event.
+    """Record a heartbeat of the unfinished sprint, caused by a session's event.
 
-    Without one, or with several, nothing is recorded.
+    Nothing is recorded if there is no unfinished sprint, or more than one.
     """
     start, folder = settings.log_place(Path.cwd())
     address = settings.log_address()

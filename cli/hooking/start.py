@@ -1,7 +1,7 @@
-"""`sprintlog hook AGENT`: record a hook's input without affecting the agent.
+"""The `sprintlog hook AGENT` command: record a hook's input without affecting the agent.
 
-It always ends with 0 and prints nothing, because an agent reads the output of hooks, and
-stops if one fails. It imports neither click nor modules about sprints.
+It always exits with status 0 and prints nothing, because an agent reads the output of
+hooks, and stops if a hook fails. It imports neither click nor modules about sprints.
 """
 
 import gc
@@ -24,9 +24,10 @@ _PROJECTS = ("CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR", "COPILOT_PROJECT_DIR")
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Record what a hook was handed and end; return where click is to explain.
+    """Record a hook's input and exit; return only if click must print the help.
 
-    An agent whose hook names none is not stopped for that: some stop where one ends with 2.
+    A hook command without an agent is not an error: some agents stop if a hook exits with
+    2.
     """
     agent = next(iter(arguments), "")
     is_named = agent != "" and not agent.startswith("-")
@@ -40,7 +41,7 @@ def main(arguments: Sequence[str]) -> None:
 
 
 def hook(agent: str) -> None:
-    """Record what a hook was handed; whatever fails is nobody's affair."""
+    """Record a hook's input; all errors are ignored."""
     try:
         _hook(agent)
     except Exception as error:  # noqa: BLE001 (the agent is not to notice)
@@ -81,10 +82,10 @@ def _hook(agent: str) -> None:
 
 
 def _log_place() -> tuple[Path, str | None, bool] | None:
-    """Return where the log is, and whether the work tree's file could be read.
+    """Return the log's location and whether the work tree's settings file could be read.
 
-    It is that of the folder in which the hook runs, else that of the project, because an
-    agent may change its folder. None if recording is off.
+    The log is searched from the hook's current folder, then from the project folder,
+    because an agent may change its folder. Return None if recording is off.
     """
     from sprintlog.engine.errors import NotFoundError, SprintlogError
     from sprintlog.engine.service.place.location import find
@@ -115,9 +116,10 @@ def _log_place() -> tuple[Path, str | None, bool] | None:
 
 
 def _input() -> bytes:
-    """Return the first bytes of the input, and read the others away.
+    """Return the first bytes of the input, and discard the rest.
 
-    Otherwise the writer would fail. An input that is not closed ends after a silence.
+    The writer would fail if the rest were not read. An input that is not closed ends when
+    no data arrives for a while.
     """
     # Imported here: nothing else of a hook needs it.
     from select import select

@@ -1,1 +1,1 @@
-"""Importers: the files of other loops, read field by field into plans and facts."""
+"""Importers: they convert other loops' files, field by field, into plans and facts."""

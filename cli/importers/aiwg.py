@@ -1,4 +1,4 @@
-"""The files of AIWG's loops: state, analytics, measurements."""
+"""Reader for the files of AIWG loops: state, analytics and measurements."""
 
 from itertools import product
 from pathlib import Path
@@ -26,10 +26,10 @@ _SUFFIXES = (".json", ".yaml", ".yml")
 
 
 def read_aiwg(path: Path) -> list[Imported]:
-    """Return the loops of a folder, or of one of its files.
+    """Return the loops in a folder, or in a single file.
 
-    Raise `NotFoundError` if there is no such file, `InvalidInputError` naming the file
-    and field that are wrong.
+    Raise `NotFoundError` if there is no such file, or `InvalidInputError` naming the
+    invalid file and field.
     """
     loops: dict[str, AiwgLoop] = {}
     unread = []
@@ -64,7 +64,7 @@ def _files(path: Path) -> list[Path]:
 
 
 def _read(loops: dict[str, AiwgLoop], source: ForeignFile) -> bool:
-    """Read a file into the loop that it is of; return whether it is of one."""
+    """Add a file's data to its loop; return whether the file belongs to a loop."""
     given = source.data()
     if not isinstance(given, dict):
         return False
@@ -81,7 +81,7 @@ def _read(loops: dict[str, AiwgLoop], source: ForeignFile) -> bool:
 
 
 def _loop_of(file: Path) -> str:
-    """Return the loop of a measurement, from its folder."""
+    """Return a measurement's loop, which its folder names."""
     parts = file.resolve().parts[:-1]
     for inner in ("iterations", "progress"):
         if inner in parts[1:]:

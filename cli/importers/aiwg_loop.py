@@ -1,7 +1,8 @@
-"""The facts of one loop of AIWG, from its state, its analytics and its measurements.
+"""The facts of an AIWG loop, from its state, analytics and measurements.
 
-The state has the iterations without their times: they are counted from its start by what
-each took, unless the analytics or a measurement say when one ended.
+The state has no times for iterations. They are computed from the loop's start and the
+iterations' durations, unless the analytics or a measurement state when an iteration
+ended.
 """
 
 from collections import defaultdict
@@ -30,7 +31,7 @@ SHARE, TOKENS, DOLLARS = Meta(ge=0, le=1), Meta(ge=0, lt=10**15), Meta(ge=0, lt=
 
 
 class Run(Struct, rename="camel"):
-    """An iteration in the state of a loop."""
+    """An iteration in a loop's state."""
 
     number: Number
     status: str | None = None
@@ -44,7 +45,7 @@ class Run(Struct, rename="camel"):
 
 
 class LoopState(Struct, rename="camel"):
-    """A session-state.json, or the state.json of one loop among several."""
+    """A session-state.json, or a state.json if there are several loops."""
 
     loop_id: Identity
     objective: str | None = None
@@ -60,7 +61,7 @@ class LoopState(Struct, rename="camel"):
 
 
 class Analysis(Struct):
-    """An iteration in the analytics of a loop."""
+    """An iteration in a loop's analytics."""
 
     iteration_number: Number
     timestamp: str | None = None
@@ -73,7 +74,7 @@ class Analysis(Struct):
 
 
 class Analytics(Struct):
-    """The analytics of a loop."""
+    """A loop's analytics."""
 
     loop_id: Identity
     iterations: list[Analysis]
@@ -92,7 +93,7 @@ class Measurement(Struct):
 
 
 class MetricsDocument(Struct):
-    """The document of one iteration."""
+    """The metrics document of one iteration."""
 
     iteration_metrics: Measurement
 
@@ -111,7 +112,7 @@ _WENT_WRONG = ("failed", "crashed", "error")
 
 
 class LoopIteration:
-    """All that the files contain of one iteration; a number of 0 stands for nothing."""
+    """All data about an iteration in the files; a number of 0 means missing data."""
 
     def __init__(self) -> None:
         self.run = Run(0)
@@ -121,17 +122,17 @@ class LoopIteration:
 
     @property
     def at(self) -> str | None:
-        """Return when it ended, if that is stated."""
+        """Return the time at which the iteration ended, if stated."""
         return self.analysis.timestamp or self.measurement.timestamp
 
     def took(self) -> int | None:
-        """Return its milliseconds."""
+        """Return the duration in milliseconds."""
         run, analysed = self.run.duration, self.analysis.execution_time_ms
         took = run if run is not None else analysed
         return None if took is None else round(took)
 
     def times(self, before: str | None) -> tuple[str | None, str | None]:
-        """Return when it began and ended, after the iteration before."""
+        """Return the start and end times, given the end of the previous iteration."""
         took, ended = self.took() or 0, self.at
         if ended is None:
             return before, before and _later(before, took)
@@ -141,7 +142,7 @@ class LoopIteration:
         return began, ended
 
     def figures(self) -> Data:
-        """Return the figures of its run."""
+        """Return the figures of the agent run."""
         run, code = self.run, self.run.exit_code
         went_well = code in (None, 0) and run.status in (None, *_WENT_WELL)
         return {
@@ -154,7 +155,7 @@ class LoopIteration:
         }
 
     def texts(self) -> list[str]:
-        """Return the facts that have no field here, as texts."""
+        """Return the facts that have no corresponding field, as texts."""
         run, analysed = self.run, self.analysis
         learned = [*(run.learnings or []), *(analysed.reflections or [])]
         said = [_short(f"learned: {text}") for text in dict.fromkeys(learned) if text]
@@ -167,7 +168,7 @@ class LoopIteration:
         return said
 
     def worth(self) -> tuple[Data, float | None, Usage | None] | None:
-        """Return its metrics, score and usage, if it was measured."""
+        """Return the metrics, score and usage; None if the iteration was not measured."""
         score = self.analysis.quality_score
         score = self.measurement.quality_score if score is None else score / 100
         if score is None and not self.metrics:
@@ -180,7 +181,7 @@ class LoopIteration:
 
 
 class AiwgLoop:
-    """A loop, as far as its files were read."""
+    """A loop, as far as its files have been read."""
 
     def __init__(self) -> None:
         self._state = LoopState("")
@@ -191,7 +192,7 @@ class AiwgLoop:
         self._files = 0
 
     def take_state(self, given: Data, source: ForeignFile) -> None:
-        """Take the state of the loop."""
+        """Read the loop's state."""
         self._files += 1
         if self._state.loop_id:
             self._refuse(source, "is the state of the same loop once more", given)
@@ -217,7 +218,7 @@ class AiwgLoop:
             self._refuse(source, problem, state.status)
 
     def take_analytics(self, given: Data, source: ForeignFile) -> None:
-        """Take the analytics of the loop."""
+        """Read the loop's analytics."""
         self._files += 1
         if self._analytics.loop_id:
             self._refuse(source, "is the analytics of the same loop once more", given)
@@ -237,7 +238,7 @@ class AiwgLoop:
                 one.analysis = analysis
 
     def take_document(self, given: Any, source: ForeignFile) -> None:
-        """Take the measurement of one iteration, 0 for the baseline."""
+        """Read the measurement of an iteration; number 0 is the baseline."""
         self._files += 1
         self._is_measured = True
         metrics = source.metrics(given)
@@ -251,7 +252,7 @@ class AiwgLoop:
             one.measurement, one.metrics = found, metrics
 
     def found(self, loop_id: str) -> Imported:
-        """Return the loop with all that was read of it."""
+        """Return the loop with all the data read."""
         state, analytics = self._state, self._analytics
         begun = range(1, (state.current_iteration or 0) + 1)
         numbers = sorted({*self._iterations, *begun} - {0})
@@ -284,7 +285,7 @@ class AiwgLoop:
     def _add_iteration(
         self, loop: ImportedLoop, key: str, number: int, before: str | None
     ) -> str | None:
-        """Add the facts of an iteration; return when it ended."""
+        """Add the facts of an iteration; return the time at which it ended."""
         one = self._iterations[number]
         began, ended = one.times(before)
         loop.began(f"{key}:began", began, number)
@@ -324,7 +325,7 @@ def _short(text: str) -> str:
 
 
 def _time(text: str | None, source: ForeignFile, field: str) -> str | None:
-    """Return a time as the log has it; raise `InvalidInputError` for other text."""
+    """Return a time in the log's format; raise `InvalidInputError` for other text."""
     return None if text is None else source.time(text, field)
 
 
@@ -333,7 +334,7 @@ def _text_of(moment: datetime) -> str:
 
 
 def _later(text: str, milliseconds: int) -> str:
-    """Return the time that many milliseconds after another, year 9999 at most."""
+    """Return the time `milliseconds` after another time, limited to the year 9999."""
     try:
         return _text_of(parse_time(text) + timedelta(milliseconds=milliseconds))
     except OverflowError:

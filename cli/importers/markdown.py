@@ -1,4 +1,4 @@
-"""Markdown of other tools: check lists, GSD's STATE.md, aider's chats."""
+"""Readers for other tools' Markdown: checklists, GSD's STATE.md and aider's chats."""
 
 import re
 from datetime import datetime
@@ -51,7 +51,7 @@ def _text_of(path: Path) -> str:
 
 
 def read_checklist(path: Path) -> Imported:
-    """Return a list of check boxes: a heading is a phase, an item a step."""
+    """Return a checklist as a sprint: headings become phases, and items become steps."""
     phases: dict[tuple[str, ...], Data] = {}
     above: Data = {}
     text = _text_of(path)
@@ -82,7 +82,7 @@ def read_checklist(path: Path) -> Imported:
 
 
 def _free(text: str, siblings: Any, *, slug: bool = True) -> str:
-    """Return an id made of a text that no sibling has."""
+    """Return an id derived from a text that is unique among the siblings."""
     digest = sha256(text.encode()).hexdigest()[:8]
     name = name_from(text.encode("ascii", "ignore").decode(), digest) if slug else text
     taken = {one["id"] for one in siblings}
@@ -90,7 +90,7 @@ def _free(text: str, siblings: Any, *, slug: bool = True) -> str:
 
 
 def read_state(path: Path) -> Imported:
-    """Return GSD's STATE.md: its phases, by their number completed and the current one."""
+    """Return the phases in GSD's STATE.md, with those completed and the current phase."""
     text = _text_of(path)
     front = _FRONT.match(text)
     stated: Any = ForeignFile(path).yaml(front[1]) if front else {}
@@ -121,15 +121,16 @@ def read_state(path: Path) -> Imported:
 
 
 def _number(given: object) -> int | None:
-    """Return a number from 0 that is stated as such, or as digits."""
+    """Return a non-negative number given as a number or as digits, else None."""
     digits = str(given) if isinstance(given, int | str) else ""
     return int(digits) if re.fullmatch(r"[0-9]{1,6}", digits) else None
 
 
 def read_chats(path: Path) -> Imported:
-    """Return the sessions in aider's .aider.chat.history.md; it rounds tokens from 1,000.
+    """Return the sessions in aider's .aider.chat.history.md.
 
-    Each message reports its tokens, and the cost of its session so far. Times are local.
+    Each message reports its tokens, rounded from 1,000 on, and the cost of its session so
+    far. Times are local.
     """
     lost, *parts = _CHAT.split(_text_of(path))
     chats: dict[str, str] = {}
@@ -194,7 +195,7 @@ def _chat(began: str, at: str, chat: str) -> Iteration:
 
 
 def _amount(stated: str | None) -> float | None:
-    """Return an amount as aider rounds it, such as 310, 2.4k or 12k; else None."""
+    """Return an amount in aider's notation, such as 310, 2.4k or 12k, else None."""
     factor = {"k": 1_000, "M": 1_000_000}.get((stated or "")[-1:], 1)
     try:
         found = float((stated or "").rstrip("kM").replace(",", "")) * factor
@@ -209,7 +210,7 @@ def _count(stated: str | None) -> int | None:
 
 
 def folder_of(file: Path) -> str:
-    """Return the name of the project that a file is of: folders of tools are skipped."""
+    """Return the name of the project that a file belongs to; tool folders are skipped."""
     names = (folder.name for folder in file.resolve().parents)
     return next((x for x in names if x not in _OF_TOOLS and not x.startswith(".")), "")
 

@@ -1,6 +1,6 @@
-"""Read what ralph-orchestrator leaves: `history.jsonl` and `events-*.jsonl` of a `.ralph`.
+"""Reader for ralph-orchestrator's `history.jsonl` and `events-*.jsonl` in `.ralph`.
 
-The history has the times of iterations, the events have the messages in between.
+The history contains the times of iterations; the events contain the messages in between.
 """
 
 from collections import Counter
@@ -32,8 +32,8 @@ _SAID = {"loop_resumed", "event_published"}
 def read_orchestrator(path: Path) -> Imported:
     """Return the loop of a folder, or of one of its files.
 
-    Raise `NotFoundError` where neither file is there, `InvalidInputError` for a file of
-    which no line is understood.
+    Raise `NotFoundError` if neither file exists, or `InvalidInputError` for a file in which
+    no line is understood.
     """
     reading = _Reading()
     files = _files(path)
@@ -55,7 +55,7 @@ def _files(path: Path) -> list[Path]:
 
 
 class _Reading:
-    """The lines that were understood so far."""
+    """The lines understood so far."""
 
     def __init__(self) -> None:
         self.loop = ImportedLoop()
@@ -91,7 +91,7 @@ class _Reading:
         self.unread += sorted(unread, key=lambda one: one.line)
 
     def ended(self, file: Path) -> Imported:
-        """Return all of it, in the order of its times."""
+        """Return the imported sprint with its facts in order of time."""
         folder = file.resolve().parent
         top = folder.parent if folder.name.startswith(".") else folder
         self.loop.sort()
@@ -102,7 +102,7 @@ class _Reading:
         return Imported([sprint], found, self.unread)
 
     def _key(self, line: Data) -> str:
-        """Return what names a line, and the same one once more."""
+        """Return a unique key for a line: its digest and the number of its repetitions."""
         digest = sha256(msgspec.json.encode(line, order="sorted")).digest()
         self._seen[digest] += 1
         return f"{digest.hex()}:{self._seen[digest]}"

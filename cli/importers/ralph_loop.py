@@ -1,7 +1,7 @@
-"""Read the file in which the ralph-loop plugin of Claude Code keeps its loop.
+"""Reader for the state file of Claude Code's ralph-loop plugin.
 
-It has front matter, a key on each line, and the prompt behind it. The loop takes the file
-away when it ends, and raises only its `iteration` in between.
+The file has front matter, with one key per line, followed by the prompt. The loop
+increments `iteration` and deletes the file when it ends.
 """
 
 import re
@@ -34,8 +34,8 @@ _KEYS = (
 def read_ralph_loop(file: Path) -> Imported:
     """Return the loop that a file describes.
 
-    Raise `InvalidInputError` naming the field that is wrong. When an iteration after the
-    first began is not in it: they have the time at which the file was written last.
+    Raise `InvalidInputError` naming the invalid field. The file does not state when later
+    iterations began; they are dated by its last modification.
     """
     text = read_text(file)
     parts = _PARTS.match(text.replace("\r\n", "\n"))
@@ -77,21 +77,21 @@ def _pairs(front: str, file: Path) -> tuple[dict[str, str], list[Unread]]:
 
 
 class _Said:
-    """What the keys say, each as what it must be."""
+    """The values of the front matter, converted to their types."""
 
     def __init__(self, said: dict[str, str], file: Path) -> None:
         self._said = said
         self._file = str(file)
 
     def text(self, name: str) -> str | None:
-        """Return the text of a key; None for `null`, or without it."""
+        """Return the text of a key; None if the key is missing or `null`."""
         value = self._said.get(name, "").strip()
         if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'":
             return value[1:-1] or None
         return None if value in ("", "null", "~") else value
 
     def number(self, name: str, *, at_most: int) -> int:
-        """Return the number that a key must have."""
+        """Return the number of a required key."""
         value = self.text(name) or ""
         if not re.fullmatch(r"[0-9]{1,10}", value, re.ASCII):
             problem = "is missing or not a whole number"
@@ -102,14 +102,14 @@ class _Said:
         return int(value)
 
     def moment(self, name: str) -> str:
-        """Return the time that a key must have."""
+        """Return the time of a required key."""
         value = self.text(name)
         if value is None:
             raise InvalidInputError("is missing", file=self._file, field=name)
         return ForeignFile.normalised(value, file=self._file, field=name)
 
     def flag(self, name: str) -> bool | None:
-        """Return the value of a key that is true or false; None without it."""
+        """Return the value of a Boolean key; None if the key is missing."""
         value = self.text(name)
         if value not in (None, "true", "false"):
             problem = "is not true or false"

@@ -1,8 +1,8 @@
-"""Read task lists in JSON: prd.json, feature_list.json, Task Master's tasks.json and kin.
+"""Reader for JSON task lists: prd.json, feature_list.json, Task Master's tasks.json etc.
 
-`task_lists.toml` describes every supported form. An item becomes a phase, its subtasks
-become steps. Keys without a meaning here stay on the phase; a key that means something else
-here is prefixed.
+`task_lists.toml` describes every supported format. An item becomes a phase, its subtasks
+become steps. Unknown keys stay on the phase; keys with a different meaning in sprintlog
+are prefixed.
 """
 
 import re
@@ -25,7 +25,7 @@ Data = dict[str, Any]
 
 
 class ListShape(NamedTuple):
-    """A form of a task list."""
+    """A task list format."""
 
     key: str
     noun: str
@@ -43,7 +43,7 @@ _PREFIX = "source-"
 
 
 class TaskList(NamedTuple):
-    """A list of a file: the plan of one sprint."""
+    """A task list from a file: the plan of one sprint."""
 
     document: Data | None
     """A document in the shape of PROGRESS.yaml without its id; None if it has no items."""
@@ -56,7 +56,7 @@ class TaskList(NamedTuple):
 
 
 class TaskFile(NamedTuple):
-    """All lists of a file."""
+    """All task lists in a file."""
 
     lists: Sequence[TaskList]
     digest: str
@@ -64,7 +64,7 @@ class TaskFile(NamedTuple):
 
 
 def read_task_lists(content: bytes, *, file: str) -> TaskFile:
-    """Return the task lists of a file; raise `InvalidInputError` naming a field."""
+    """Return the task lists in a file; raise `InvalidInputError` naming a field."""
     given = ForeignFile(Path(file), content=content).json()
     unread: list[Unread] = []
     lists = [
@@ -81,7 +81,7 @@ def read_task_lists(content: bytes, *, file: str) -> TaskFile:
 
 
 def is_task_file(given: object) -> bool:
-    """Return whether JSON is a task list that states what is done, or is empty."""
+    """Return whether JSON data is a task list that is empty or states what is done."""
     return any(
         any(map(_states, items)) if items else one in SHAPES[:4]
         for _, _, (one, items) in _lists(given)
@@ -92,7 +92,7 @@ Listed = tuple[ListShape, list[Any]]
 
 
 def _lists(given: object) -> Iterator[tuple[str, Data, Listed]]:
-    """Yield each list with its tag and the mapping around it."""
+    """Yield each list with its tag and the mapping that contains it."""
     if found := _listed(given):
         yield "", given if isinstance(given, dict) and found[0].key else {}, found
     elif isinstance(given, dict):
@@ -119,7 +119,7 @@ def _listed(given: object) -> Listed | None:
 
 
 def _items(value: object, *, is_whole: bool = False) -> list[Any] | None:
-    """Return the objects of a list, or of a map from their ids."""
+    """Return the items of a list, or of a mapping keyed by id."""
     if isinstance(value, list) and (not value or isinstance(value[0], dict)):
         return value
     if not isinstance(value, dict) or len(value) < (WHOLE_MIN if is_whole else 1):
@@ -133,7 +133,7 @@ def _items(value: object, *, is_whole: bool = False) -> list[Any] | None:
 
 
 def _states(item: object, level: int = 0) -> bool:
-    """Return whether an item, or one below it, states whether it is done."""
+    """Return whether an item or one of its children states if it is done."""
     if not isinstance(item, dict):
         return False
     has_flag = any(isinstance(item.get(key), bool) for key in FIELDS["flag"])
@@ -146,16 +146,17 @@ def _states(item: object, level: int = 0) -> bool:
 
 
 def _below(item: Data, level: int) -> Iterator[tuple[str, list[Any]]]:
-    """Yield the lists below an item with their keys, those that are not empty."""
+    """Yield the non-empty lists of an item's children with their keys."""
     for key in FIELDS["children"] if level + 1 < len(CHILDREN) else ():
         if below := _items(item.get(key)):
             yield key, below
 
 
 def _children(item: Data, level: int) -> tuple[str, list[Any]]:
-    """Return the items below one, and their key.
+    """Return the key and list of an item's children.
 
-    They state whether they are done; below an item that does not, a name is enough.
+    The children must state whether they are done. If the item itself does not, it is enough
+    that they have names.
     """
     for key, below in _below(item, level):
         if any(_states(one, level + 1) for one in below):
@@ -170,7 +171,7 @@ def _is_named(item: object) -> bool:
 
 
 def first_of(item: object, *fields: str) -> str:
-    """Return the first text or number under a name of these fields, else an empty text."""
+    """Return the first text or number found under the given fields, else an empty text."""
     for key in (key for field in fields for key in FIELDS[field]):
         value = item.get(key) if isinstance(item, dict) else None
         is_text = isinstance(value, str | int | float) and not isinstance(value, bool)
@@ -180,7 +181,7 @@ def first_of(item: object, *fields: str) -> str:
 
 
 def _word(item: Data) -> tuple[str, str]:
-    """Return the status word of an item, normalised, and its key first."""
+    """Return the key and the normalized value of an item's status."""
     for key in FIELDS["status"]:
         if isinstance(word := item.get(key), str) and word.strip():
             return key, re.sub(r"[\s_]+", "-", word.strip().lower())
@@ -188,7 +189,7 @@ def _word(item: Data) -> tuple[str, str]:
 
 
 class _Reading:
-    """Turns one list into a plan."""
+    """Converts one list into a plan."""
 
     def __init__(self, file: str, listed: Listed, unread: list[Unread]) -> None:
         self._file = file
@@ -262,7 +263,7 @@ class _Reading:
         return {"id": id_, "prompt": _prompt(item) or id_, "status": status, **own}
 
     def _status(self, item: Data, at: str) -> str:
-        """Return the status of a leaf: the flag decides whether it is completed."""
+        """Return the status of a leaf; a Boolean flag decides whether it is completed."""
         passes = item.get("passes")
         if not isinstance(passes, bool | None):
             raise self._error("must be true or false", f"{at}.passes")
@@ -280,7 +281,7 @@ class _Reading:
 
 
 def _kept(own: Data, taken: set[str]) -> Data:
-    """Return keys and values, those prefixed that mean something else here."""
+    """Return the keys and values; reserved keys are prefixed."""
     prefixed = {key for key in own if key in taken and (key, type(own[key])) != _SUMMARY}
     return {f"{_PREFIX}{k}" if k in prefixed else k: v for k, v in own.items()}
 
@@ -306,7 +307,7 @@ def _prompt(item: Data) -> str:
 
 
 def _text(value: object) -> str:
-    """Return a criterion as text: that of an object, or all texts with their keys."""
+    """Return a criterion as text; for an object, its description or all its texts."""
     if not isinstance(value, dict):
         return "" if value is None or isinstance(value, list) else str(value).strip()
     named = ("description", "text", "criterion", "criteria", "requirement", "title", "name")

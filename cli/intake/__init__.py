@@ -1,1 +1,1 @@
-"""Validated input of users and other tools; errors name the path of a bad field."""
+"""Validated input from users and other tools; errors name the path of an invalid field."""

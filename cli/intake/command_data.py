@@ -1,4 +1,4 @@
-"""Commands and events given as JSON data: checked, decided on and recorded."""
+"""Commands and events given as JSON data: validated, handled and recorded."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, Unpack
@@ -29,7 +29,7 @@ _NODES = {"inject-phases": "phases", "inject-steps": "steps", "approve-request":
 
 
 class RecordedData(NamedTuple):
-    """The answer to data that was recorded, and the stream whose state file follows."""
+    """The answer to recorded data, and the stream whose state file must be updated."""
 
     answer: Answered
     stream: str
@@ -42,7 +42,7 @@ def record_command(
     sprint_id: str | None = None,
     **envelope: Unpack[Envelope],
 ) -> RecordedData:
-    """Decide on a command, given by its `type` and fields, and append its events.
+    """Handle a command given by its `type` and fields, and append its events.
 
     The state file is not written: `workspace.refresh` does that. Raise `InvalidInputError`
     naming the first invalid field.
@@ -64,7 +64,7 @@ def append_event(
     sprint_id: str | None = None,
     **envelope: Unpack[Envelope],
 ) -> RecordedData:
-    """Decide on the command that causes an event, and append its events.
+    """Handle the command that corresponds to an event, and append the resulting events.
 
     `line` has the event's `type` and optionally `data`, `stream` and `observed`.
     """
@@ -74,7 +74,7 @@ def append_event(
 def handle_event(
     workspace: Workspace, line: Data, *, sprint_id: str | None, **envelope: Unpack[Envelope]
 ) -> Outcome | Handled[Any]:
-    """Do what `append_event` does; return the outcome with the state."""
+    """Do what `append_event` does; return the outcome and the state."""
     if not isinstance(line.get("type"), str):
         raise RefusedError("type: is missing or not text", field="type")
     observed = line.get("observed", False)
@@ -148,7 +148,7 @@ def _append_to_journal(
 
 
 def _add_digest(envelope: Envelope, type_: str, data: object, *, to: str) -> None:
-    """Add what an idempotency key stands for."""
+    """Add the digest of the request that an idempotency key identifies."""
     if envelope.get("key") is not None:
         stands_for = {"type": type_, "data": data, "to": to}
         envelope["key_digest"] = digest_of("append", stands_for)
@@ -172,7 +172,7 @@ def _sprint_of(
 
 
 def command_of(data: dict[str, Any]) -> Command:
-    """Return a command from its data; raise `RefusedError` naming an invalid field."""
+    """Return a command from its data; raise `RefusedError` naming the invalid field."""
     # Imported here: all topics are, which few processes need before the first command.
     from sprintlog.engine.commands import registered
 
@@ -197,7 +197,7 @@ def command_of(data: dict[str, Any]) -> Command:
 
 
 def _unknown(given: object, made: object, path: str) -> Iterator[str]:
-    """Yield the fields of some data that the struct made of it does not have."""
+    """Yield the paths of fields in the data that the struct does not have."""
     if isinstance(made, Struct) and isinstance(given, dict):
         names = dict(
             zip(made.__struct_encode_fields__, made.__struct_fields__, strict=True)
@@ -214,7 +214,7 @@ def _unknown(given: object, made: object, path: str) -> Iterator[str]:
 
 
 def _check(content: Any, kind: str, *, file: str) -> None:
-    """Raise `InvalidInputError` for content that is invalid or that no state file shows."""
+    """Raise `InvalidInputError` for content that is invalid or has no YAML form."""
     # Imported here: most commands and events contain no document.
     from sprintlog.projections.state_files.yaml.writer import dump
 
@@ -229,7 +229,7 @@ def _check(content: Any, kind: str, *, file: str) -> None:
 
 
 def _new_sprint(command: Command, named: str | None) -> str | None:
-    """Return the id of the sprint that a command creates; None for any other command."""
+    """Return the id of the sprint that a command creates, or None for any other command."""
     if (field := _DOCUMENTS.get(command.name())) is None:
         return None
     found = named or getattr(command, field).get("sprint-id")

@@ -1,7 +1,7 @@
 """Read a SPRINT.yaml and the workflows it names, and compile them.
 
-The door for programs too: `compile_files(Path("SPRINT.yaml"))` gives the plan that
-`create_sprint` takes, or raises one error with everything that is wrong.
+This is also the entry point for programs: `compile_files(Path("SPRINT.yaml"))` returns
+the plan that `create_sprint` accepts, or raises one error with all problems.
 """
 
 import os
@@ -38,7 +38,7 @@ _BARE_TEMPLATE = re.compile(rb"(?:^|[:-]) *\{\{")
 
 
 class ReadFile(NamedTuple):
-    """A file that was used, and its bytes."""
+    """An input file and its bytes."""
 
     file: Path
     content: bytes
@@ -57,7 +57,7 @@ class CompiledFiles(NamedTuple):
 
 
 class DefinitionError(InvalidInputError):
-    """A definition that does not compile; `problems` says all that is wrong with it."""
+    """A definition that does not compile; `problems` contains all its errors."""
 
     def __init__(self, problems: list[Problem]) -> None:
         first = next(problem for problem in problems if not problem.is_warning)
@@ -73,7 +73,7 @@ class DefinitionError(InvalidInputError):
 
 
 def as_fields(problem: Problem) -> dict[str, Any]:
-    """Return a problem as scripts get it."""
+    """Return a problem as it appears in JSON answers."""
     return {
         "code": problem.code,
         "warning": problem.is_warning,
@@ -94,10 +94,10 @@ def compile_files(
 ) -> CompiledFiles:
     """Compile a SPRINT.yaml, or the one in a folder, with the workflows it names.
 
-    Workflows are looked for in `workflows`, else in the nearest `.claude/workflows`
-    upwards from the SPRINT.yaml. Keys that no field has are warnings, unless `is_strict`.
-    Raise `NotFoundError` when there is no SPRINT.yaml, `DefinitionError` with every
-    problem of every file.
+    Workflows are looked up in `workflows`, else in the nearest `.claude/workflows` in or
+    above the folder of SPRINT.yaml. Unknown keys are warnings, or errors if `is_strict`.
+    Raise `NotFoundError` if there is no SPRINT.yaml, or `DefinitionError` with every
+    problem in every file.
     """
     file = _in_folder(given) if given.is_dir() else given
     return _compiled(
@@ -106,7 +106,7 @@ def compile_files(
 
 
 def _in_folder(folder: Path) -> Path:
-    """Return the folder's SPRINT.yaml, or its only SPRINT-001.yaml, -002 and so on."""
+    """Return the folder's SPRINT.yaml, or its SPRINT-001.yaml etc. if there is only one."""
     named = folder / SPRINT
     numbered = sorted(folder.glob("SPRINT-*.yaml"))
     return named if named.exists() or len(numbered) != 1 else numbered[0]
@@ -115,9 +115,9 @@ def _in_folder(folder: Path) -> Path:
 def compile_workflow(
     name: str, *, sprint_id: str, workflows: Path | None = None
 ) -> CompiledFiles:
-    """Compile a single workflow, to be injected into a running sprint.
+    """Compile a single workflow that will be injected into a running sprint.
 
-    Workflows are looked for as in `compile_files`, from the current folder upwards. There
+    Workflows are looked up as in `compile_files`, from the current folder upwards. There
     are no items, so none of its phases may iterate.
     """
     definition = ReadFile(Path(ALONE), msgspec.json.encode({"workflow": name}))
@@ -170,7 +170,7 @@ def _compiled(
 
 
 def nearest_workflows(file: Path) -> Path | None:
-    """Return the first `.claude/workflows` upwards from a file, written as the file is."""
+    """Return the nearest `.claude/workflows` above a file, relative if the file is."""
     for above in file.absolute().parents:
         if (folder := above / WORKFLOWS).is_dir():
             return folder if file.is_absolute() else Path(os.path.relpath(folder))
@@ -178,7 +178,7 @@ def nearest_workflows(file: Path) -> Path | None:
 
 
 class _Files:
-    """The files read so far, their content and their problems."""
+    """The files read so far, with their contents and problems."""
 
     def __init__(self, folder: Path | None, *, is_strict: bool) -> None:
         self._folder = folder
@@ -191,7 +191,7 @@ class _Files:
         self._problems: list[Problem] = []
 
     def take(self, file: Path, content: bytes, model: type[BaseModel]) -> Definition | None:
-        """Read a file and check its shape; None when it cannot be read at all."""
+        """Read a file and check its structure; return None if it cannot be parsed."""
         name = str(file)
         self._order[name] = len(self._order)
         self.read.append(ReadFile(file, content))
@@ -219,7 +219,7 @@ class _Files:
         return definition
 
     def check_keys(self) -> None:
-        """Take the keys that no field has as problems; templates may name any of items."""
+        """Report unknown keys as problems, except item keys that templates use."""
         named = {
             name for _, definition in self._taken for name in names_in(definition.data)
         }
@@ -229,7 +229,7 @@ class _Files:
             self._problems += [one._replace(is_strict=self._is_strict) for one in found]
 
     def follow(self, sprint: Definition) -> None:
-        """Read every workflow that the sprint names, directly or through others."""
+        """Read every workflow that the sprint references, directly or indirectly."""
         wanted = deque(reference.name for reference in sprint_references(sprint.data))
         # No longer than there are files: each is read once.
         while wanted:
@@ -241,12 +241,12 @@ class _Files:
                 wanted += (found.name for found in workflow_references(definition.data))
 
     def available(self) -> list[str]:
-        """Return the names of the workflows there are."""
+        """Return the names of the available workflows."""
         files = self._folder.iterdir() if self._folder is not None else ()
         return sorted({file.stem for file in files if file.suffix in ENDINGS})
 
     def located(self, problems: list[Problem]) -> list[Problem]:
-        """Return all problems with their lines, by file and line."""
+        """Return all problems with their lines, sorted by file and line."""
         once: dict[object, Problem] = {}
         for one in (*self._problems, *problems):
             # A shape that is wrong may be met again where its meaning is looked at.
@@ -271,7 +271,7 @@ class _Files:
         self._problems.append(Problem("not-yaml", message, file, hint=hint, line=line))
 
     def _find(self, name: str) -> Path | None:
-        """Return the file of a workflow; no name leads out of the folder."""
+        """Return a workflow's file; a name cannot refer to a file outside the folder."""
         parts = Path(name).parts
         if self._folder is None or not parts or ".." in parts or Path(name).is_absolute():
             return None
@@ -322,7 +322,7 @@ _KINDS = {
 
 
 def shape_problems(model: type[BaseModel], definition: Definition) -> list[Problem]:
-    """Return all problems with the shape of a file."""
+    """Return all structural problems of a file."""
     try:
         model.model_validate(definition.data)
     except ValidationError as error:
@@ -342,9 +342,10 @@ def unknown_fields(
     variables: Container[str],
     missing: Container[tuple[str, tuple[int | str, ...]]],
 ) -> list[Problem]:
-    """Return the keys of a file that no field has.
+    """Return the unknown keys of a file.
 
-    But those that a template names, and slips for which the right one is missed already.
+    Keys that a template uses are omitted, as are misspellings of a required key that is
+    already reported as missing.
     """
     file = definition.file
     found = (

@@ -1,7 +1,7 @@
-"""SPRINT.yaml and workflows as authors write them; their JSON Schema is made from this.
+"""SPRINT.yaml and workflows as users write them; the source of their JSON Schema.
 
-Only shapes are defined here; the compiler checks all other rules. Unknown keys are allowed,
-and those of an item are for templates.
+Only the structure is defined here; the compiler checks all other rules. Unknown keys are
+allowed; templates can use those of an item.
 """
 
 from typing import Annotated, Any, ClassVar
@@ -51,7 +51,7 @@ Iterations = Annotated[
 
 
 class ItemDefinition(Open):
-    """One thing to be done; `prompt` and every other key can be named in templates."""
+    """One item of work; templates can use `prompt` and any other key."""
 
     takes_any: ClassVar[bool] = True
 
@@ -63,7 +63,7 @@ class ItemDefinition(Open):
 
 
 class Retry(BaseModel):
-    """Which failures are tried again, how often and after what waits."""
+    """The failures to retry, the maximum number of attempts and the delays."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
 
@@ -77,14 +77,14 @@ class Retry(BaseModel):
 
 
 class RalphDefinition(Open):
-    """Settings of Ralph mode."""
+    """Ralph mode settings."""
 
     idle_threshold: Positive | None = None
     min_iterations: Count | None = None
 
 
 class HookDefinition(Open):
-    """What runs after each iteration."""
+    """A hook that runs after each iteration."""
 
     id: Identity
     workflow: Text | None = None
@@ -95,13 +95,13 @@ class HookDefinition(Open):
 
 
 class HookSwitch(Open):
-    """How a sprint switches a hook of its workflow."""
+    """A sprint's setting that enables or disables a workflow hook."""
 
     enabled: Flag | None = None
 
 
 class Config(Open):
-    """Settings of the tools around, kept as written; `max-iterations` counts here too."""
+    """Settings of other tools, stored unchanged; sprintlog also uses `max-iterations`."""
 
     takes_any: ClassVar[bool] = True
 
@@ -161,7 +161,7 @@ class GateDefinition(Open):
 
 
 class Phase(Open):
-    """A phase: simple by `prompt`, for each item by `for-each`, inlined by `workflow`."""
+    """A phase: with `prompt`, `for-each` (one run per item) or `workflow` (inlined)."""
 
     id: Identity
     prompt: Prompt | None = None
@@ -176,7 +176,7 @@ class Phase(Open):
 
 
 class Workflow(KeptForTools):
-    """A workflow: phases in order, or the fields of a Ralph loop."""
+    """A workflow: an ordered list of phases, or the fields of a Ralph loop."""
 
     name: Text | None = None
     description: Text | None = None

@@ -1,4 +1,4 @@
-"""The kinds of field that documents of strangers have, and the closed word lists."""
+"""Field types of untrusted documents, and closed lists of values."""
 
 from typing import Annotated, Any, ClassVar
 
@@ -15,7 +15,7 @@ from sprintlog.engine.sprint.state import words
 
 
 class OneOf:
-    """Accepts one of some words, and lists them in the error for another one."""
+    """Accepts one of the given words; the error for any other word lists them."""
 
     def __init__(self, allowed: tuple[str, ...]) -> None:
         self._allowed = allowed
@@ -51,12 +51,12 @@ Mode = Annotated[str, OneOf(words.MODES)]
 
 
 def kebab(name: str) -> str:
-    """Return the key of a field."""
+    """Return a field's key in the document."""
     return name.rstrip("_").replace("_", "-")
 
 
 class Open(BaseModel):
-    """A mapping that keeps the keys no schema names."""
+    """A mapping that keeps keys not named by the schema."""
 
     known_beside: ClassVar[tuple[str, ...]] = ()
     """Keys without a field that are no slips."""

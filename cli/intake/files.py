@@ -1,4 +1,4 @@
-"""Bounded reading of untrusted files and of JSON, in which no key may occur twice."""
+"""Bounded reading of untrusted files, and strict parsing of JSON without duplicate keys."""
 
 import codecs
 import re
@@ -27,7 +27,7 @@ def load(
     line: int | None = None,
     field: str | None = None,
 ) -> Any:
-    """Return the value of the JSON; raise `InvalidInputError` with the place."""
+    """Return the JSON value; raise `InvalidInputError` with the location."""
     try:
         text = without_mark(text)
         value = msgspec.json.decode(text)
@@ -50,14 +50,14 @@ def load(
 
 
 def without_mark(text: bytes) -> bytes:
-    """Return a text as UTF-8 without a byte order mark, which names another encoding."""
+    """Return a text as UTF-8 without its byte order mark, which may indicate UTF-16."""
     if text.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return text.decode("utf-16").encode()
     return text.removeprefix(codecs.BOM_UTF8)
 
 
 def _size(value: Any) -> tuple[int, int]:
-    """Return how many keys a value holds, and how many keys and values."""
+    """Return the number of keys in a value, and the number of keys and values."""
     keys = 0
     values = [value]
     for found in values:
@@ -70,7 +70,7 @@ def _size(value: Any) -> tuple[int, int]:
 
 
 def _key_there_twice(text: bytes) -> str | None:
-    """Return, shown, a key that an object has twice, of which msgspec takes the last."""
+    """Return a duplicate key of an object as JSON, or None; msgspec would accept it."""
     import json
 
     twice: list[str] = []
@@ -89,7 +89,7 @@ STANDARD_INPUT = "-"
 
 
 def read_bytes(path: Path, *, bytes_max: int = DOCUMENT_BYTES_MAX) -> bytes:
-    """Return a file's bytes; raise `NotFoundError` or `InvalidInputError`."""
+    """Return a file's bytes; raise `NotFoundError` or `InvalidInputError` on failure."""
     with opening(path):
         # An endless file must not fill the memory; a byte too many is refused later.
         return read_whole(path, at_most=bytes_max + 1)
@@ -111,9 +111,9 @@ def opening(path: Path) -> Iterator[None]:
 def naming(
     file: str | None, field: str | None = None, *, only_fields: bool = False
 ) -> Iterator[None]:
-    """Make refusals name the file, and the field unless they name another one.
+    """Make errors name the file, and the field unless they already name another field.
 
-    With `only_fields`, only refusals of a field are those of the file.
+    With `only_fields`, only errors about a field are changed.
     """
     try:
         yield
@@ -126,7 +126,7 @@ def naming(
 
 
 def read_text(name: str) -> str:
-    """Return the text of a file, of standard input for `-`; raise as `read_bytes` does."""
+    """Return the text of a file, or of standard input for `-`; raise like `read_bytes`."""
     if name == STANDARD_INPUT:
         content = sys.stdin.buffer.read(DOCUMENT_BYTES_MAX + 1)
     else:
@@ -135,7 +135,7 @@ def read_text(name: str) -> str:
 
 
 def within(bytes_max: int, content: bytes, *, file: str) -> bytes:
-    """Return the bytes of a file; raise `InvalidInputError` if there are more."""
+    """Return the bytes of a file; raise `InvalidInputError` if there are too many."""
     if len(content) > bytes_max:
         problem = f"is longer than {bytes_max // 2**20} MiB"
         raise InvalidInputError(problem, file=file)
@@ -151,7 +151,7 @@ def decoded(content: bytes, *, file: str) -> str:
 
 
 def yaml_of(content: bytes, *, file: str) -> Any:
-    """Return the data of YAML, its core schema alone; raise naming the line."""
+    """Return the YAML data (core schema only); raise an error naming an invalid line."""
     # Imported here: YAML is slow to start, and most files are JSON.
     from sprintlog.projections.state_files.yaml.reader import load as load_yaml
 
@@ -159,6 +159,6 @@ def yaml_of(content: bytes, *, file: str) -> Any:
 
 
 def load_either(content: bytes, *, file: str) -> Any:
-    """Return the data of a file that is JSON or YAML."""
+    """Return the data of a JSON or YAML file."""
     is_json = content.lstrip()[:1] in (b"{", b"[")
     return (load if is_json else yaml_of)(content, file=file)

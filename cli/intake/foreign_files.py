@@ -1,4 +1,4 @@
-"""What every reader of another loop's files gives back, and how JSON lines are read."""
+"""Shared code of the readers for other loops' files, including JSON lines."""
 
 import os
 import re
@@ -27,7 +27,7 @@ _UNNAMED = re.compile(r"[^a-z0-9._-]+")
 
 
 class Unread(NamedTuple):
-    """A line, or a part of a file, that was not understood."""
+    """A line or part of a file that was not understood."""
 
     file: str
     line: int
@@ -37,15 +37,12 @@ class Unread(NamedTuple):
 
     @classmethod
     def of(cls, file: str, problem: str, what: object) -> Self:
-        """Return a part that is data."""
+        """Return an instance for a part of the data."""
         return cls(file, 0, problem, kept_of(what))
 
 
 class ForeignFile:
-    """A file of another tool, read within bounds; errors name the file.
-
-    A file in the folder `below` must be a plain file that no link leads to.
-    """
+    """A file of another tool, read within size limits; errors name the file."""
 
     def __init__(
         self, file: Path, *, below: Path | None = None, content: bytes | None = None
@@ -55,33 +52,33 @@ class ForeignFile:
 
     @property
     def content(self) -> bytes:
-        """Return the bytes of the file; raise `InvalidInputError` if it is too long."""
+        """Return the file's bytes; raise `InvalidInputError` if there are too many."""
         if self._content is None:
             self._content = bytes_of(self.file, below=self._below)
         return self._content
 
     def text(self) -> str:
-        """Return the text of the file."""
+        """Return the file's text."""
         return files.decoded(self.content, file=self._name)
 
     def json(self) -> Any:
-        """Return the JSON data of the file."""
+        """Return the file's JSON data."""
         return files.load(self.content, file=self._name)
 
     def yaml(self, text: str) -> Any:
-        """Return the data of YAML that is part of the file."""
+        """Return the data of a YAML section of the file."""
         return files.yaml_of(text.encode(), file=self._name)
 
     def data(self) -> Any:
-        """Return the data of the file, which is JSON or YAML."""
+        """Return the file's JSON or YAML data."""
         return files.load_either(self.content, file=self._name)
 
     def lines(self) -> tuple[list[tuple[int, dict[str, Any]]], list[Unread]]:
-        """Return the objects of JSON lines with their lines, and the other lines."""
+        """Return the JSON objects with their line numbers, and all other lines."""
         return json_lines(self.content, file=self._name)
 
     def metrics(self, document: object) -> dict[str, Any]:
-        """Return the metrics of the document of an iteration, checked."""
+        """Return the validated metrics in an iteration's document."""
         # Imported here: pydantic is slow to start.
         from .metrics import checked_document
 
@@ -92,18 +89,18 @@ class ForeignFile:
         return shaped(model, data, file=self._name)
 
     def time(self, text: str, field: str | None = None) -> str:
-        """Return a time as the log has it; raise `InvalidInputError` for other text."""
+        """Return a time in the log's format; raise `InvalidInputError` for other text."""
         return self.normalised(text, file=self._name, field=field)
 
     @staticmethod
     def normalised(text: str, *, file: str | None = None, field: str | None = None) -> str:
-        """Do the same for a time in any file."""
+        """Normalize a time from any file; raise `InvalidInputError` for other text."""
         with files.naming(file, field):
             return times.normalise(text)
 
 
 def kept_of(what: object) -> str:
-    """Return the kept part of a line, or of data; no cut goes through a secret."""
+    """Return the beginning of a line or of data, cut so that no secret is split."""
     line = what if isinstance(what, bytes) else msgspec.json.encode(what)
     text = line[: LINE_CHARS_KEPT + MARGIN_BYTES].decode("utf-8", "replace")
     return cut(text, LINE_CHARS_KEPT)
@@ -112,7 +109,7 @@ def kept_of(what: object) -> str:
 def json_lines(
     content: bytes, *, file: str
 ) -> tuple[list[tuple[int, dict[str, Any]]], list[Unread]]:
-    """Return each object with its line, and the lines that are not objects."""
+    """Return each object with its line number, and the lines that are not objects."""
     objects, unread = [], []
     for number, line in enumerate(content.split(b"\n"), start=1):
         if isinstance(found := json_of(line), dict):
@@ -123,7 +120,7 @@ def json_lines(
 
 
 def json_of(text: bytes) -> Any:
-    """Return the data of a text in JSON; None if it is not JSON."""
+    """Return the data of a JSON text, or None if it is not valid JSON."""
     try:
         return msgspec.json.decode(files.without_mark(text))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -131,9 +128,9 @@ def json_of(text: bytes) -> Any:
 
 
 def bytes_of(file: Path, *, below: Path | None = None) -> bytes:
-    """Return a file's bytes; raise `InvalidInputError` for one that is too long.
+    """Return a file's bytes; raise `InvalidInputError` if the file is too long.
 
-    One that was found in the folder `below` must be a plain file that no link leads to.
+    If `below` is given, it must be a regular file reached from that folder without links.
     """
     if below is not None:
         return plain_bytes(file, below=below)
@@ -142,9 +139,9 @@ def bytes_of(file: Path, *, below: Path | None = None) -> bytes:
 
 
 def plain_bytes(file: Path, *, below: Path | None = None) -> bytes:
-    """Return the bytes of a file that nobody named: whoever put it there may be hostile.
+    """Return the bytes of a file that the user did not name and that may be hostile.
 
-    It must be a plain file, and `below` a folder by no link.
+    It must be a regular file, reached from the folder `below` without links.
     """
     folder = file.parent if below is None else below
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
@@ -158,14 +155,14 @@ def plain_bytes(file: Path, *, below: Path | None = None) -> bytes:
 
 
 def check_no_link(file: Path, *, below: Path) -> None:
-    """Raise `InvalidInputError` if a link within a folder leads to a file."""
+    """Raise `InvalidInputError` if the path from `below` to the file contains a link."""
     inner = [part for part in file.parents if below in part.parents]
     if any(part.is_symlink() for part in (file, *inner)):
         raise InvalidInputError("is a link, which is not followed", file=str(file))
 
 
 def name_from(*texts: object) -> str:
-    """Return the id of a sprint made of the first text that has letters for one."""
+    """Return a sprint id made from the first text with usable characters."""
     for text in texts:
         name = _UNNAMED.sub("-", str(text or "").lower()).strip("-._")[:60]
         if name:
@@ -181,7 +178,7 @@ _FENCE = re.compile(r"[ \t]*(```|~~~)")
 
 
 class Checkbox(NamedTuple):
-    """An item of a list in Markdown that is ticked or not."""
+    """A ticked or unticked item of a Markdown list."""
 
     line: int
     headings: tuple[str, ...]
@@ -193,34 +190,34 @@ class Checkbox(NamedTuple):
 
     @staticmethod
     def missing(text: str) -> int:
-        """Return how many items at the margin of a text in Markdown have no check box."""
+        """Return the number of unindented items in a Markdown text without check boxes."""
         return sum(_UNMARKED.match(line) is not None for _, line in _outside_code(text))
 
 
 def read_text(file: Path, *, below: Path | None = None) -> str:
-    """Return the text of a plain file that no link leads to, within `below`."""
+    """Return the text of a regular file reached from `below` without links."""
     return files.decoded(plain_bytes(file, below=below), file=str(file))
 
 
 def load_json(file: Path, *, below: Path | None = None) -> Any:
-    """Return the data of a JSON file; errors name the file."""
+    """Return a JSON file's data; errors name the file."""
     return files.load(plain_bytes(file, below=below), file=str(file))
 
 
 def load_yaml(file: Path, *, below: Path | None = None) -> Any:
-    """Return the data of a YAML file, of its core schema; errors name the line."""
+    """Return a YAML file's data (core schema only); errors name the line."""
     return files.yaml_of(plain_bytes(file, below=below), file=str(file))
 
 
 def load_json_lines(
     file: Path, *, below: Path | None = None
 ) -> tuple[list[tuple[int, dict[str, Any]]], list[Unread]]:
-    """Return each object with its line, and the lines that are not objects."""
+    """Return each object with its line number, and the lines that are not objects."""
     return json_lines(plain_bytes(file, below=below), file=str(file))
 
 
 def checkboxes(text: str) -> Iterator[Checkbox]:
-    """Yield the items of a text in Markdown, but those in blocks of code."""
+    """Yield the check box items in a Markdown text, except those in code blocks."""
     headings: dict[int, str] = {}
     for number, line in _outside_code(text):
         if found := _HEADING.match(line):
@@ -235,7 +232,7 @@ def checkboxes(text: str) -> Iterator[Checkbox]:
 
 
 def _outside_code(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the lines that are in no block of code, with their numbers."""
+    """Yield the lines outside code blocks with their numbers."""
     fence = ""
     for number, line in enumerate(text.splitlines(), start=1):
         if found := _FENCE.match(line):

@@ -1,4 +1,4 @@
-"""What an importer of an extension gives back: plans, iterations and remarks, as data."""
+"""The result of an extension's importer: plans, iterations and remarks as data."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,7 +28,7 @@ Data = dict[str, Any]
 
 
 class Iteration(NamedTuple):
-    """An iteration of the loop."""
+    """An iteration of the imported loop."""
 
     key: str
     """Names it within its source: the same again adds only what is new of it."""
@@ -49,7 +49,7 @@ class Iteration(NamedTuple):
 
 
 class Remark(NamedTuple):
-    """Something that the loop said."""
+    """A remark made by the loop."""
 
     key: str
     text: str
@@ -57,7 +57,7 @@ class Remark(NamedTuple):
 
 
 class ImportedSprint(NamedTuple):
-    """One sprint to import: phases with their statuses, or a goal."""
+    """A sprint to import: phases with their statuses, or a goal."""
 
     id: str
     phases: Sequence[Data] = ()
@@ -73,7 +73,7 @@ class ImportedSprint(NamedTuple):
     """Further facts of the loop, such as measurements."""
 
     def document(self, *, kind: str, file: Path) -> Data:
-        """Return the document of a sprint with phases, complete and checked.
+        """Return the complete, validated document of a sprint with phases.
 
         Raise `InvalidInputError` naming the invalid field.
         """
@@ -102,7 +102,7 @@ class ImportedSprint(NamedTuple):
 
     @staticmethod
     def reserved(*, is_top: bool = False) -> set[str]:
-        """Return the fields with a fixed meaning in a phase, or at the top."""
+        """Return the field names with a fixed meaning in a phase or at the top level."""
         if is_top:
             return OURS
         levels = (shape.CompiledTopPhase, shape.CompiledStep, shape.SubPhase)
@@ -111,10 +111,10 @@ class ImportedSprint(NamedTuple):
 
 
 class ImportedLoop:
-    """The history of a loop that becomes a sprint with a goal, fact by fact.
+    """The history of a loop, as facts, that becomes a sprint with a goal.
 
-    Each fact has a key that names it within its source, and is recorded once. The time
-    `at` may be unknown.
+    Each fact has a key that is unique within its source, and is recorded only once. The
+    time `at` may be unknown.
     """
 
     ITERATIONS_MAX = 10_000
@@ -128,7 +128,7 @@ class ImportedLoop:
         self.facts: list[facts.Fact] = []
 
     def began(self, key: str, at: str | None, number: int | None = None) -> None:
-        """Add that an iteration began; `number` is the loop's own."""
+        """Add the start of an iteration; `number` is the loop's own number."""
         self.facts.append(facts.Began(key, at, number))
 
     def ended(
@@ -139,15 +139,15 @@ class ImportedLoop:
         summary: str | None = None,
         **figures: Any,
     ) -> None:
-        """Add that the iteration under way ended.
+        """Add the end of the current iteration.
 
-        With an outcome, it had a run of an agent, with figures as in `AgentRan`.
+        With an outcome, it had an agent run, with figures as in `AgentRan`.
         """
         run = None if outcome is None else facts.run_of(outcome, **figures)
         self.facts.append(facts.Ended(key, at, run, summary))
 
     def baseline(self, key: str, at: str | None, metrics: Data) -> None:
-        """Add the measurement from before the first iteration."""
+        """Add the measurement made before the first iteration."""
         self.facts.append(facts.Baseline(key, at, metrics))
 
     def measured(
@@ -158,25 +158,25 @@ class ImportedLoop:
         score: float | None = None,
         usage: Usage | None = None,
     ) -> None:
-        """Add the measurement of the iteration that began last."""
+        """Add the measurement of the iteration that started last."""
         self.facts.append(facts.MeasurementSaid(key, at, metrics, score, usage))
 
     def noted(self, key: str, at: str | None, text: str) -> None:
-        """Add a remark of the loop."""
+        """Add a remark made by the loop."""
         self.facts.append(facts.LoopSaid(key, at, text))
 
     def completed(self, key: str, at: str | None, summary: str) -> None:
-        """Add that the loop completed."""
+        """Add the completion of the loop."""
         self.facts.append(facts.LoopOver(key, at, summary))
 
     def sort(self) -> None:
-        """Order the facts by their times."""
+        """Sort the facts by time."""
         order = {facts.Began: 0, facts.LoopSaid: 1, facts.Ended: 2, facts.LoopOver: 3}
         self.facts.sort(key=lambda fact: (fact.at or "", order.get(type(fact), 1)))
 
 
 class Imported(NamedTuple):
-    """All that was read, before anything of it is recorded."""
+    """All imported data, before any of it is recorded."""
 
     sprints: Sequence[ImportedSprint]
     found: Mapping[str, int]
@@ -186,7 +186,7 @@ class Imported(NamedTuple):
 
 
 def facts_of(sprint: ImportedSprint, *, file: Path) -> Iterator[facts.Fact]:
-    """Yield what the loop says happened, iterations before remarks."""
+    """Yield the facts that the loop reports, iterations before remarks."""
     for one in sprint.iterations:
         status = {True: words.COMPLETED, False: words.FAILED, None: words.UNKNOWN}
         digest = sha256(repr(one).encode(errors="replace")).hexdigest()
@@ -206,7 +206,7 @@ def _time(at: str | None, file: Path) -> str | None:
 
 
 def _node(given: Data, level: int, file: Path, field: str) -> Data:
-    """Return a phase, a step or a sub-phase with its status, children last."""
+    """Return a phase, step or sub-phase with its status; children come last."""
     if not isinstance(given, dict):
         raise InvalidInputError("is not an object", file=str(file), field=field)
     below = CHILDREN[level + 1] if level + 1 < len(CHILDREN) else ""

@@ -34,7 +34,7 @@ Moment = Annotated[str, Field(strict=True, json_schema_extra={"format": "date-ti
 
 
 class ClosedModel(BaseModel):
-    """An object without any other property."""
+    """An object without additional properties."""
 
     model_config = ConfigDict(
         extra="forbid", frozen=True, json_schema_serialization_defaults_required=False
@@ -42,7 +42,7 @@ class ClosedModel(BaseModel):
 
 
 def _whole(value: object) -> object:
-    """Take 1.0 for 1, as the schema does."""
+    """Convert 1.0 to 1, which the schema also accepts."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
@@ -58,7 +58,7 @@ _KINDS: dict[Any, Any] = {str: Text, bool: Flag}
 def _model_of(
     part: type[parts.ClosedObject], name: str, description: str
 ) -> type[ClosedModel]:
-    """Return the model of a part, by the types and the rules of its fields."""
+    """Return the model of a journal part, based on the types and rules of its fields."""
     rules = parts.rules_of(part)
     known = (field for field in structs.fields(part) if field.name in rules)
     fields: dict[str, Any] = {one.name: _field(one, rules[one.name]) for one in known}
@@ -68,7 +68,7 @@ def _model_of(
 
 
 def _field(field: structs.FieldInfo, rule: parts.FieldRule) -> Any:
-    """Return the type of a field and its default, `...` where it must be given."""
+    """Return the type of a field and its default, which is `...` for a required field."""
     is_needed = field.required or rule.is_needed or rule.pattern
     default = ... if is_needed else field.default
     kind, *_ = get_args(field.type) or (field.type,)
@@ -141,7 +141,7 @@ _NEEDED = {
 
 
 class ReadJournal(NamedTuple):
-    """A progress.json that was read."""
+    """A parsed progress.json."""
 
     document: dict[str, Any]
     unknown: list[str]
@@ -149,10 +149,10 @@ class ReadJournal(NamedTuple):
 
 
 def read_journal(content: bytes, *, file: str) -> ReadJournal:
-    """Return a progress.json as data; raise `InvalidInputError` naming the field.
+    """Return a progress.json as data; raise `InvalidInputError` naming the invalid field.
 
-    The version is looked at before anything else. Fields that version 1.0 does not have
-    are refused in 1.0, and reported in a later one.
+    The version is checked first. Fields that version 1.0 does not have are refused in 1.0
+    and reported in later versions.
     """
     document = load(within(JOURNAL_BYTES_MAX, content, file=file), file=file)
     if not isinstance(document, dict):
@@ -183,7 +183,7 @@ def _schema(document: dict[str, Any], file: str) -> tuple[int, int]:
 
 
 def _invalid(found: Any, file: str) -> InvalidInputError:
-    """Return an error, with the words of the specification if it has any."""
+    """Return an error, worded as in the specification if possible."""
     field = field_path(found["loc"])
     kind, given = found["type"], found["input"]
     if kind in ("word", "string_pattern_mismatch") and given == "":

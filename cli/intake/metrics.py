@@ -1,7 +1,7 @@
-"""Read metrics that another tool measured, as JSON or YAML.
+"""Reader for metrics that another tool measured, as JSON or YAML.
 
-They stand by their names, or in groups below `iteration_metrics`: the document of one
-iteration, as loops keep it and as our own `metrics.json` has it.
+The metrics are at the top level or in groups below `iteration_metrics`, the document of
+one iteration that loops store and that sprintlog writes as `metrics.json`.
 """
 
 from pathlib import Path
@@ -49,12 +49,12 @@ MetricsModel: type[BaseModel] = create_model(
 
 
 def read_metrics_file(path: Path) -> dict[str, Any]:
-    """Return the metrics of a file, or of standard input for `-`."""
+    """Return the metrics in a file, or on standard input for `-`."""
     return check_metrics_file(read_text(str(path)).encode(), file=str(path))
 
 
 def check_metrics_file(content: bytes, *, file: str) -> dict[str, Any]:
-    """Return metrics from JSON or YAML; raise `InvalidInputError` naming the field."""
+    """Return metrics from JSON or YAML; raise `InvalidInputError` naming a field."""
     given = load_either(content, file=file)
     if not isinstance(given, dict):
         raise InvalidInputError("must be an object of metrics", file=file)
@@ -66,7 +66,7 @@ def check_metrics_file(content: bytes, *, file: str) -> dict[str, Any]:
 def document_metrics(given: object, *, file: str) -> dict[str, Any]:
     """Return the metrics below `iteration_metrics`.
 
-    Derived values there (differences, score, class, alerts) are ignored.
+    Derived values (differences, score, class and alerts) are ignored.
     """
     if not isinstance(given, dict):
         raise InvalidInputError("must be an object", file=file, field=DOCUMENT)
@@ -90,7 +90,7 @@ def document_metrics(given: object, *, file: str) -> dict[str, Any]:
 
 
 def checked_document(given: object, *, file: str) -> dict[str, Any]:
-    """Do the same, and raise `InvalidInputError` for metrics that contradict each other."""
+    """Return the metrics; raise `InvalidInputError` if they contradict each other."""
     metrics = document_metrics(given, file=file)
     with naming(file, DOCUMENT):
         check_metrics(metrics)

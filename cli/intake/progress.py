@@ -1,6 +1,6 @@
 """Validation of an untrusted PROGRESS.yaml or compiled plan.
 
-Unknown keys are allowed and kept; the values of known ones are checked.
+Unknown keys are allowed and kept; the values of known keys are validated.
 """
 
 from itertools import islice
@@ -27,7 +27,7 @@ Document = dict[str, Any]
 
 
 class CheckedDocument(NamedTuple):
-    """A document that was read and checked, with remarks on how it was read."""
+    """A validated document, with remarks on how it was read."""
 
     document: Document
     remarks: list[str]
@@ -38,8 +38,8 @@ def read_progress(
 ) -> CheckedDocument:
     """Return a PROGRESS.yaml as data, exactly as written.
 
-    It must name its sprint, unless that is known. One of the first generation
-    has its tasks as phases.
+    The document must name its sprint, unless `sprint_id` is given. In a first-generation
+    document, tasks become phases.
     """
     document, remarks = _mapping(content, file)
     known = {} if sprint_id is None else {"sprint-id": sprint_id}
@@ -54,7 +54,7 @@ def read_progress(
 
 
 def read_plan(content: bytes, *, file: str, is_strict: bool = False) -> CheckedDocument:
-    """Return a compiled plan as data; unknown keys are remarks, or refused."""
+    """Return a compiled plan as data; unknown keys are remarks, or refused if strict."""
     document, remarks = _mapping(content, file)
     check_plan(document, file=file)
     if is_strict:
@@ -65,9 +65,9 @@ def read_plan(content: bytes, *, file: str, is_strict: bool = False) -> CheckedD
 
 
 def read_nodes(content: bytes, *, file: str, key: str) -> tuple[list[Document], list[str]]:
-    """Return `phases` or `steps` of a file, and remarks on them.
+    """Return the `phases` or `steps` in a file, and remarks on them.
 
-    They are its list of that name, or all of it.
+    They are the list of that name, or the complete document.
     """
     document, remarks = _loaded(content, file)
     nodes = document if isinstance(document, list) else [document]
@@ -80,20 +80,20 @@ def read_nodes(content: bytes, *, file: str, key: str) -> tuple[list[Document], 
 
 
 def _unknown(one: Unknown) -> str:
-    """Return the remark on an unknown key."""
+    """Return the remark about an unknown key."""
     meant = f"; {one.hint}" if one.hint else ""
     return f"{field_path(one.path)} is an unknown field{meant}"
 
 
 def check_nodes(nodes: object, *, file: str, key: str) -> None:
-    """Raise `InvalidInputError` unless these have the shape of phases or of steps."""
+    """Raise `InvalidInputError` unless these are valid phases or steps."""
     shaped(Phases if key == "phases" else Steps, {key: nodes}, file=file)
     with naming(file):
         check_gates(nodes, key, level=1 if key == "phases" else 2)
 
 
 def check_progress(document: Document, *, file: str) -> None:
-    """Raise `InvalidInputError` unless this is a PROGRESS.yaml of a sprint."""
+    """Raise `InvalidInputError` unless the document is a sprint's PROGRESS.yaml."""
     if "sprint-id" not in document or "status" not in document:
         raise InvalidInputError(
             "this is not a PROGRESS.yaml of a sprint: `sprint-id` and `status` are needed",
@@ -120,7 +120,7 @@ def check_progress(document: Document, *, file: str) -> None:
 
 
 def check_plan(document: Document, *, file: str) -> None:
-    """Raise `InvalidInputError` unless this has the shape of a compiled plan."""
+    """Raise `InvalidInputError` unless the document is a valid compiled plan."""
     shaped(CompiledPlan, document, file=file)
     _check_ids(document, file)
     with naming(file):
@@ -164,7 +164,10 @@ def _check_ids_below(data: Document, prefix: str, *, level: int) -> None:
 
 
 def _check_pointer(document: Document, file: str) -> None:
-    """Refuse indices that point nowhere; other tools write one past the end."""
+    """Raise `InvalidInputError` if an index is out of range.
+
+    One past the end is accepted, because other tools write it.
+    """
     pointer, holder = document.get("current"), document
     if not isinstance(pointer, dict):
         return

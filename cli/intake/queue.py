@@ -1,4 +1,4 @@
-"""Requests for the operator queue, and the rules that decide on them, from a stranger."""
+"""Validation of untrusted operator queue requests and of the rules that decide on them."""
 
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -41,13 +41,13 @@ class NewRequest(Shape, kw_only=True):
 
 
 class NewRequests(Shape):
-    """Several requests that are submitted together."""
+    """Several requests submitted together."""
 
     requests: list[NewRequest]
 
 
 class QueueRule(Shape):
-    """A rule of `queue decide --auto`: what it decides, of which requests."""
+    """A rule of `queue decide --auto`: its decision and the requests it applies to."""
 
     name: Identity
     decision: Annotated[str, one_of(words.DECISIONS)]
@@ -61,7 +61,7 @@ class QueueRule(Shape):
 
 
 class QueueRules(Shape):
-    """The rules of `queue decide --auto`; the first that fits decides."""
+    """The rules of `queue decide --auto`; the first matching rule decides."""
 
     rules: Annotated[list[QueueRule], msgspec.Meta(min_length=1)]
 
@@ -83,7 +83,7 @@ class Handed(NamedTuple):
 
 
 def read_requests(text: str, *, file: str) -> Handed:
-    """Return the requests of a JSON array, or of JSON lines, one on each."""
+    """Return the requests from a JSON array, or from JSON lines with one request each."""
     if text.lstrip().startswith("["):
         document = {"requests": _load(text, file=file, line=None)}
         checked = shaped(NewRequests, document, file=file, is_closed=True)
@@ -99,7 +99,7 @@ def read_requests(text: str, *, file: str) -> Handed:
 
 
 def read_context(text: str, *, field: str) -> Data:
-    """Return the context of a request from its JSON object."""
+    """Return a request's context from its JSON object."""
     context = load(text.encode(errors="surrogateescape"), field=field)
     if not isinstance(context, dict):
         raise InvalidInputError("must be a JSON object", field=field)
@@ -108,7 +108,7 @@ def read_context(text: str, *, field: str) -> Data:
 
 
 def read_rules(content: bytes, *, file: str) -> list[Rule]:
-    """Return the rules of a YAML or JSON file, in their order."""
+    """Return the rules from a YAML or JSON file, in order."""
     document = load_yaml(content, file=file)
     rules: list[Rule] = []
     given = shaped(QueueRules, document, file=file, is_closed=True)

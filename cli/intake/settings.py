@@ -1,4 +1,4 @@
-"""The forms of what `sprintlog.toml` says, and their JSON Schema."""
+"""The schema of `sprintlog.toml` as models, and its JSON Schema."""
 
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal
@@ -21,7 +21,7 @@ Wrong = Callable[[str, str], InvalidInputError]
 
 
 class SettingsTable(BaseModel):
-    """A table of the file; what it does not know is an error."""
+    """A table in the file; unknown keys are errors."""
 
     model_config = ConfigDict(
         extra="forbid", frozen=True, alias_generator=kebab, use_attribute_docstrings=True
@@ -38,7 +38,7 @@ class RecordSettings(SettingsTable):
 
 
 class LogSettings(SettingsTable):
-    """The place of the log."""
+    """The location of the log."""
 
     folder: Text | None = None
     """The log's folder: an absolute path, or relative to the file's folder or `~`."""
@@ -47,7 +47,7 @@ class LogSettings(SettingsTable):
 
 
 class AgentSettings(SettingsTable):
-    """The agent of `run`."""
+    """The agent that `run` starts."""
 
     command: list[Text] | None = Field(default=None, min_length=1)
     """The command of `run` if none is typed."""
@@ -91,7 +91,7 @@ class MeasureSettings(SettingsTable):
 
 
 class GateSettings(SettingsTable):
-    """The environment of gates."""
+    """The environment of gate commands."""
 
     environment: list[Name] | None = None
     """Variables that are passed on to a gate's script."""
@@ -111,7 +111,7 @@ class SnapshotSettings(SettingsTable):
 
 
 class NotifySettings(SettingsTable):
-    """Notices of `run`."""
+    """Notices from `run`."""
 
     command: Text | None = None
     """The shell command for each notice, with JSON on its input."""
@@ -152,7 +152,7 @@ class RulesSettings(SettingsTable):
 
 
 class Settings(SettingsTable):
-    """sprintlog.toml, or `[tool.sprintlog]` of pyproject.toml."""
+    """sprintlog.toml, or the `[tool.sprintlog]` table in pyproject.toml."""
 
     record: RecordSettings = RecordSettings()
     log: LogSettings = LogSettings()
@@ -166,7 +166,7 @@ class Settings(SettingsTable):
 
 
 def check_settings(given: Mapping[str, Any], wrong: Wrong) -> dict[str, Any]:
-    """Return the values by key; raise what `wrong` makes of the first mistake."""
+    """Return the values by key; raise the exception that `wrong` creates from an error."""
     tables: dict[str, dict[str, Any]] = {}
     for key, value in given.items():
         table, _, name = key.partition(".")

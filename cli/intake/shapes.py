@@ -1,6 +1,6 @@
 """Checks of documents: invalid fields, and keys that a schema does not name.
 
-The schemas of unknown keys may be of msgspec or of pydantic.
+Unknown keys are found with msgspec or pydantic schemas.
 """
 
 import re
@@ -35,7 +35,7 @@ def shaped(
 ) -> Checked:
     """Return data as a struct.
 
-    Raise `InvalidInputError` for the first invalid field, or unknown one if closed.
+    Raise `InvalidInputError` for the first invalid field or, if closed, unknown field.
     """
     try:
         made = msgspec.convert(data, shape)
@@ -57,7 +57,7 @@ def shaped(
 
 
 class Unknown(NamedTuple):
-    """An unknown key of a document."""
+    """An unknown key in a document."""
 
     path: Path
     close: str | None
@@ -65,12 +65,12 @@ class Unknown(NamedTuple):
 
     @property
     def hint(self) -> str | None:
-        """Return a question with the key that was probably meant."""
+        """Return a "did you mean" question for the most similar known key."""
         return f"did you mean {self.close}?" if self.close else None
 
 
 def unknown_keys(model: type, data: Any, path: Path = ()) -> Iterator[Unknown]:
-    """Yield the keys that a schema does not name, in the order of the document."""
+    """Yield the keys that a schema does not name, in document order."""
     if not isinstance(data, dict):
         return
     fields = _fields(model)
@@ -87,7 +87,7 @@ def unknown_keys(model: type, data: Any, path: Path = ()) -> Iterator[Unknown]:
 
 
 def _close_to(key: str, known: Sequence[str]) -> str | None:
-    """Return the known key that was probably meant."""
+    """Return the known key that was probably intended."""
     word = key.replace("_", "-")
     # Exchanged letters count as two differences, so such a key would not be found.
     same_letters = (one for one in known if sorted(one) == sorted(word))
@@ -96,7 +96,7 @@ def _close_to(key: str, known: Sequence[str]) -> str | None:
 
 
 def _below(annotation: Any, value: Any, path: Path) -> Iterator[Unknown]:
-    """Yield the unknown keys of a field's value, by the schemas in its type."""
+    """Yield the unknown keys in a field's value, according to the schemas in its type."""
     kinds = get_args(annotation)
     if hasattr(annotation, "known_beside"):
         yield from unknown_keys(annotation, value, path)
@@ -111,7 +111,7 @@ def _below(annotation: Any, value: Any, path: Path) -> Iterator[Unknown]:
 
 @cache
 def _fields(model: Any) -> Mapping[str, Any]:
-    """Return the types of a schema's fields by their keys in a document."""
+    """Return the types of a schema's fields by their document keys."""
     if (of_pydantic := getattr(model, "model_fields", None)) is None:
         return {field.encode_name: field.type for field in structs.fields(model)}
     return {field.alias or name: field.annotation for name, field in of_pydantic.items()}

@@ -1,4 +1,4 @@
-"""Read transcripts that agents keep of their sessions: each session is one iteration."""
+"""Reader for agents' session transcripts; each session becomes one iteration."""
 
 import re
 from collections.abc import Iterator
@@ -39,7 +39,7 @@ _MOMENT = re.compile(
 
 
 class TranscriptRead(NamedTuple):
-    """What a transcript says, subagents included."""
+    """The data in a transcript, including subagents."""
 
     file: Path
     activity: Activity
@@ -53,7 +53,7 @@ class TranscriptRead(NamedTuple):
 
     @property
     def key(self) -> str:
-        """Return the name of the session: its id, or the digest of its bytes."""
+        """Return the session's key: its id, or the digest of its bytes."""
         return f"{self.activity.agent}:{next(iter(self.activity.sessions), self.sha256)}"
 
     def ran(self) -> tuple[AgentRan, str | None]:
