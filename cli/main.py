@@ -1,4 +1,4 @@
-"""The entry point: a group that imports a command only when it is typed."""
+"""The entry point: a command group that imports a command only when it is used."""
 
 import _thread
 import os
@@ -46,19 +46,19 @@ MODULES = {"import": "import_", "list": "judgements"}
 
 
 def module_of(command: str) -> str:
-    """Return the module that holds a command, as a name below `sprintlog.cli`."""
+    """Return the module that contains a command, as a name below `sprintlog.cli`."""
     return f"{COMMANDS[command]}.{MODULES.get(command, command.replace('-', '_'))}"
 
 
 class LazyGroup(typed.TypedGroup):
-    """Knows its commands by name and imports the one that is asked for."""
+    """A group that knows its commands by name and imports only the requested command."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names in the order of the table."""
+        """Return the names in table order."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return a command, imported now."""
+        """Import and return a command."""
         if cmd_name not in COMMANDS:
             # Imported here: only unknown words need it.
             from .programs import program_command
@@ -67,7 +67,7 @@ class LazyGroup(typed.TypedGroup):
         return self.imported(f"{module_of(cmd_name)}:command")
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
-        """Return the completions of a command without importing a single command."""
+        """Return the completions of a command without importing any command."""
         if ctx._protected_args or ctx.args or incomplete.startswith("-"):
             return super().shell_complete(ctx, incomplete)
         from .completion import commands
@@ -75,7 +75,7 @@ class LazyGroup(typed.TypedGroup):
         return commands(incomplete)
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the first screen without importing a single command."""
+        """Write the first screen without importing any command."""
         from .help.help import write_first
 
         write_first(ctx, formatter)
@@ -121,7 +121,7 @@ def cli(verbose: bool) -> None:
 
 
 def main() -> None:
-    """Run the command line; the only place where every error ends."""
+    """Run the command line; all errors are handled here."""
     try:
         _hold_standard_files()
         if "_SPRINTLOG_COMPLETE" in os.environ:
@@ -195,7 +195,7 @@ def _options_of(context: click.Context | None) -> list[str]:
 
 
 def _is_alone(context: click.Context, error: click.ClickException) -> bool:
-    """Return whether a command was typed alone, and needs a word that its help lists."""
+    """Return whether a command was typed alone and lacks a word that its help lists."""
     if sys.argv[1:] != typed.words_of(context):
         return False
     missing = error.param if isinstance(error, click.MissingParameter) else None
@@ -205,10 +205,10 @@ def _is_alone(context: click.Context, error: click.ClickException) -> bool:
 
 @contextmanager
 def _interrupts_between_imports() -> Iterator[None]:
-    """Let Ctrl-C wait while `import` is at work.
+    """Delay Ctrl-C during imports.
 
-    It has a callback for each module. What is raised there is printed and goes no
-    further, so the command would go on.
+    `import` runs a callback for each module. An exception raised there is printed and
+    ignored, so the command would continue.
     """
     # The inner module: `signal` makes names of all numbers, which this has no use for.
     from _signal import SIGINT, default_int_handler, getsignal, signal  # type: ignore[import-not-found]
@@ -235,10 +235,10 @@ def _interrupt_later() -> None:
 
 
 def _hold_standard_files() -> None:
-    """Keep the numbers of closed standard files from being given to other files.
+    """Prevent the descriptors of closed standard streams from being reused for files.
 
-    Otherwise an answer would be written into one of them. The placeholders are not
-    writable, so an answer to a closed file is still an error.
+    Otherwise an answer could be written into such a file. The placeholders are not
+    writable, so writing an answer to a closed stream is still an error.
     """
     for number in (0, 1, 2):
         try:
@@ -248,6 +248,6 @@ def _hold_standard_files() -> None:
 
 
 def _close_stdout() -> None:
-    """Point stdout elsewhere, so that the interpreter's last flush does not fail."""
+    """Redirect stdout to the null device to prevent an error in the last flush."""
     with suppress(OSError), open(os.devnull, "wb") as nowhere:
         os.dup2(nowhere.fileno(), 1)

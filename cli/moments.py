@@ -1,4 +1,4 @@
-"""Points and times as people write them, such as `2h ago`, in the local time zone."""
+"""Points and times in natural notation, such as `2h ago`, in the local time zone."""
 
 import re
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
@@ -29,15 +29,15 @@ _WEEK, _DAY = timedelta(days=7), timedelta(days=1)
 
 
 class NotAMomentError(ValueError):
-    """A text that names a time which cannot be used."""
+    """Raised for a text that names an unusable time."""
 
 
 def moment(
     text: str, *, now: datetime, zone: tzinfo | None, is_since: bool = False
 ) -> datetime | None:
-    """Return the moment in UTC that a text names; None for another text.
+    """Return the time in UTC that a text names, or None if it is not a time.
 
-    A day alone means its beginning if `is_since`, otherwise its end or now. Raise
+    A date alone means its beginning if `is_since`, otherwise its end or now. Raise
     `NotAMomentError` for a future time, an invalid time of day or a span.
     """
     said = " ".join(text.casefold().split())
@@ -68,14 +68,14 @@ def moment(
 
 
 def is_day(text: str) -> bool:
-    """Return whether a text names a day without a time."""
+    """Return whether a text is a date without a time."""
     said = " ".join(text.casefold().split())
     day, rest = _day(said, date(2000, 1, 1))
     return day is not None and not rest
 
 
 def _at(day: date, clock: time, zone: tzinfo | None) -> datetime:
-    """Return a local time in UTC; one that clocks skip is as long after midnight."""
+    """Return a local time in UTC; a time skipped by clocks is as long after midnight."""
     return datetime.combine(day, clock, zone).astimezone(UTC)
 
 
@@ -95,7 +95,7 @@ def _clock(said: str) -> time | None:
 
 
 def _day(said: str, today: date) -> tuple[date | None, str]:
-    """Return the day at the beginning of a text, and the rest of the text."""
+    """Return the date at the beginning of a text, and the rest of the text."""
     word, _, rest = said.partition(" ")
     if word in ("today", "yesterday"):
         return today - (_DAY if word == "yesterday" else timedelta()), rest
@@ -119,7 +119,7 @@ def _weekday(word: str) -> int | None:
 
 
 def _before(said: str, day: date) -> date | None:
-    """Return the day before that has the same name; None for a name that has its year."""
+    """Return the previous date with the same name; None if the name contains a year."""
     if _weekday(said.partition(" ")[0]) is not None:
         return day - _WEEK
     if said[:3] not in [month.casefold() for month in MONTHS]:
@@ -131,7 +131,7 @@ def _before(said: str, day: date) -> date | None:
 
 
 def read_moment(text: str, *, field: str, is_since: bool, takes_days: bool) -> str:
-    """Return a typed time as ISO 8601, and print how it was understood.
+    """Return a typed time as ISO 8601, and print how it was interpreted.
 
     Raise `InvalidInputError` for a text that is neither a point nor a time.
     """

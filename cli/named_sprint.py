@@ -1,6 +1,6 @@
-"""Hints for a user who named the sprint: their commands repeat the name.
+"""Hints for a user who named the sprint; the commands in them repeat its name.
 
-Without it, the current folder would select the sprint, possibly another one.
+Without the name, the current folder would select the sprint, possibly a different one.
 """
 
 import re
@@ -23,7 +23,7 @@ _TAKE_NONE = {("sprint", "create"), ("sprint", "list")}
 
 
 def with_it(hint: str | None) -> str | None:
-    """Return a hint whose commands name the sprint, where this command was given it."""
+    """Return a hint whose commands name the sprint, if the current command did."""
     if hint is None or (given := _given()) is None:
         return hint
     named = f" --sprint {given}"
@@ -41,7 +41,7 @@ def with_it(hint: str | None) -> str | None:
 
 
 def _given() -> str | None:
-    """Return the sprint that was named on the command line, if there is a command."""
+    """Return the sprint named on the command line, or None."""
     context = click.get_current_context(silent=True)
     if context is None:
         return None

@@ -1,4 +1,4 @@
-"""How answers are printed: one write each, as text for people or as JSON for scripts."""
+"""Output of answers, each in one write, as text for people or as JSON for scripts."""
 
 import os
 import sys
@@ -29,7 +29,7 @@ REFUSED, USAGE, NOT_FOUND, INTEGRITY, CONFLICT, GATE_FAILED = 1, 2, 3, 4, 5, 6
 
 
 def exit_code(error: errors.SprintlogError) -> int:
-    """Return the exit code of an error."""
+    """Return the exit status for an error."""
     match error:
         case errors.NotFoundError():
             return NOT_FOUND
@@ -42,7 +42,7 @@ def exit_code(error: errors.SprintlogError) -> int:
 
 
 def print_error(error: errors.SprintlogError, *, as_json: bool) -> int:
-    """Print an error for people or scripts on stderr; return its exit code."""
+    """Print an error for people or scripts on stderr; return its exit status."""
     if as_json:
         _write(STDERR, json_line(error_answer(error)))
     elif problems := error.fields.get("problems"):
@@ -55,7 +55,7 @@ def print_error(error: errors.SprintlogError, *, as_json: bool) -> int:
 
 
 def print_problems(problems: Sequence[Mapping[str, Any]]) -> None:
-    """Print all problems of files that users wrote, each with its code."""
+    """Print all problems in the user's files, each with its code."""
     lines: list[tuple[str, str | None]] = []
     for problem in problems[:PROBLEMS_SHOWN_MAX]:
         line = f":{problem['line']}" if problem["line"] else ""
@@ -71,7 +71,7 @@ def print_problems(problems: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _tell(lines: Sequence[tuple[str, str | None]]) -> None:
-    """Write lines for people on stderr, each after its word, in one write."""
+    """Write messages for people to stderr in one write, each after its label."""
     # Imported here: most commands print no message.
     from sprintlog.engine.masking import mask
 
@@ -87,7 +87,7 @@ def _tell(lines: Sequence[tuple[str, str | None]]) -> None:
 
 
 def error_answer(error: errors.SprintlogError) -> dict[str, Any]:
-    """Return an error as scripts get it: its kind, message, hint and fields."""
+    """Return an error as a JSON answer: its kind, message, hint and fields."""
     known = {name: value for name, value in error.fields.items() if value is not None}
     told = {"error": error.kind, "message": error.message, "hint": _hint_of(error)}
     # Imported here: most commands do not fail.
@@ -98,7 +98,7 @@ def error_answer(error: errors.SprintlogError) -> dict[str, Any]:
 
 
 def _hint_of(error: errors.SprintlogError) -> str | None:
-    """Return an error's hint; for an unknown word, it begins with a suggestion."""
+    """Return an error's hint, preceded by a suggestion if a word is unknown."""
     if error.unknown is None:
         return error.hint
     # Imported here: hardly any command meets such a word.
@@ -123,7 +123,7 @@ def hint(text: str | None) -> None:
 
 
 def progress(text: str) -> None:
-    """Print the progress of long work on stderr."""
+    """Print the progress of long-running work on stderr."""
     # Imported here: few commands take long.
     from sprintlog.engine.masking import mask
 
@@ -132,7 +132,7 @@ def progress(text: str) -> None:
 
 @contextmanager
 def progress_if_long(text: str) -> Iterator[None]:
-    """Report work that takes longer than a second, in one line on a terminal's stderr."""
+    """Print a progress line on a terminal's stderr if the block takes over a second."""
     if not shows_counting():
         yield
         return
@@ -149,9 +149,9 @@ def progress_if_long(text: str) -> Iterator[None]:
 
 
 def counting(what: str) -> Callable[[int], None]:
-    """Return what keeps one line on a terminal's stderr up to date: `1,000 WHAT`.
+    """Return a function that updates a progress line on a terminal's stderr: `1,000 WHAT`.
 
-    Whatever is written after it clears it.
+    Later output clears the line.
     """
 
     def tell(count: int) -> None:
@@ -167,7 +167,7 @@ def shows_counting() -> bool:
 
 
 def counting_line(text: str) -> None:
-    """Put a line on that terminal which whatever is written after it clears."""
+    """Write a line to stderr's terminal that later output clears."""
     # Imported here: hardly anything takes so long.
     from .screen.tables import cut
     from .screen.terminal import width_of
@@ -182,21 +182,21 @@ _counting: list[str] = []
 
 
 def clear_counting() -> None:
-    """Take away the line that counts, if there is one."""
+    """Clear the progress line, if there is one."""
     if _counting:
         _counting.clear()
         _write(STDERR, b"\r\x1b[K")
 
 
 def print_document(answer: Any) -> None:
-    """Print a JSON document that people read too: indented on a terminal, else one line."""
+    """Print a JSON document: indented on a terminal, otherwise on one line."""
     content = json_line(answer)
     is_read = sys.stdout is not None and sys.stdout.isatty()
     _write(STDOUT, msgspec.json.format(content) if is_read else content)
 
 
 def print_json(answer: Any) -> None:
-    """Print one JSON document on one line, in one write: of some fields, or of all."""
+    """Print a JSON document on one line in one write, with the selected fields or all."""
     context = click.get_current_context(silent=True)
     fields = None if context is None else context.meta.get(FIELDS)
     if fields is not None:
@@ -227,7 +227,7 @@ def print_answer(answer: Any, lines: Iterable[str], *, as_json: bool) -> None:
 
 
 def print_text(*lines: str) -> None:
-    """Print lines for people; control characters and line breaks in them become visible."""
+    """Print lines for people; control characters and line breaks are made visible."""
     text = ""
     for line in lines:
         # A line of another type is visible already, and may be coloured.
@@ -237,12 +237,12 @@ def print_text(*lines: str) -> None:
 
 
 def print_styled(text: str) -> None:
-    """Print text whose parts went through `visible` and may be coloured."""
+    """Print text that is already escaped by `visible` and may contain colours."""
     _write(STDOUT, f"{text}\n".encode())
 
 
 def print_bytes(content: bytes) -> None:
-    """Print exactly these bytes, like those of a state file."""
+    """Print the exact bytes, such as those of a state file."""
     _write(STDOUT, content)
 
 

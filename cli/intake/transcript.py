@@ -57,7 +57,7 @@ class TranscriptRead(NamedTuple):
         return f"{self.activity.agent}:{next(iter(self.activity.sessions), self.sha256)}"
 
     def ran(self) -> tuple[AgentRan, str | None]:
-        """Return the run of the session, and its final message."""
+        """Return the session's run and its final message."""
         verdict = judge(self.answer, exit_code=0)
         ran = kept(
             self.activity,
@@ -70,9 +70,9 @@ class TranscriptRead(NamedTuple):
 
 
 def read_transcript(file: Path) -> TranscriptRead:
-    """Return the contents of a transcript; of Claude Code's, with its subagents.
+    """Return a transcript's contents; for Claude Code, including its subagents.
 
-    Raise `InvalidInputError` where no line is one of an agent that is known.
+    Raise `InvalidInputError` if no line was written by a known agent.
     """
     beside = subagents_of(file)
     hearing = OutputReader(document_max=DOCUMENT_BYTES_MAX)
@@ -103,7 +103,7 @@ def read_transcript(file: Path) -> TranscriptRead:
 
 
 def session_file(file: Path) -> Path:
-    """Return the file of a session; a subagent's file is in the same folder, or below."""
+    """Return the session's transcript; for a subagent's transcript, that of its session."""
     if not file.name.startswith("agent-"):
         return file
     if file.parent.name == SUBAGENTS:
@@ -115,7 +115,7 @@ def session_file(file: Path) -> Path:
 
 
 def _session_of(file: Path) -> str | None:
-    """Return the session that a file of Claude Code names first; None without one."""
+    """Return the first session named in a Claude Code transcript, or None."""
     if file.is_symlink() or not file.is_file():
         return None
     lines = islice(pieces_of(file, piece_max=PIECE), NAMED_MAX)
@@ -146,7 +146,7 @@ def _moments(piece: bytes) -> Iterator[str]:
 
 
 def _unread(file: Path) -> Iterator[Unread]:
-    """Yield the lines that no agent's reader understands."""
+    """Yield the lines that no agent's reader recognizes."""
     for number, line in enumerate(pieces_of(file, piece_max=PIECE), start=1):
         hearing = OutputReader()
         hearing.feed(line)

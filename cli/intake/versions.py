@@ -1,4 +1,4 @@
-"""Versions of a PROGRESS.yaml on their way in: files that are given, or what git keeps."""
+"""Versions of a PROGRESS.yaml to import, from given files or from git."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -24,7 +24,7 @@ VERSIONS_BYTES_MAX = 2**30
 
 
 class Version(NamedTuple):
-    """One version of a document on its way in, read and checked."""
+    """A parsed and validated version of a document to import."""
 
     name: str
     sprint_id: str
@@ -47,7 +47,7 @@ class Version(NamedTuple):
 
 
 class FileText(NamedTuple):
-    """The text of a file at one time."""
+    """The text of a file at a point in time."""
 
     name: str
     read: Callable[[], bytes]
@@ -55,7 +55,7 @@ class FileText(NamedTuple):
     """The commit that has it; None for the file at hand."""
 
     def moments(self) -> tuple[str | None, str | None]:
-        """Return when it was written and committed, as far as git states it."""
+        """Return when the text was written and committed, as far as git states it."""
         if self.commit is None:
             return None, None
         committed_at = normalise(self.commit.committed_at)
@@ -77,9 +77,9 @@ class Texts(NamedTuple):
 def committed_texts(
     file: Path, at_hand: bytes | None, is_same: Callable[[bytes, bytes], bool]
 ) -> Iterator[Texts]:
-    """Give every committed text of a file, then the one at hand if it differs.
+    """Yield all committed texts of a file, then the current text if it differs.
 
-    `is_same` recognises a renamed file: whether two texts are of the same document.
+    To follow renames, `is_same` returns whether two texts belong to the same document.
     """
     with committed_file(file, os.environ, bytes_max=DOCUMENT_BYTES_MAX) as history:
         committed = history.versions(is_same)
@@ -108,7 +108,7 @@ class History(NamedTuple):
 
 
 def given_versions(files: Sequence[Path]) -> History:
-    """Return the documents of files, in the order given; each names its sprint."""
+    """Return the documents in the given files, in order; each names its sprint."""
     versions = []
     for file in files:
         content = read_bytes(file)
@@ -120,11 +120,11 @@ def given_versions(files: Sequence[Path]) -> History:
 
 
 def committed_versions(file: Path, *, sprint_id: str | None) -> History:
-    """Return every committed version of a sprint's file, then the one at hand.
+    """Return every committed version of a sprint's file, then the current version.
 
-    The sprint is the one named, else that of the newest version. Versions of
-    other sprints are omitted. Raise `InvalidInputError` if a version of this sprint cannot
-    be read, `NotFoundError` if there is none.
+    The sprint is `sprint_id`, else that of the newest version. Versions of other sprints
+    are omitted. Raise `InvalidInputError` if a version of this sprint cannot be read, or
+    `NotFoundError` if there is none.
     """
     taken: list[Version] = []
     unread: list[tuple[int, InvalidInputError]] = []

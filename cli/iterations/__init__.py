@@ -1,1 +1,1 @@
-"""Commands of the section Iterations."""
+"""Commands in the Iterations section."""

@@ -1,4 +1,4 @@
-"""The output of an agent for `iteration end --from`."""
+"""An agent's output for `iteration end --from`."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -25,8 +25,8 @@ def recorded_run(
 ) -> tuple[AgentRan, str | None, SaidItems | None]:
     """Return an agent's run, its last message, and the items that it reported.
 
-    Usage that earlier runs of the same session include is subtracted. Learnings are
-    recorded in the journal if it is open. Warn of output that was not understood; raise
+    Usage already counted in earlier runs of the same session is subtracted. Learnings are
+    recorded in the journal if it is open. Warn about output that was not understood; raise
     `InvalidInputError` if the source cannot be read.
     """
     read = _decoder_of(agent) if agent is not None and is_extension(agent) else None
@@ -59,7 +59,7 @@ def recorded_run(
 
 
 def _decoder_of(agent: str) -> Read:
-    """Return what decodes the messages of an extension's agent; what fails is named."""
+    """Return the decoder for the messages of an extension's agent; its errors are named."""
     extension, read = loaded("agent", agent)
 
     def decode(message: Any) -> Items | None:

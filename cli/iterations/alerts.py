@@ -1,4 +1,4 @@
-"""`sprintlog iteration alerts`: what got worse."""
+"""The `sprintlog iteration alerts` command: regressions."""
 
 from collections.abc import Sequence
 
@@ -25,7 +25,7 @@ TONES = {"CRITICAL": BAD, "HIGH": BAD, "MEDIUM": ATTENTION}
 @typed.option("--all", "of_all", is_flag=True, help="Of every iteration.")
 @with_reading
 def command(iteration: int | None, of_all: bool, reading: ReadOptions) -> None:
-    """List regressions against the previous iteration, the worst first."""
+    """List regressions against the previous iteration, worst first."""
     with open_workspace() as workspace:
         judged = judged_at(workspace, reading)
         found = iterations_of(judged, iteration, of_all=of_all)
@@ -41,7 +41,7 @@ def command(iteration: int | None, of_all: bool, reading: ReadOptions) -> None:
 
 
 def _others(judged: Judged, others: Sequence[Judgement]) -> str:
-    """Return in how many other iterations there are alerts, and what became of these."""
+    """Return a note on the alerts in other iterations, and on rollbacks because of them."""
     more = counted(sum(len(one.alerts) for one in others), "more alert")
     on_path = {*measured_on_path(judged.sprint)}
     if not any(one.number in on_path for one in others):

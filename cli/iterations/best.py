@@ -1,4 +1,4 @@
-"""`sprintlog iteration best`: the best iteration so far."""
+"""The `sprintlog iteration best` command: the best iteration so far."""
 
 from sprintlog.engine.judging.exact import HOW_TO_MEASURE
 from sprintlog.engine.judging.score import Score, unknown_parts
@@ -20,10 +20,10 @@ from .judgements import breakdown_lines, judged_at, list_lines
 @typed.option("--explain", is_flag=True, help="Explain its score.")
 @with_reading
 def command(explain: bool, reading: ReadOptions) -> None:
-    """Show the iteration with the highest score; of equal ones the earliest.
+    """Show the iteration with the highest score, or the earliest of several.
 
     `sprintlog rollback best` goes back to the latest verified iteration that is as good and
-    not discarded; if that is another one, it is shown as well.
+    not discarded; if that is a different iteration, it is shown as well.
     """
     with open_workspace() as workspace:
         judged = judged_at(workspace, reading)
@@ -73,7 +73,7 @@ def _explained(judged: Judged, score: Score) -> list[str]:
 @typed.command("best", epilog="Example: sprintlog show best --at iter:3")
 @with_reading
 def show_records(reading: ReadOptions) -> None:
-    """Print all records of the iterations: measured, judged, advised, selected."""
+    """Print all records of iterations: measurements, judgements, advice and selection."""
     with open_workspace() as workspace:
         sprint = reading.sprint(workspace)
         judged = evaluate(workspace.log, sprint)

@@ -1,4 +1,4 @@
-"""The options for budgets of a run and of a sprint, and their lines in answers."""
+"""The budget options of a run and a sprint, and the lines about budgets in answers."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -19,7 +19,7 @@ from ..screen.terminal import ATTENTION, BAD
 
 
 def budget_lines(budgets: Iterable[sums.BudgetState]) -> Iterator[str]:
-    """Yield lines for each budget except the limit of iterations."""
+    """Yield a line for each budget except the limit of iterations."""
     for one in budgets:
         if (one.of, one.budget) == (sums.OF_SPRINT, sums.ITERATIONS):
             continue
@@ -30,7 +30,7 @@ def budget_lines(budgets: Iterable[sums.BudgetState]) -> Iterator[str]:
 
 
 def raising_lines(sprint: Sprint, budgets: Budgets, now: str) -> Iterator[str]:
-    """Yield which budgets of a run are above what the sprint has left."""
+    """Yield a line for each budget of a run that exceeds the sprint's remaining budget."""
     for one in sums.standings(sprint, now, of=sums.OF_SPRINT):
         limit = getattr(budgets, sums.FIELDS[one.budget])
         if limit is None or one.budget == sums.ITERATIONS:
@@ -51,7 +51,7 @@ NONE = "none"
 
 
 class Amount(click.ParamType):  # type: ignore[type-arg]
-    """A limit of a budget: a number or a time; or `none`, where that takes it away."""
+    """A budget's limit: a number, a time or, if it may be removed, `none`."""
 
     name = "amount"
 
@@ -62,7 +62,7 @@ class Amount(click.ParamType):  # type: ignore[type-arg]
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float | str:
-        """Return the limit, times in seconds."""
+        """Return the limit; times are in seconds."""
         text = str(value).strip()
         if self.takes_none and text == NONE:
             return NONE
@@ -87,7 +87,7 @@ FIELDS = {"cost": "cost_usd", "time": "seconds"}
 
 
 def with_run_budgets(function: Function) -> Function:
-    """Add the options for one run, and `--price`."""
+    """Add the budget options of a single run, and `--price`."""
     function = typed.option(
         "--price",
         setting="budget.price",
@@ -109,7 +109,7 @@ def with_run_budgets(function: Function) -> Function:
 
 
 def with_sprint_budgets(function: Function) -> Function:
-    """Add the options for all runs of a sprint together."""
+    """Add the budget options for all runs of a sprint together."""
     for budget, (metavar, what) in reversed(OPTIONS.items()):
         if budget == "iterations":
             # `sprint limit` sets their number.
@@ -125,7 +125,7 @@ def with_sprint_budgets(function: Function) -> Function:
 
 
 def taken_from(given: dict[str, Any]) -> dict[str, float | None]:
-    """Take the options out of all that were given; return the limits by field."""
+    """Remove the budget options from the given options; return the limits by field."""
     found: dict[str, float | None] = {}
     for budget in OPTIONS:
         value = given.pop(f"budget_{budget}", None)
@@ -135,7 +135,7 @@ def taken_from(given: dict[str, Any]) -> dict[str, float | None]:
 
 
 def budgets_and_price(given: dict[str, Any]) -> tuple[Budgets, Price | None]:
-    """Return the budgets and price of a run; raise `click.UsageError` for invalid ones."""
+    """Return a run's budgets and price; raise `click.UsageError` if they are invalid."""
     text = given.pop("price", None)
     try:
         return budgets_of(taken_from(given)), None if text is None else price_of(text)

@@ -1,4 +1,4 @@
-"""Capture the measurements of an iteration, as typed or as the stored rules require."""
+"""Capture an iteration's measurements, as given or as required by the stored rules."""
 
 from sprintlog.engine.errors import RefusedError
 from sprintlog.engine.judging.loop_rules import MeasureRules
@@ -15,7 +15,7 @@ from .snapshots import tell_kept
 
 
 def measure_due(options: Options) -> None:
-    """Measure the due iteration by the stored rules; record the result or the failure."""
+    """Measure the due iteration with the stored rules; record the result or the failure."""
     with recording("iteration measure", options) as run:
         workspace = run.workspace
         run.finish_restores()
@@ -54,7 +54,7 @@ def measure_due(options: Options) -> None:
 def capturer(
     workspace: Workspace, asked: Capturing, *, sprint_id: str, masks: bool
 ) -> Capturer:
-    """Return what captures that; names of files belong to the folder one is in."""
+    """Return a capturer for the options; file names are relative to the current folder."""
     wanted = MeasureRules(
         asked.runs, asked.builds, asked.reports, asked.sources, asked.timeout_seconds
     )

@@ -1,4 +1,4 @@
-"""`sprintlog iteration compare`: iterations side by side, of one sprint or of several."""
+"""The `sprintlog iteration compare` command: iterations of one or more sprints."""
 
 import re
 from collections.abc import Sequence
@@ -63,7 +63,7 @@ def command(first: str, others: tuple[str, ...], reading: ReadOptions) -> None:
 def _side(
     workspace: Workspace, reading: ReadOptions, text: str, known: dict[str | None, Judged]
 ) -> tuple[Judged, Judgement]:
-    """Return an iteration with its judgement; each sprint is read once."""
+    """Return an iteration and its judgement; each sprint is read only once."""
     named = _NAMED.fullmatch(text)
     if named is None:
         raise InvalidInputError(f"invalid iteration {text[:60]!r}: give N or SPRINT:N")
@@ -84,7 +84,7 @@ Side = tuple[Judged, Judgement]
 def side_lines(sides: Sequence[Side]) -> list[str]:
     """Return a table of measurements, scores, parameters and costs.
 
-    With two iterations it has their difference as well.
+    For two iterations it also contains their difference.
     """
     judged = {id(one): one for one, _ in sides}
     has_one = len({one.sprint.id for one in judged.values()}) == 1
@@ -104,7 +104,7 @@ def side_lines(sides: Sequence[Side]) -> list[str]:
 
 
 def _figures(found: Sequence[Judgement], *, is_pair: bool) -> list[tuple[str, ...]]:
-    """Return class, score, its parts and all that was measured."""
+    """Return rows with the class, the score, its parts and all measurements."""
     classes = (one.classification or "-" for one in found)
     rows = [("class", *classes, *(("",) if is_pair else ()))]
     values: dict[str, tuple[list[Any], int]] = {
@@ -128,7 +128,7 @@ def _figures(found: Sequence[Judgement], *, is_pair: bool) -> list[tuple[str, ..
 
 
 def _said(said: Sequence[Description]) -> list[tuple[str, ...]]:
-    """Return a row for each parameter, and rows of the commits and tags."""
+    """Return a row for each parameter, and rows for commits and tags."""
     rows = [
         (name, *(_param(name, one.params.get(name)) for one in said))
         for name in dict.fromkeys(name for one in said for name in one.params)
@@ -141,7 +141,7 @@ def _said(said: Sequence[Description]) -> list[tuple[str, ...]]:
 
 
 def _took(took: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """Return what agents took, as far as somebody says."""
+    """Return rows with the resources used by agents, if known."""
     rows = zip(TOOK, *took, strict=True)
     return [row for row in rows if any(cell != "-" for cell in row[1:])]
 
@@ -166,7 +166,7 @@ def _cell(value: Any, places: int) -> str:
 
 
 def _change(mine: Any, theirs: Any, places: int) -> str:
-    """Return the change of a number; an empty text for other values."""
+    """Return the difference of two numbers; an empty text for other values."""
     numbers = (Fraction, int)
     if not (isinstance(mine, numbers) and isinstance(theirs, numbers)):
         return ""

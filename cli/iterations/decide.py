@@ -1,4 +1,4 @@
-"""`sprintlog iteration decide`: what to do after the iteration measured last."""
+"""The `sprintlog iteration decide` command: advice after the latest measurement."""
 
 import sys
 from typing import Any
@@ -37,8 +37,8 @@ def command(
 ) -> None:
     """Decide whether to continue, stop, roll back or ask a person.
 
-    The advice is about the latest iteration that is not discarded; an unmeasured one needs
-    a person. The advice is recorded, once per state.
+    The advice is about the latest iteration that is not discarded; an unmeasured iteration
+    needs a person. The advice is recorded, once per state.
 
     If a loop stopped because of the advice, --go-on lets it continue until the next
     measurement.

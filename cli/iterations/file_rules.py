@@ -1,4 +1,4 @@
-"""The rules in `sprintlog.toml`, compared with the recorded ones."""
+"""The rules in `sprintlog.toml`, compared with the recorded rules."""
 
 from msgspec.structs import asdict
 
@@ -9,7 +9,7 @@ from .. import settings
 
 
 def rules_of_file() -> ChangeRules | None:
-    """Return the rules in the settings file; None if it has none."""
+    """Return the rules in the settings file, or None if it has none."""
     said = {
         name: value
         for name in ("weights", "thresholds", "verification", "progress-edits")
@@ -27,7 +27,7 @@ def rules_of_file() -> ChangeRules | None:
 
 
 def differing(rules: RulesSet) -> str | None:
-    """Return a line about differences between the file and the current rules, if any."""
+    """Return a line about differences between the file and the current rules, or None."""
     told = rules_of_file()
     if told is None:
         return None

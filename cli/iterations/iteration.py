@@ -1,4 +1,4 @@
-"""`sprintlog iteration …`: the group, and `start`, `end` and `fail`."""
+"""The `sprintlog iteration` group, and its commands `start`, `end` and `fail`."""
 
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -56,8 +56,8 @@ def start(
 
     It is rejected at the limit of iterations; discarded iterations count as well.
 
-    With --snapshot the work tree's files are saved unless the last snapshot holds them, so
-    that `why` and `report` tell the agent's changes from those made before it.
+    With --snapshot the work tree's files are saved unless the last snapshot already has
+    them. `why` and `report` then distinguish the agent's changes from earlier changes.
     """
     command = StartIteration(
         number, max_iterations, phase, beyond_limit, options.read_params(params)
@@ -110,9 +110,9 @@ def end(
 ) -> None:
     """End the current iteration and record its measurements, if any.
 
-    With metrics it is judged, and short advice is printed. With --snapshot the work tree's
-    files are saved in the same append. Starting an iteration ends the previous one if it is
-    still open.
+    With metrics the iteration is judged, and short advice is printed. With --snapshot the
+    work tree's files are saved in the same append. Starting an iteration ends the previous
+    one if it is still open.
 
     With --from, the agent's output is recorded as well: tokens, cost, tools, models,
     success or failure, and its last message. Reading the same file again has no effect.
@@ -169,7 +169,7 @@ def fail(error: str, category: str, until: str | None, **given: Any) -> None:
     """Record that the run for a goal failed in the current iteration.
 
     The iteration continues if the policy allows another attempt; otherwise the sprint is
-    blocked. With --until the agent is rate-limited, which is not a failure.
+    blocked. With --until, the agent is recorded as rate-limited, which is not a failure.
     """
     if until is not None:
         record("iteration fail", given, context.wait_until(until, error, category))

@@ -1,4 +1,4 @@
-"""How judged iterations are printed: lines for people, objects for scripts."""
+"""Output of judged iterations: lines for people, objects for scripts."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -49,12 +49,12 @@ OWN_MAX = 3
 
 
 def judged_at(workspace: Workspace, reading: ReadOptions) -> Judged:
-    """Return the judged iterations of a sprint at a point."""
+    """Return a sprint's judged iterations at a point."""
     return evaluate(workspace.log, reading.sprint(workspace))
 
 
 def subject_line(judged: Judged, given: Recommendation) -> str:
-    """Return a line about the iteration of an advice: its class and score."""
+    """Return a line about the iteration that the advice concerns: its class and score."""
     name = f"iteration {given.number}"
     if judged.tracker.entry(given.number) is None:
         why = "; ".join(reason.text for reason in given.reasons)
@@ -65,9 +65,9 @@ def subject_line(judged: Judged, given: Recommendation) -> str:
 
 
 def list_lines(judged: Judged, found: ListedIterations) -> list[str]:
-    """Return a table of iterations, one a line, those without a measurement among them.
+    """Return a table of iterations, one per line, including unmeasured iterations.
 
-    Where they began is a column if they differ, otherwise a line.
+    The work tree is a column if iterations differ in it, otherwise a line.
     """
     off_path, trees = judged.left_behind(), found.trees
     # If all scores lack the same parts, one line below the table names them.
@@ -100,20 +100,20 @@ def list_lines(judged: Judged, found: ListedIterations) -> list[str]:
 
 
 def _tree_cells(number: int, trees: Mapping[int, str]) -> tuple[str, ...]:
-    """Return the cell of an iteration's work tree, if iterations differ in it."""
+    """Return the cell with an iteration's work tree, if iterations differ in it."""
     if len({*trees.values()}) < 2:
         return ()
     return ("work tree" if number < 0 else trees.get(number, "-"),)
 
 
 def _tree_line(trees: Mapping[int, str]) -> list[str]:
-    """Return the work tree of all iterations; nothing if they differ in it."""
+    """Return a line with the work tree of all iterations; empty if they differ in it."""
     names = {*trees.values()}
     return [f"work tree: {visible(name)}" for name in names] if len(names) == 1 else []
 
 
 def own_in(judged: Judged, found: Iterable[Judgement]) -> list[str]:
-    """Return the names of custom metrics: first those declared, then others measured."""
+    """Return the names of custom metrics: declared ones first, then others measured."""
     names = [one.name for one in judged.rules.metrics]
     measured = (name for one in found for name in one.figures.own)
     return list(dict.fromkeys((*names, *measured)))
@@ -130,7 +130,7 @@ def _table(
     own: dict[int, tuple[str, ...]],
     trees: Mapping[int, str],
 ) -> list[str]:
-    """Return rows as lines of a table; the number of its head is below 0."""
+    """Return rows as lines of a table; the header row has a negative number."""
     count = len(own[-1])
     end = ALERTS + count
     numbered = [(-1, HEAD), *((int(row[0]), row) for row in rows)]
@@ -150,7 +150,7 @@ def _table(
 
 
 def took_cells(spent: Spent | None) -> tuple[str, ...]:
-    """Return what agents took, each in a cell of a table."""
+    """Return the resources used by agents as table cells."""
     if spent is None:
         return ("-",) * len(TOOK)
     tokens = spent.tokens
@@ -163,7 +163,7 @@ def took_cells(spent: Spent | None) -> tuple[str, ...]:
 
 
 def trajectory_line(judged: Sequence[Judgement]) -> str | None:
-    """Return how the score went, as bars; None before there are two of them."""
+    """Return the scores over time as bars, or None if there are fewer than two scores."""
     values = [one.score.value for one in judged if one.number != BASELINE_NUMBER]
     known = [value for value in values if value is not None]
     if len(known) < 2:
@@ -174,7 +174,7 @@ def trajectory_line(judged: Sequence[Judgement]) -> str | None:
 
 
 def own_lines(judged: Judged, found: Sequence[Judgement]) -> list[str]:
-    """Return the course of each custom metric with two or more values, as bars."""
+    """Return a bar chart for each custom metric with at least two values."""
     known = {one.name: one for one in judged.rules.metrics}
     turns = [one for one in found if one.number != BASELINE_NUMBER]
     lines = []
@@ -192,7 +192,7 @@ def own_lines(judged: Judged, found: Sequence[Judgement]) -> list[str]:
 
 
 def breakdown_lines(score: Score) -> list[str]:
-    """Return a table of the dimensions of a score, each followed by its components."""
+    """Return a table of a score's dimensions, each followed by its components."""
     rows: list[tuple[str, ...]] = [("dimension", "points", "weight", "contribution")]
     for one in score.dimensions:
         parts = (_cell(one.points, 2), _cell(one.applied, 4), _cell(one.contribution, 4))
@@ -204,7 +204,7 @@ def breakdown_lines(score: Score) -> list[str]:
 
 
 def recommendation_lines(given: Recommendation) -> list[str]:
-    """Return the reasons of an advice, and where its confidence comes from."""
+    """Return an advice with its reasons and the derivation of its confidence."""
     lines = [f"action: {given.action}"]
     if given.target is not None:
         differs = given.best not in (None, given.target)
@@ -247,7 +247,7 @@ def _row(
 
 
 def _with_end(row: tuple[str, ...], ended: RunEnding | None) -> tuple[str, ...]:
-    """Return a row with the outcome of the run added to its last cell; a failure first."""
+    """Return a row with the run's outcome added to its last cell; failures come first."""
     if ended is None:
         return row
     if ended.outcome == COMPLETED:
@@ -258,7 +258,7 @@ def _with_end(row: tuple[str, ...], ended: RunEnding | None) -> tuple[str, ...]:
 
 
 def _tagged(row: tuple[str, ...], said: dict[int, Description]) -> tuple[str, ...]:
-    """Return a row whose last cell has the iteration's tags, too."""
+    """Return a row with the iteration's tags added to its last cell."""
     one = said.get(int(row[0]))
     tags = [f"#{tag}" for tag in one.tags] if one is not None else []
     return (*row[:-1], ", ".join(filter(None, (row[-1], *tags))))
@@ -273,7 +273,7 @@ def _marked(number: int, off_path: set[int], said: str) -> str:
 
 
 def _how(one: RunEnding) -> str:
-    """Return how an iteration ended, on one line."""
+    """Return a one-line description of how an iteration ended."""
     said = _line_of(one.error or one.summary)
     return ": ".join(filter(None, (one.words, said)))[:ERROR_CHARS_MAX]
 
@@ -285,7 +285,7 @@ def _line_of(text: str | None) -> str:
 def _lines_of_runs(
     judged: Judged, others: Iterable[RunEnding], trees: Mapping[int, str]
 ) -> list[str]:
-    """Return a table of runs, for a sprint without measurements."""
+    """Return a table of runs for a sprint without measurements."""
     spent, off_path = judged.spent(), judged.left_behind()
     rows = [
         (
@@ -307,7 +307,7 @@ def _cell(number: Number | None, places: int) -> str:
 
 
 def files_lines(files: list[FileChange] | None) -> list[str]:
-    """Return the files that differ, a line each; nothing without two snapshots."""
+    """Return a line for each file that differs; empty if there are not two snapshots."""
     if files is None:
         return []
     lines = [f"{file.how.ljust(7)}  {file.path}" for file in files[:FILES_MAX]]
@@ -322,10 +322,10 @@ def files_lines(files: list[FileChange] | None) -> list[str]:
 def command(last: int | None, reading: ReadOptions) -> None:
     """List iterations: class, score, tests, coverage, errors, cost, alerts and summary.
 
-    The last column shows how the run ended, failures first; narrow terminals omit others.
-    The class compares it with the
-    previous iteration: `forward`, `regression`, `plateau` (neither), `stalled` (at least
-    the third plateau in a row); `sprintlog help look` explains the terms.
+    The last column shows how the run ended, failures first; narrow terminals omit other
+    columns. The class compares an iteration with the previous one: `forward`, `regression`,
+    `plateau` (neither) or `stalled` (at least the third plateau in a row); `sprintlog help
+    look` explains the terms.
     """
     with open_workspace() as workspace:
         judged = judged_at(workspace, reading)

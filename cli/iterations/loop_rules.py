@@ -1,4 +1,4 @@
-"""The options that `run` and `iteration rules set` share: the rules of the loop."""
+"""The loop rule options shared by `run` and `iteration rules set`."""
 
 import os
 from collections.abc import Callable
@@ -21,7 +21,7 @@ from .options import TIMEOUT_SECONDS, said_by_file
 
 
 class JudgingOptions(NamedTuple):
-    """The options of the loop, from the command line or the settings file.
+    """The loop options, from the command line or the settings file.
 
     Builds, sources and the timeout can be set only in the file.
     """
@@ -40,7 +40,7 @@ class JudgingOptions(NamedTuple):
 
 
 def with_judging(*, by_file: bool) -> Callable[[Function], Function]:
-    """Return a decorator that adds the options of the loop; they arrive as `judged`.
+    """Return a decorator that adds the loop options, passed as `judged`.
 
     With `by_file`, the settings file provides the values of omitted options.
     """
@@ -103,7 +103,7 @@ def with_judging(*, by_file: bool) -> Callable[[Function], Function]:
 
 
 def _judging(**given: Any) -> JudgingOptions:
-    """Return the options; raise `click.UsageError` for those that exclude one another."""
+    """Return the options; raise `click.UsageError` for incompatible options."""
     judged = JudgingOptions(**given)
     if judged.measures_not and (judged.commands or judged.reports):
         raise click.UsageError("--no-measure cannot be combined with --measure or --report")
@@ -113,15 +113,15 @@ def _judging(**given: Any) -> JudgingOptions:
 
 
 def measured_by_file() -> JudgingOptions:
-    """Return the options in [measure] of the settings file."""
+    """Return the options in the settings file's [measure] table."""
     found = said_by_file(commands="run", builds="build")
     return JudgingOptions(**found, measure_seconds=settings.setting("measure.timeout"))
 
 
 def measure_rules(judged: JudgingOptions, *, root: Path | None) -> MeasureRules | None:
-    """Return the rules of measuring, with paths from the root; None without any option.
+    """Return the measuring rules, with paths relative to the root; None without options.
 
-    With `--measure-build`, the exit status of each command is the build's.
+    With `--measure-build`, the exit status of each command counts as that of a build.
     """
     if not (judged.commands or judged.reports or judged.builds or judged.sources):
         return None
@@ -137,7 +137,7 @@ def measure_rules(judged: JudgingOptions, *, root: Path | None) -> MeasureRules 
 
 
 def change_of(judged: JudgingOptions, measure: MeasureRules | None) -> ChangeRules | None:
-    """Return the command that records the options as rules; None without any option.
+    """Return the command that records the options as rules; None without options.
 
     If only exit statuses are measured, missing metrics and equal scores are ignored.
     """
@@ -158,7 +158,7 @@ def change_of(judged: JudgingOptions, measure: MeasureRules | None) -> ChangeRul
 
 
 def _from_root(name: str, root: Path | None, *, is_report: bool) -> str:
-    """Return the path of a file relative to the root of the work tree."""
+    """Return a file's path relative to the work tree's root."""
     if root is None or (folder := here()) == root:
         return name
     # Imported here: the formats import the decoders of agents' output.

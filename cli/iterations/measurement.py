@@ -1,4 +1,4 @@
-"""`sprintlog iteration measure|baseline|describe|retract`: measurements of iterations."""
+"""The `sprintlog iteration measure|baseline|describe|retract` commands: measurements."""
 
 from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
@@ -72,16 +72,16 @@ def describe(
 def retract(number: int, reason: str, **given: Any) -> None:
     """Retract a wrong measurement: it no longer affects any judgement.
 
-    The best iteration is determined again without it; iterations based on it are compared
-    with its predecessor. Earlier advice stays in the log. To measure the iteration again,
-    use `iteration measure --number N`; a retraction cannot be undone.
+    The best iteration is determined again without it; iterations that were compared with it
+    are compared with its predecessor. Earlier advice stays in the log. To measure the
+    iteration again, use `iteration measure --number N`; a retraction cannot be undone.
     """
     command = RetractMeasurement(number, reason)
     record("iteration retract", given, command, typed=("number", "reason"))
 
 
 def replace_baseline(number: int, reason: str | None, given: dict[str, Any]) -> None:
-    """Compare what is measured from now on with an iteration."""
+    """Make an iteration the baseline of later measurements."""
     command = ReplaceBaseline(number, reason)
     record("iteration baseline", given, command, typed=("number", "reason"))
 
@@ -89,7 +89,7 @@ def replace_baseline(number: int, reason: str | None, given: dict[str, Any]) -> 
 def write_files(
     workspace: Workspace, sprint_id: str, numbers: Iterable[int] | None = None
 ) -> list[Refreshed]:
-    """Write the files of a sprint's loop; warn of files that were changed by others."""
+    """Write the files of a sprint's loop; warn about files that someone else changed."""
     # Imported here: exact numbers would cost every recording command their import.
     from sprintlog.projections.state_files.loop_files import write_loop_files
 
@@ -101,7 +101,7 @@ def write_files(
 
 
 def tell_written(written: Iterable[Refreshed]) -> None:
-    """Print the files that were written."""
+    """Print the paths of the written files."""
     print_text(*(f"wrote {one.path}" for one in written if one.state == "written"))
 
 
@@ -199,7 +199,7 @@ def baseline(
 
 
 def _record_failure(run: Recording, command: measurement.FailMeasurement) -> None:
-    """Record that an iteration could not be measured; the caller raises the error."""
+    """Record that a measurement failed; the caller raises the error."""
     try:
         outcome = run.following().handle_with(command, sprint_id=run.sprint_id)
         for event in outcome.events:
@@ -219,9 +219,9 @@ def record_measured(
     is_written: bool,
     keeping: AbstractContextManager[Keep | None] | None = None,
 ) -> None:
-    """Record what was measured, and say to people what follows from it.
+    """Record measurements, and print their consequences for people.
 
-    The files are kept after all was run: with the reports that it wrote.
+    A snapshot is taken after all commands have run, so it includes the reports they wrote.
     """
     options = Options(given)
     command = options.masked_command(command)

@@ -1,4 +1,4 @@
-"""The options that commands about iterations share: metrics, captures, agent output."""
+"""Options shared by commands about iterations: metrics, captures and agent output."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -45,7 +45,7 @@ with_score = typed.option(
 
 
 def read_metrics(given: tuple[str, ...], file: Path | None) -> dict[str, Any]:
-    """Return metrics by name; one that is named goes before the file's."""
+    """Return metrics by name; given values take precedence over those in the file."""
     metrics: dict[str, Any] = {}
     if file is not None:
         # Imported here: pydantic is slow to start.
@@ -64,7 +64,7 @@ def read_metrics(given: tuple[str, ...], file: Path | None) -> dict[str, Any]:
 def read_pairs(
     option: str, given: tuple[str, ...], read: Callable[[str], Value]
 ) -> dict[str, Value]:
-    """Return values by name; raise `UsageError` for one that is given twice."""
+    """Return values by name; raise `UsageError` if a name is given twice."""
     found: dict[str, Value] = {}
     for pair in given:
         name, equals, value = pair.partition("=")
@@ -76,7 +76,7 @@ def read_pairs(
 
 
 def number_or_word(text: str) -> int | float | str:
-    """Return the number that a text says, or the text."""
+    """Return the number that a text represents, or else the text."""
     for kind in (int, float):
         try:
             return kind(text) if text.isascii() and "_" not in text else text
@@ -89,7 +89,7 @@ TIMEOUT_SECONDS = 600.0
 
 
 class Capturing(NamedTuple):
-    """The options for reports, sources and commands to measure."""
+    """The options for reports, sources and measuring commands."""
 
     reports: tuple[str, ...]
     sources: tuple[str, ...]
@@ -101,14 +101,14 @@ class Capturing(NamedTuple):
     """Whether the settings file provides the values of omitted options."""
 
     def __bool__(self) -> bool:
-        """Return whether there is anything to capture."""
+        """Return whether anything is to capture."""
         return bool(
             self.by_file or self.reports or self.sources or self.runs or self.builds
         )
 
 
 def with_capturing(function: Function) -> Function:
-    """Add the options for captures; they arrive as `capturing`."""
+    """Add the capture options, passed as `capturing`."""
     options = typed.several(
         typed.option(
             "--report",
@@ -173,14 +173,14 @@ def _capturing(**given: Any) -> Capturing:
 
 
 def said_by_file(**keys: str) -> dict[str, Any]:
-    """Return the values in [measure] of the settings file, by the names of options."""
+    """Return the values in the settings file's [measure] table, by option name."""
     keys |= {"reports": "reports", "sources": "sources"}
     said = {name: settings.setting(f"measure.{key}") for name, key in keys.items()}
     return {name: tuple(value) for name, value in said.items() if value is not None}
 
 
 def _from_file(asked: Capturing) -> Capturing:
-    """Return the options, with values of the settings file for omitted ones."""
+    """Return the options, with values from the settings file for omitted options."""
     found = said_by_file(runs="run", builds="build", pass_on="environment")
     if not (found.keys() - {"pass_on"}):
         raise InvalidInputError(
@@ -204,7 +204,7 @@ with_params = typed.option(
 
 
 def read_params(given: tuple[str, ...]) -> dict[str, str]:
-    """Return parameters by name; raise `UsageError` for one that is given twice."""
+    """Return parameters by name; raise `UsageError` if a name is given twice."""
     return read_pairs("param", given, str)
 
 
@@ -261,7 +261,7 @@ class AgentName(typed.Choice):
 
 
 def is_extension(name: object) -> bool:
-    """Return whether an extension may decode the output of an agent of this name."""
+    """Return whether an agent of this name may be supported by an extension."""
     return isinstance(name, str) and name not in AGENTS and "-" in name
 
 
@@ -280,14 +280,14 @@ with_output = typed.several(
 
 
 def pass_over(source: str | None, **given: Any) -> None:
-    """Read standard input to its end, so that its writer gets no broken pipe."""
+    """Read standard input to its end, to prevent a broken pipe in the writing process."""
     if source == STANDARD_INPUT:
         for _ in pieces(source):
             pass
 
 
 def source_name(source: str) -> str:
-    """Return the name of a source as messages print it."""
+    """Return a source's name for messages."""
     return "standard input" if source == STANDARD_INPUT else source
 
 

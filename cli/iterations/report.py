@@ -1,4 +1,4 @@
-"""`sprintlog report`: a sprint, an iteration or the selected output, as text or page."""
+"""The `sprintlog report` command: a sprint, an iteration or the selected result."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -57,7 +57,7 @@ from .snapshots import authored_lines, files_changed_in
 def write_page(
     workspace: Workspace, reading: ReadOptions, file: Path, *, opens: bool
 ) -> None:
-    """Write the page of a sprint; open it in the person's browser where that is wanted."""
+    """Write a sprint's page; open it in the user's browser if requested."""
     if file.is_dir():
         raise InvalidInputError(f"{file} is a folder; name a file", field="--html")
     name = workspace.choose(reading.sprint_id)
@@ -127,7 +127,7 @@ def command(
     The report shows why the sprint stopped, its duration and cost, the best iteration, and
     all regressions; it has a row for each iteration.
 
-    The report of an iteration reflects the time of its measurement; later iterations do not
+    An iteration's report reflects the time of its measurement; later iterations do not
     change it. For an unmeasured iteration it contains the reason and the available data.
     Best Preserved states whether a snapshot contained the best files at that time.
     """
@@ -178,7 +178,7 @@ def _number(point: str) -> int:
 def _print_iteration(
     workspace: Workspace, judged: Judged, number: int, *, as_json: bool
 ) -> None:
-    """Print the report on an iteration, and which files changed where that is known."""
+    """Print the report on an iteration, and the changed files if known."""
     tree = work_trees(workspace, judged.sprint).get(number)
     said = [f"**Work tree**: {code(tree)}"] if tree else []
     answer: views.IterationAnswer
@@ -205,7 +205,7 @@ def _print_iteration(
 
 
 def _took(judged: Judged, number: int) -> str:
-    """Return what agents took in an iteration, each with its unit."""
+    """Return the resources that agents used in an iteration, with units."""
     if (spent := judged.spent().get(number)) is None:
         return ""
     return ", ".join(usage(spent, duration_ms=spent.duration_ms))
@@ -257,7 +257,7 @@ def _print_summary(
 
 
 def _time(document: Mapping[str, Any], ended: str | None) -> str:
-    """Return from when to when a sprint was worked on, and how long that is."""
+    """Return a sprint's working period: its start, end and duration."""
     stats = document.get("stats")
     began = stats.get("started-at") if isinstance(stats, dict) else None
     ended = ended or document.get("last-activity")

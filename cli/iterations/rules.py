@@ -1,4 +1,4 @@
-"""`sprintlog iteration rules`: the current weights, limits, policies and custom metrics."""
+"""The `sprintlog iteration rules` commands: weights, limits, policies, custom metrics."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -107,7 +107,7 @@ def set_(
     judged: JudgingOptions,
     **given: Any,
 ) -> None:
-    """Change rules, for all later measurements.
+    """Change the rules for all later measurements.
 
     Other rules do not change, and a rollback does not discard rules. A custom metric scores
     100 if it reaches the target or the baseline, otherwise proportionally less. Budgets
@@ -203,7 +203,7 @@ def _metric(
 
 
 def _declared(one: OwnMetric) -> str:
-    """Return the declaration of a custom metric in words."""
+    """Return a description of a declared custom metric."""
     weight = f"weight {one.weight:g}" if one.weight else "not part of the score"
     known = [
         one.better and f"{one.better} is better",
@@ -215,7 +215,7 @@ def _declared(one: OwnMetric) -> str:
 
 
 def _loop_change(judged: JudgingOptions) -> ChangeRules | None:
-    """Return the change of the loop's rules that the options specify."""
+    """Return the change of the loop rules that the options specify."""
     if not any((judged.reports, judged.sources)):
         return change_of(judged, measure_rules(judged, root=None))
     with open_workspace() as workspace:
@@ -235,7 +235,7 @@ def _numbers(option: str, given: tuple[str, ...]) -> dict[str, float | None]:
 
 
 def _measured_rows(measure: MeasureRules) -> Iterator[tuple[str, str]]:
-    """Yield what is measured after each iteration."""
+    """Yield a row for each rule about measuring an iteration."""
     named = ("runs", "builds", "reports", "sources")
     for name in named:
         for value in getattr(measure, name):

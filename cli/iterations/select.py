@@ -1,4 +1,4 @@
-"""`sprintlog iteration select`: the loop's result, put in place and reported if wanted."""
+"""The `sprintlog iteration select` command: select, and optionally apply, the result."""
 
 from typing import Any
 
@@ -48,11 +48,11 @@ def select(
 ) -> None:
     """Select the best iteration as the result of the loop, instead of the last one.
 
-    It selects the highest score of at least 0.70 with passing tests, the latest of equals;
-    or the baseline if all of these are regressions. N selects that iteration regardless of
-    its score. --apply copies the files changed since the snapshot from before the first
-    iteration to .aiwg/output/; without such a snapshot, all files.
-    `sprintlog undo` removes them again.
+    Of the iterations with passing tests and a score of at least 0.70, it selects the one
+    with the highest score (the latest if several have it), or the baseline if all of them
+    are regressions. N selects that iteration regardless of its score. --apply copies the
+    files changed since the snapshot from before the first iteration to .aiwg/output/;
+    without such a snapshot, all files. `sprintlog undo` removes them again.
     """
     if reason is not None and number is None:
         raise click.UsageError("--reason requires N, the selected iteration")
@@ -85,7 +85,7 @@ def select(
 
 
 def _show(run: Recording, command: SelectBest, *, is_applied: bool) -> None:
-    """Show what would be selected, and what of its files would be put where."""
+    """Show which iteration would be selected, and which of its files would be copied."""
     workspace = run.workspace
     sprint = workspace.sprint(run.sprint_id)
     workspace.preview(command, sprint_id=run.sprint_id, at=run.options.at)
@@ -109,7 +109,7 @@ def _applied_lines(applied: ChangedFiles | None) -> list[str]:
 
 
 def _apply(run: Recording, number: int, *, is_agreed: bool) -> ChangedFiles | None:
-    """Put what the iteration changed into the folder of results, and return the answer."""
+    """Copy the files that the iteration changed to the result folder; return the answer."""
     step = _step(run, number)
     # Without a terminal, --apply is the consent.
     is_agreed = is_agreed or not asks(as_json=run.options.as_json)

@@ -1,4 +1,4 @@
-"""`sprintlog iteration snapshot|diff`: the files of iterations."""
+"""The `sprintlog iteration snapshot|diff` commands: the files of iterations."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -54,7 +54,7 @@ NAMED_MAX = 20
 @with_snapshot_options
 @with_recording
 def snapshot(patterns: tuple[str, ...], file_max: int, **given: Any) -> None:
-    """Save the files of the work tree for the current iteration.
+    """Save the work tree's files for the current iteration.
 
     After the end of an iteration, its files do not change; later snapshots have only an
     id.
@@ -86,9 +86,9 @@ def snapshot(patterns: tuple[str, ...], file_max: int, **given: Any) -> None:
 def keeping_files(
     given: dict[str, Any], patterns: tuple[str, ...], file_max: int
 ) -> Iterator[Keep]:
-    """Yield a function that adds a snapshot to the events that a command decides.
+    """Yield a function that adds a snapshot to the events of a command.
 
-    If it decides none, or they are not recorded, no snapshot is kept.
+    If the command has no events, or they are not recorded, the snapshot is discarded.
     """
     options = Options(given)
     with open_workspace() as workspace:
@@ -107,15 +107,15 @@ def keeping_files(
 
 
 def tell_kept(taken: TakenSnapshot) -> None:
-    """Print the number of saved files, and warn of skipped ones."""
+    """Print the number of saved files, and warn about skipped files."""
     output.progress(f"{output.counted(taken.files, 'file')} kept")
     report_left(taken, output.warn)
 
 
 def keeping_start(given: dict[str, Any], command: Command) -> Keep:
-    """Keep the files before an iteration; return what names them where it begins.
+    """Save the files before an iteration; return a function that adds them to its start.
 
-    Nothing is kept before an iteration that is refused.
+    If the iteration is refused, no files are saved.
     """
     options = Options(given)
     with open_workspace() as workspace:
@@ -152,8 +152,8 @@ def _answer(outcome: Outcome, taken: TakenSnapshot, *, as_json: bool) -> None:
 def diff(one: str, more: tuple[str, ...], as_patch: bool, reading: ReadOptions) -> None:
     """Compare the files of two snapshots; each is iter:N, best or snapshot:ID.
 
-    For a single iteration it shows the files it changed, and separately those that were
-    changed outside of any iteration before it began, and by rollbacks during it.
+    For a single iteration it shows the files it changed and, separately, those changed
+    outside of any iteration before it began, and by rollbacks during it.
     """
     has_other = bool(more) and _POINT.fullmatch(more[0]) is not None
     points = (one, more[0]) if has_other else (one,)
@@ -181,7 +181,7 @@ def compared(
     *,
     as_patch: bool = False,
 ) -> Differences:
-    """Return the changes between two snapshots, or those of one iteration."""
+    """Return the changes between two snapshots, or the changes of one iteration."""
     store = store_of(workspace)
     held = [find_snapshot(workspace, sprint, point) for point in points]
     for end in held:
@@ -198,9 +198,9 @@ def compared(
 
 
 def authored_lines(found: Differences, *, most: int | None = None) -> list[str]:
-    """Return the files that differ, a line each, then those that others changed.
+    """Return lines for the files that differ, then for those changed by others.
 
-    With `most` no more of each are named.
+    With `most`, at most that many files of each kind are listed.
     """
     lines = _lines(found.files, most)
     if found.overlapping:
@@ -242,7 +242,7 @@ def _check_paths(meant: Sequence[str], kept: Iterable[Snapshot]) -> None:
 def files_between(
     workspace: Workspace, sprint: Sprint, one: int, other: int
 ) -> list[FileChange] | None:
-    """Return how the files of two iterations differ; None unless both were kept."""
+    """Return the differences between two iterations' files; None unless both were saved."""
     if not all(has_snapshot(sprint, number) for number in (one, other)):
         return None
     points = (f"iter:{one}", f"iter:{other}")
@@ -259,7 +259,7 @@ def files_between(
 def files_changed_in(
     workspace: Workspace, sprint: Sprint, number: int
 ) -> Differences | None:
-    """Return which files changed in an iteration; None if they were not kept."""
+    """Return the files changed in an iteration; None if they were not saved."""
     try:
         return differences(files_of(workspace, sprint, number), with_patch=False)
     except SprintlogError:
@@ -274,7 +274,7 @@ def files_changed_in(
 @typed.option("--files", "with_files", is_flag=True, help="List its files.")
 @with_reading
 def show_files(number: int, with_files: bool, reading: ReadOptions) -> None:
-    """Print the course of an iteration, its snapshot and the files in it."""
+    """Print an iteration's history, its snapshot and the saved files."""
     with open_workspace() as workspace:
         sprint = reading.sprint(workspace)
         held = find_snapshot(workspace, sprint, f"iter:{number}")

@@ -32,7 +32,7 @@ LOOKED_AT_MAX = 100
 
 
 def goal_hint(judged: Judged) -> str | None:
-    """Return that all tests pass, and who says that the goal is reached by that."""
+    """Return a hint that all tests pass and how the goal can be marked as reached."""
     sprint = judged.sprint
     is_open = sprint.plan.status != COMPLETED and goal_standing(sprint.plan) != "reached"
     if not (sprint.plan.is_ralph and is_open and goal_said(sprint.document)):
@@ -57,7 +57,7 @@ def goal_hint(judged: Judged) -> str | None:
 
 
 def cut_short_lines(workspace: Workspace, sprint: Sprint) -> Iterator[str]:
-    """Yield lines about iterations whose runs were cut short, with the cause."""
+    """Yield lines about iterations whose runs were interrupted, with the cause."""
     events = StreamEvents(workspace.log, sprint.id, sprint.version)
     begun = sorted((at, number) for number, at in sprint.knowledge.iterations)
     ends = [*events.all(RunEnded)]
@@ -83,7 +83,7 @@ _ON_REGRESSION = {
 
 
 def rules_said(sprint: Sprint) -> str | None:
-    """Return the sprint's rules for every run of its loop in words."""
+    """Return a description of the rules for every run of the sprint's loop."""
     loop = loop_rules(sprint)
     if loop == LoopRules():
         return None
@@ -103,7 +103,7 @@ RECENT_MAX = 20
 
 
 def standing_lines(judged: Judged) -> list[str]:
-    """Return for people how good the iterations are, with the command for what waits."""
+    """Return lines about the iterations' quality, with commands for pending actions."""
     found = iteration_quality.standing(judged)
     known = [
         f"{name} iteration {one.number} "
@@ -132,7 +132,7 @@ def standing_lines(judged: Judged) -> list[str]:
 
 
 def _turns(judged: Judged) -> list[str]:
-    """Return lines about rolled-back iterations and the selected one."""
+    """Return lines about rolled-back iterations and the selected iteration."""
     sprint, tracker = judged.sprint, judged.tracker
     lines, on = [], effective_ranges(sprint.knowledge.rollbacks, sprint.version)
     back = [number for at, number in sprint.knowledge.gone_back if is_effective(on, at)]
@@ -150,7 +150,7 @@ def _turns(judged: Judged) -> list[str]:
 
 
 def is_rollback_due(judged: Judged) -> bool:
-    """Return whether a rollback was advised and not performed."""
+    """Return whether a recommended rollback has not been performed."""
     given = iteration_quality.pending_advice(judged)
     return given is not None and given.action == ROLLBACK
 
@@ -173,7 +173,7 @@ def way_back(judged: Judged) -> str | None:
 
 
 def _alerts(judged: Judged) -> str:
-    """Return how many alerts there are in how many iterations, and the last of them."""
+    """Return the number of alerts and affected iterations, and the latest alert."""
     recent = measured_on_path(judged.sprint)[-RECENT_MAX:]
     found = [one for one in map(judged.one, recent) if one.alerts]
     if not found:
@@ -211,7 +211,7 @@ def _class(one: Judgement, name: str) -> str:
 
 
 def _later(judged: Judged, name: str) -> str:
-    """Return which later iteration stands for the best one, where one does."""
+    """Return a note on the later iteration that replaces the best one, if any."""
     target = judged.target() if name == "best" else None
     how = iteration_quality.as_the_best(judged, target).removesuffix(" as the best")
     if not how:

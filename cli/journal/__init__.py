@@ -1,1 +1,1 @@
-"""Commands of the section Journal."""
+"""Commands in the Journal section."""

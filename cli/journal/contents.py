@@ -1,4 +1,4 @@
-"""The journal as a whole: where its file is, its figures, search, migration."""
+"""Commands for the complete journal: location, figures, search and migration."""
 
 from collections import Counter
 from pathlib import Path
@@ -95,7 +95,7 @@ def status(prd: str | None, at: str | None, as_json: bool) -> None:
 def search(words: tuple[str, ...], kind: str | None, limit: int, as_json: bool) -> None:
     """Search learnings, observations and summaries for all of these words.
 
-    The best match is first. The index is a cache, built from the log on demand.
+    The best match comes first. The index is a cache, built from the log on demand.
     """
     with open_workspace() as workspace:
         found = search_in(workspace, " ".join(words), kind=kind, limit=limit)
@@ -121,7 +121,7 @@ def search(words: tuple[str, ...], kind: str | None, limit: int, as_json: bool) 
 @typed.argument("file", type=click.Path(path_type=Path), required=False)
 @with_envelope
 def migrate(file: Path | None, **given: Any) -> None:
-    """Import a progress.txt: entries, learnings, patterns and the whole text.
+    """Import a progress.txt: entries, learnings, patterns and the full text.
 
     Without FILE it searches for .ralph/progress.txt, scripts/ralph/progress.txt and
     progress.txt. A file found there is renamed to progress.txt.backup; a FILE does not
@@ -159,7 +159,7 @@ def migrate(file: Path | None, **given: Any) -> None:
 
 
 def _is_in_the_way(workspace: Workspace) -> bool:
-    """Return whether another tool's progress.json has the journal's place; warn of it."""
+    """Return whether another tool's file is at the journal's path; warn about it."""
     place = workspace.journal_place or PLACE
     is_there = not workspace.journal().exists and workspace.files.look(place).is_foreign
     if is_there:
@@ -168,7 +168,7 @@ def _is_in_the_way(workspace: Workspace) -> bool:
 
 
 def _found(usual: list[Path]) -> Path | None:
-    """Return the text at one of the usual places; raise `RefusedError` for several."""
+    """Return the text file at a usual path; raise `RefusedError` if there are several."""
     found = [path for path in usual if path.is_file()]
     if len(found) > 1:
         raise RefusedError(
@@ -184,7 +184,7 @@ def _is_wanted(
 ) -> bool:
     """Return whether to import a text: it was named, or the journal is empty.
 
-    It is also imported if an interrupted migration began with the same text.
+    The import is also repeated if an interrupted migration started with the same text.
     """
     document = workspace.documents.current(JOURNAL)
     if named is not None or not document.version or came_from(document, text):
@@ -210,7 +210,7 @@ def _check_free(backup: Path) -> None:
 def _tell_taken(
     workspace: Workspace, source: Path, events: list[RecordedEvent], *, as_json: bool
 ) -> None:
-    """Print how much was taken over."""
+    """Print the numbers of imported entries, learnings and patterns."""
     kinds = Counter(event.type for event in events)
     counts = {
         "entries": kinds[EntryRecorded.type],

@@ -1,4 +1,4 @@
-"""`sprintlog journal entry …`: outcomes and observations of iterations of a PRD."""
+"""The `sprintlog journal entry` commands: outcomes and observations of PRD iterations."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -44,7 +44,7 @@ def print_parts(
     nothing: str,
     as_json: bool,
 ) -> None:
-    """Print parts as a list in JSON, or a line each for people."""
+    """Print parts as a JSON list, or one line each for people."""
     lines = table(rows) if rows else [nothing]
     print_answer([written(part) for part in parts], lines, as_json=as_json)
 
@@ -54,7 +54,7 @@ OBSERVATION = "TYPE: TITLE | JSON"
 
 @typed.group("entry")
 def command() -> None:
-    """Record and show the outcomes of iterations of a PRD."""
+    """Record and show the outcomes of PRD iterations."""
 
 
 @command.command(
@@ -114,7 +114,7 @@ def record(
     commits: tuple[str, ...],
     **given: Any,
 ) -> None:
-    """Record the outcome of an iteration of a PRD.
+    """Record the outcome of a PRD's iteration.
 
     It is the next iteration of this PRD, and its id is derived from both. An entry is never
     replaced.
@@ -239,7 +239,7 @@ def _observation(text: str, number: int) -> Observation:
 
 
 def _context(given: dict[str, Any]) -> Context | None:
-    """Return the context that the options specify; None without any."""
+    """Return the context that the options specify, or None."""
     said = {
         "retry_count": given.pop("retry_count"),
         "previous_failure_reason": given.pop("previous_failure"),

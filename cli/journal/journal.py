@@ -1,4 +1,4 @@
-"""`sprintlog journal …`: the journal of attempts, learnings and patterns."""
+"""The `sprintlog journal` commands: attempts, learnings and patterns."""
 
 from .. import typed
 

@@ -1,4 +1,4 @@
-"""`sprintlog journal learning …`: learnings, which outlast their iteration."""
+"""The `sprintlog journal learning` commands: learnings that outlast their iteration."""
 
 from typing import Any
 
@@ -58,7 +58,7 @@ def add(
     observation: int | None,
     **given: Any,
 ) -> None:
-    """Add a learning; it gets the next id."""
+    """Add a learning, which receives the next id."""
     if observation is not None and not entry_id:
         raise click.UsageError("--observation requires --from")
     if entry_id and not prd:
@@ -112,7 +112,7 @@ def list_(type_: str | None, with_retired: bool, at: str | None, as_json: bool) 
 @with_point
 @with_json
 def show(learning_id: str, at: str | None, as_json: bool) -> None:
-    """Show a learning, even a retired one."""
+    """Show a learning, even if it is retired."""
     with open_workspace() as workspace:
         learning = workspace.document(at=at).learning(learning_id)
     if learning is None:
@@ -176,6 +176,6 @@ def extract(entry_id: str, adds: bool, **given: Any) -> None:
 
 
 def _content(text: str, still_valid: bool) -> str:
-    """Return the first line of a learning, and whether it is still valid."""
+    """Return a learning's first line, and a mark if it is no longer valid."""
     first, _, more = text.partition("\n")
     return f"{'' if still_valid else '(retired) '}{first}{' …' if more else ''}"

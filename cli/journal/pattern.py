@@ -1,4 +1,4 @@
-"""`sprintlog journal pattern …`: patterns of the codebase."""
+"""The `sprintlog journal pattern` commands: codebase patterns."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from .entry import print_parts
 
 @typed.group("pattern")
 def command() -> None:
-    """Add or list patterns of the codebase."""
+    """Add or list codebase patterns."""
 
 
 @command.command(
@@ -54,7 +54,7 @@ def add(
     confidence: str | None,
     **given: Any,
 ) -> None:
-    """Add a pattern of the codebase; it gets the next id."""
+    """Add a codebase pattern, which receives the next id."""
     pattern = Pattern(
         name=name,
         type=type_,
@@ -75,7 +75,7 @@ def add(
 @with_point
 @with_json
 def list_(type_: str | None, at: str | None, as_json: bool) -> None:
-    """List the patterns, whatever their confidence."""
+    """List the patterns with any level of confidence."""
     with open_workspace() as workspace:
         document = workspace.document(at=at)
     found = (

@@ -1,4 +1,4 @@
-"""`sprintlog prepare`: what the next iteration of a PRD should know."""
+"""The `sprintlog prepare` command: context for the next iteration of a PRD."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""`sprintlog recover`: what to do about a failure of a PRD."""
+"""The `sprintlog recover` command: advice on the failure of a PRD."""
 
 from sprintlog.engine.journal.queries import failure_of, recover
 from sprintlog.projections.views.journal import RecoveryAnswer
@@ -18,9 +18,9 @@ from ..output import print_json, print_text
 def command(prd_id: str, failure: str | None, at: str | None, as_json: bool) -> None:
     """Suggest how to handle a failure: retry with a known remedy, or ask a person.
 
-    After three unsuccessful entries since the last success, a person is asked. Otherwise
-    the advice comes from a blocker with at least half of its words in the failure, whose
-    PRD was completed later, or from a similar error-workaround.
+    After three unsuccessful entries since the last success, the advice is to ask a person.
+    Otherwise the advice comes from a blocker that shares at least half of its words with
+    the failure and whose PRD was completed later, or from a similar error-workaround.
     """
     with open_workspace() as workspace:
         document = workspace.document(at=at)

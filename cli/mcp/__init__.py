@@ -1,1 +1,1 @@
-"""`mcp`: the same questions and commands as tools that an agent's program calls."""
+"""The MCP server: questions and commands as tools for agents."""

@@ -1,4 +1,4 @@
-"""The arguments of each tool, and their JSON Schema."""
+"""The arguments of each tool and their JSON Schema."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, TypeVar
@@ -51,11 +51,11 @@ Cursor = Annotated[str, Meta(max_length=64)]
 class ToolArguments(
     msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
 ):
-    """The arguments of any tool."""
+    """Arguments common to all tools."""
 
 
 class Arguments(ToolArguments, frozen=True):
-    """The arguments of any tool about a sprint."""
+    """Arguments common to all tools about a sprint."""
 
     sprint: Name | None = None
 
@@ -67,7 +67,7 @@ class AskPage(Arguments, frozen=True):
 
 
 class WorkReport(Arguments, frozen=True, kw_only=True):
-    """What `report` takes."""
+    """The arguments of `report`."""
 
     outcome: Literal["started", "done", "continue", "failed", "blocked", "needs-human"]
     summary: Text = ""
@@ -77,7 +77,7 @@ class WorkReport(Arguments, frozen=True, kw_only=True):
 
 
 class Learn(Arguments, frozen=True, kw_only=True):
-    """What `learn` takes."""
+    """The arguments of `learn`."""
 
     text: Text
     kind: Annotated[str, _of((*LEARNING_TYPES, *PATTERNS))]
@@ -86,7 +86,7 @@ class Learn(Arguments, frozen=True, kw_only=True):
 
 
 class Request(Arguments, frozen=True, kw_only=True):
-    """What `request` takes."""
+    """The arguments of `request`."""
 
     title: Annotated[str, Meta(max_length=TITLE_CHARS_MAX)]
     why: Text
@@ -96,7 +96,7 @@ class Request(Arguments, frozen=True, kw_only=True):
 
 
 class AskHistory(Arguments, frozen=True, kw_only=True, rename={"from_": "from"}):
-    """What `history` takes."""
+    """The arguments of `history`."""
 
     question: Literal["log", "blame", "diff", "best", "decisions"]
     field: Name | None = None
@@ -118,7 +118,7 @@ Read = TypeVar("Read", bound=msgspec.Struct)
 
 
 def read(given: Any, kind: type[Read]) -> Read:
-    """Return arguments that fit; raise `InvalidInputError` naming one that does not."""
+    """Return validated arguments; raise `InvalidInputError` naming an invalid one."""
     try:
         return msgspec.convert(given if given is not None else {}, kind)
     except msgspec.ValidationError as error:
@@ -128,9 +128,9 @@ def read(given: Any, kind: type[Read]) -> Read:
 
 
 def schema_of(kind: type[msgspec.Struct], says: Mapping[str, str]) -> dict[str, Any]:
-    """Return the schema of arguments, as short as it can be: each tool is paid for.
+    """Return the arguments' schema, as short as possible, because agents pay for each tool.
 
-    `says` are descriptions by the name of a field.
+    `says` contains descriptions by field name.
     """
     whole = msgspec.json.schema(kind)
     (found,) = whole["$defs"].values()
@@ -148,7 +148,7 @@ def schema_of(kind: type[msgspec.Struct], says: Mapping[str, str]) -> dict[str, 
 
 
 def _plain(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of a field without redundant parts."""
+    """Return a field's schema without redundant parts."""
     if "anyOf" in schema:
         (schema,) = (one for one in schema["anyOf"] if one.get("type") != "null")
     unsaid = {"default", "maxLength"}

@@ -1,4 +1,4 @@
-"""The client of the server, and the actor of its events."""
+"""The server's client, and the actor of its events."""
 
 import os
 import re
@@ -13,7 +13,7 @@ _ODD = re.compile(r"[^A-Za-z0-9._+-]+")
 
 
 class ServedLog(NamedTuple):
-    """The log of the server, and the functions that the command line provides."""
+    """The server's log, and the functions that the command line provides."""
 
     open: Callable[[], Workspace]
     check_is_on: Callable[[], None]
@@ -30,22 +30,22 @@ class ServedLog(NamedTuple):
     reads_only: bool = False
 
     def caller(self, name: str | None) -> "Caller":
-        """Return who calls, by the name that a client gives itself."""
+        """Return the caller for the name that a client states."""
         return Caller(actor_of(name), self)
 
 
 class Caller(NamedTuple):
-    """The client that calls a tool, and the log that it calls."""
+    """The client that calls a tool, and the log that it uses."""
 
     actor: str
     served: ServedLog
 
     def meant(self, named: str | None) -> str | None:
-        """Return the sprint that is meant; None for the only unfinished one."""
+        """Return the sprint to use; None means the only unfinished sprint."""
         return self.served.sprint_id if named is None else named
 
     def envelope(self, tool: str, arguments: dict[str, Any], key: str | None) -> Any:
-        """Return the metadata of the events of a call; a key stands for its arguments.
+        """Return the metadata for a call's events; a key identifies the call's arguments.
 
         Raise `RefusedError` if recording is off.
         """
@@ -59,7 +59,7 @@ class Caller(NamedTuple):
 
 
 def actor_of(name: str | None) -> str:
-    """Return the actor for a client, from its name or from the loop's.
+    """Return the actor for a client, from its name or the loop's name.
 
     It is always an agent: no name makes a client a person or the runtime.
     """

@@ -1,7 +1,7 @@
 """Answers in pages of limited size, and cursors for the next page.
 
-An agent pays for every byte, so an answer has a limit. A cursor has the number of parts
-shown and a digest of them: if they have changed, the cursor is refused.
+An agent pays for every byte, so the size of an answer is limited. A cursor contains the
+number of parts already shown and their digest: if the parts have changed, it is refused.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ _DEPTH_MAX = 6
 
 
 class AnswerPage(NamedTuple):
-    """An answer that may be longer than is shown at once."""
+    """An answer that may be too long for a single page."""
 
     head: dict[str, Any]
     """The fields that are part of each page."""
@@ -42,10 +42,10 @@ class AnswerPage(NamedTuple):
 
 
 def fitted(page: AnswerPage, question: object, cursor: str | None = None) -> str:
-    """Return the text of an answer, from the position of a cursor.
+    """Return the page of an answer that starts at a cursor.
 
-    Raise `InvalidInputError` for a cursor of another question, `RefusedError` if the parts
-    before it have changed.
+    Raise `InvalidInputError` for a cursor of another question, or `RefusedError` if the
+    parts before it have changed.
     """
     head: dict[str, Any] = _fitting(page.head, _HEAD_BYTES_MAX, _HEAD_LEVELS)
     start = 0 if page.is_kept else _start(page, question, cursor)
@@ -64,7 +64,7 @@ def fitted(page: AnswerPage, question: object, cursor: str | None = None) -> str
 
 
 def number_in(cursor: str, question: object) -> int:
-    """Return the number of a cursor of a page that never changes."""
+    """Return the position in a cursor for an answer that never changes."""
     number = _read(cursor)
     if cursor != _cursor(number, question, b""):
         raise _of_another(cursor)
@@ -72,12 +72,12 @@ def number_in(cursor: str, question: object) -> int:
 
 
 def encoded(answer: object) -> bytes:
-    """Return an answer as JSON; what is not text in UTF-8 is made visible."""
+    """Return an answer as JSON; invalid Unicode is made visible."""
     return json_line(answer)[:-1]
 
 
 def plain(text: str) -> str:
-    """Return a text whose lines stay, and in which no other character acts on a screen."""
+    """Return a text with its line breaks, but without other active control characters."""
     return "\n".join(visible(line) for line in text.split("\n"))
 
 
@@ -95,7 +95,7 @@ def _start(page: AnswerPage, question: object, cursor: str | None) -> int:
 
 
 def _before(page: AnswerPage, end: int) -> bytes:
-    """Return the parts before a position, in their current state."""
+    """Return the current state of the parts before a position."""
     return encoded(page.parts[:end])
 
 
@@ -120,7 +120,7 @@ def _of_another(cursor: str) -> InvalidInputError:
 
 
 def _items_within(items: Sequence[Any], left: int) -> list[Any]:
-    """Return the first items that fit; the first one is there, however short."""
+    """Return the first items that fit; the first is always included, if need be cut."""
     shown: list[Any] = []
     for item in items:
         found = _fitting(item, left - 1, _ITEM_LEVELS[:1] if shown else _ITEM_LEVELS)
@@ -136,7 +136,7 @@ def _items_within(items: Sequence[Any], left: int) -> list[Any]:
 
 
 def _fitting(value: Any, left: int, levels: Sequence[tuple[int, int]]) -> Any:
-    """Return a value shortened to the first level at which it fits, or to the last one."""
+    """Return a value shortened to the first level at which it fits, or to the last."""
     for chars, members in levels:
         found = _shortened(value, chars, members)
         if len(encoded(found)) <= left:
@@ -145,7 +145,7 @@ def _fitting(value: Any, left: int, levels: Sequence[tuple[int, int]]) -> Any:
 
 
 def _text_within(text: str, left: int) -> str:
-    """Return the beginning of a text that takes no more bytes than that as JSON."""
+    """Return the beginning of a text that needs at most `left` bytes as JSON."""
     low, high = 0, min(len(text), max(left, 0))
     while low < high:
         middle = (low + high + 1) // 2
@@ -157,7 +157,7 @@ def _text_within(text: str, left: int) -> str:
 
 
 def _shortened(value: Any, chars: int, members: int, depth: int = _DEPTH_MAX) -> Any:
-    """Return a value whose texts and lists are cut, and say so."""
+    """Return a value with its texts and lists truncated and marked as such."""
     if isinstance(value, str):
         shown = plain(value[:chars])
         more = len(value) - chars

@@ -1,4 +1,4 @@
-"""Tools that record: what became of the work, what was learned, what a person decides."""
+"""Tools that record: the outcome of work, learnings, and requests to a person."""
 
 from collections.abc import Iterable
 from hashlib import sha256
@@ -39,9 +39,9 @@ NAME_CHARS_MAX = 80
 
 
 def report(workspace: Workspace, given: WorkReport, caller: Caller) -> str:
-    """Record the outcome of the current work; answer with it and the next action.
+    """Record the outcome of the current work; return it with the next action.
 
-    Work of which nobody said that it had begun begins with it.
+    If no start of the work was reported, the start is recorded as well.
     """
     call = _Call(workspace, "report", given, caller)
     try:
@@ -68,7 +68,7 @@ def _reported(call: "_Call", given: WorkReport) -> list[Any]:
 
 
 def _waits_to_begin(call: "_Call", phase: str | None) -> bool:
-    """Return whether the work on a phase has not been reported as started."""
+    """Return whether a phase's work has not been reported as started."""
     plan = call.workspace.sprint(call.sprint_id).plan
     if phase is None and plan.is_at_goal:
         return False
@@ -77,7 +77,7 @@ def _waits_to_begin(call: "_Call", phase: str | None) -> bool:
 
 
 def learn(workspace: Workspace, given: Learn, caller: Caller) -> str:
-    """Add a learning to the open journal, else as a note of the sprint."""
+    """Add a learning to the open journal, or else as a note to the sprint."""
     _check_word("kind", given.kind, (*LEARNING_TYPES, *PATTERNS))
     _check_said(text=given.text)
     call = _Call(workspace, "learn", given, caller)
@@ -120,12 +120,12 @@ def _pattern(call: "_Call", given: Learn) -> str:
 
 
 def _id_of(entries: Iterable[Any], field: str, text: str) -> str | None:
-    """Return the id of the first entry of the journal whose field has this text."""
+    """Return the id of the first journal entry whose field contains this text."""
     return next((one.id for one in entries if getattr(one, field) == text), None)
 
 
 def request(workspace: Workspace, given: Request, caller: Caller) -> str:
-    """Put a request into the queue; the same one said again is the one that is there."""
+    """Add a request to the queue; a duplicate returns the existing request."""
     _check_word("priority", given.priority, PRIORITIES)
     _check_word("kind", given.kind, REQUEST_TYPES)
     _check_said(title=given.title, why=given.why)
@@ -140,7 +140,7 @@ def request(workspace: Workspace, given: Request, caller: Caller) -> str:
 
 
 class _Call:
-    """A call of a tool that records: its sprint, and the metadata of its events."""
+    """A call of a recording tool: its sprint and its events' metadata."""
 
     def __init__(
         self,
@@ -156,12 +156,12 @@ class _Call:
         self.sprint_id = workspace.choose(caller.meant(given.sprint))
 
     def handle(self, command: Command, **more: Any) -> Any:
-        """Let the sprint decide on a command, and append its events."""
+        """Handle a command with the sprint, and append its events."""
         envelope = {**self.envelope, **more}
         return self.workspace.handle(command, sprint_id=self.sprint_id, **envelope)
 
     def refresh(self, stream: str | None = None) -> None:
-        """Write the state file of a stream; that of the sprint by default."""
+        """Write the state file of a stream, by default that of the sprint."""
         self._served.refresh(self.workspace, stream or f"sprint/{self.sprint_id}")
 
 
@@ -173,7 +173,7 @@ def _take(call: _Call, said: SaidItems) -> Any:
 
 
 def _recorded(*outcomes: Any) -> dict[str, Any]:
-    """Return the recorded events by version: an agent has no use for an envelope."""
+    """Return the recorded events by version, without envelopes, which agents do not use."""
     last = outcomes[-1]
     said: dict[str, Any] = {"sprint": last.state.id}
     events = [event for outcome in outcomes for event in outcome.events]
@@ -189,7 +189,7 @@ def _answer(said: dict[str, Any]) -> str:
 
 
 def _arguments(given: Any) -> dict[str, Any]:
-    """Return the arguments that belong to an idempotency key."""
+    """Return the arguments that an idempotency key identifies."""
     return {name: value for name, value in asdict(given).items() if name != "key"}
 
 

@@ -1,4 +1,4 @@
-"""The server: the SDK's, with our tools and our prompt; the one module that knows it."""
+"""The MCP server with its tools and prompt; the only module that uses the SDK."""
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
@@ -25,7 +25,7 @@ _HOW = (
 
 
 def make_server(served: ServedLog) -> Server[Any]:
-    """Return the server; it has tools and a prompt, and neither resources nor a state."""
+    """Return the server, which has tools and a prompt but no resources or state."""
     answering = _Answering(served)
     return Server(
         "sprintlog",
@@ -39,7 +39,7 @@ def make_server(served: ServedLog) -> Server[Any]:
 
 
 def serve(served: ServedLog) -> None:
-    """Serve on standard input and output until the client goes."""
+    """Serve on standard input and output until the client disconnects."""
     asyncio.run(_serve(served))
 
 
@@ -51,28 +51,28 @@ async def _serve(served: ServedLog) -> None:
 
 
 class _Answering:
-    """Answers one call after the other in a thread, while others can be taken in."""
+    """Answers calls one at a time in a thread, while new calls are accepted."""
 
     def __init__(self, served: ServedLog) -> None:
         self._served = served
         self._thread = ThreadPoolExecutor(1, "tools")
 
     async def tools(self, context: Any, given: Any) -> types.ListToolsResult:
-        """Answer which tools there are."""
+        """Return the available tools."""
         found = offered(reads_only=self._served.reads_only)
         return types.ListToolsResult(tools=[*map(_listed, found)])
 
     async def call(
         self, context: Any, given: types.CallToolRequestParams
     ) -> types.CallToolResult:
-        """Answer a call."""
+        """Return the answer to a call."""
         act = partial(call, given.name, given.arguments, self._caller(context))
         answer = await asyncio.get_running_loop().run_in_executor(self._thread, act)
         content = types.TextContent(type="text", text=answer.text)
         return types.CallToolResult(content=[content], is_error=answer.is_error)
 
     async def prompts(self, context: Any, given: Any) -> types.ListPromptsResult:
-        """Answer which prompts there are."""
+        """Return the available prompts."""
         sprint = types.PromptArgument(name="sprint", description="its id", required=False)
         found = types.Prompt(name=BRIEF_NAME, description=BRIEF_SAYS, arguments=[sprint])
         return types.ListPromptsResult(prompts=[found])
@@ -80,7 +80,7 @@ class _Answering:
     async def prompt(
         self, context: Any, given: types.GetPromptRequestParams
     ) -> types.GetPromptResult:
-        """Answer a prompt."""
+        """Return the prompt."""
         if given.name != BRIEF_NAME:
             said = f"there is no prompt {given.name[:40]!r}; there is {BRIEF_NAME}"
             raise MCPError(types.INVALID_PARAMS, said)

@@ -1,4 +1,4 @@
-"""The tools that are offered, and the one way in which each of them is called."""
+"""The available tools, and the function that calls them."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -19,7 +19,7 @@ _KEY = "a repeated call with it records nothing more"
 
 
 class Tool(NamedTuple):
-    """Something that an agent can call."""
+    """A tool that an agent can call."""
 
     name: str
     says: str
@@ -32,12 +32,12 @@ class Tool(NamedTuple):
 
     @property
     def schema(self) -> dict[str, Any]:
-        """The schema of its arguments."""
+        """The schema of the tool's arguments."""
         return arguments.schema_of(self.takes, self.fields)
 
 
 class Answered(NamedTuple):
-    """What a call is answered with."""
+    """The answer to a call."""
 
     text: str
     is_error: bool = False
@@ -118,15 +118,15 @@ TOOLS = {
 
 
 def offered(*, reads_only: bool) -> list[Tool]:
-    """Return the tools that are offered."""
+    """Return the available tools."""
     return [tool for tool in TOOLS.values() if not (reads_only and tool.writes)]
 
 
 def call(name: str, given: Any, caller: Caller) -> Answered:
-    """Return the answer to a call; what is refused is an answer, too.
+    """Return the answer to a call; refusals and errors are answers as well.
 
-    The log is opened for each call, as a command does it: it may be made, moved or
-    repaired meanwhile, and others are never kept waiting.
+    The log is opened for each call, like by a command: it may be created, moved or repaired
+    in the meantime, and other processes never have to wait.
     """
     try:
         known = {tool.name: tool for tool in offered(reads_only=caller.served.reads_only)}
@@ -145,7 +145,7 @@ def call(name: str, given: Any, caller: Caller) -> Answered:
 
 
 def refusal(error: SprintlogError) -> str:
-    """Return an error as a model reads it: what a terminal shows, secrets masked."""
+    """Return an error for a model: the text printed on a terminal, with secrets masked."""
     said = error_answer(error)
     lines = [f"error: {said['message']}"]
     lines += [f"difference: {one}" for one in said.get("differences", ())[:5]]
