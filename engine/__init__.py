@@ -1,6 +1,7 @@
-"""The engine: events, the rules that decide on them, the log, and the service on top.
+"""The engine: events, the rules that produce them, the log, and the service on top.
 
-Rules are pure: only `adapters`, `service` and the log's stores may use a clock, a file or
-a process. Imports point down: service, adapters, sprint and journal, judging and sessions,
-log, errors. Start with `service/workspace.py` to use it, `log/event.py` to read it.
+Rules are pure: only `adapters`, `service` and the log's stores may use a clock, a file or a
+process. Modules import only lower layers, from top to bottom: service, adapters, sprint and
+journal, judging and sessions, log, errors. Start with `service/workspace.py` to use the
+engine, and with `log/event.py` to read its code.
 """

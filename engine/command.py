@@ -1,6 +1,6 @@
-"""The base of all commands: structs of arguments with a pure function that decides.
+"""The base class of all commands: argument structs with a pure function that decides.
 
-Also the valid forms of an actor, and the digest that an idempotency key stands for.
+It also checks the format of actors, and computes the digests for idempotency keys.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -28,7 +28,7 @@ _EMPTY: tuple[object, ...] = None, False, "", (), [], {}
 
 
 class Command(msgspec.Struct, frozen=True, tag_field="type", tag=kebab):
-    """A request for a change: its fields are the arguments, its tag is its name."""
+    """A request for a change: its fields are its arguments, and its tag is its name."""
 
     stream: ClassVar[str] = "sprint"
     """The kind of stream that decides on it."""
@@ -37,19 +37,19 @@ class Command(msgspec.Struct, frozen=True, tag_field="type", tag=kebab):
 
     @classmethod
     def name(cls) -> str:
-        """Return its name, like `complete-phase`."""
+        """Return the command's name, such as `complete-phase`."""
         return str(cls.__struct_config__.tag)
 
     def decide(self, state: Any, at: str, /) -> list[Event]:
-        """Return the events of the command at a time; raise an error if it is refused.
+        """Return the command's events at a time; raise an error if it is refused.
 
-        It is a pure function of the command, the state and the time.
+        This is a pure function of the command, the state and the time.
         """
         raise NotImplementedError
 
 
 class JournalCommand(Command, frozen=True):
-    """A command of the journal."""
+    """A command that changes the journal."""
 
     stream: ClassVar[str] = "journal"
 
@@ -63,16 +63,16 @@ The fields of such a command are filled from fields of the same name.
 
 
 class GivenArguments(dict[str, Any]):
-    """The arguments of a command by name, with the defaults of those that have one."""
+    """A command's arguments by name, including default values."""
 
     defaults: Mapping[str, Any] = MappingProxyType({})
 
 
 class KeyDigest(bytes):
-    """The digest of a command and its arguments, which an idempotency key stands for.
+    """The digest of a command and its arguments, stored with an idempotency key.
 
-    Arguments at their defaults are omitted, so a field that a later version adds with a
-    default does not change the digest.
+    Arguments with default values are omitted, so that a field that a later version adds
+    with a default does not change the digest.
     """
 
     older: Iterator[bytes] = iter(())
@@ -84,7 +84,7 @@ class KeyDigest(bytes):
 
 
 def check_actor(actor: str) -> str:
-    """Return the actor; raise `InvalidInputError` if its form is invalid."""
+    """Return the actor; raise `InvalidInputError` if its format is invalid."""
     if actor in UNNAMED or (actor.startswith(ACTORS) and actor[-1] != ":"):
         return actor
     raise InvalidInputError(
@@ -95,9 +95,9 @@ def check_actor(actor: str) -> str:
 def decided(
     decide: Command | Callable[[Any, str], list[Event]], state: Any, at: str
 ) -> list[Event]:
-    """Return the events of a command, or of a function that decides in its place.
+    """Return the events of a command or an equivalent function.
 
-    Raise `InvalidInputError` if the reason, the error or the details are an empty text.
+    Raise `InvalidInputError` if the reason, error or details are an empty string.
     """
     if isinstance(decide, Command):
         for name in _NEVER_EMPTY if decide.stream == Command.stream else ():
@@ -110,8 +110,8 @@ def decided(
 def check_types(command: Command) -> None:
     """Raise `InvalidInputError` naming the first field whose value has the wrong type.
 
-    Python does not check the types of arguments, and checking each takes as long as
-    deciding: so this is called only after deciding has failed.
+    Python does not check argument types, and checking them takes as long as deciding, so
+    call this only after a decision has failed.
     """
     kind = type(command).__name__
     hint = f"`sprintlog schema commands` has the fields of {kind}"
@@ -136,7 +136,7 @@ def command_from_event(
 ) -> Command:
     """Return the command that causes an event.
 
-    A field whose value in the event equals that in `left_out` keeps its default.
+    A field whose value in the event equals the value in `left_out` keeps its default.
     """
     if (names := getattr(made, "__struct_fields__", None)) is None:
         return made(event)
@@ -145,7 +145,7 @@ def command_from_event(
 
 
 def digest_of(name: str, arguments: Mapping[str, Any]) -> KeyDigest:
-    """Return the digest of a command's name and its arguments."""
+    """Return the digest of a command's name and arguments."""
     defaults = getattr(arguments, "defaults", {})
     said = {n: x for n, x in arguments.items() if x != defaults.get(n)}
     digest, optional = KeyDigest(_sha256(name, said)), [*(arguments.keys() - said.keys())]
@@ -160,12 +160,12 @@ def digest_of(name: str, arguments: Mapping[str, Any]) -> KeyDigest:
 
 
 def digest(command: Command) -> KeyDigest:
-    """Return the digest of a command, which its idempotency key stands for."""
+    """Return the digest of a command, which is stored with its idempotency key."""
     return digest_of(command.name(), arguments_of(command))
 
 
 def arguments_of(command: Command, typed: Collection[str] | None = None) -> GivenArguments:
-    """Return the fields of a command: all of them, or only the `typed` ones."""
+    """Return a command's fields: all of them, or only those in `typed`."""
     given = asdict(command)
     found = GivenArguments(
         given if typed is None else {name: given[name] for name in typed}

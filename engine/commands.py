@@ -1,4 +1,4 @@
-"""Every command that can be created by its name."""
+"""All commands that can be created by name."""
 
 from functools import cache
 from typing import Any
@@ -14,7 +14,7 @@ OF_THE_JOURNAL = (rules,)
 
 @cache
 def registered() -> dict[str, type[Command]]:
-    """Return every command by its name, in order of name."""
+    """Return all commands by name, in order of name."""
     found = {
         struct.name(): struct
         for topic in (*OF_SPRINTS, *OF_THE_JOURNAL)
@@ -27,7 +27,7 @@ def registered() -> dict[str, type[Command]]:
 
 
 def schemas() -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the JSON Schema of each command by name, and the shared definitions."""
+    """Return each command's JSON Schema by name, and the shared definitions."""
     every = registered()
     found, parts = msgspec.json.schema_components(
         every.values(), ref_template="#/$defs/{name}"

@@ -1,4 +1,4 @@
-"""What can go wrong: a rule said no, somebody was first, or stored bytes are unreadable."""
+"""The errors of this package: refusals, conflicts and unreadable data."""
 
 from collections.abc import Iterable
 from typing import Any, ClassVar
@@ -8,9 +8,10 @@ RESCUE = "`sprintlog doctor --salvage FOLDER` saves what is sound, or restore a 
 
 
 class SprintlogError(Exception):
-    """The root of all errors of this package; `--json` prints `fields`.
+    """The base class of all errors in this package; `--json` prints `fields`.
 
-    `unknown` is an unknown word with the known ones, so that the closest can be suggested.
+    `unknown` contains an unknown word and the known ones, so that the closest can be
+    suggested.
     """
 
     kind: ClassVar[str] = "error"
@@ -31,19 +32,19 @@ class SprintlogError(Exception):
 
 
 class RefusedError(SprintlogError):
-    """A rule said no; nothing was recorded."""
+    """A rule refused the request; nothing was recorded."""
 
     kind = "refused"
 
 
 class NotFoundError(RefusedError):
-    """What the command names does not exist."""
+    """Something that the command names does not exist."""
 
     kind = "not-found"
 
 
 class InvalidInputError(RefusedError):
-    """An invalid input; names the file and the field or line."""
+    """The input is invalid; the error names the file and the field or line."""
 
     kind = "invalid"
 
@@ -75,14 +76,14 @@ class InvalidInputError(RefusedError):
 def wrong_type_error(
     error: Exception, what: str, *, field: str | None = None, hint: str | None = None
 ) -> InvalidInputError:
-    """Return what msgspec found wrong in something as an error that names the field."""
+    """Return a msgspec error as an error that names the field."""
     problem, _, where = str(error).partition(" - at `$")
     problem = f"{problem[:1].lower()}{problem[1:]}, in {what}"
     return InvalidInputError(problem, field=field or where.strip("`.") or None, hint=hint)
 
 
 class ConflictError(SprintlogError):
-    """Somebody was first: the stream is not where the caller expected it."""
+    """A concurrent writer changed the stream, so its version is not the expected one."""
 
     kind = "conflict"
 
@@ -99,7 +100,7 @@ class ConflictError(SprintlogError):
 
 
 class KeyConflictError(SprintlogError):
-    """An idempotency key was used before for something else."""
+    """The idempotency key was already used for a different command."""
 
     kind = "conflict"
 
@@ -113,13 +114,13 @@ class KeyConflictError(SprintlogError):
 
 
 class BusyError(SprintlogError):
-    """The log was held by another process for longer than we wait."""
+    """Another process held the log for longer than the maximum wait."""
 
     kind = "conflict"
 
 
 class UnreadableError(SprintlogError):
-    """Stored bytes that no reader of this version understands, or a broken chain."""
+    """Stored data is unreadable for this version, or a hash chain is broken."""
 
     kind = "unreadable"
 
@@ -135,11 +136,11 @@ class LostLogError(UnreadableError):
 
 
 class MovedLogError(UnreadableError):
-    """The log was moved while it was open, and its new place is unknown."""
+    """The log was moved while it was open, and its new location is unknown."""
 
 
 class NewerVersionError(UnreadableError):
-    """A newer sprintlog wrote it, and is required to read it."""
+    """The data was written by, and requires, a newer version of sprintlog."""
 
 
 class ExtensionError(SprintlogError):

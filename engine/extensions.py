@@ -1,6 +1,6 @@
 """Extensions: packages with entry points, loaded when they are named.
 
-Only commands that name something unknown, or list extensions, search for them.
+They are only searched by commands that name something unknown or that list extensions.
 """
 
 import os
@@ -26,7 +26,7 @@ HINT = "`sprintlog extensions list` lists installed extensions"
 
 
 class Extension(NamedTuple):
-    """What a package offers."""
+    """An entry point in an installed package."""
 
     kind: str
     """A word of `GROUPS`."""
@@ -37,12 +37,12 @@ class Extension(NamedTuple):
     version: str
 
     def described(self) -> str:
-        """Return its kind and its name, and whose it is."""
+        """Return the extension's kind, name and package."""
         return f"{self.kind} {self.name} of {self.package} {self.version}"
 
 
 def installed(kind: str | None = None) -> list[Extension]:
-    """Return the installed extensions, of a kind or all, without importing them."""
+    """Return the installed extensions of one kind or all kinds, without importing them."""
     # Imported here: it reads all installed packages.
     from importlib.metadata import distributions
 
@@ -63,7 +63,7 @@ def installed(kind: str | None = None) -> list[Extension]:
 
 
 def _safe_path() -> list[str]:
-    """Return where packages are looked for: never in the folder of whoever types."""
+    """Return the search path for packages, without the current folder."""
     try:
         here = os.path.realpath(os.getcwd())
     except OSError:
@@ -72,7 +72,7 @@ def _safe_path() -> list[str]:
 
 
 def find(kind: str, name: str) -> Extension:
-    """Return an extension; raise `NotFoundError` for none, `ExtensionError` for two."""
+    """Return an extension; raise `NotFoundError` for no match, `ExtensionError` for two."""
     known = installed(kind)
     found = [one for one in known if one.name == name]
     if not found:
@@ -91,7 +91,7 @@ def find(kind: str, name: str) -> Extension:
 
 
 def load(extension: Extension) -> Any:
-    """Import what an extension brings; raise `ExtensionError` where that fails."""
+    """Import an extension's object; raise `ExtensionError` if that fails."""
     from importlib.metadata import EntryPoint
 
     group = GROUPS[extension.kind]
@@ -101,9 +101,9 @@ def load(extension: Extension) -> Any:
 
 @contextmanager
 def named(extension: Extension) -> Iterator[None]:
-    """Run the code of an extension, and name it in errors.
+    """Run an extension's code within the block, and name the extension in errors.
 
-    Its output is redirected to standard error, so that answers are not affected.
+    Its output is redirected to standard error, so that it does not mix with answers.
     """
     try:
         with redirect_stdout(sys.stderr):
@@ -121,14 +121,14 @@ def named(extension: Extension) -> Iterator[None]:
 
 
 def loaded(kind: str, name: str) -> tuple[Extension, Any]:
-    """Return an extension and its object; raise as `find` and `load` do."""
+    """Return an extension and its object; raise errors as `find` and `load` do."""
     extension = find(kind, name)
     return extension, load(extension)
 
 
 @contextmanager
 def named_notifier(name: str) -> Iterator[Callable[[dict[str, Any]], object]]:
-    """Give what takes a notice; raise as `find`, `load` and `named` do."""
+    """Yield a notifier's send function; raise errors as `find`, `load` and `named` do."""
     extension, send = loaded("notifier", name)
     with named(extension):
         yield send

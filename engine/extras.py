@@ -1,4 +1,4 @@
-"""The optional libraries, and how to install them where sprintlog is installed."""
+"""The optional libraries, and how to add them to the current installation."""
 
 import os
 import sys
@@ -24,7 +24,7 @@ anyone could publish a package with its name there.
 
 
 def check_installed(extra: str, modules: tuple[str, ...], purpose: str) -> None:
-    """Raise `RefusedError` if a module of an extra cannot be found."""
+    """Raise `RefusedError` if one of an extra's modules is not installed."""
     if missing := [name for name in modules if find_spec(name) is None]:
         raise not_installed(
             extra, f"{', '.join(missing)}: not installed, and {purpose}", missing=missing
@@ -34,7 +34,7 @@ def check_installed(extra: str, modules: tuple[str, ...], purpose: str) -> None:
 def not_installed(
     extra: str, message: str, *, instead: str = "", **fields: Any
 ) -> RefusedError:
-    """Return the error for a missing library; its hint is the command that installs it."""
+    """Return the error for a missing library; its hint is the installation command."""
     return RefusedError(message, hint=f"`{install_command(extra)}`{instead}", **fields)
 
 
@@ -56,7 +56,7 @@ def install_command(extra: str) -> str:
 
 
 def _requirements(receipt: str) -> Iterator[str]:
-    """Yield what uv installed as a tool, sprintlog first: paths or requirements."""
+    """Yield the paths or requirements that uv installed as a tool, sprintlog first."""
     with open(receipt, "rb") as file:
         found = tomllib.load(file)["tool"]["requirements"]
     for one in found:

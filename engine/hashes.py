@@ -1,7 +1,8 @@
-"""sha256, without the library behind `hashlib` for as long as little is hashed.
+"""SHA-256 without loading the library behind `hashlib` if little data is hashed.
 
-To load the library takes as long as to hash a megabyte without it: `hash_much` loads it
-before a large content. Callers use `hashes.sha256(…)` and do not keep the function.
+Loading the library takes as long as hashing a megabyte without it; `hash_much` loads it
+before large amounts of data. Callers must use `hashes.sha256(…)` and not store the
+function.
 """
 
 from typing import TYPE_CHECKING
@@ -23,7 +24,7 @@ else:
 
 
 def hash_much() -> None:
-    """Hash by the library from here on."""
+    """Use the library from now on."""
     global sha256
     # Imported here: deferring this import is the purpose of this module.
     from hashlib import sha256 as sha256

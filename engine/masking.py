@@ -1,7 +1,7 @@
-"""Masking of secrets: known forms of tokens are replaced before a text is recorded.
+"""Masking of secrets: tokens in known formats are replaced before a text is recorded.
 
-An append-only log forgets nothing, so secrets must not enter it. Only forms that are
-certainly tokens are known: `masking_forms.toml` has them, each with examples, and
+An append-only log deletes nothing, so secrets must not be recorded. Only formats that are
+unmistakably tokens are included: `masking_forms.toml` defines them, with examples, and
 `docs/reference/limits.md` lists them. ADR 0047 describes the replacements.
 """
 
@@ -90,7 +90,7 @@ IN_RUN, AFTER_WORD, ANYWHERE = "in-run", "after-word", "anywhere"
 
 
 class Form(NamedTuple):
-    """A form of secrets, as `python -m tests.docs.generate` makes it of the TOML file."""
+    """A secret's format, which `python -m tests.docs.generate` reads from the TOML file."""
 
     name: str
     words: tuple[str, ...]
@@ -113,9 +113,10 @@ _ESCAPES = r"\n", r"\t", r"\r", r"\f", r"\b"
 
 
 def mask(text: str) -> str:
-    """Return text with every known secret replaced by `[masked: its form, a digest]`.
+    """Return the text with each known secret replaced by `[masked: FORMAT, DIGEST]`.
 
-    A text that holds a secret is returned without escape sequences: they may split it.
+    Escape sequences are removed from a text that contains a secret, because they might
+    split the secret.
     """
     if ESCAPE in text:
         shown = mask(_SEQUENCE.sub("", text))
@@ -132,9 +133,10 @@ def mask(text: str) -> str:
 
 
 def may_hold_secret(payload: str) -> bool:
-    """Return whether a text of a JSON value may hold a secret; it mostly cannot.
+    r"""Return whether a JSON text might contain a secret; most texts cannot.
 
-    JSON escapes no character of a word or of a run, but some between them by a letter.
+    JSON does not escape the characters in tokens and their key words. Escapes such as `\n`,
+    whose letter would look like part of a token, are ignored.
     """
     if "\\" in payload:
         if "\\u" in payload:
@@ -145,7 +147,7 @@ def may_hold_secret(payload: str) -> bool:
 
 
 def secrets_in(text: str) -> list[tuple[str, int, int]]:
-    """Return the form of each secret of a text, and where it begins and ends."""
+    """Return the format, start and end of each secret in a text."""
     found = [
         (form.name, _start(found), found.end())
         for form in _forms_in(text)
@@ -166,12 +168,12 @@ def secrets_in(text: str) -> list[tuple[str, int, int]]:
 
 
 def masked_spans(text: str) -> list[tuple[int, int]]:
-    """Return where the secrets of a text begin and end."""
+    """Return the start and end of each secret in a text."""
     return [(start, end) for _, start, end in secrets_in(text)]
 
 
 def _forms_in(text: str) -> list[Form]:
-    """Return the forms, in order, that runs of a text match or whose words it holds."""
+    """Return the formats, in order, that might occur in a text."""
     runs, met = "", [stem for stem in SHORT if stem in text]
     if places := [*_runs(text)]:
         runs = "\n".join({text[start:end] for start, end in places})
@@ -194,7 +196,7 @@ def _forms_in(text: str) -> list[Form]:
 
 @cache
 def forms() -> list[Form]:
-    """Return all forms; they are read when a text holds a word of one."""
+    """Return all formats; they are loaded when a text contains a format's key word."""
     # Imported here: almost never.
     from .own_files import own_text
 
@@ -211,7 +213,7 @@ def _may_be_in(text: str, runs: str, form: Form, met: list[str]) -> bool:
 
 
 def _runs(text: str) -> Iterator[tuple[int, int]]:
-    """Yield where characters of secrets stand, long enough to be one."""
+    """Yield the start and end of each run of token characters that is long enough."""
     # Bytes are searched in a fraction of the time; each character becomes one.
     kinds = text.encode("ascii", "replace").translate(_KINDS)
     start = kinds.find(_RUN)
@@ -223,7 +225,7 @@ def _runs(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _found(text: str, form: Form) -> Iterator[re.Match[str]]:
-    """Yield the secrets of one form; its pattern, when met, is compiled."""
+    """Yield the secrets in one format, whose pattern is compiled on first use."""
     compiled = _compiled(form.pattern)
     if form.place == ANYWHERE:
         yield from compiled.finditer(text)
@@ -239,7 +241,7 @@ def _found(text: str, form: Form) -> Iterator[re.Match[str]]:
 
 
 def _ends(text: str, word: str) -> Iterator[int]:
-    """Yield where each occurrence of a word ends."""
+    """Yield the end of each occurrence of a word."""
     at = text.find(word)
     while at >= 0:
         at += len(word)
@@ -248,7 +250,7 @@ def _ends(text: str, word: str) -> Iterator[int]:
 
 
 def _masked(text: str, form: Form) -> str:
-    """Return text without the secrets of one form."""
+    """Return the text with all secrets in one format masked."""
     instead = _replacement(form.name, is_chosen=form.is_chosen)
     pieces, last = [], 0
     for found in _found(text, form):
@@ -263,9 +265,10 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 def _replacement(form: str, *, is_chosen: bool) -> Callable[[re.Match[str]], str]:
-    """Return the function that makes the replacement of a secret.
+    """Return the function that replaces a secret.
 
-    It contains no digest of a secret that a person may have chosen, which could be guessed.
+    The replacement contains no digest if a person may have chosen the secret, because it
+    could then be guessed from the digest.
     """
 
     def instead(found: re.Match[str]) -> str:
@@ -283,12 +286,12 @@ def _replacement(form: str, *, is_chosen: bool) -> Callable[[re.Match[str]], str
 
 
 def _start(found: re.Match[str]) -> int:
-    """Return where a secret begins: after what its form has to begin with."""
+    """Return the start of a secret, after the required prefix of its format."""
     return found.end("before") if found.re.groups else found.start()
 
 
 def cut(text: str, length: int) -> str:
-    """Return a text's beginning; a secret that the cut would split is left out whole."""
+    """Return the start of a text; a secret that the cut would split is omitted."""
     if len(text) <= length:
         return text
     for first, last in sorted(masked_spans(text), reverse=True):
@@ -297,7 +300,7 @@ def cut(text: str, length: int) -> str:
 
 
 def mask_all(value: Any) -> Any:
-    """Return a JSON value, or a part of an event, with every text in it masked."""
+    """Return a JSON value or a part of an event with all its texts masked."""
     if isinstance(value, str):
         return mask(value)
     if isinstance(value, list):
@@ -314,7 +317,7 @@ def mask_all(value: Any) -> Any:
 
 
 def _named(key: Any, value: Any) -> Any:
-    """Return the value of a key masked, also if only its key shows that it is a secret."""
+    """Return a key's value, masked even if only the key indicates a secret."""
     masked = mask_all(value)
     if masked is not value or not isinstance(value, str) or not _may_name_secret(key):
         return masked

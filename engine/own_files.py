@@ -1,7 +1,7 @@
-"""sprintlog's own files, unchanged since this process started to keep them (ADR 0009).
+"""sprintlog's own files, kept in memory since the process started (ADR 0009).
 
-An upgrade may replace or delete them at any moment. The finder of sprintlog's modules keeps
-them; in a library without such a finder, nothing is kept.
+An upgrade may replace or delete them at any time. The import finder for sprintlog's modules
+keeps them; a library without such a finder keeps nothing.
 """
 
 import sys
@@ -9,14 +9,14 @@ from typing import Any
 
 
 def keep_ours() -> None:
-    """Keep all our modules and files in memory, before this process waits for others."""
+    """Load all of sprintlog's modules and files before this process waits for others."""
     for finder in sys.meta_path:
         if (keep := getattr(finder, "keep_ours", None)) is not None:
             keep()
 
 
 def own_text(module: str, name: str) -> str:
-    """Return the text of a file in the folder of one of our modules."""
+    """Return the text of a file in the same folder as one of sprintlog's modules."""
     found: Any = sys.modules[module]
     path = f"{found.__file__.rpartition('/')[0]}/{name}"
     return bytes(found.__loader__.get_data(path)).decode()

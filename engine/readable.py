@@ -1,9 +1,9 @@
-r"""Bytes that are not UTF-8: a readable spelling, and JSON from which they are recovered.
+r"""Readable escapes for bytes that are not UTF-8, which JSON readers can recover.
 
-Python represents such bytes in arguments, names and output as halves of surrogate pairs,
-which UTF-8 cannot encode. They are recorded as `caf\xe9`, in JSON with the backslash as
-`\u005c`: every parser reads both in the same way, and no encoder writes a typed backslash
-like this, so `originals` can distinguish them (ADR 0104).
+Python represents such bytes in arguments, names and output as lone surrogates, which UTF-8
+cannot encode. They are recorded as `caf\xe9`, and in JSON the backslash is written as
+`\u005c`: every parser reads both forms in the same way, but no encoder writes a literal
+backslash like this, so `originals` can distinguish them (ADR 0104).
 """
 
 import json
@@ -24,7 +24,7 @@ _SPELT = re.compile(
 
 
 def readable(text: str) -> str:
-    r"""Return text with each byte that is not UTF-8 spelt like `\xe9`."""
+    r"""Return the text with each byte that is not UTF-8 written like `\xe9`."""
     return _HALF.sub(lambda half: "\\" + _spelt(half[0]), text)
 
 
@@ -33,7 +33,7 @@ def as_json(
     enc_hook: Callable[[Any], Any] | None = None,
     order: Literal["sorted"] | None = None,
 ) -> bytes:
-    """Return a value as JSON in which bytes that are not UTF-8 are readable.
+    """Return a value as JSON, with readable escapes for bytes that are not UTF-8.
 
     Raise `TypeError` for an object that neither msgspec nor the hook can encode.
     """
@@ -51,12 +51,12 @@ def as_json(
 
 
 def originals(content: bytes) -> Any:
-    """Return the value that `as_json` encoded, with its bytes that are not UTF-8."""
+    """Return the value that `as_json` encoded, including bytes that are not UTF-8."""
     return json.loads(_SPELT.sub(_half, content.decode()))
 
 
 def quoted(text: str) -> str:
-    r"""Return text as a word of a shell; `$'caf\xe9'` if it is not UTF-8."""
+    r"""Return the text quoted for a shell, like `$'caf\xe9'` if it is not UTF-8."""
     if not _HALF.search(text):
         return quote(text)
     escaped = text.replace("\\", r"\\").replace("'", r"\'")
@@ -64,13 +64,13 @@ def quoted(text: str) -> str:
 
 
 def check_utf8(text: str, field: str) -> None:
-    """Raise `InvalidInputError` naming the field if a name or a query is not UTF-8."""
+    """Raise `InvalidInputError` naming the field if the text is not UTF-8."""
     if _HALF.search(text):
         raise InvalidInputError(_NOT_UTF8, field=field)
 
 
 def unprintable(text: str) -> str:
-    """Return why a text has characters that cannot be printed."""
+    """Return why a text contains unprintable characters."""
     return _NOT_UTF8 if _HALF.search(text) else "holds a control character"
 
 

@@ -1,4 +1,4 @@
-"""Saved states: their checksums, their formats, and a decoder."""
+"""Saved states: their checksums and formats, and a decoder."""
 
 from binascii import crc32
 from collections.abc import Callable, Iterator
@@ -14,12 +14,12 @@ _parts_of = msgspec.msgpack.Decoder(dict[str, msgspec.Raw]).decode
 
 
 def sealed(state: bytes) -> bytes:
-    """Return a state with a sum before it that is another one after any flipped bit."""
+    """Return a state with a checksum in front that detects any flipped bit."""
     return crc32(state).to_bytes(_SUM_BYTES) + state
 
 
 def unsealed(saved: bytes | memoryview) -> memoryview:
-    """Return the sealed state; raise `msgspec.DecodeError` if it is damaged."""
+    """Return the state without its checksum; raise `msgspec.DecodeError` for damage."""
     # A state of megabytes is not copied, which would take longer than the checksum.
     state = memoryview(saved)[_SUM_BYTES:]
     if saved[:_SUM_BYTES] != crc32(state).to_bytes(_SUM_BYTES):
@@ -28,20 +28,20 @@ def unsealed(saved: bytes | memoryview) -> memoryview:
 
 
 class PartsDecoder(Generic[Saved]):
-    """Decodes a struct field by field; fields with default values are skipped.
+    """Decodes a struct field by field, skipping fields with default values.
 
-    Inspecting a struct and all nested structs takes a process longer than decoding a state,
-    and most fields of a state have their default values.
+    Introspecting a struct and its nested structs costs a process more time than decoding a
+    state, and most fields of a state have their default values.
     """
 
     def __init__(self, kind: type[Saved]) -> None:
-        """Decode structs of a kind that has a default for each field."""
+        """Create a decoder for a struct that has a default for each field."""
         self._kind = kind
         self._unsaid: dict[str, msgspec.Raw] = {}
         self._decoders: dict[str, Callable[[msgspec.Raw], Any]] = {}
 
     def decode(self, saved: msgspec.Raw) -> Saved:
-        """Return the struct; raise `msgspec.DecodeError` for anything else."""
+        """Return the struct; raise `msgspec.DecodeError` if the data is invalid."""
         unsaid = self._unsaid = self._unsaid or _parts_of(_encode(self._kind()))
         parts = _parts_of(saved).items()
         # A field that is not known is passed over, as msgspec does.

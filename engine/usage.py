@@ -1,4 +1,4 @@
-"""Usage of models: tokens and exact amounts of money, some of them lower bounds; pure."""
+"""Model usage: tokens and exact amounts of money, some of which are lower bounds. Pure."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -7,7 +7,7 @@ import msgspec
 
 
 class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The usage of an agent's run; an unknown figure is `None`."""
+    """The usage in an agent's run; an unknown figure is `None`."""
 
     input_tokens: int | None = None
     """New input tokens."""
@@ -36,16 +36,16 @@ _OF_CALL = (*TOKEN_FIGURES, "cache_read_tokens", COST)
 
 
 def tokens_of(figures: Any) -> int | None:
-    """Return the tokens of anything that has the fields of `Usage`; None if unknown."""
+    """Return the tokens of any object with the fields of `Usage`; None if unknown."""
     found = (getattr(figures, name, None) for name in TOKEN_FIGURES)
     known = [one for one in found if isinstance(one, int) and one >= 0]
     return sum(known) if known else None
 
 
 def lower_bounds(figures: Any) -> tuple[str, ...]:
-    """Return the names of the figures, `tokens` included, that are lower bounds.
+    """Return the names of the figures, including `tokens`, that are lower bounds.
 
-    Sums that were recorded before such marks existed (None) lack cache creation.
+    Sums from before such marks were recorded (None) lack cache creation.
     """
     found = getattr(figures, "at_least", ())
     if found is None:
@@ -55,14 +55,14 @@ def lower_bounds(figures: Any) -> tuple[str, ...]:
 
 
 def bounded(amount: str, figures: Any, name: str = TOKENS, mark: str = ">=") -> str:
-    """Return an amount, by default for a table, with a mark if it is a lower bound."""
+    """Return an amount, with a mark if it is a lower bound."""
     return f"{mark}{amount}" if name in lower_bounds(figures) else amount
 
 
 def open_figures(usage: Usage | None) -> tuple[str, ...]:
-    """Return the sorted names of the figures of a run that are unknown or lower bounds.
+    """Return the sorted names of a run's figures that are unknown or lower bounds.
 
-    An agent without cache figures has no such tokens.
+    An agent that reports no cache figures has no such tokens.
     """
     values = {name: getattr(usage, name, None) for name in _REQUIRED}
     found = {name for name, value in values.items() if value is None or value < 0}
@@ -72,7 +72,7 @@ def open_figures(usage: Usage | None) -> tuple[str, ...]:
 
 
 class ModelCall(Usage, frozen=True, omit_defaults=True, kw_only=True):
-    """The usage of one call of a model, or the duration of one turn."""
+    """The usage of one model call, or the duration of one turn."""
 
     key: str
     """The first 16 hexadecimal digits of the sha256 of its id, equal for the same call."""
@@ -81,7 +81,7 @@ class ModelCall(Usage, frozen=True, omit_defaults=True, kw_only=True):
 
 
 def merged(one: Usage, other: Usage) -> dict[str, Any]:
-    """Return the larger of each figure: a call's figures only grow until it ends."""
+    """Return the larger of each figure, because a call's figures grow until it ends."""
     pairs = {name: (getattr(one, name), getattr(other, name)) for name in FIGURES}
     return {
         name: max(known)
@@ -91,7 +91,7 @@ def merged(one: Usage, other: Usage) -> dict[str, Any]:
 
 
 def known_sum(usages: Iterable[Usage]) -> Usage:
-    """Return the sum of several usages, of the figures that are known."""
+    """Return the sum of several usages, ignoring unknown figures."""
     sums: dict[str, Any] = {}
     for usage in usages:
         for name in FIGURES:
@@ -101,9 +101,9 @@ def known_sum(usages: Iterable[Usage]) -> Usage:
 
 
 def summed(calls: Iterable[Usage]) -> Usage:
-    """Return the sum of calls; a figure that some calls lack is a lower bound.
+    """Return the sum of the calls; a figure that some calls lack is a lower bound.
 
-    Aborted calls are among these: their zeros mean that the figures are unknown.
+    Aborted calls are included; their zeros mean that the figures are unknown.
     """
     sums: dict[str, Any] = {}
     lacking: set[str] = set()
@@ -131,7 +131,7 @@ def minus(total: str, amount: str | None) -> str:
 
 
 def is_less(one: float | str, other: float | str) -> bool:
-    """Return whether an amount is less than another one."""
+    """Return whether one amount is less than another."""
     (first, places), (second, others) = _scaled(str(one)), _scaled(str(other))
     return bool(first * 10**others < second * 10**places)
 
@@ -152,7 +152,7 @@ def text_of(digits: int, places: int) -> str:
 
 
 def _scaled(text: str) -> tuple[int, int]:
-    """Return the digits of a number as an integer, and its decimal places."""
+    """Return a number's digits as an integer, and the number of decimal places."""
     mantissa, _, power = text.partition("e")
     whole, _, part = mantissa.partition(".")
     digits, places = int(whole + part), len(part) - int(power or 0)
@@ -160,13 +160,13 @@ def _scaled(text: str) -> tuple[int, int]:
 
 
 def product(count: int, each: float | str, *, places: int = 0) -> str:
-    """Return `count` times an amount, divided by 10**`places`, exactly."""
+    """Return the exact value of `count` times an amount, divided by 10**`places`."""
     digits, own = _scaled(str(each))
     return text_of(count * digits, own + places)
 
 
 def percent(part: str, whole: str) -> int:
-    """Return the percentage that a part is of the whole, rounded down."""
+    """Return a part's percentage of the whole, rounded down."""
     (first, places), (second, others) = _scaled(part), _scaled(whole)
     if not second:
         return 100
@@ -174,7 +174,7 @@ def percent(part: str, whole: str) -> int:
 
 
 def dollars(text: str) -> str:
-    """Return an amount with all of its decimals, such as `$1,234.50`."""
+    """Return an amount with all its decimals, such as `$1,234.50`."""
     mark = "-" if text.startswith("-") else ""
     whole, _, part = text.removeprefix("-").partition(".")
     return f"{mark}${int(whole):,}.{part.ljust(2, '0')}"

@@ -1,6 +1,6 @@
-"""Putting a file in place whole or not at all, and never over something unseen.
+"""Atomic replacement of files that never overwrites unseen content.
 
-A file is named by an open folder and its name there, so that no link leads elsewhere.
+A file is identified by an open folder and its name there, so that links cannot redirect it.
 """
 
 import errno
@@ -36,14 +36,14 @@ _UNSUPPORTED = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP)
 
 
 class FilePlace(msgspec.Struct, frozen=True):
-    """The path of a file, which may be missing."""
+    """The location of a file, which may be missing."""
 
     folder: int
     """The descriptor of its folder."""
     name: str
 
     def beside(self, name: str) -> "FilePlace":
-        """Return the place of another name in the same folder."""
+        """Return the location of another name in the same folder."""
         return FilePlace(self.folder, name)
 
 
@@ -58,10 +58,10 @@ class FileStatus(msgspec.Struct, frozen=True):
 
 
 def read_file(spot: FilePlace, *, at_most: int | None = None, like: bytes = b"") -> bytes:
-    """Return a plain file's bytes, or the first of them where no more is wanted.
+    """Return a regular file's bytes, or at most the first `at_most` of them.
 
-    A file that holds just what `like` does is read and compared, and not kept in the
-    memory once more. Raise `NotPlainError` for a link, a pipe, a folder.
+    A file with the same content as `like` is compared while it is read, so that it is in
+    memory only once. Raise `NotPlainError` for a link, a pipe or a folder.
     """
     with opened_plain(spot.name, folder=spot.folder) as descriptor:
         if at_most is None:
@@ -73,8 +73,8 @@ def read_file(spot: FilePlace, *, at_most: int | None = None, like: bytes = b"")
 def status_of(spot: FilePlace) -> FileStatus | None:
     """Return the status of a regular file; None if there is no such file.
 
-    A write changes the status, but not immediately for a memory map, nor twice within one
-    tick of the system's clock.
+    A write changes the status, except for a delayed write through a memory map or a second
+    write within one tick of the system's clock.
     """
     status = _stat(spot)
     if status is None:
@@ -99,15 +99,16 @@ def _stat(spot: FilePlace) -> os.stat_result | None:
 
 
 def replace_file(target: Path, content: bytes, *, mode: int) -> None:
-    """Write a file in one of our folders, with exactly this mode."""
+    """Write a file in one of sprintlog's folders, with exactly this mode."""
     with opened(target.parent) as folder:
         replace_in(FilePlace(folder, target.name), content, mode=mode)
 
 
 def replace_in(spot: FilePlace, content: bytes, *, mode: int | None = None) -> None:
-    """Put a file in place: temp file, fsync, rename, fsync of the folder.
+    """Replace a file: write a temporary file, sync and rename it, and sync the folder.
 
-    Without a mode it keeps that of the file it replaces; a new one follows the umask.
+    Without a mode, the replaced file's mode is used; for a new file, the umask determines
+    it.
     """
     draft = _draft(spot)
     _remove(draft)
@@ -127,9 +128,9 @@ def swap_file(spot: FilePlace, content: bytes, *, like: bytes = b"") -> bytes | 
     """Write a file and return the bytes that it replaced; None if there was no file.
 
     The two files are exchanged in one step, so a file that another process has just written
-    is returned and not lost. `like` is the expected content, as for `read_file`. The
-    displaced file is kept until `forget_left_behind`. The caller must hold the lock, and
-    first recover the file returned by `left_behind`.
+    is returned rather than lost. `like` is the expected content, as for `read_file`. The
+    displaced file is kept until `forget_left_behind` is called. The caller must hold the
+    lock, and must first recover the file that `left_behind` returns.
     """
     draft, aside = _draft(spot), _aside(spot)
     _remove(draft)
@@ -156,10 +157,10 @@ def swap_file(spot: FilePlace, content: bytes, *, like: bytes = b"") -> bytes | 
 
 
 def left_behind(spot: FilePlace) -> bytes | None:
-    """Return the file that a process killed during a swap left over, if there is one.
+    """Return the leftover file of a process killed during a swap, or None.
 
-    It is complete: the new file before the exchange, the old one after it. A link or a pipe
-    of that name is ignored.
+    The file is complete: the new file before the exchange, the old one after it. A link or
+    a pipe with that name is ignored.
     """
     _remove(_draft(spot))
     with suppress(FileNotFoundError, NotPlainError):
@@ -168,12 +169,12 @@ def left_behind(spot: FilePlace) -> bytes | None:
 
 
 def forget_left_behind(spot: FilePlace) -> None:
-    """Remove what was left aside, once it is known or kept."""
+    """Remove the leftover file of a swap after it has been recovered."""
     _remove(_aside(spot))
 
 
 def unfinished(target: AnyPath) -> tuple[AnyPath, AnyPath]:
-    """Return where a killed process leaves the new file, and where what it displaced."""
+    """Return the paths at which a killed process leaves the new and the displaced file."""
     spot = FilePlace(-1, target.name)
     return target.with_name(_draft(spot).name), target.with_name(_aside(spot).name)
 
@@ -196,7 +197,7 @@ def _remove(spot: FilePlace) -> None:
 
 
 def _whole(descriptor: int, like: bytes = b"") -> bytes:
-    """Return all bytes of a file; memory is asked for no more than it has of them."""
+    """Return all bytes of a file without allocating more memory than the file's size."""
     size = os.fstat(descriptor).st_size
     if size == len(like) and _is_like(descriptor, like):
         return like
@@ -212,7 +213,7 @@ def _whole(descriptor: int, like: bytes = b"") -> bytes:
 
 
 def _is_like(descriptor: int, content: bytes) -> bool:
-    """Return whether a file has exactly these bytes; all of them are compared."""
+    """Return whether a file contains exactly these bytes, by comparing all of them."""
     place = 0
     while piece := os.read(descriptor, PIECE):
         if not content.startswith(piece, place):
@@ -222,9 +223,9 @@ def _is_like(descriptor: int, content: bytes) -> bool:
 
 
 def _fill(descriptor: int, draft: FilePlace, content: bytes, *, mode: int | None) -> None:
-    """Write, sync and close a draft; without a mode the umask determines it.
+    """Write, sync and close a draft; without a mode, the umask determines it.
 
-    The draft is removed if that fails.
+    The draft is removed if an error occurs.
     """
     try:
         if mode is not None:
@@ -239,9 +240,10 @@ def _fill(descriptor: int, draft: FilePlace, content: bytes, *, mode: int | None
 
 
 def exchange(folder: int, one: str, other: str) -> bool | None:
-    """Exchange two names of an open folder in one step.
+    """Exchange two names in an open folder in one step.
 
-    Return False if one of them does not exist, None if the system has no such step.
+    Return False if one of them does not exist, and None if the system does not support
+    this.
     """
     if (rename := system_call("renameat2")) is None:
         return None
@@ -257,8 +259,9 @@ def exchange(folder: int, one: str, other: str) -> bool | None:
 def _read_when_closed(displaced: FilePlace, like: bytes) -> bytes | None:
     """Return a displaced file's bytes, after all writers have closed it.
 
-    An editor that opened the file under its old name still saves into it. The wait is
-    bounded, and skipped if the system cannot report writers. Only a regular file is kept.
+    An editor that opened the file under its old name still saves to it. The wait is
+    bounded, and is skipped if the system cannot report writers. Only a regular file is
+    kept.
     """
     try:
         with opened_plain(displaced.name, folder=displaced.folder) as descriptor:
@@ -272,9 +275,9 @@ def _read_when_closed(displaced: FilePlace, like: bytes) -> bytes | None:
 
 @cache
 def system_call(name: str) -> Callable[..., int] | None:
-    """Return a call of the system that Python lacks, or None if there is no such call.
+    """Return a system function that Python does not provide, or None if there is none.
 
-    It returns 0 or the number of an error.
+    The function returns 0 or an error number.
     """
     # Imported only here: most commands call none.
     try:
@@ -284,10 +287,10 @@ def system_call(name: str) -> Callable[..., int] | None:
 
 
 def _called_directly(name: str) -> Callable[..., int] | None:
-    """Return a function of the system, as `ctypes` itself finds and calls it.
+    """Return a system function, using the same calls as `ctypes` itself.
 
-    To import `ctypes` makes all kinds of numbers and of libraries first, and takes as long
-    as to read a log and write into it.
+    Importing `ctypes` creates many types and loads libraries, which takes as long as
+    reading a log and appending to it.
     """
     from _ctypes import (
         FUNCFLAG_CDECL,
@@ -310,7 +313,7 @@ def _called_directly(name: str) -> Callable[..., int] | None:
 
 
 def _called_by_ctypes(name: str) -> Callable[..., int] | None:
-    """Return the same where Python's inner module is another one."""
+    """Return the system function through `ctypes` if `_ctypes` cannot be used."""
     import ctypes
 
     function = getattr(ctypes.CDLL(None, use_errno=True), name, None)

@@ -1,4 +1,4 @@
-"""The zones of clocks: that of this machine, and those that have names."""
+"""Time zones: this machine's zone, and named zones."""
 
 import os
 from datetime import datetime, tzinfo
@@ -11,12 +11,12 @@ _LOCALTIME = Path("/etc/localtime")
 
 
 def moment_at(now: str) -> Moment:
-    """Return a time as this machine's clocks show it."""
+    """Return a time in this machine's time zone."""
     return Moment(parse(now), local_zone(), named_zone)
 
 
 def named_zone(name: str) -> tzinfo | None:
-    """Return the zone of a name; None if it is unknown on this machine."""
+    """Return a time zone by name; None if it is unknown on this machine."""
     # Imported here: only a usage limit requires it.
     from zoneinfo import ZoneInfo
 
@@ -27,7 +27,7 @@ def named_zone(name: str) -> tzinfo | None:
 
 
 def local_zone() -> tzinfo:
-    """Return the zone of this machine, with its summer time where that can be known."""
+    """Return this machine's time zone, including daylight saving time if it is known."""
     named = os.environ.get("TZ", "").removeprefix(":")
     if named and (zone := named_zone(named)) is not None:
         return zone

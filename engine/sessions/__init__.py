@@ -1,5 +1,5 @@
-"""Agents' sessions: prompts, tool calls and turns, as events of separate streams. Pure.
+"""Agent sessions: prompts, tool calls and turns, as events in separate streams. Pure.
 
-May import judging, the log and errors. Start with `events.py`; `names.py` has the streams
-and idempotency keys.
+This package may import judging, the log and errors. Start with `events.py`; `names.py`
+defines the streams and idempotency keys.
 """

@@ -1,6 +1,6 @@
-"""The events of an agent's session: its prompts, tool calls and end.
+"""The events in an agent session: its prompts, tool calls and end.
 
-They contain digests instead of contents of files, output and prompts. The stream is
+They contain digests instead of prompts, output and file contents. The stream is
 `session/AGENT-ID`; sprints do not depend on it.
 """
 
@@ -20,7 +20,7 @@ NAME_CHARS_MAX = 128
 
 
 class TouchedFile(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A file that a call was about."""
+    """A file that a tool call used or changed."""
 
     path: str
     """Relative to the root of the work tree if inside it."""
@@ -33,7 +33,7 @@ class TouchedFile(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class SessionEvent(KnowledgeEvent, frozen=True):
-    """An event in a session of an agent; rollbacks do not affect it."""
+    """An event in an agent session; rollbacks do not affect it."""
 
     subject: ClassVar[Subject] = Subject("session")
     only_caused: ClassVar[str] = "an agent's hooks or its transcript say so"
@@ -41,7 +41,7 @@ class SessionEvent(KnowledgeEvent, frozen=True):
 
 
 class SessionStarted(SessionEvent, frozen=True):
-    """A session began, or goes on."""
+    """A session started or was resumed."""
 
     stays: ClassVar[tuple[str, ...]] = ("how", "model", "version", "transcript")
     subject: ClassVar[Subject] = Subject("session", ("how",))
@@ -56,7 +56,7 @@ class SessionStarted(SessionEvent, frozen=True):
 
 
 class PromptGiven(SessionEvent, frozen=True):
-    """Somebody told the agent what to do."""
+    """The agent received a prompt."""
 
     chars: int | None = None
     """How long the prompt was."""
@@ -101,7 +101,7 @@ class ToolCalled(SessionEvent, frozen=True):
 
 
 class AboutSubagent(SessionEvent, frozen=True):
-    """What happened to a subagent."""
+    """An event about a subagent."""
 
     stays: ClassVar[tuple[str, ...]] = ("subagent", "role")
     subject: ClassVar[Subject] = Subject("subagent", ("subagent",))
@@ -112,11 +112,11 @@ class AboutSubagent(SessionEvent, frozen=True):
 
 
 class SubagentStarted(AboutSubagent, frozen=True):
-    """A subagent began."""
+    """A subagent started."""
 
 
 class SubagentEnded(AboutSubagent, frozen=True):
-    """A subagent came to an end."""
+    """A subagent ended."""
 
 
 class ContextCompacted(SessionEvent, frozen=True):
@@ -128,7 +128,7 @@ class ContextCompacted(SessionEvent, frozen=True):
 
 
 class TurnEnded(SessionEvent, frozen=True):
-    """The agent answered, or failed to. The session goes on: only its end ends work."""
+    """The agent answered or failed; the session continues until its own end is recorded."""
 
     stays: ClassVar[tuple[str, ...]] = ("transcript",)
     failed: bool = False
@@ -150,7 +150,7 @@ class TurnEnded(SessionEvent, frozen=True):
 
 
 class SessionEnded(SessionEvent, frozen=True):
-    """A session came to its end; it may be resumed."""
+    """A session ended; it may be resumed."""
 
     stays: ClassVar[tuple[str, ...]] = ("reason",)
     subject: ClassVar[Subject] = Subject("session", ("reason",))

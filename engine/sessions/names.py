@@ -1,4 +1,4 @@
-"""Names of agents' sessions: their streams and idempotency keys."""
+"""The names of agent sessions' streams, and their idempotency keys."""
 
 import re
 
@@ -17,7 +17,7 @@ KEY = r"session:[0-9a-f]{40}"
 def session_stream(agent: str, session: str) -> str:
     """Return the name of a session's stream.
 
-    An id with odd characters or with a secret is replaced by its digest.
+    An id that contains unusual characters or a secret is replaced by its digest.
     """
     if re.fullmatch(_PLAIN, session) is None or mask(session) != session:
         session = hashes.sha256(session.encode("utf-8", "replace")).hexdigest()[:32]
@@ -25,28 +25,28 @@ def session_stream(agent: str, session: str) -> str:
 
 
 def session_of(stream: str) -> str | None:
-    """Return the session whose stream this is, as `AGENT-ID`; None for another one."""
+    """Return a stream's session as `AGENT-ID`; None if it is not a session's stream."""
     return stream.removeprefix(_STREAM) if stream.startswith(_STREAM) else None
 
 
 def is_session_stream(stream: str) -> bool:
-    """Return whether `session_stream` could have returned a name."""
+    """Return whether a name is a possible result of `session_stream`."""
     return re.fullmatch(_OURS, stream) is not None and mask(stream) == stream
 
 
 def key_of(stream: str, tag: str, *parts: object) -> str:
-    """Return the idempotency key of an event, equal for every source that reports it.
+    """Return an event's idempotency key, which is the same for all of its sources.
 
-    `parts` identify the event among those of its type in the session, such as the agent's
-    id of a call.
+    `parts` distinguish the event from others of its type in the session, for example by the
+    agent's call id.
     """
     said = "\0".join((stream, tag, *map(str, parts)))
     return f"session:{hashes.sha256(said.encode('utf-8', 'replace')).hexdigest()[:40]}"
 
 
 def taken_key(stream: str, likeness: str, number: int) -> str:
-    """Return the key of a call without an id that was read from a transcript or stream.
+    """Return the key of a call without an id, read from a transcript or stream.
 
-    `number` counts the calls of this likeness in the session.
+    `number` counts the calls with this likeness in the session.
     """
     return key_of(stream, "taken-call", likeness, number)

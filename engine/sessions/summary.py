@@ -1,4 +1,4 @@
-"""Summaries of sessions, and the comparison of hooks with a transcript or stream. Pure."""
+"""Summaries of sessions, and comparison of recorded calls with a transcript. Pure."""
 
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable
@@ -14,7 +14,7 @@ _Bare = Callable[[f.ToolCalled], bool]
 
 
 class Compared(NamedTuple):
-    """The counts of known calls, and the calls that are not recorded."""
+    """The numbers of known calls, and the calls that are not recorded."""
 
     seen: int
     """Calls that hooks reported."""
@@ -26,7 +26,7 @@ class Compared(NamedTuple):
 
 
 class Summary(msgspec.Struct):
-    """A session, or a part of it, in figures."""
+    """The figures for a session or a part of it."""
 
     started_at: str = ""
     last_at: str = ""
@@ -56,7 +56,7 @@ class Summary(msgspec.Struct):
     transcript: str | None = None
 
     def take(self, at: str, event: f.SessionEvent | None) -> None:
-        """Take the next event; None for an erased one."""
+        """Process the next event; None stands for an erased event."""
         self.started_at = min(filter(None, (self.started_at, at)))
         self.last_at = max(self.last_at, at)
         self.events += 1
@@ -101,7 +101,7 @@ class Summary(msgspec.Struct):
 
 
 def summary_of(events: Iterable[tuple[str, f.SessionEvent | None]]) -> Summary:
-    """Return the summary of a session's events, each passed with its time."""
+    """Return the summary of a session's events, given with their times."""
     found = Summary(files_changed=[])
     for at, event in events:
         found.take(at, event)
@@ -109,9 +109,9 @@ def summary_of(events: Iterable[tuple[str, f.SessionEvent | None]]) -> Summary:
 
 
 def compare(known: Iterable[f.ToolCalled], kept: Iterable[f.ToolCalled]) -> Compared:
-    """Return the comparison of a transcript's or stream's calls with recorded ones.
+    """Compare the calls in a transcript or stream with the recorded ones.
 
-    Calls match by the agent's id; if one side has none, by input; if one side has no input
+    Calls match by the agent's id; if one side has no id, by input; if one side has no input
     either, by command or files. Each call matches at most one other.
     """
     unmatched, left, matched = list(known), list(kept), list[f.ToolCalled]()
@@ -148,7 +148,7 @@ Of two matching calls, at least one must lack a better identifier.
 
 
 class _Waiting:
-    """The known calls that are not matched yet, by an identifier."""
+    """The known calls that have not been matched yet, by identifier."""
 
     def __init__(self, known: list[f.ToolCalled], told: _Told, is_bare: _Bare) -> None:
         self._told = told
@@ -178,9 +178,9 @@ class _Waiting:
 
 
 def likeness(agent: str, call: f.ToolCalled) -> str:
-    """Return the common property of calls that have no id in common; empty if ids do.
+    """Return the property by which to match calls that share no id; empty if ids match.
 
-    Hooks of some agents state no call id, and the stream of Codex uses different ids.
+    Some agents' hooks state no call id, and the Codex stream uses different ids.
     """
     if is_named_by_likeness(agent):
         return call.input_sha256 or ""
@@ -190,5 +190,5 @@ def likeness(agent: str, call: f.ToolCalled) -> str:
 
 
 def is_named_by_likeness(agent: str) -> bool:
-    """Return whether the hooks of an agent state no call id."""
+    """Return whether an agent's hooks omit the call id."""
     return agent in ("copilot", "gemini")

@@ -1,4 +1,4 @@
-"""The work that a process and its children belong to, by an environment variable.
+"""The unit of work that a process and its children belong to, from an environment variable.
 
 It uses only the standard library: `wrap` imports it before it starts the command.
 """
@@ -11,7 +11,7 @@ _NAME_CHARS_MAX = 128
 
 
 def work_in(environment: Mapping[str, str]) -> str | None:
-    """Return the work that an environment names, None if it names none."""
+    """Return the unit of work named in an environment, or None."""
     work = environment.get(CORRELATION, "")
     is_name = work.isascii() and work.isprintable() and 0 < len(work) <= _NAME_CHARS_MAX
     return work if is_name else None

@@ -95,7 +95,7 @@ def container(text: str, start: int) -> Container:
 
 
 def put(text: str, into: Container, value: Any, *, key: str = "") -> tuple[str, TextSpan]:
-    """Return a text with a member added to the end of a container, and its position."""
+    """Return a text with a member added to the end of a container, and its span."""
     style = _Style(text, into)
     said = style.written(value, key)
     if into.members:
@@ -108,7 +108,7 @@ def put(text: str, into: Container, value: Any, *, key: str = "") -> tuple[str, 
 
 
 def taken_out(text: str, of: Container, which: Member) -> str:
-    """Return a text without a member, nor the comma that went with it."""
+    """Return a text without a member and its comma."""
     place = of.members.index(which)
     if place:
         return text[: of.members[place - 1].end] + text[which.end :]
@@ -118,7 +118,7 @@ def taken_out(text: str, of: Container, which: Member) -> str:
 
 
 class _Style:
-    """How a text is laid out, so that what is put in looks like the rest of it."""
+    """The layout of a JSON text, which additions follow."""
 
     def __init__(self, text: str, into: Container) -> None:
         self._newline = "\r\n" if "\r\n" in text else "\n"
@@ -164,7 +164,7 @@ def _skip(text: str, place: int) -> int:
 
 
 def _depth(text: str) -> int:
-    """Return how deep brackets are nested at most; those in texts count, too."""
+    """Return the maximum nesting depth of brackets, including brackets in strings."""
     deepest = depth = 0
     for one in text:
         depth += (one in "[{") - (one in "]}")
@@ -176,7 +176,7 @@ BLANK = "\ufeff \t\r\n"
 
 
 class Edit:
-    """A text that values are added to, and the positions of the additions."""
+    """A text to which values are added, and the positions of the additions."""
 
     def __init__(self, text: str) -> None:
         """Start with a text without additions."""
@@ -190,7 +190,7 @@ class Edit:
         self.spans.append(TextSpan(at, len(self.text)))
 
     def put(self, into: Container, value: Any, *, key: str = "") -> None:
-        """Put a value in; what was put in before moves, or grows around it."""
+        """Add a value to a container, and adjust the spans of earlier additions."""
         self.text, (at, end) = put(self.text, into, value, key=key)
         by, moved, is_inside = end - at, [], False
         for begin, stop in self.spans:
@@ -207,7 +207,7 @@ def cut(text: str, spans: list[TextSpan]) -> str:
 
 
 class AgentFile(msgspec.Struct, frozen=True):
-    """One agent's file, and the content to install: each kind of file is a subclass."""
+    """An agent's configuration file and the content to install; base of all formats."""
 
     what: ClassVar[str]
     """The content: `hooks`, or the entry of our server, `mcp`."""
@@ -221,46 +221,46 @@ class AgentFile(msgspec.Struct, frozen=True):
     """The variable that names the agent's own folder, and the folder without it."""
 
     def names(self, text: str, *, file: str) -> list[str]:
-        """Return the events that call us, or the name of our server, as installed.
+        """Return the installed events that call sprintlog, or its MCP server's name.
 
-        Raise `InvalidInputError` if the text cannot be read, or has another format.
+        Raise `InvalidInputError` if the text cannot be read or has another format.
         """
         raise NotImplementedError
 
     def is_current(self, text: str, *, file: str) -> bool:
-        """Return whether exactly the content of this version is installed."""
+        """Return whether the installed content is exactly that of this version."""
         raise NotImplementedError
 
     def install(self, text: str | None, *, file: str) -> Edit:
-        """Return a text with our content, once, behind third-party content."""
+        """Return a text with sprintlog's content once, after third-party content."""
         raise NotImplementedError
 
     def without(self, text: str, *, file: str) -> str:
-        """Return a text without our content, found by its values, and empty remains."""
+        """Return a text without sprintlog's content and containers left empty by that."""
         raise NotImplementedError
 
     def is_bare(self, text: str, *, file: str) -> bool:
-        """Return whether a text equals a new file without our content."""
+        """Return whether a text equals a new file without sprintlog's content."""
         raise NotImplementedError
 
 
 class JsonForm(AgentFile, frozen=True):
-    """A file in JSON; our content is in the object at one key of it."""
+    """A JSON file with sprintlog's content in the object at one of its keys."""
 
     key: str = ""
     begins: Mapping[str, Any] = {}
     """What a new file begins with."""
 
     def fill(self, edit: Edit) -> None:
-        """Add our content to a text that is one JSON object."""
+        """Add sprintlog's content to a text that is one JSON object."""
         raise NotImplementedError
 
     def emptied(self, text: str, *, file: str) -> str:
-        """Return a text without our entries."""
+        """Return a text without sprintlog's entries."""
         raise NotImplementedError
 
     def install(self, text: str | None, *, file: str) -> Edit:
-        """Return a text with our content, behind third-party content."""
+        """Return a text that contains sprintlog's content after third-party content."""
         if text and text.strip(BLANK):
             edit = Edit(self.without(text, file=file))
         else:
@@ -272,7 +272,7 @@ class JsonForm(AgentFile, frozen=True):
         return edit
 
     def without(self, text: str, *, file: str) -> str:
-        """Return a text without our entries, and without the object if it is empty."""
+        """Return a text without sprintlog's entries, and without the object if empty."""
         if not self.names(text, file=file):
             return text
         text = self.emptied(text, file=file)
@@ -283,18 +283,18 @@ class JsonForm(AgentFile, frozen=True):
         return text
 
     def is_bare(self, text: str, *, file: str) -> bool:
-        """Return whether a text equals a new file without our content."""
+        """Return whether a text equals a new file without sprintlog's content."""
         return not text.strip(BLANK) or parsed(text, file=file) in ({}, self.begins)
 
     def held(self, text: str) -> Container | None:
-        """Return the object at the key, located in a text; None if it is missing."""
+        """Return the object at the key as a part of the text; None if it is missing."""
         member = root(text).named(self.key)
         return container(text, member.value) if member else None
 
     def checked(self, text: str, *, file: str, only: str = "") -> dict[str, Any]:
-        """Return the value at the key, an object in which no key is there twice.
+        """Return the object at the key, after checking that no key is duplicated.
 
-        With `only`, no more than this key and the object's own one are checked.
+        With `only`, check just this key and the object's own key.
         """
         said = parsed(text, file=file)
         if not isinstance(said, dict):

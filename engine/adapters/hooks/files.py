@@ -1,6 +1,6 @@
-"""Agents' configuration files, read and written, and the memory of our additions.
+"""Reads and writes agents' configuration files, and remembers sprintlog's additions.
 
-Below a folder of the user, links are not followed, so that the owner of a file is certain.
+Links below the user's folder are not followed, so that a file's owner is certain.
 """
 
 import os
@@ -27,7 +27,7 @@ FILES: dict[str, Mapping[str, AgentFile]] = {HOOKS: FORMS, MCP: MCP_FORMS}
 
 
 class Remembered(msgspec.Struct, frozen=True):
-    """The additions to a file, so that they can be removed exactly."""
+    """Sprintlog's additions to a file, stored so that they can be removed exactly."""
 
     agent: str
     scope: str
@@ -42,7 +42,7 @@ class Remembered(msgspec.Struct, frozen=True):
 
 
 class HookFile(NamedTuple):
-    """The file of one agent in one scope, for its hooks or for our server."""
+    """One agent's file in one scope, for its hooks or for sprintlog's MCP server."""
 
     form: AgentFile
     scope: str
@@ -54,16 +54,16 @@ class HookFile(NamedTuple):
 
     @property
     def path(self) -> Path:
-        """The file."""
+        """Return the file's path."""
         return self.root / self.below
 
     @property
     def what(self) -> str:
-        """Return the content that is installed: `hooks` or `mcp`."""
+        """Return the type of content that is installed: `hooks` or `mcp`."""
         return self.form.what
 
     def events(self) -> list[str]:
-        """Return the events that call us, or the name of our server, as installed.
+        """Return the installed events that call sprintlog, or its MCP server's name.
 
         Raise `InvalidInputError` for an invalid file.
         """
@@ -78,7 +78,7 @@ class HookFile(NamedTuple):
         return text is not None and self.form.is_current(text, file=str(self.path))
 
     def install(self, *, is_dry: bool = False) -> bool:
-        """Install our content; return whether the file changes. It is idempotent."""
+        """Install sprintlog's content unless it is current; return whether it changed."""
         before = self._read()
         if self._is_current(before):
             return False
@@ -92,9 +92,9 @@ class HookFile(NamedTuple):
         return True
 
     def uninstall(self, *, is_dry: bool = False) -> bool:
-        """Remove our content; return whether the file changes.
+        """Remove sprintlog's content; return whether the file changes.
 
-        A file that was not edited since is restored exactly.
+        A file that has not been edited in the meantime is restored exactly.
         """
         before, form, path = self._read(), self.form, str(self.path)
         if before is None or not form.names(before, file=path):
@@ -157,7 +157,7 @@ class HookFile(NamedTuple):
             raise InvalidInputError("is not text in UTF-8", file=str(self.path)) from error
 
     def _write(self, text: str | None, before: str | None) -> None:
-        """Put a text in place, unless the file is not any more what was read."""
+        """Write or remove the file; raise `RefusedError` if it changed after the read."""
         folder, _, name = self.below.rpartition("/")
         try:
             self.root.mkdir(parents=True, exist_ok=True)
@@ -188,14 +188,14 @@ class HookFile(NamedTuple):
 
 
 class HookLocation(NamedTuple):
-    """Where the files of agents are: the project, the home folder and the environment."""
+    """The locations of agents' files: the project, the home folder and the environment."""
 
     project: Path
     home: Path
     environment: Mapping[str, str]
 
     def file(self, agent: str, scope: str, *, what: str = HOOKS) -> HookFile:
-        """Return an agent's file in a scope: that of its hooks, or of its servers."""
+        """Return an agent's file in a scope, for its hooks or its MCP servers."""
         form = FILES[what][agent]
         if scope == "project":
             return HookFile(form, scope, self.project, form.project, self._memory)
@@ -204,7 +204,7 @@ class HookLocation(NamedTuple):
         return HookFile(form, scope, root, form.user, self._memory)
 
     def remembered(self) -> Iterator[HookFile]:
-        """Yield the files that something was put into and not taken out of again."""
+        """Yield the files with additions that have not been removed."""
         for path in sorted(self._memory.glob("*.json")):
             one = _read_memo(path)
             form = one and FILES.get(one.what, FORMS).get(one.agent)
@@ -213,17 +213,17 @@ class HookLocation(NamedTuple):
 
     @property
     def _memory(self) -> Path:
-        """The folder of the memory of our additions to agents' files."""
+        """Return the folder that stores sprintlog's additions to agents' files."""
         return self._folder("XDG_STATE_HOME", ".local/state") / "sprintlog/hooks"
 
     def _folder(self, variable: str, default: str) -> Path:
-        """Return the folder that a variable names, or one below the home folder."""
+        """Return the folder that a variable names, or a default below the home folder."""
         named = self.environment.get(variable, "") if variable else ""
         return Path(named) if os.path.isabs(named) else self.home / default
 
 
 def _read_memo(path: Path) -> Remembered | None:
-    """Return the remembered additions; None if they cannot be read."""
+    """Return the stored additions; None if they cannot be read."""
     try:
         content = path.read_bytes()
         return msgspec.convert(originals(content), Remembered)

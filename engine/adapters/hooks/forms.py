@@ -1,7 +1,7 @@
 """The content that `sprintlog hooks install` adds to each agent's configuration file.
 
-Only events that report past actions are used, never one that waits for permission before a
-tool runs: we would slow the tool down, or stop it.
+Only events that report past actions are used, never events that wait for permission before
+a tool runs: sprintlog would slow the tool down or stop it.
 """
 
 import re
@@ -30,7 +30,7 @@ HOOKS = "hooks"
 
 
 class HookForm(JsonForm, frozen=True):
-    """A file in JSON that has a list of handlers for each event."""
+    """A JSON file that contains a list of handlers for each event."""
 
     what = HOOKS
     key: str = "hooks"
@@ -44,26 +44,26 @@ class HookForm(JsonForm, frozen=True):
     """Whether the event is an argument, since the input does not have it."""
 
     def command(self, event: str) -> str:
-        """Return the command that the agent calls; its exit status is always 0."""
+        """Return the command for the agent to call; its exit status is always 0."""
         which = f" {event}" if self.says_event else ""
         return f"sprintlog hook {self.agent}{which} || true"
 
     def entry(self, event: str) -> dict[str, Any]:
-        """Return the entry in an event's list."""
+        """Return the entry for an event's list."""
         handler = {**self.handler, self.command_key: self.command(event)}
         return {"hooks": [handler]} if self.in_groups else handler
 
     def names(self, text: str, *, file: str) -> list[str]:
-        """Return the events that call us."""
+        """Return the events that call sprintlog."""
         return [*self._ours(text, file=file)]
 
     def is_current(self, text: str, *, file: str) -> bool:
-        """Return whether exactly the hooks of this version are installed."""
+        """Return whether the installed hooks are exactly those of this version."""
         wanted = {name: [self.command(name)] for name in self.events}
         return self._ours(text, file=file) == wanted
 
     def fill(self, edit: Edit) -> None:
-        """Add our entry to the list of each event."""
+        """Add sprintlog's entry to each event's list."""
         if self.held(edit.text) is None:
             edit.put(root(edit.text), {}, key=self.key)
         for event in self.events:
@@ -75,7 +75,7 @@ class HookForm(JsonForm, frozen=True):
                 edit.put(hooks, [self.entry(event)], key=event)
 
     def emptied(self, text: str, *, file: str) -> str:
-        """Return a text without our handlers, and without lists that are empty then."""
+        """Return a text without sprintlog's handlers, and without lists emptied by that."""
         for event in self.names(text, file=file):
             while found := self._first_of_ours(text, event):
                 text = taken_out(text, *found)
@@ -86,7 +86,7 @@ class HookForm(JsonForm, frozen=True):
         return text
 
     def _ours(self, text: str, *, file: str) -> dict[str, list[str]]:
-        """Return our commands by their events, checked to be in lists."""
+        """Return sprintlog's commands by event, after checking that they are in lists."""
         found = self.checked(text, file=file)
         for name, held in found.items():
             if not isinstance(held, list) and name in self.events:
@@ -104,20 +104,20 @@ class HookForm(JsonForm, frozen=True):
         return {name: said for name, said in ours.items() if said}
 
     def _handlers(self, entry: object) -> list[Any]:
-        """Return the handlers of an entry in an event's list."""
+        """Return the handlers in an entry of an event's list."""
         if not (self.in_groups and isinstance(entry, dict)):
             return [entry]
         handlers = entry.get("hooks")
         return handlers if isinstance(handlers, list) else []
 
     def _is_ours(self, handler: object) -> bool:
-        """Return whether a handler calls us, in this form or an earlier one."""
+        """Return whether a handler calls sprintlog, in the current or an earlier format."""
         said = handler.get(self.command_key) if isinstance(handler, dict) else None
         ours = rf"(?:^|[\s/;&|])sprintlog hook {re.escape(self.agent)}(?:\s|$)"
         return isinstance(said, str) and bool(re.search(ours, said))
 
     def _first_of_ours(self, text: str, event: str) -> tuple[Container, Member] | None:
-        """Return our first entry in an event's list, with the container that has it."""
+        """Return sprintlog's first entry in an event's list, with its container."""
         hooks = self.held(text)
         held = hooks and hooks.named(event)
         if held is None or text[held.value] != "[":
@@ -140,21 +140,21 @@ PLUGIN_MARK = "// Made by `sprintlog hooks install opencode`"
 
 
 class PluginForm(AgentFile, frozen=True):
-    """A plugin in JavaScript that the agent loads instead of hooks; the file is ours."""
+    """A JavaScript plugin that an agent loads instead of hooks; sprintlog owns the file."""
 
     what = HOOKS
     events: tuple[str, ...] = ()
 
     def names(self, text: str, *, file: str) -> list[str]:
-        """Return the events of the plugin."""
+        """Return the plugin's events."""
         return [*self.events] if text.startswith(PLUGIN_MARK) else []
 
     def is_current(self, text: str, *, file: str) -> bool:
-        """Return whether the plugin is that of this version."""
+        """Return whether the installed plugin is that of this version."""
         return text == plugin()
 
     def install(self, text: str | None, *, file: str) -> Edit:
-        """Return the plugin; the file of somebody else is refused."""
+        """Return the plugin; raise `RefusedError` if the file is a third-party file."""
         if text is not None and not text.startswith(PLUGIN_MARK):
             raise InvalidInputError("not written by sprintlog: unchanged", file=file)
         edit = Edit("")
@@ -162,11 +162,11 @@ class PluginForm(AgentFile, frozen=True):
         return edit
 
     def without(self, text: str, *, file: str) -> str:
-        """Return the text: the whole file is removed."""
+        """Return the unchanged text, because the complete file is removed."""
         return text
 
     def is_bare(self, text: str, *, file: str) -> bool:
-        """Return whether the file is ours."""
+        """Return whether the file belongs to sprintlog."""
         return not text.strip(BLANK) or text.startswith(PLUGIN_MARK)
 
 
@@ -253,5 +253,5 @@ FORMS: dict[str, HookForm | PluginForm] = {
 
 
 def plugin() -> str:
-    """Return the file of the one agent that has no hooks, but loads plugins."""
+    """Return the plugin file for opencode, which loads plugins instead of hooks."""
     return Path(__file__).with_name("opencode_plugin.js").read_text(encoding="utf-8")

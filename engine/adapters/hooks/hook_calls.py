@@ -1,6 +1,6 @@
-"""A tool call reported by a hook: the recorded part of it.
+"""Conversion of the tool calls that hooks report into events.
 
-Paths, counts and digests represent the contents of files and the output of commands, which
+Events contain paths, counts and digests instead of file contents and command output, which
 are never recorded.
 """
 
@@ -38,7 +38,7 @@ _SHELLS = {"bash", "run_shell_command", "shell"}
 
 
 class HookPlace(msgspec.Struct, frozen=True):
-    """The folders to which paths are relative."""
+    """The folders to which recorded paths are relative."""
 
     root: str = ""
     """The work tree's root."""
@@ -46,7 +46,7 @@ class HookPlace(msgspec.Struct, frozen=True):
     """The person's folder, which is nobody's business."""
 
     def shown(self, path: str, folder: str = "") -> str:
-        """Return a path from the root or from home if it is below, secrets masked."""
+        """Return a path relative to the root or the home folder, with secrets masked."""
         if folder and not path.startswith("/"):
             path = f"{folder}/{path.removeprefix('./')}"
         for above, shown in ((self.root, ""), (self.home, "~/")):
@@ -59,7 +59,7 @@ class HookPlace(msgspec.Struct, frozen=True):
 def call_in(
     message: Data, agent: str, place: HookPlace, *, failed: bool
 ) -> events.ToolCalled:
-    """Return the call in a hook message of the common form."""
+    """Return the call in a hook message that has the common format."""
     tool, given = text(message.get("tool_name")), message.get("tool_input")
     given = parse(given.encode("utf-8", "replace")) if isinstance(given, str) else given
     named = mapping(given)
@@ -92,12 +92,12 @@ _ANSWERS = ("tool_response", "tool_result", "tool_output", "error", "error_messa
 
 
 def word(value: object) -> str | None:
-    """Return a name or an id, shortened and with masked secrets; None if it is empty."""
+    """Return a shortened name or id with masked secrets; None if it is empty."""
     return mask(text(value)[: events.COMMAND_CHARS_MAX])[: events.NAME_CHARS_MAX] or None
 
 
 def digest_of(value: object) -> str:
-    """Return the digest of a JSON value, the same whatever the order of its keys."""
+    """Return a JSON value's digest, which does not depend on the order of its keys."""
     return hashes.sha256(_bytes_of(value) or b"").hexdigest()
 
 
@@ -114,13 +114,13 @@ def _bytes_of(value: object) -> bytes | None:
 
 
 def _command(given: Data) -> str | None:
-    """Return the beginning of a command without a patch, which has file contents."""
+    """Return the start of a command, up to a patch, which would contain file contents."""
     command = (command_of(given) or "")[:_MASKED_CHARS_MAX].partition(_PATCH)[0]
     return mask(command)[: events.COMMAND_CHARS_MAX] or None
 
 
 def _exit_code(message: Data, gave: object, agent: str, tool: str) -> int | None:
-    """Return how a command ended, where the agent, and not the command, says it."""
+    """Return a command's exit code if the agent, rather than the command, states it."""
     if "error" in message or "error_message" in message:
         said = text(message.get("error")) or text(message.get("error_message"))
         return exit_code_in(said) if said else None
@@ -143,10 +143,10 @@ def _exit_code(message: Data, gave: object, agent: str, tool: str) -> int | None
 
 
 def _worked(agent: str, tool: str, gave: object, code: int | None) -> bool | None:
-    """Return whether a call succeeded, if the agent does not report its failure.
+    """Return whether a call succeeded, if the agent does not report that it failed.
 
-    Most agents report a failed command as a success; without an exit code the result is
-    unknown.
+    Most agents report a failed command as a success, so the result is unknown without an
+    exit code.
     """
     about = mapping(gave)
     if agent == "copilot":
@@ -169,7 +169,7 @@ def _duration(message: Data) -> int | None:
 
 
 def _files(tool: str, given: Data, gave: Data) -> Iterator[FileChanged]:
-    """Yield the files of a call, with the kinds of change if they are reported."""
+    """Yield the files in a call, with the type of change if it is reported."""
     if found := changed_by_patch(None, gave):
         yield from found
         return
@@ -205,7 +205,7 @@ def _files(tool: str, given: Data, gave: Data) -> Iterator[FileChanged]:
 
 
 def _patched(patch: str) -> Iterator[FileChanged]:
-    """Yield the files of a patch as Codex writes them, with their lines."""
+    """Yield the files in a Codex patch, with their line counts."""
     path, kind, added, removed = "", "", 0, 0
     for line in [*patch.split("\n"), "*** End"]:
         if not line.startswith("*** "):

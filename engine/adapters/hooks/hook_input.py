@@ -1,8 +1,8 @@
-"""Conversion of an agent's hook input into the event of its session.
+"""Conversion of an agent's hook input into an event of its session.
 
-Input of any agent is first normalized to the form of Claude Code, which most agents
-already use with different event names. Copilot has a second form, in camel case, that
-does not name the event; opencode sends the form of its plugins.
+Input from any agent is first normalized to Claude Code's format, which most agents already
+use, with different event names. Copilot also has a camel-case format that does not name the
+event; opencode sends the format of its plugins.
 """
 
 import re
@@ -75,7 +75,7 @@ _TURNS = ("prompt_id", "turn_id", "generation_id")
 
 
 class OddHookError(ValueError):
-    """The input of a hook has no known form."""
+    """The hook input has an unknown format."""
 
 
 class HookHeard(msgspec.Struct, frozen=True):
@@ -97,7 +97,7 @@ class HookHeard(msgspec.Struct, frozen=True):
 
 
 def one_form(message: Data) -> Data:
-    """Return the input of a hook with the names that most agents use."""
+    """Return hook input with the field names that most agents use."""
     if text(message.get("k")):
         return _of_plugin(message)
     if "sessionId" not in message:
@@ -109,7 +109,7 @@ def one_form(message: Data) -> Data:
 
 
 def agent_of(message: Data, told: str) -> str:
-    """Return the agent that ran the hook: some run the hooks of other agents."""
+    """Return the agent that ran the hook; some agents run other agents' hooks."""
     if text(message.get("k")):
         return "opencode"
     if "sessionId" in message or "tool_result" in message or "initial_prompt" in message:
@@ -126,7 +126,7 @@ def agent_of(message: Data, told: str) -> str:
 
 
 def _unnamed(message: Data) -> str:
-    """Return the event of Copilot's unnamed input, recognized by its fields."""
+    """Return the event of Copilot's unnamed input, which is recognized by its fields."""
     if text(message.get("hookName")):
         return text(message["hookName"])
     if "toolName" in message:
@@ -148,7 +148,7 @@ def _unnamed(message: Data) -> str:
 
 
 def _of_plugin(message: Data) -> Data:
-    """Return the input of opencode's plugin: `k` is its kind, `t` its time."""
+    """Return the input from opencode's plugin: `k` is its kind, `t` its time."""
     kind, said = text(message.get("k")), mapping(message.get("o"))
     time = {"timestamp": message.get("t")}
     if kind == "after":
@@ -249,7 +249,7 @@ def _event(moment: str, message: Data, agent: str, place: HookPlace) -> events.S
 
 
 def _said(words: object) -> tuple[int | None, str | None]:
-    """Return the length and the digest of a text."""
+    """Return a text's length and digest; None for any other value."""
     if not isinstance(words, str):
         return None, None
     said = text(words)
@@ -284,7 +284,7 @@ def _told_apart(
 
 
 def _milliseconds(value: object) -> int | None:
-    """Return a time, a number or ISO 8601, as milliseconds since 1970."""
+    """Return a time in ISO 8601 or as a number, in milliseconds since 1970."""
     if type(value) is int and 0 < value < 2**53:
         return value
     try:

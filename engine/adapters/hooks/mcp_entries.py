@@ -1,6 +1,6 @@
-"""The entry of our MCP server in the text of an agent's file, added and removed.
+"""Adds sprintlog's MCP server to an agent's configuration file, and removes it.
 
-As with hooks in `edits`, the rest of the file is unchanged.
+As with hooks in `edits`, all other text remains unchanged.
 """
 
 import re
@@ -26,29 +26,29 @@ _OURS = re.compile(
 
 
 class McpForm(JsonForm, frozen=True):
-    """A file in JSON that has an object of servers by their names."""
+    """A JSON file with an object that contains servers by name."""
 
     what = MCP
     key: str = "mcpServers"
     entry: Mapping[str, Any] = msgspec.field(default_factory=_COMMAND.copy)
 
     def names(self, text: str, *, file: str) -> list[str]:
-        """Return the name of our server if it is installed."""
+        """Return the name of sprintlog's server if it is installed."""
         return [NAME] if NAME in self._servers(text, file=file) else []
 
     def is_current(self, text: str, *, file: str) -> bool:
-        """Return whether exactly the entry of this version is installed."""
+        """Return whether the installed entry is exactly that of this version."""
         return bool(self._servers(text, file=file).get(NAME) == self.entry)
 
     def fill(self, edit: Edit) -> None:
-        """Add our server after third-party servers."""
+        """Add sprintlog's server after third-party servers."""
         if (held := self.held(edit.text)) is not None:
             edit.put(held, dict(self.entry), key=NAME)
         else:
             edit.put(root(edit.text), {NAME: dict(self.entry)}, key=self.key)
 
     def emptied(self, text: str, *, file: str) -> str:
-        """Return a text without our server."""
+        """Return a text without sprintlog's server."""
         servers = self.held(text)
         ours = servers and servers.named(NAME)
         assert servers is not None
@@ -60,28 +60,28 @@ class McpForm(JsonForm, frozen=True):
 
 
 class McpTomlForm(AgentFile, frozen=True):
-    """A file in TOML that has a table for each server."""
+    """A TOML file with a table for each server."""
 
     what = MCP
     key: str = "mcp_servers"
 
     def names(self, text: str, *, file: str) -> list[str]:
-        """Return the name of our server if it is installed."""
+        """Return the name of sprintlog's server if it is installed."""
         return [NAME] if NAME in self._servers(text, file=file) else []
 
     def is_current(self, text: str, *, file: str) -> bool:
-        """Return whether exactly the entry of this version is installed."""
+        """Return whether the installed entry is exactly that of this version."""
         return bool(self._servers(text, file=file).get(NAME) == _COMMAND)
 
     def install(self, text: str | None, *, file: str) -> Edit:
-        """Return a text with our table at its end."""
+        """Return a text with sprintlog's table at its end."""
         edit = Edit(self.without(text or "", file=file))
         has_text, has_end = edit.text.strip(), edit.text.endswith("\n")
         edit.append(("" if not has_text else "\n" if has_end else "\n\n") + _BLOCK)
         return edit
 
     def without(self, text: str, *, file: str) -> str:
-        """Return a text without our tables; raise an error for another notation."""
+        """Return a text without sprintlog's tables; raise an error for another notation."""
         if not self.names(text, file=file):
             return text
         rest = text

@@ -1,4 +1,4 @@
-"""Why an agent will not call hooks that are installed; nothing here grants any trust."""
+"""Detects why an agent will not call installed hooks; it never grants trust."""
 
 import json
 import os
@@ -17,14 +17,14 @@ _BYTES_MAX = 4 * 1024 * 1024
 
 
 class Hindrance(NamedTuple):
-    """Something that keeps hooks from being called, and the one thing that helps."""
+    """A reason why hooks are not called, and how to fix it."""
 
     says: str
     helps: str | None = None
 
 
 def hindrances(file: HookFile, around: HookLocation) -> Iterator[Hindrance]:
-    """Yield why the hooks in an agent's file may not be called, or say things twice."""
+    """Yield the reasons why an agent may not call a file's hooks, or calls them twice."""
     yield from _program(around)
     if file.what == MCP:
         yield from _tools(file, around)
@@ -33,7 +33,7 @@ def hindrances(file: HookFile, around: HookLocation) -> Iterator[Hindrance]:
 
 
 def covered_by(file: HookFile, around: HookLocation) -> Path | None:
-    """Return the file of another agent whose hooks this agent calls as well."""
+    """Return the file of another agent whose hooks this agent also calls, or None."""
     if (file.form.agent, file.what, file.scope) != ("copilot", HOOKS, "project"):
         return None
     other = around.file("claude", "project")
@@ -51,7 +51,7 @@ def _program(around: HookLocation) -> Iterator[Hindrance]:
 
 
 def _tools(file: HookFile, around: HookLocation) -> Iterator[Hindrance]:
-    """Yield the reasons why an agent may not start our server."""
+    """Yield the reasons why an agent may not start sprintlog's MCP server."""
     says = _OF_TOOLS.get((file.form.agent, file.scope))
     if says is not None:
         yield Hindrance(*says)

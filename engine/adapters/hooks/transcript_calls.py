@@ -1,7 +1,7 @@
 """Tool calls read from an agent's transcript or output stream.
 
-Each call is built as if a hook had reported it, so that it can be compared with the
-calls that hooks recorded.
+Each call is converted as if a hook had reported it, so that it can be compared with calls
+recorded by hooks.
 """
 
 import re
@@ -43,7 +43,7 @@ class KeptCall(msgspec.Struct):
 
 
 class CallCollector:
-    """Collects the calls of one session from a sequence of items."""
+    """Collects one session's calls from a sequence of items."""
 
     def __init__(self, agent: str, place: HookPlace, *, found_in: str) -> None:
         self._agent = agent
@@ -53,7 +53,7 @@ class CallCollector:
         """By their id in the source, in the order of the source."""
 
     def take(self, item: Item) -> None:
-        """Take the next item; ignore items that do not belong to a call."""
+        """Process the next item; ignore items that do not belong to a call."""
         if isinstance(item, Called):
             self._called(item)
         elif isinstance(item, Returned | FileChanged) and item.key in self.calls:
@@ -117,7 +117,7 @@ def _inner(command: str | None) -> str | None:
 
 
 class TranscriptCalls:
-    """Collects the calls of a session from the lines of its transcript."""
+    """Collects a session's calls from the lines of its transcript."""
 
     def __init__(self, agent: str, stream: str, place: HookPlace) -> None:
         self._agent = agent
@@ -131,11 +131,11 @@ class TranscriptCalls:
 
     @property
     def calls(self) -> dict[str, KeptCall]:
-        """Return the calls by the agent's own id, in their order."""
+        """Return the calls by the agent's own ids, in order."""
         return self._told.calls
 
     def take(self, lines: Iterable[bytes]) -> None:
-        """Take the lines of a file; ignore truncated and unknown lines."""
+        """Process the lines of a file; ignore truncated and unknown lines."""
         self._is_own, fork = False, Fork()
         for line in lines:
             message = mapping(parse(line))
@@ -149,7 +149,7 @@ class TranscriptCalls:
 
 
 class StreamCalls:
-    """Collects the calls of each session from the items of a command's output."""
+    """Collects the calls of each session from a command's output items."""
 
     def __init__(self) -> None:
         self._now: dict[str, CallCollector] = {}
@@ -158,7 +158,7 @@ class StreamCalls:
         self._told: list[tuple[str, str, CallCollector]] = []
 
     def take(self, agent: str, item: Item) -> None:
-        """Take the next item of an agent."""
+        """Process an agent's next item."""
         if agent not in AGENTS or len(self._told) >= SESSIONS_MAX:
             return
         if isinstance(item, Session):
@@ -185,7 +185,7 @@ class StreamCalls:
             self._told.append((agent, stream, told))
 
     def sessions(self, agent: str | None, place: HookPlace) -> dict[str, list[KeptCall]]:
-        """Return the calls of an agent by the streams of their sessions.
+        """Return an agent's calls by the streams of their sessions.
 
         Paths are relative to `place`. Calls outside any session are dropped.
         """

@@ -1,5 +1,6 @@
-"""Measurement of a work tree: runs its commands, reads reports, measures sources.
+"""Measurement of a work tree: runs commands, reads reports and measures source files.
 
-May import the other packages of adapters, the rules of judging, and errors. Start with
-`capture.py`; `formats.py` has the table of report formats, whose readers are in `reports`.
+This package may import the other adapters, the judging rules, and errors. Start with
+`capture.py`; `formats.py` contains the table of report formats, whose readers are in
+`reports`.
 """

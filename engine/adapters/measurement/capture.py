@@ -1,6 +1,7 @@
-"""Measurement of a work tree: run its commands, read their reports, measure the sources.
+"""One measurement of a work tree: runs commands, reads reports and measures source files.
 
-If no report is named, the reports that the commands wrote to usual places are read.
+If no report is named, the reports that the commands wrote to their default locations are
+read.
 """
 
 import re
@@ -57,12 +58,12 @@ class MeasurementOrder(NamedTuple):
 
     @property
     def printing(self) -> Sequence[str]:
-        """Return the commands that state figures in their last line, if no report does."""
+        """Return the commands whose last line is read, because no report is named."""
         return () if self.reports or self.sources else self.runs
 
 
 class Ran(NamedTuple):
-    """A command and its result."""
+    """A command that was run, and its result."""
 
     command: str
     result: GateResult
@@ -76,7 +77,7 @@ class Ran(NamedTuple):
 class Capture:
     """One measurement of a work tree; its runs are available even after a failure.
 
-    Commands run in `root`; names of files belong to `folder`.
+    Commands run in `root`; file names are relative to `folder`.
     """
 
     def __init__(
@@ -99,7 +100,7 @@ class Capture:
 
     @property
     def seen(self) -> list[SeenReport]:
-        """Return the reports that were read so far."""
+        """Return the reports read so far."""
         return self._seen.found
 
     def runs(self, *, masks: bool) -> tuple[MeasuringRun, ...]:
@@ -109,7 +110,7 @@ class Capture:
 
     @property
     def culprit(self) -> Ran | None:
-        """Return the last failed command, otherwise the last one; None if none ran."""
+        """Return the last failed command, or else the last command; None without any."""
         found = [one for one in self._ran if one.failed] or self._ran
         return found[-1] if found else None
 
@@ -133,7 +134,7 @@ class Capture:
         return together._replace(notes=(*notes, *together.notes))
 
     def _run_all(self) -> list[str]:
-        """Run the commands that write the reports; return notes on failures."""
+        """Run the commands that write reports; return notes on failures."""
         notes: list[str] = []
         for command in () if self.asked.printing else self.asked.runs:
             result = self._run(command)
@@ -149,7 +150,7 @@ class Capture:
     def _read(
         self, before: Mapping[Path, figures.Stamp], failure: str | None
     ) -> figures.Measured:
-        """Return the figures of the reports; a missing report is blamed on `failure`."""
+        """Return the figures from the reports; `failure` explains a missing report."""
         try:
             reports = [
                 one
@@ -171,11 +172,11 @@ class Capture:
             raise NotFoundError(problem, **error.fields) from error
 
     def _build(self) -> figures.Measured:
-        """Return the status of the build, and the figures of commands that print them.
+        """Return the build status, and the figures from commands that print them.
 
-        The build is a success if every command exits with 0. A command that is not a build
-        and has figures, in its last line or in reports at their usual places, is not judged
-        by its exit status.
+        The build succeeds if every command exits with 0. The exit status of a command that
+        is not a build command is ignored if the command provides figures, either in its
+        last line or in reports at their default locations.
         """
         printing, builds = self.asked.printing, self.asked.builds
         said: list[tuple[Ran, dict[str, Any]]] = []
@@ -227,17 +228,17 @@ class Capture:
 
 
 def usual_stamps(root: Path) -> dict[Path, figures.Stamp]:
-    """Return the stamps of the reports at the usual places, before a measure runs."""
+    """Return the stamps of reports at their default locations before a command runs."""
     return figures.stamps(report for place in _PLACES for report in _at(place, root))
 
 
 def read_usual(
     root: Path, before: Mapping[Path, figures.Stamp], see: Callable[[Report], None]
 ) -> figures.Measured:
-    """Return the figures of the reports that a measure wrote to the usual places.
+    """Return the figures from the reports that a command wrote to their default locations.
 
-    Reports that state the same figure are not read. The notes name each report that the
-    measure wrote, and whether it was read; `see` gets those that were.
+    Reports that contain the same figure are ignored. The notes list the written reports and
+    whether they were read; `see` receives the reports that were read.
     """
     found: dict[str, tuple[figures.Measured, list[Report]]] = {}
     notes: list[str] = []
@@ -278,7 +279,7 @@ def _at(place: str, root: Path) -> list[figures.WantedReport]:
 
 
 def _there(asked: MeasurementOrder, folder: Path) -> list[figures.WantedReport]:
-    """Return the reports that exist before any command runs."""
+    """Return the requested reports that exist before any command runs."""
     found: list[figures.WantedReport] = []
     for text in asked.reports:
         with suppress(NotFoundError):
@@ -287,11 +288,11 @@ def _there(asked: MeasurementOrder, folder: Path) -> list[figures.WantedReport]:
 
 
 def counted(output: str, *, command: str, own: Collection[str] = ()) -> dict[str, Any]:
-    """Return the metrics in the last line of an output; empty if it has another form.
+    """Return the metrics in the last line of an output; empty if the format differs.
 
-    The line must be exactly `PASSED/ALL`, or a JSON object in which any key is a metric.
-    `own` are the names of declared custom metrics. Raise `SprintlogError` if such a line
-    is not a valid measurement.
+    The line must be exactly `PASSED/ALL`, or a JSON object that has a metric among its
+    keys. `own` contains the names of declared custom metrics. Raise `SprintlogError` if the
+    line is not a valid measurement.
     """
     line = output.rstrip().rpartition("\n")[2].strip()
     if len(line) > LINE_CHARS_MAX:
@@ -312,7 +313,7 @@ def counted(output: str, *, command: str, own: Collection[str] = ()) -> dict[str
 def _checked_line(
     said: dict[str, Any], command: str, own: Collection[str] = ()
 ) -> dict[str, Any]:
-    """Return consistent metrics; raise `RefusedError` that names the line."""
+    """Return the metrics if they are consistent; raise `RefusedError` naming the line."""
     try:
         check_metrics(said, own)
     except RefusedError as error:
@@ -322,7 +323,7 @@ def _checked_line(
 
 
 def run_as_kept(command: str, result: GateResult, *, masks: bool) -> MeasuringRun:
-    """Return the record of a command; secrets are masked before the output is cut."""
+    """Return a command's record; secrets are masked before its output is shortened."""
     text = mask(result.output) if masks else result.output
     left = len(text) - HEAD_CHARS - TAIL_CHARS
     if left > 0:

@@ -1,4 +1,4 @@
-"""Figures of a work tree: those that reports state, and those of its source files.
+"""Figures for a work tree: from reports and from its source files.
 
 Source files are measured by lizard, which the extra `complexity` installs.
 """
@@ -35,7 +35,7 @@ Stamp = tuple[int, ...]
 
 
 class WantedReport(NamedTuple):
-    """A report to read."""
+    """A report that should be read."""
 
     file: str
     """Its name."""
@@ -47,7 +47,7 @@ class WantedReport(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """What reports say together; what none of them has is not there."""
+    """The combined figures from reports; figures that no report states are absent."""
 
     metrics: dict[str, int | float | str]
     origins: list[Origin]
@@ -57,7 +57,7 @@ class Measured(NamedTuple):
 
 
 def merged(parts: Sequence[Measured]) -> Measured:
-    """Return the figures of all parts; raise `RefusedError` for a metric of two parts."""
+    """Return the figures of all parts; raise `RefusedError` if two state one metric."""
     known: dict[str, str] = {}
     for part in parts:
         names = {name: one.name for one in part.origins for name in one.metrics}
@@ -83,9 +83,9 @@ class _Read(NamedTuple):
 
 
 def wanted(text: str, *, folder: Path) -> list[WantedReport]:
-    """Return what `FORMAT=FILE`, `FILE` or a pattern of files names in a folder.
+    """Return the reports named by `FORMAT=FILE`, `FILE` or a file pattern in a folder.
 
-    Raise `NotFoundError` when no file is like the pattern.
+    Raise `NotFoundError` if no file matches the pattern.
     """
     name, separator, rest = text.partition("=")
     named = bool(separator) and is_format(name)
@@ -101,7 +101,7 @@ def wanted(text: str, *, folder: Path) -> list[WantedReport]:
 
 
 def stamps(reports: Iterable[WantedReport]) -> dict[Path, Stamp]:
-    """Return the identity of each existing file, which changes if the file is written."""
+    """Return a stamp for each existing file, which changes when the file is written."""
     found: dict[Path, Stamp] = {}
     for report in reports:
         try:
@@ -127,12 +127,12 @@ def read_reports(
     pointers: Mapping[str, str] | None = None,
     see: Callable[[Report], None] | None = None,
 ) -> Measured:
-    """Return the figures of the reports; raise `NotFoundError` or `InvalidInputError`.
+    """Return the figures from the reports; raise `NotFoundError` or `InvalidInputError`.
 
-    `folder` is the folder in which the tools ran. `before` has the stamps from before the
-    run that should have written the reports: an unchanged report is rejected, unless it is
-    an agent's. If one report is rejected, none counts. `pointers` are the JSON pointers to
-    custom metrics, by name. `see` is called with each report that counts.
+    `folder` is the folder in which the tools ran. `before` contains the stamps from before
+    the run that should have written the reports: an unchanged report is rejected, unless it
+    is an agent's output. If one report is rejected, none is used. `pointers` maps the names
+    of custom metrics to JSON pointers. `see` is called with each report that is used.
     """
     if len(reports) > FILES_MAX:
         raise InvalidInputError(f"{len(reports)} reports: at most {FILES_MAX} are read")
@@ -190,7 +190,7 @@ def _together(read: Sequence[_Read]) -> Measured:
 
 
 def _own(read: Sequence[_Read]) -> dict[str, int | float]:
-    """Return the custom metrics; two reports of the same metric cannot be combined."""
+    """Return the custom metrics; raise an error if two reports state the same one."""
     owners: dict[str, str] = {}
     for wanted_, _, found in read:
         for name in found.own:
@@ -202,7 +202,7 @@ def _own(read: Sequence[_Read]) -> dict[str, int | float]:
 
 
 def _origins(read: Sequence[_Read]) -> list[Origin]:
-    """Return where it came from; reports of one pattern, format and tool together."""
+    """Return the origins of the figures, grouped by pattern, format and tool."""
     alike = Counter(one.origin for one in read)
     replace = msgspec.structs.replace
     return [replace(origin, files=count) for origin, count in alike.items()]
@@ -220,7 +220,7 @@ def _of_coverage(coverage: Coverage | None) -> dict[str, int | float | str]:
 
 
 def _coverage(read: Sequence[_Read]) -> Coverage | None:
-    """Return the coverage of all lines; a percentage of several is that of their lines."""
+    """Return the coverage over the lines of all reports."""
     parts = [(one.wanted.file, one.found.coverage) for one in read if one.found.coverage]
     if len(parts) < 2:
         return parts[0][1] if parts else None
@@ -263,11 +263,11 @@ def measure_sources(
     environment: Mapping[str, str],
     timeout_seconds: float,
 ) -> Measured:
-    """Return how many files and lines of code there are, and their mean complexity.
+    """Return the numbers of source files and code lines, and the mean complexity.
 
-    The complexity is the cyclomatic one, averaged over functions; without a function it
-    is missing. Raise `NotFoundError` for a path that is not there, `RefusedError` where
-    lizard is not installed, fails, or takes too long.
+    The complexity is cyclomatic, averaged over functions; it is missing if there are no
+    functions. Raise `NotFoundError` for a missing path, and `RefusedError` if lizard is not
+    installed, fails or times out.
     """
     for path in paths:
         if not (folder / path).exists():

@@ -1,6 +1,6 @@
-"""The table of report formats, their readers, and detection of a format by content.
+"""The table of report formats, their readers, and detection of a format by its content.
 
-The output of agent commands is one of the formats: it states the cost of the agent's run.
+The output of an agent's command is one of the formats, because it states the run's cost.
 """
 
 import re
@@ -22,7 +22,7 @@ _Keys = dict[str, msgspec.Raw]
 
 
 def read_agent(report: Report) -> Found:
-    """Return the tokens, cost, turns and duration that an agent states."""
+    """Return the tokens, cost, turns and duration that an agent reports."""
     try:
         report.content.decode()
     except UnicodeDecodeError as error:
@@ -34,7 +34,7 @@ def read_agent(report: Report) -> Found:
 
 
 class Format(NamedTuple):
-    """A format: its reader, and how its reports are recognized."""
+    """A report format: its reader, and how its reports are recognized."""
 
     read: Callable[[Report], Found]
     marks: tuple[str, ...] = ()
@@ -110,7 +110,7 @@ FORMATS = (*READERS, parsers.FORMAT)
 
 
 def is_format(name: str) -> bool:
-    """Return whether a format has this name; extensions are searched for theirs."""
+    """Return whether a format has this name, including formats from extensions."""
     if name in FORMATS or not EXTENSION.fullmatch(name):
         return name in FORMATS
     # Imported here: only names of extensions require it.
@@ -120,7 +120,7 @@ def is_format(name: str) -> bool:
 
 
 def read_as(name: str, report: Report) -> Found:
-    """Return the content of a report; errors of an extension name the extension."""
+    """Return a report's content; errors in an extension's reader name the extension."""
     if (reader := READERS.get(name)) is not None:
         return reader(report)
     from ...extensions import ExtensionError, loaded, named

@@ -1,7 +1,7 @@
-"""Counts source files, lines and complexity with lizard, as a separate process.
+"""Counts source files, lines and complexity with lizard, in a separate process.
 
 `figures.py` starts it with the paths as arguments; it prints one line of JSON. A time limit
-stops it if a file or lizard never ends.
+stops it if a file or lizard hangs.
 """
 
 import io
@@ -14,7 +14,7 @@ MISSING = 3
 
 
 def main(paths: list[str]) -> int:
-    """Print what lizard finds in the source files below the paths."""
+    """Print lizard's totals for the source files below the paths."""
     try:
         import lizard  # type: ignore[import-untyped]
     except ImportError:

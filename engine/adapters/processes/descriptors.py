@@ -1,6 +1,6 @@
-"""Descriptors that a process keeps, and those that it lets go.
+"""Keeps, closes and redirects a process's file descriptors.
 
-The standard library alone: this is imported before a wrapped command starts.
+It uses only the standard library, because it is imported before a wrapped command starts.
 """
 
 import os
@@ -11,9 +11,9 @@ CHUNK_BYTES = 1 << 16
 
 
 def hold_standard_places() -> None:
-    """Take the places of standard streams that are closed, so that no pipe gets them.
+    """Open the null device for closed standard streams, so that no pipe gets their numbers.
 
-    They are closed again for the command that this process starts or becomes.
+    The descriptors are not inherited by the command that this process starts or becomes.
     """
     while (number := os.open(os.devnull, os.O_RDWR)) in STANDARD:
         pass
@@ -21,7 +21,7 @@ def hold_standard_places() -> None:
 
 
 def is_given(number: int) -> bool:
-    """Return whether this descriptor was inherited from the parent process."""
+    """Return whether a descriptor was inherited from the parent process."""
     try:
         return os.get_inheritable(number)
     except OSError:
@@ -29,7 +29,7 @@ def is_given(number: int) -> bool:
 
 
 def same_file(one: int, other: int) -> bool:
-    """Return whether two descriptors refer to one file, so that their order matters."""
+    """Return whether two descriptors share one file, so that their order matters."""
     try:
         return os.path.samestat(os.fstat(one), os.fstat(other))
     except OSError:
@@ -37,7 +37,7 @@ def same_file(one: int, other: int) -> bool:
 
 
 def lead_nowhere(*numbers: int) -> None:
-    """Let descriptors go, and keep their places."""
+    """Redirect descriptors to the null device, which closes their files."""
     nowhere = os.open(os.devnull, os.O_RDWR)
     for number in numbers:
         os.dup2(nowhere, number)
@@ -45,7 +45,7 @@ def lead_nowhere(*numbers: int) -> None:
 
 
 def hold_only(*kept: int) -> None:
-    """Let all descriptors go but these: others wait until the last one is closed."""
+    """Close all other descriptors: other processes wait until the last one is closed."""
     lead_nowhere(*(number for number in STANDARD if number not in kept))
     last = STANDARD[-1]
     for number in sorted({*kept} - {*STANDARD}):
@@ -55,14 +55,14 @@ def hold_only(*kept: int) -> None:
 
 
 def wait_for(number: int, event: int, seconds: float | None = None) -> bool:
-    """Wait until a descriptor is readable or writable; return whether it is."""
+    """Wait until a descriptor is readable or writable; return False after a timeout."""
     with selectors.DefaultSelector() as waiting:
         waiting.register(number, event)
         return bool(waiting.select(seconds))
 
 
 def write_all(number: int, content: bytes | bytearray) -> None:
-    """Write all of it, also where whoever opened the file wants no waiting."""
+    """Write all bytes, even if the file is in non-blocking mode."""
     written = 0
     while written < len(content):
         try:

@@ -1,7 +1,8 @@
 """The process that starts a command and reports when it stops and ends.
 
-If the command has a separate terminal, this process leads its session. So the command is in
-a group that its terminal can stop, and its remaining processes keep that terminal.
+If the command has its own terminal, this process is the session leader. The command is
+therefore in a process group that the terminal can stop, and its remaining processes can
+still use the terminal.
 """
 
 import errno
@@ -23,7 +24,7 @@ _OPOST = 1
 
 
 class OwnTerminal:
-    """A terminal that behaves like ours; ours then passes on each key immediately."""
+    """A pseudo-terminal like sprintlog's terminal, which then passes keys on at once."""
 
     def __init__(
         self, master: int, slave: int, settings: list[Any], *, reads: bool
@@ -37,12 +38,12 @@ class OwnTerminal:
 
     @property
     def is_behind(self) -> bool:
-        """Return whether keys belong to another process until we are in the foreground."""
+        """Return whether input is deferred because sprintlog runs in the background."""
         return self.reads and not self._is_taken
 
     @classmethod
     def like_this(cls) -> Self:
-        """Make a terminal like the one on standard output."""
+        """Create a terminal with the settings of the one on standard output."""
         settings = termios.tcgetattr(1)
         reads = os.isatty(0) and is_in_foreground(0)
         master, slave = os.openpty()
@@ -56,9 +57,10 @@ class OwnTerminal:
         return terminal
 
     def take(self) -> bool:
-        """Pass every key of our terminal to the command; return whether that is so now.
+        """Pass each key typed on sprintlog's terminal to the command, if possible.
 
-        In the background, it would disturb the foreground process.
+        Return whether keys are passed on. They are not if sprintlog runs in the background,
+        because that would disturb the foreground process.
         """
         if self.reads and is_in_foreground(0):
             with suppress(termios.error):
@@ -68,33 +70,36 @@ class OwnTerminal:
         return self._is_taken
 
     def give_back(self) -> None:
-        """Restore the settings of our terminal."""
+        """Restore the settings of sprintlog's terminal."""
         if self._is_taken:
             with suppress(termios.error):
                 termios.tcsetattr(0, termios.TCSADRAIN, self._settings)
             self._is_taken = False
 
     def leave_lines_alone(self) -> None:
-        """Let our own terminal turn ends of lines into what it needs."""
+        """Disable newline conversion, which sprintlog's terminal already performs."""
         with suppress(termios.error):
             settings = termios.tcgetattr(self.master)
             settings[_OPOST] &= ~termios.OPOST
             termios.tcsetattr(self.master, termios.TCSANOW, settings)
 
     def resize(self) -> None:
-        """Make it as large as ours."""
+        """Set its size to that of sprintlog's terminal."""
         with suppress(OSError):
             size = fcntl.ioctl(1, termios.TIOCGWINSZ, struct.pack("HHHH", 0, 0, 0, 0))
             fcntl.ioctl(self.master, termios.TIOCSWINSZ, size)
 
     def lead(self) -> None:
-        """Become the leader of a session in it."""
+        """Become the leader of a new session in this terminal."""
         os.setsid()
         fcntl.ioctl(self.slave, termios.TIOCSCTTY, 0)
 
 
 def is_in_foreground(number: int) -> bool:
-    """Return whether we may set a terminal: in front, or not our controlling one."""
+    """Return whether this process may configure a terminal.
+
+    It may if it runs in the foreground, or if this is not its controlling terminal.
+    """
     try:
         return os.tcgetpgrp(number) == os.getpgrp()
     except OSError:
@@ -108,7 +113,7 @@ NOT_FOUND, NOT_STARTED = 127, 126
 
 
 class Keeper:
-    """The process that started the command, as we see it."""
+    """Sprintlog's side of the process that starts the command."""
 
     def __init__(self, news: int, life: int, *, leads: bool) -> None:
         self.news = news
@@ -130,7 +135,7 @@ class Keeper:
     ) -> Self:
         """Start a command with descriptors for some of its standard streams.
 
-        Signals are held back; for the command only those that were before us.
+        Signals are blocked; the command's signal mask is `held_back`.
         """
         news, saying = os.pipe()
         living, life = os.pipe()
@@ -153,7 +158,7 @@ class Keeper:
         return keeper
 
     def read(self) -> tuple[int, int]:
-        """Return the next change of the command, with an exit code or a signal's number."""
+        """Return the command's next change of state, with an exit code or signal number."""
         said = b""
         while len(said) < _NEWS.size:
             if not (more := os.read(self.news, _NEWS.size - len(said))):
@@ -164,13 +169,13 @@ class Keeper:
         return kind, number
 
     def tell(self, number: int) -> None:
-        """Send a signal to the command; in its own terminal, to its whole group."""
+        """Send a signal to the command; to its whole group if it has its own terminal."""
         with suppress(OSError):
             (os.killpg if self._leads else os.kill)(self._command, number)
 
 
 def become(command: Sequence[str], environment: Mapping[str, str]) -> NoReturn:
-    """Become the command; where that cannot be, say so and end as a shell has it."""
+    """Become the command; if that fails, print an error and exit as a shell would."""
     code = NOT_STARTED
     try:
         # Python ignores these; the command is to meet them as we did.
@@ -212,7 +217,7 @@ def _start(
     *,
     leads: bool,
 ) -> NoReturn:
-    """Become the command, in a new process."""
+    """Become the command in a new process."""
     try:
         if leads:
             os.setpgid(0, 0)
@@ -235,9 +240,10 @@ def _start(
 
 
 def _keep(pid: int, saying: int, living: int) -> None:
-    """Report the command's changes; exit when its terminal is no longer needed.
+    """Report the command's state changes; exit when its terminal is no longer needed.
 
-    All signals are still blocked: signals to the whole group are for the command.
+    All signals remain blocked, because signals to the process group are meant for the
+    command.
     """
     os.write(saying, _NEWS.pack(STARTED, pid))
     hold_only(saying, living)

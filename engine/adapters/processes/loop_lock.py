@@ -1,4 +1,4 @@
-"""One loop per sprint: it holds a lock that is released when its processes end."""
+"""The lock that limits a sprint to one loop, until the loop's processes end."""
 
 import fcntl
 import os
@@ -27,10 +27,10 @@ class Holder(msgspec.Struct, frozen=True):
 
 @contextmanager
 def hold(folder: Path, sprint_id: str, *, now: str) -> Iterator[tuple[int, Holder | None]]:
-    """Be the only one that runs a sprint; give the lock and who was killed holding it.
+    """Acquire the lock for running a sprint; yield it, and its killed holder or None.
 
-    The descriptor may be handed to processes that must be gone before the next one
-    runs it. Raise `BusyError` naming a holder that is alive.
+    Processes that must exit before the next loop starts may inherit the descriptor. Raise
+    `BusyError` naming a live holder.
     """
     with held_open(folder / _name(sprint_id), os.O_CREAT | os.O_RDWR) as lock:
         _take(lock, sprint_id)
@@ -43,12 +43,12 @@ def hold(folder: Path, sprint_id: str, *, now: str) -> Iterator[tuple[int, Holde
 
 
 def lock_of(folder: Path, sprint_id: str) -> Path:
-    """Return the file that who runs a sprint holds."""
+    """Return the path of the lock file for running a sprint."""
     return folder / _name(sprint_id)
 
 
 def is_held(path: Path) -> bool:
-    """Return whether a loop of the sprint, or a process that it started, is running."""
+    """Return whether the sprint's loop, or a process that it started, is running."""
     try:
         with held_open(path, os.O_RDONLY) as lock:
             fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)

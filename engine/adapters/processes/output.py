@@ -1,4 +1,4 @@
-"""Output of any length, kept within a bound: its head, its tail, and what all of it was."""
+"""Output of any length, of which the start, the end and the digest are kept."""
 
 import re
 from hashlib import sha256
@@ -14,7 +14,7 @@ _TAIL_KEPT = TAIL_BYTES + MARGIN_BYTES
 
 
 class Output:
-    """Bytes as they come, of which no more is held than will be shown."""
+    """Collects output incrementally, and stores no more than will be shown."""
 
     def __init__(self) -> None:
         self.bytes = 0
@@ -26,16 +26,16 @@ class Output:
 
     @property
     def sha256(self) -> str | None:
-        """Return the digest of all that came, in hexadecimal, where all of it was seen."""
+        """Return the output's SHA-256 in hexadecimal; None if some output was missed."""
         return None if self._missed else self._digest.hexdigest()
 
     def miss(self, count: int) -> None:
-        """Count bytes that came last and of which nothing else is known."""
+        """Count bytes that were lost after those received so far."""
         self.bytes += count
         self._missed += count
 
     def feed(self, chunk: bytes) -> None:
-        """Take the next bytes."""
+        """Process the next bytes."""
         self.bytes += len(chunk)
         self._digest.update(chunk)
         room = HEAD_BYTES + MARGIN_BYTES - len(self._head)
@@ -45,11 +45,10 @@ class Output:
             del self._tail[:-_TAIL_KEPT]
 
     def text(self) -> str:
-        """Return the output as text; long output is cut in the middle, with a note.
+        """Return the output as text; long output is shortened in the middle, with a note.
 
-        Bytes that are not UTF-8 are halves of surrogate pairs, as in file names. A cut
-        never splits a character, or a token that would be masked: a token at a cut is
-        omitted.
+        Bytes that are not UTF-8 become lone surrogates, as in file names. A cut never
+        splits a character or a token that would be masked; a token at a cut is omitted.
         """
         if self._missed:
             return f"{self._kept()}\n{note(f'{self._missed} bytes not recorded')}\n"
@@ -67,7 +66,7 @@ class Output:
 
 
 def note(text: str) -> str:
-    """Return a remark of sprintlog within output."""
+    """Return a note from sprintlog that can be inserted into output."""
     return f"[sprintlog: {text}]"
 
 

@@ -1,7 +1,7 @@
-"""The identity of this machine and of a process.
+"""The identities of this machine and of processes.
 
-Process numbers are reused, so a process is identified by its number, its start time and
-the boot of its machine.
+Process ids are reused, so a process is identified by its id, its start time and its
+machine's boot.
 """
 
 import os
@@ -32,7 +32,7 @@ class Process(NamedTuple):
 
 
 class Marks(NamedTuple):
-    """Figures of a process that change if it writes or forks."""
+    """A process's figures that change when it writes or forks."""
 
     written: int
     """Bytes written, to any file."""
@@ -44,13 +44,13 @@ class Marks(NamedTuple):
     """Seconds since the latest of them started."""
 
     def has_forked_since(self, before: "Marks") -> bool:
-        """Return whether a process was started; the end of a known one does not count."""
+        """Return whether a process was started since; ended processes do not count."""
         is_ended = self.faults != before.faults and not before.below - self.below
         return is_ended or bool(self.below - before.below)
 
 
 def host() -> str:
-    """Return this machine's name; SPRINTLOG_HOST overrides it if two would be equal."""
+    """Return this machine's name; SPRINTLOG_HOST overrides a name that is not unique."""
     named = os.environ.get(VARIABLE)
     if not named:
         return os.uname().nodename
@@ -62,13 +62,13 @@ def host() -> str:
 
 
 def process(pid: int | None = None) -> Process:
-    """Return the process with a number; this process by default."""
+    """Return the process with an id; this process by default."""
     number = os.getpid() if pid is None else pid
     return Process(number, _started(number), _boot_id())
 
 
 def ancestor(names: Collection[str]) -> Process | None:
-    """Return the nearest process above this one that has one of these names, if known."""
+    """Return the nearest ancestor process that has one of these names, or None."""
     pid = os.getppid()
     for _ in range(ABOVE_MAX):
         try:
@@ -83,7 +83,7 @@ def ancestor(names: Collection[str]) -> Process | None:
 
 
 def is_alive(known: Process) -> bool:
-    """Return whether a process seen earlier is still running."""
+    """Return whether a known process is still running."""
     return known.started != "" and process(known.pid) == known
 
 
@@ -107,7 +107,7 @@ def _started(pid: int) -> str:
 
 
 def _started_by_ps(pid: int) -> str:
-    """Return the start time from `ps`, on systems without /proc."""
+    """Return a process's start time from `ps`, on systems without /proc."""
     # Imported here: it would slow down every command that shows a sprint.
     import subprocess
 
@@ -121,7 +121,7 @@ def _started_by_ps(pid: int) -> str:
 
 
 def marks_of_child(parent: int) -> Marks | None:
-    """Return the marks of the oldest child of a process; None if the system has none."""
+    """Return the marks of a process's oldest child; None if they are not available."""
     rows = []
     for pid in map(int, filter(str.isdigit, os.listdir(_PROC) if _PROC.is_dir() else ())):
         with suppress(OSError, IndexError, ValueError):

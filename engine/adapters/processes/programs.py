@@ -1,7 +1,8 @@
 """Supervised runs of gate scripts, agent commands and iteration hooks.
 
-Each has a time limit and bounded output, and no process that it started outlives it; see
-`supervised.py`. An agent gets its prompt on standard input, a hook's output goes to a file.
+Each run has a time limit and bounded output, and its processes cannot outlive it; see
+`supervised.py`. An agent reads its prompt from standard input; a hook's output is written
+to a file.
 """
 
 import os
@@ -68,7 +69,7 @@ class Transcript(Output):
         self._room = TRANSCRIPT_BYTES_MAX
 
     def feed(self, chunk: bytes) -> None:
-        """Take the next bytes."""
+        """Process the next bytes."""
         super().feed(chunk)
         if self._descriptor is None or self._room < 0:
             return
@@ -91,10 +92,10 @@ def run_hook_command(
     stop: int | None = None,
     started: Callable[[int], None] = lambda pid: None,
 ) -> str | None:
-    """Run a shell command; once all its processes ended, return why it failed, or None.
+    """Run a shell command until all its processes have ended; return an error or None.
 
-    Its standard output and error go to the transcript, which replaces an existing file.
-    The command is ended when `stop` becomes readable.
+    The command's standard output and error go to the transcript, which replaces an existing
+    file. The command is ended when `stop` becomes readable.
     """
     try:
         with ExitStack() as opened:
@@ -124,7 +125,7 @@ def run_hook_command(
 
 
 def _open(path: Path, folder: Path, kept: ExitStack) -> int:
-    """Create a file below a folder, never through a link or in a folder of git or a log."""
+    """Create a file below a folder, but not through links or in git's or a log's folder."""
     parts = path.relative_to(folder).parts
     if not may_take_files("/".join(parts)):
         raise OSError(EINVAL, "no place for a transcript", str(path))
@@ -146,7 +147,7 @@ class _Heard(Output):
         self._listen = listen
 
     def feed(self, chunk: bytes) -> None:
-        """Take the next bytes."""
+        """Process the next bytes, and pass them to the listener."""
         super().feed(chunk)
         self._listen(chunk)
 
@@ -163,10 +164,10 @@ def run_agent(
     tick: Callable[[], None] = lambda: None,
     watch: Callable[[int, bool], float] = lambda pid, has_printed: TICK_SECONDS,
 ) -> AgentRun:
-    """Run a command in a folder; return once it and all processes it started ended.
+    """Run a command in a folder, and return when all its processes have ended.
 
-    The descriptors `held` stay open until then. `listen` is called with its output as it
-    arrives. `tick` is called once a minute; for `watch` see `run_kept`.
+    The descriptors in `held` stay open until then. `listen` is called with the command's
+    output as it arrives, and `tick` once a minute; for `watch`, see `run_kept`.
     """
     output, errors = _Heard(listen), Output()
     try:
@@ -193,7 +194,7 @@ def run_agent(
 def environment_of(
     given: Mapping[str, str], *, extra: Iterable[str] = (), **own: object
 ) -> dict[str, str]:
-    """Return the environment of a script: the listed names, `extra`, and `own`."""
+    """Return a script's environment: the listed variables, `extra`, and `own`."""
     names = {*ENVIRONMENT, *extra}
     chosen = {
         name: value
@@ -206,9 +207,9 @@ def environment_of(
 def run_script(
     script: str, *, folder: Path, environment: Mapping[str, str], timeout_seconds: float
 ) -> GateResult:
-    """Run a shell script; return once it and all processes it started ended.
+    """Run a shell script, and return when all its processes have ended.
 
-    An exception that ends this call ends the script too. Raise `ScriptLostError` if the
+    An exception that ends this call also ends the script. Raise `ScriptLostError` if the
     outcome is unknown.
     """
     output = Output()

@@ -1,7 +1,6 @@
-"""Passes on the output and input of a command until it has ended.
+"""Relays a command's output and input until the command has ended.
 
-No stream waits for another: a slow reader of the output only stops us from reading more of
-it.
+The streams are independent: a slow reader of one output does not delay other streams.
 """
 
 import errno
@@ -30,7 +29,7 @@ Hear = Callable[[int, bytes], None]
 
 
 class _Stream:
-    """Output, from the command to one of our descriptors."""
+    """An output stream, from the command to one of sprintlog's descriptors."""
 
     def __init__(self, reading: int, number: int, *, waits: bool) -> None:
         self.reading, self.number = reading, number
@@ -41,7 +40,7 @@ class _Stream:
 
 
 class Relay:
-    """A running command, and its connections to us."""
+    """A running command, and its connections to sprintlog."""
 
     def __init__(
         self,
@@ -70,10 +69,10 @@ class Relay:
         signals.start(self._hand_on)
 
     def run(self) -> int:
-        """Return the exit code of the command at its end, or minus a signal's number.
+        """Return the command's exit code when it has ended, or a negative signal number.
 
-        All output was passed to the listener by then, and to a terminal; for a pipe,
-        `deliver` may have to wait for its reader.
+        By then, all output has been passed to the listener and to a terminal. If standard
+        output is a pipe, call `deliver`, which may have to wait for the pipe's reader.
         """
         for descriptor in (self._keeper.news, self._signals.descriptor):
             self._selector.register(descriptor, READ)
@@ -100,7 +99,8 @@ class Relay:
     def leave(self) -> None:
         """Leave the output of the command's remaining processes to a separate process.
 
-        They may run for days. If there are none, the keeper ends with us.
+        They may run for days. If there are no such processes, the keeper exits with
+        sprintlog.
         """
         with suppress(OSError):
             if not self._streams or os.fork():
@@ -126,7 +126,7 @@ class Relay:
             self._turn()
 
     def _turn(self) -> None:
-        """Wait, and do what can be done then."""
+        """Wait for events, and handle them."""
         self._wait_for(self._wanted())
         is_behind = (
             self._exit_code is None
@@ -148,7 +148,7 @@ class Relay:
                 self._go_on(key.fd, events)
 
     def _wanted(self) -> dict[int, int]:
-        """Return what there is to wait for; none is read before its last is written."""
+        """Return the events to wait for; output is written before more of it is read."""
         wanted: dict[int, int] = {}
         for stream in self._streams:
             place = (stream.number, WRITE) if stream.left else (stream.reading, READ)
@@ -184,7 +184,7 @@ class Relay:
                 self._print(stream)
 
     def _print(self, stream: _Stream) -> None:
-        """Take what is printed, and write as much of it as goes at once."""
+        """Read the command's output, and write as much of it as currently possible."""
         chunk = self._read(stream)
         if chunk is None:
             return
@@ -236,7 +236,7 @@ class Relay:
         os.close(stream.reading)
 
     def _take_the_rest(self) -> None:
-        """Take what was printed until now."""
+        """Read all output that has been printed so far."""
         for stream in [*self._streams]:
             most = len(stream.left) + DRAINED_BYTES_MAX
             while len(stream.left) < most and (chunk := self._read(stream)) is not None:
@@ -246,7 +246,7 @@ class Relay:
                 self._hear(stream.number, chunk)
 
     def _news(self) -> None:
-        """Take what the keeper says."""
+        """Handle a state change that the keeper reports."""
         kind, number = self._keeper.read()
         if kind == EXITED:
             self._exit_code = number
@@ -254,7 +254,7 @@ class Relay:
             self._stop(number)
 
     def _stop(self, number: int) -> None:
-        """Stop as the command has, so that whoever started us sees it; then go on."""
+        """Stop in the same way as the command, so that the parent notices; resume later."""
         self._take_the_rest()
         for stream in [*self._streams]:
             while stream.left and wait_for(stream.number, WRITE, 0):
@@ -272,7 +272,7 @@ class Relay:
         self._keeper.tell(signal.SIGCONT)
 
     def _listen(self) -> None:
-        """Take what is typed from now on, unless that is for somebody else."""
+        """Read keyboard input from now on, unless another process is in the foreground."""
         self._listens = self._terminal is not None and self._terminal.take()
 
     def _signalled(self) -> None:
@@ -291,7 +291,7 @@ class Relay:
             self._keeper.tell(number)
 
     def _type(self) -> None:
-        """Take what was typed."""
+        """Read keyboard input for the command."""
         try:
             self._typed += os.read(0, CHUNK_BYTES)
         except OSError:

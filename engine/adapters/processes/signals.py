@@ -1,7 +1,7 @@
-"""Signal handling: deferral of signals to safe points, and forwarding to a child.
+"""Signal handling: defers signals to safe points, and forwards signals to a child.
 
-`Signals` defers signals that end this process until nothing is half-done.
-`WaitingSignals` forwards them to a running command at once, and does not end this process.
+`Signals` defers signals that end this process until it can end cleanly. `WaitingSignals`
+forwards them to a running command immediately, without ending this process.
 """
 
 import os
@@ -35,9 +35,9 @@ ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class WaitingSignals:
-    """Blocks signals from before a command is started until all of it has ended.
+    """Blocks signals from before a command starts until all its processes have ended.
 
-    Signals that arrive before the command is running are delivered once it is.
+    Signals that arrive before the command runs are delivered after its start.
     """
 
     def __init__(self) -> None:
@@ -104,7 +104,7 @@ class WaitingSignals:
 
 
 class InterruptedBySignal(BaseException):
-    """A signal asked this process to end."""
+    """A signal requested that this process end."""
 
     def __init__(self, number: int) -> None:
         super().__init__(signal.Signals(number).name)
@@ -112,7 +112,7 @@ class InterruptedBySignal(BaseException):
 
 
 class Signals:
-    """Context in which signals are deferred until `interruptible` is entered as well."""
+    """A context in which signals are deferred until `interruptible` is entered as well."""
 
     def __init__(self) -> None:
         self._came: int | None = None
@@ -132,7 +132,7 @@ class Signals:
 
     @contextmanager
     def interruptible(self) -> Iterator[None]:
-        """Raise `InterruptedBySignal` inside for a pending signal or a new one."""
+        """Within the block, raise `InterruptedBySignal` for any pending or new signal."""
         self._is_open = True
         try:
             if self._came is not None:

@@ -1,9 +1,9 @@
-"""Runs of programs under a supervisor process, which ends everything they leave running.
+"""Runs programs under a supervisor process, which ends all processes left over.
 
 The supervisor starts the program and enforces its time limit (see `supervisor.py`); this
-module reads the output meanwhile. The supervisor adopts orphaned processes of the program,
-unless the program kills it first. So this process is a subreaper as well (on Linux) while
-supervisors run, and ends the orphans of a dead one.
+module reads the output in the meantime. The supervisor adopts the program's orphaned
+processes, unless the program kills it first. Therefore, on Linux, this process is a
+subreaper as well while supervisors run, and ends the orphans of a dead supervisor.
 """
 
 import json
@@ -55,7 +55,7 @@ TICK_SECONDS = 60.0
 
 
 class OutcomeUnknownError(SprintlogError):
-    """A program ended, and its supervisor's answer has an unknown format."""
+    """A program ended, but its supervisor's answer has an unknown format."""
 
 
 class ProgramEnded(NamedTuple):
@@ -71,7 +71,7 @@ class ProgramEnded(NamedTuple):
 
 
 class Orphans:
-    """Context in which the orphans of a dead supervisor become children of this process."""
+    """A context in which orphans of a dead supervisor become children of this process."""
 
     def __init__(self) -> None:
         self._known: set[int] = set()
@@ -98,7 +98,7 @@ class Orphans:
         return supervisor
 
     def end(self) -> None:
-        """Kill all processes adopted since entry, including those adopted meanwhile."""
+        """Kill all processes adopted since entry, including any adopted during the call."""
         last = time.monotonic() + KILL_SECONDS
         while time.monotonic() < last and (found := self._found()):
             for pid in found:
@@ -109,7 +109,7 @@ class Orphans:
             time.sleep(0.005)
 
     def _found(self) -> list[int]:
-        """Return the orphans: processes of a program are always in another session."""
+        """Return the orphans; a program's processes are always in another session."""
         with _LOCK:
             known = self._known | _supervisors
             return [pid for pid in children() if pid not in known and _is_elsewhere(pid)]
@@ -138,16 +138,17 @@ def run_kept(
     stopping_seconds: float = 0.0,
     started: Callable[[int], None] = lambda pid: None,
 ) -> ProgramEnded | None:
-    """Run a program until all its processes ended; return None if the outcome is unknown.
+    """Run a program until all its processes have ended, and return its result.
 
-    The program reads the text `given`, if any, on standard input. Its output goes to
-    `output`, and its standard error to `errors` if passed. The descriptors `held` stay
-    open until the end. Raise `OutcomeUnknownError` if the program ended and its
-    supervisor's answer has an unknown format. `tick` is called every `TICK_SECONDS`,
-    `started` with the process id of the supervisor. `watch` is called with that id and
-    whether the program has printed; it returns the maximum number of seconds until its
-    next call, or 0 to end the program. An exception in this call, or a readable `stop`,
-    ends the program: at once, or with SIGTERM and `stopping_seconds` to react.
+    Return None if the result is unknown. The program reads the text `given`, if any, on
+    standard input. Its output goes to `output`, and its standard error to `errors` if that
+    is passed. The descriptors in `held` stay open until the end. Raise
+    `OutcomeUnknownError` if the program ended but its supervisor's answer has an unknown
+    format. `tick` is called every `TICK_SECONDS`, and `started` with the supervisor's
+    process id. `watch` is called with that id and whether the program has printed anything;
+    it returns the maximum number of seconds until its next call, or 0 to end the program.
+    An exception in this call, or a readable `stop`, ends the program: immediately, or with
+    SIGTERM and `stopping_seconds` to react.
     """
     keep_ours()
     with ExitStack() as opened:
@@ -197,7 +198,7 @@ def run_kept(
 def _hand_over(
     order: Mapping[str, Any], ours: socket.socket, ends: Collection[Any]
 ) -> None:
-    """Send the order to the supervisor, and close the ends that are its own."""
+    """Send the order to the supervisor, and close the supervisor's ends of the pipes."""
     # If it has ended already, the missing answer reveals that.
     with suppress(ConnectionError):
         ours.sendall(json.dumps([_SOURCE, order]).encode() + b"\n")
@@ -230,7 +231,7 @@ def _pipe(opened: ExitStack) -> tuple[FileIO, FileIO]:
 
 @contextmanager
 def _file_with(text: str) -> Iterator[int]:
-    """Yield a descriptor to read a text from: a file, because a pipe could block us."""
+    """Yield a descriptor to read a text from; a pipe's capacity could block the writer."""
     # Imported here: a gate's script has no input.
     import tempfile
 
@@ -293,7 +294,7 @@ def _read(descriptor: int) -> bytes:
 
 
 def _drain(feeds: Mapping[FileIO, Output]) -> None:
-    """Read the rest of the pipes, at most the capacity of a pipe each."""
+    """Read the rest of the pipes, at most one pipe's capacity each."""
     for reading, feed in feeds.items():
         os.set_blocking(reading.fileno(), False)
         room = _PIPE_BYTES_MAX
@@ -304,7 +305,7 @@ def _drain(feeds: Mapping[FileIO, Output]) -> None:
 
 
 def _leave(supervisor: "subprocess.Popen[bytes]", ours: socket.socket) -> None:
-    """Release the supervisor; if it is still at work, it ends everything first."""
+    """Release the supervisor; if it is still running, it ends all processes first."""
     with suppress(OSError):
         ours.shutdown(socket.SHUT_WR)
     # The program may have stopped the supervisor.

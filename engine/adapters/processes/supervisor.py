@@ -1,12 +1,13 @@
-"""Runs one program, as a separate process, and ends everything that the program started.
+"""Runs a program as a separate process, and ends all processes that the program started.
 
-`supervised.py` starts it and sends it this source and the order in one line of JSON; the
-answer is one line, too, with the number of its format. Both use one socket, its standard
-input and output, which no other process can open by its number, as it could a pipe. A
-further byte makes it end the program. On Linux it adopts the processes that the program
-leaves or hides (a sub-reaper), so none escapes; elsewhere it ends the program's process
-group. If the other end of the socket is closed, the parent has ended, and it ends all
-processes: immediately, or as gracefully as ordered. It uses the standard library only.
+`supervised.py` starts this process and sends it this source code and the order as one line
+of JSON; the answer is one line as well, with a format number. Both use a single socket as
+standard input and output, which, unlike a pipe, other processes cannot open by its number.
+Another byte requests the end of the program. On Linux, the supervisor is a subreaper and
+adopts the processes that the program leaves or hides, so that none escapes; elsewhere, it
+ends the program's process group. If the other end of the socket is closed, the parent has
+ended, and the supervisor ends all processes: immediately, or as gracefully as ordered. It
+uses only the standard library.
 """
 
 import json
@@ -37,7 +38,7 @@ SET_CHILD_SUBREAPER, _SET_DUMPABLE, _SET_PDEATHSIG = 36, 4, 1
 
 
 class Supervisor:
-    """The program, and every process that became our child since."""
+    """The program, and every process that has become the supervisor's child."""
 
     def __init__(self) -> None:
         self.program = 0
@@ -71,7 +72,7 @@ class Supervisor:
     def wait(
         self, until: float, is_over: Callable[[], bool], *, though_abandoned: bool = False
     ) -> bool:
-        """Sleep until a condition holds; return whether it did before the time was up."""
+        """Sleep until a condition holds; return False if the time is up first."""
         heard = [self._wake] if though_abandoned else [self._wake, CONTROL]
         while True:
             if is_over():
@@ -94,13 +95,13 @@ class Supervisor:
         return self.exit is not None
 
     def is_alone(self) -> bool:
-        """Return whether no process of the program is left."""
+        """Return whether all of the program's processes have ended."""
         if self._reap():
             return False
         return self._adopts or not self._signal_group(0)
 
     def end(self, grace: float, *, though_abandoned: bool = False) -> int:
-        """End all that is left, politely, then by force; return how many that were."""
+        """End the remaining processes, gracefully or by force; return their number."""
         if self.is_alone():
             return 0
         before = self._reaped
@@ -116,14 +117,14 @@ class Supervisor:
         return max(self._reaped - before, 1)
 
     def left(self) -> list[int]:
-        """Return our children: only we can reap them, so their numbers remain valid.
+        """Return the child processes, whose ids remain valid until they are reaped here.
 
-        Their descendants become our children when they end.
+        Their descendants become children of this process when they end.
         """
         return children() if self._adopts else []
 
     def _tell(self, number: signal.Signals) -> None:
-        """Send a signal to the program's group and to all that was adopted."""
+        """Send a signal to the program's group and to all adopted processes."""
         told = [self.program] if self._signal_group(number) else []
         for pid in self.left():
             if pid not in told:
@@ -141,7 +142,7 @@ class Supervisor:
         return True
 
     def _reap(self) -> bool:
-        """Reap the children that ended; return whether there are others."""
+        """Reap the children that have ended; return whether others remain."""
         for _ in range(REAPED_AT_ONCE):
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
@@ -159,10 +160,10 @@ class Supervisor:
 
 
 def keep(order: Order) -> dict[str, Any] | None:
-    """Run a program within a time limit and end its remaining processes.
+    """Run a program within a time limit, and end its remaining processes.
 
-    Return the result; None if the program was ended before its time, because its result is
-    unknown then.
+    Return the result, or None if the program was ended early, because its result is unknown
+    then.
     """
     supervisor = Supervisor()
     began = time.monotonic()
@@ -190,7 +191,7 @@ def keep(order: Order) -> dict[str, Any] | None:
 
 
 def _become(order: Order) -> None:
-    """Turn this process into the program."""
+    """Replace this process with the program."""
     os.setsid()
     # If the supervisor is killed, the program ends as well.
     prctl(_SET_PDEATHSIG, signal.SIGKILL)
@@ -208,7 +209,7 @@ def _become(order: Order) -> None:
 
 
 def children() -> list[int]:
-    """Return the numbers of this process's children, if the system lists them."""
+    """Return the ids of this process's children, if the system lists them."""
     found = []
     for name in filter(str.isdigit, os.listdir("/proc") if os.path.isdir("/proc") else ()):
         with suppress(OSError), open(f"/proc/{name}/stat", "rb") as stat:
@@ -239,7 +240,7 @@ def _system() -> Any:
 
 
 def main(order: Order) -> None:
-    """Run what is ordered, and answer."""
+    """Carry out an order, and send the answer."""
     if (answer := keep(order)) is not None:
         with suppress(ConnectionError):
             os.write(ANSWER, json.dumps(answer).encode())

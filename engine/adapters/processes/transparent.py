@@ -1,8 +1,8 @@
-"""Runs a command transparently: streams, terminal, signals and exit code.
+"""Runs a command transparently with respect to streams, terminal, signals and exit code.
 
-Output of the command is passed on immediately, and a copy of it to the listener. If the
-output is a terminal, the command gets its own terminal (a pty), so that it detects one.
-This module is imported before the command starts, so it uses the standard library only.
+The command's output is passed on immediately and copied to the listener. If the output is a
+terminal, the command gets its own pseudo-terminal, so that it detects a terminal. This
+module is imported before the command starts, so it uses only the standard library.
 """
 
 import os
@@ -22,7 +22,7 @@ OUT, ERR = 1, 2
 
 
 class _Ways(NamedTuple):
-    """What the command gets as its standard streams."""
+    """The command's standard streams."""
 
     terminal: OwnTerminal | None
     pipes: dict[int, tuple[int, int]]
@@ -38,9 +38,9 @@ def start_transparently(
     hear: Hear,
     signals: WaitingSignals,
 ) -> Relay:
-    """Start a command; `run` of the returned object runs it to its end.
+    """Start a command; the returned object's `run` waits for its end.
 
-    A command that cannot be started has the exit codes of a shell: 127, or 126. Raise
+    If the command cannot be started, its exit code is 127 or 126, as in a shell. Raise
     `OSError` if no further process can be started.
     """
     ways = _ways()
@@ -61,7 +61,7 @@ def start_transparently(
 
 
 def end_as(exit_code: int) -> NoReturn:
-    """End this process the way that the command ended."""
+    """End this process in the same way as the command ended."""
     # A stream that was closed when we started has no object.
     with suppress(AttributeError, OSError, ValueError):
         sys.stdout.flush()
@@ -79,7 +79,7 @@ def end_as(exit_code: int) -> NoReturn:
 
 
 def _ways() -> _Ways:
-    """Find out what the command has to get to see what it would see without us."""
+    """Return streams for the command that look like those of sprintlog itself."""
     joined = same_file(OUT, ERR)
     if os.isatty(OUT):
         return _ways_on_a_terminal(joined or os.isatty(ERR))
@@ -101,7 +101,7 @@ def _ways_on_a_terminal(joined: bool) -> _Ways:
 
 
 def _streams(ways: _Ways) -> dict[int, int]:
-    """Return which descriptors stand for the command's standard streams, where not ours."""
+    """Return the descriptors for the command's standard streams that are not inherited."""
     streams = {number: writing for number, (_, writing) in ways.pipes.items()}
     if (terminal := ways.terminal) is not None:
         streams[OUT] = terminal.slave

@@ -1,8 +1,8 @@
 """Coverage reports: LCOV, coverage.py's JSON, Cobertura, Clover and JaCoCo.
 
-LCOV is read as written by lcov, coverage.py, istanbul, vitest and cargo-llvm-cov,
-Cobertura XML as written by coverage.py, istanbul, vitest and gcovr. The JSON is that of
-`coverage json` in versions 5 to 7. Clover and JaCoCo reports state the sums themselves.
+Supported are LCOV files from lcov, coverage.py, istanbul, vitest and cargo-llvm-cov,
+Cobertura XML from coverage.py, istanbul, vitest and gcovr, and the JSON of `coverage json`
+in versions 5 to 7. Clover and JaCoCo reports contain the totals.
 """
 
 import re
@@ -21,7 +21,7 @@ _TOLERANCE = 0.005
 
 
 class _Source:
-    """The lines of one source file, over all its records."""
+    """The lines of one source file, combined from all its records."""
 
     def __init__(self) -> None:
         self.seen: set[int] = set()
@@ -29,7 +29,7 @@ class _Source:
         self.stated = {b"F": 0, b"H": 0}
 
     def counts(self) -> tuple[int, int]:
-        """Return covered and total lines; stated sums are used only without lines."""
+        """Return covered and total lines; stated totals are used only without line data."""
         if self.seen:
             return len(self.hit), len(self.seen)
         return self.stated[b"H"], self.stated[b"F"]
@@ -100,7 +100,7 @@ class _CoverageJson(msgspec.Struct):
 
 
 def read_coverage_py(report: Report) -> Found:
-    """Return the coverage as stated, including branches if they were measured."""
+    """Return the stated coverage, including branches if they were measured."""
     document = decode(report, _CoverageJson)
     totals = document.totals
     covered, total = totals.covered_lines, totals.num_statements
@@ -129,7 +129,7 @@ def read_cobertura(report: Report) -> Found:
 
 
 class _CountedLines:
-    """The lines of a Cobertura report; a line of two classes counts once."""
+    """The lines in a Cobertura report; a line in two classes counts once."""
 
     def __init__(self, report: Report) -> None:
         self.root: Attributes = {}
@@ -169,7 +169,7 @@ class _CountedLines:
         self._open.pop()
 
     def totals(self) -> tuple[int | None, int | None]:
-        """Return the stated sums, otherwise those of the lines, otherwise None."""
+        """Return the stated totals, or else the line counts, or else None."""
         names = ("lines-covered", "lines-valid")
         if all(name in self.root for name in names):
             covered, total = (self._report.counted(self.root[n], n) for n in names)
@@ -227,12 +227,12 @@ _JACOCO = _Shape(
 
 
 def read_clover(report: Report) -> Found:
-    """Return the coverage of statements, as Clover, PHPUnit and istanbul state it."""
+    """Return the statement coverage, as stated by Clover, PHPUnit and istanbul."""
     return _read(report, _CLOVER)
 
 
 def read_jacoco(report: Report) -> Found:
-    """Return the coverage of lines that JaCoCo states for the whole report."""
+    """Return the line coverage that JaCoCo states for the complete report."""
     return _read(report, _JACOCO)
 
 

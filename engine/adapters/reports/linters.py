@@ -1,8 +1,8 @@
-"""Reports of linters and type checkers: SARIF, tsc, Ruff, mypy and ESLint.
+"""Reports from linters and type checkers: SARIF, tsc, Ruff, mypy and ESLint.
 
-SARIF 2 is written by linters of many languages; its results count over all runs. tsc and
-mypy print plain text (`tsc --pretty false`). With `--output json`, mypy prints JSON lines,
-mixed with plain text if it aborts, and an empty line if there are no errors.
+Linters for many languages write SARIF 2; results are counted over all runs. tsc and mypy
+print plain text (`tsc --pretty false`). With `--output json`, mypy prints JSON lines, mixed
+with plain text if it aborts, and an empty line if there are no errors.
 """
 
 import re
@@ -82,9 +82,9 @@ class _SarifLog(msgspec.Struct):
 
 
 def read_sarif(report: Report) -> Found:
-    """Return the counts of errors and warnings of all runs; notes are not counted.
+    """Return the numbers of errors and warnings in all runs; notes are not counted.
 
-    A run that did not finish counts as at least one error.
+    An unfinished run counts as at least one error.
     """
     document = decode(report, _SarifLog)
     if not document.version.startswith("2."):
@@ -127,10 +127,10 @@ def _failure(invocation: _Invocation) -> Iterator[_Level]:
 
 
 def read_tsc(report: Report) -> Found:
-    """Return the count of type errors; reject lines that tsc does not print.
+    """Return the number of type errors; reject lines that tsc does not print.
 
     A file without errors must state that there are none: the empty output of a clean run
-    could also come from a tsc that never ran.
+    could also mean that tsc never ran.
     """
     errors, stated = 0, -1
     for number, line in report.lines():
@@ -153,7 +153,7 @@ class _Finding(msgspec.Struct):
 
 
 def read_ruff(report: Report) -> Found:
-    """Return the counts of errors and warnings; reject anything but Ruff's JSON."""
+    """Return the numbers of errors and warnings; reject anything but Ruff's JSON."""
     findings = decode(report, list[_Finding])
     errors = sum(one.severity in (None, "error") for one in findings)
     warnings = sum(one.severity == "warning" for one in findings)
@@ -169,7 +169,7 @@ class _MypyMessage(msgspec.Struct):
 
 
 def read_mypy(report: Report) -> Found:
-    """Return the count of type errors; reject lines that mypy does not print."""
+    """Return the number of type errors; reject lines that mypy does not print."""
     errors = stated = 0
     for number, text in report.lines():
         line = text.strip()
@@ -193,7 +193,7 @@ class _File(msgspec.Struct, rename="camel"):
 
 
 def read_eslint(report: Report) -> Found:
-    """Return the counts of errors and warnings; reject anything but ESLint's JSON."""
+    """Return the numbers of errors and warnings; reject anything but ESLint's JSON."""
     files = decode(report, list[_File])
     for index, file in enumerate(files):
         if file.error_count + file.warning_count != len(file.messages):

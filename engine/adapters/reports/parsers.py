@@ -1,4 +1,4 @@
-"""Bounded parsing of untrusted JSON and XML, and custom metrics at JSON pointers.
+"""Bounded parsers for untrusted JSON and XML, and custom metrics at JSON pointers.
 
 JSON with a duplicate key is rejected. XML is read element by element, without entities.
 """
@@ -28,11 +28,11 @@ _MISSING = object()
 
 
 class Counted(msgspec.Struct):
-    """An object that is only counted."""
+    """An object whose fields are ignored because it is only counted."""
 
 
 def decode(report: Report, shape: type[T]) -> T:
-    """Return the content of a report, decoded as the given type."""
+    """Return a report's content, decoded as the given type."""
     return decode_text(report, report.content, shape)
 
 
@@ -58,7 +58,7 @@ def decode_text(
 
 
 def check_size(report: Report, content: bytes, *, line: int | None = None) -> None:
-    """Raise `InvalidInputError` for JSON that is nested too deeply or too large."""
+    """Raise `InvalidInputError` for JSON that is too deeply nested or too large."""
     bare = _TEXTS.sub(b"", content)
     if bare.count(b",") + bare.count(b":") + bare.count(b"[") > VALUES_MAX:
         raise report.bad(f"holds more than {VALUES_MAX} keys and values", line=line)
@@ -86,7 +86,7 @@ def _key_there_twice(content: bytes) -> str | None:
 
 
 def _where(message: str) -> tuple[str, str | None]:
-    """Return a message of msgspec without its path, and the path."""
+    """Return a msgspec message without its path, and the path."""
     found = _PATH.fullmatch(message)
     if found is None:
         return message, None
@@ -94,9 +94,10 @@ def _where(message: str) -> tuple[str, str | None]:
 
 
 def read(report: Report, pointers: Mapping[str, str]) -> Found:
-    """Return the metrics in the report, given their pointers by name.
+    """Return the metrics in a report, given their JSON pointers by name.
 
-    Raise `InvalidInputError` if the report has none of them, or one is not a number.
+    Raise `InvalidInputError` if the report contains none of them, or if one is not a
+    number.
     """
     if not pointers:
         raise report.bad(
@@ -139,7 +140,7 @@ Attributes = dict[str, str]
 
 
 class _Enough(Exception):  # noqa: N818
-    """The first element is all that was asked for."""
+    """Stops the parser after the first element."""
 
 
 def walk(
@@ -151,9 +152,9 @@ def walk(
 ) -> None:
     """Call `start` with each element's tag and attributes, and `end` after its contents.
 
-    `text` receives the text between tags, in pieces. A document type that only names its
-    definition, as in some Cobertura reports, is ignored: nothing is fetched. A declaration
-    within the file is rejected.
+    `text` receives the text between tags, in pieces. A document type that only refers to an
+    external definition, as in some Cobertura reports, is ignored: nothing is fetched. A
+    declaration within the file is rejected.
     """
     # Imported here: only XML reports need it.
     from xml.etree.ElementTree import ParseError
@@ -183,7 +184,7 @@ def walk(
 
 
 def root_of(report: Report) -> tuple[str, Attributes]:
-    """Return the tag and the attributes of a report's first element."""
+    """Return the tag and attributes of a report's first element."""
     found: list[tuple[str, Attributes]] = []
 
     def start(tag: str, attributes: Attributes) -> None:

@@ -1,4 +1,4 @@
-"""Report files, the findings of their readers, and the reports kept as evidence."""
+"""Report files, the metrics found in them, and the reports stored as evidence."""
 
 import os
 import re
@@ -30,7 +30,7 @@ REPORTS_MAX = 100
 
 
 class Coverage(NamedTuple):
-    """The share of lines that were run."""
+    """The numbers of covered and total lines, and the percentage."""
 
     covered: int | None
     total: int | None
@@ -41,7 +41,7 @@ class Coverage(NamedTuple):
 
 
 class Found(NamedTuple):
-    """The findings of a reader in one report."""
+    """The metrics that a reader found in one report."""
 
     counts: Mapping[str, int] = {}
     """Metrics that add up over reports."""
@@ -66,7 +66,7 @@ class SeenReport(NamedTuple):
 
 
 class Report(NamedTuple):
-    """One file that a tool wrote."""
+    """A file that a tool wrote."""
 
     file: str
     """Its name, as passed by the caller."""
@@ -82,11 +82,11 @@ class Report(NamedTuple):
         field: str | None = None,
         hint: str | None = None,
     ) -> InvalidInputError:
-        """Return the error for a problem, with its place in the report."""
+        """Return the error for a problem, with its location in the report."""
         return InvalidInputError(problem, file=self.file, line=line, field=field, hint=hint)
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
-        """Yield its lines, numbered from 1, without line ends."""
+        """Yield the report's lines without line endings, numbered from 1."""
         if self.content.count(b"\n") >= VALUES_MAX:
             raise self.bad(f"holds more than {VALUES_MAX} lines")
         for number, line in enumerate(self.content.split(b"\n"), start=1):
@@ -101,8 +101,9 @@ class Report(NamedTuple):
     def source(self, name: str, roots: Sequence[str] = ()) -> str:
         """Return a source file's path relative to the folder, or its absolute path.
 
-        So two reports on the same file agree on its name. A relative name is resolved
-        against the report's root if it names exactly one, otherwise against the folder.
+        The result is the same for all reports on a file. A relative name is resolved
+        against the report's root if the report names exactly one root, otherwise against
+        the folder.
         """
         root = roots[0].strip() if len(roots) == 1 else ""
         whole = os.path.normpath(os.path.join(self.folder, root, name))
@@ -112,7 +113,7 @@ class Report(NamedTuple):
 def lines_found(
     report: Report, covered: int, total: int, names: Iterable[str], *, field: str
 ) -> Found:
-    """Return the line coverage of the named source files, as counted in a report."""
+    """Return the line coverage for the named source files, as counted in a report."""
     if covered > total or total > COUNT_MAX:
         raise report.bad("more lines are covered than there are", field=field)
     percentage = 100 * covered / total if total else None
@@ -122,9 +123,9 @@ def lines_found(
 
 
 def open_report(path: Path, *, file: str, folder: Path) -> Report:
-    """Return a report with its bytes; raise `NotFoundError` or `InvalidInputError`.
+    """Return a report with its contents; raise `NotFoundError` or `InvalidInputError`.
 
-    It must be a regular file: links, pipes and compressed files are rejected.
+    The file must be a regular file: links, pipes and compressed files are rejected.
     """
     try:
         content = _read(path)
@@ -160,14 +161,14 @@ def _read(path: Path) -> bytes:
 
 
 class SeenReports:
-    """The reports of one measurement, in the order in which they were read."""
+    """The reports read for one measurement, in reading order."""
 
     def __init__(self) -> None:
         self.found: list[SeenReport] = []
         self._bytes = 0
 
     def see(self, report: Report) -> None:
-        """Add a report, before it is parsed."""
+        """Add a report before it is parsed."""
         if len(self.found) == REPORTS_MAX:
             return
         content, size = report.content, len(report.content)

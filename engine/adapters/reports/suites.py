@@ -1,7 +1,7 @@
-"""Results of test suites in JSON or text: Jest, Vitest, Playwright, Go, Cargo, TAP.
+"""Test results in JSON or text: Jest, Vitest, Playwright, Go, Cargo and TAP.
 
-Each case counts once. A suite, file or run that only summarizes cases is not a test unless
-it failed without a failed case: then it counts as one failed test.
+Each test case counts once. A suite, file or run that only summarizes cases counts as one
+failed test if it failed without a failed case; otherwise it is not a test.
 """
 
 import re
@@ -19,12 +19,12 @@ Tally = Counter[Kind]
 
 
 def failed_at_least_once(tests: Tally) -> None:
-    """Count one failed test if none of those counted has failed."""
+    """Count one failed test if no counted test has failed."""
     tests["failed"] = max(1, tests["failed"])
 
 
 def cases_found(report: Report, tests: Tally, tool: str | None = None) -> Found:
-    """Return the metrics of the tests that a report lists."""
+    """Return the metrics for the tests in a report."""
     count = tests.total()
     if count > COUNT_MAX:
         raise report.bad("more tests than can be counted")
@@ -61,7 +61,7 @@ class _JestJson(msgspec.Struct, rename="camel"):
 
 
 def read_jest(report: Report) -> Found:
-    """Return the counts of tests; a file that cannot be loaded is a failed test."""
+    """Return the test counts; a file that cannot be loaded counts as a failed test."""
     document = decode(report, _JestJson)
     tests, listed = Tally(), 0
     for file in document.test_results:
@@ -112,7 +112,7 @@ class _PlaywrightJson(msgspec.Struct):
 
 
 def read_playwright(report: Report) -> Found:
-    """Return the counts of tests; errors outside of all tests are a failed test."""
+    """Return the test counts; errors outside all tests count as one failed test."""
     document = decode(report, _PlaywrightJson)
     statuses = [one.status for one in _tests_in(document.suites)]
     for status in _PLAYWRIGHT_KINDS:
@@ -144,7 +144,7 @@ class _GoEvent(msgspec.Struct, rename="pascal"):
 
 
 def read_go_test(report: Report) -> Found:
-    """Return the counts of tests; a package that cannot be built is a failed test."""
+    """Return the test counts; a package that cannot be built counts as a failed test."""
     packages: dict[str, dict[str, str]] = {}
     builds_failed = False
     for number, line in report.lines():
@@ -169,7 +169,7 @@ def read_go_test(report: Report) -> Found:
 
 
 def _tally_of(states: Mapping[str, str]) -> Tally:
-    """Count the tests of a package; a test with subtests only summarizes them."""
+    """Count a package's tests, without tests that only summarize subtests."""
     tests = Tally()
     after = failed_after = ""
     # Subtests come right after their test, before any other name with its beginning.
@@ -205,7 +205,7 @@ class _CargoEvent(msgspec.Struct):
 
 
 def read_cargo_test(report: Report) -> Found:
-    """Return the counts of tests of all programs; refuse results that are incomplete."""
+    """Return the test counts over all programs; reject incomplete results."""
     tests, programs = Tally(), 0
     running: int | None = None
     for number, event in _cargo_events(report):
@@ -227,7 +227,7 @@ def read_cargo_test(report: Report) -> Found:
 
 
 def _cargo_events(report: Report) -> Iterator[tuple[int, _CargoEvent]]:
-    """Yield the beginnings and the ends of the tests of each program, with their lines."""
+    """Yield the start and end of each program's tests, with their line numbers."""
     is_json = report.content.lstrip().startswith(b"{")
     for number, line in report.lines():
         if is_json and line.startswith(b"{"):
@@ -251,7 +251,7 @@ _PLAN = re.compile(rb"1\.\.([0-9]{1,12})(?:\s*#.*)?")
 
 
 def read_tap(report: Report) -> Found:
-    """Return the counts of tests; a planned test that did not run has failed."""
+    """Return the test counts; a planned test that did not run counts as failed."""
     levels = defaultdict[int, Tally](Tally)
     planned: int | None = None
     points, bailed_out = 0, False
@@ -282,7 +282,7 @@ def read_tap(report: Report) -> Found:
 
 
 def _tap_lines(report: Report) -> Iterator[tuple[int, int, bytes]]:
-    """Yield the number, the indentation and the text of each line outside of YAML."""
+    """Yield the number, indentation and text of each line outside YAML blocks."""
     block: int | None = None
     for number, line in report.lines():
         text = line.strip()
@@ -298,7 +298,7 @@ def _tap_lines(report: Report) -> Iterator[tuple[int, int, bytes]]:
 
 
 def _add_point(levels: dict[int, Tally], level: int, kind: Kind) -> None:
-    """Count a test, or the tests on the next level, which it summarizes."""
+    """Count a test, or the subtests that it summarizes."""
     inner = levels.pop(level + 1, None)
     if inner is None:
         inner = Tally([kind])

@@ -1,7 +1,7 @@
-"""Results of test suites in XML: JUnit (also of pytest, Vitest, Surefire), NUnit 3, TRX.
+"""Test results in XML: JUnit (including pytest, Vitest and Surefire), NUnit 3 and TRX.
 
-Test cases are counted: a case whose teardown fails is one test. The sums that a suite
-states count if it lists no cases, or for failures that its cases lack.
+Test cases are counted; a case whose teardown fails is one test. A suite's stated totals are
+used if it contains no cases, or for failures that its cases do not show.
 """
 
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ _SKIPPED_WORDS = ("skipped", "notrun", "disabled", "ignored")
 
 
 def read_junit(report: Report) -> Found:
-    """Return the counts of tests; raise `InvalidInputError` unless it is a JUnit report."""
+    """Return the test counts; raise `InvalidInputError` unless it is a JUnit report."""
     cases = _JUnitCases(report)
     walk(report, start=cases.start, end=cases.end)
     passed = cases.count - cases.failed - cases.skipped
@@ -31,7 +31,7 @@ def read_junit(report: Report) -> Found:
 
 
 class _JUnitSuite:
-    """A suite whose end is not there yet."""
+    """A suite whose end has not been read yet."""
 
     def __init__(self, attributes: Attributes) -> None:
         self.attributes = attributes
@@ -41,7 +41,7 @@ class _JUnitSuite:
 
 
 class _JUnitCases:
-    """The cases of a report, counted as they come."""
+    """Counts a JUnit report's test cases incrementally."""
 
     def __init__(self, report: Report) -> None:
         self.count = self.failed = self.skipped = 0
@@ -121,7 +121,7 @@ class _JUnitCases:
 
 
 def _tool(root: Attributes) -> str | None:
-    """Return the runner that a root names: `vitest tests`, `pytest tests`, `pytest`."""
+    """Return the test runner that a root element names, such as `pytest` or `vitest`."""
     word = root.get("name", "").removesuffix(" tests")
     return word if word in ("jest", "pytest", "vitest") else None
 
@@ -148,12 +148,12 @@ _TRX = _DotnetShape("TestRun", "UnitTestResult", "", "outcome")
 
 
 def read_nunit(report: Report) -> Found:
-    """Return the counts of tests of NUnit 3."""
+    """Return the test counts from an NUnit 3 report."""
     return _read(report, _NUNIT)
 
 
 def read_trx(report: Report) -> Found:
-    """Return the counts of tests of a TRX file."""
+    """Return the test counts from a TRX file."""
     return _read(report, _TRX)
 
 
@@ -194,7 +194,7 @@ class _DotnetCases:
             self.tests[kind] += 1
 
     def kind_of(self, attributes: Attributes) -> Kind:
-        """Return how a case or a summary ended; without an outcome it has failed."""
+        """Return the result of a case or a summary; without an outcome it failed."""
         outcome = attributes.get(self._shape.outcome, "Failed")
         if (kind := _KINDS.get(outcome)) is None:
             field = self._shape.outcome

@@ -1,4 +1,4 @@
-"""A snapshot's files as a new branch of the user's repository.
+"""Creates a branch with a snapshot's files in the user's repository.
 
 Only the branch and its objects are written: the objects are added as one pack, the branch
 is created only if it does not exist, and no work tree, index or hook is used.
@@ -37,7 +37,7 @@ Blob = Callable[[str], bytes]
 
 
 class HeadEntry(NamedTuple):
-    """A path of a commit."""
+    """The mode and object id of a path in a commit."""
 
     mode: int
     oid: str
@@ -51,9 +51,9 @@ def entries_kept(
     their_blob: Blob,
     our_blob: Blob,
 ) -> tuple[dict[str, HeadEntry], list[LeftOut]]:
-    """Return what of a commit stays in a branch of a snapshot's files, and what to say.
+    """Return a commit's entries to keep in a snapshot's branch, and remarks on paths.
 
-    `own` are files and folders that no snapshot speaks of.
+    `own` contains files and folders that no snapshot includes.
     """
     kept, said = {}, []
     left = {path for path, _ in snapshot.left_out if path}
@@ -83,7 +83,7 @@ def entries_kept(
 def _in_another_form(
     entry: TreeEntry, known: HeadEntry, *, their_blob: Blob, our_blob: Blob
 ) -> tuple[HeadEntry | None, str | None]:
-    """Return git's entry of a file that it stores in another form, and a remark."""
+    """Return git's entry for a file that git stores differently, and a remark."""
     if entry.is_link or known.mode not in FILE_MODES or known.oid == entry.oid:
         return None, None
     theirs, ours = their_blob(known.oid), our_blob(entry.oid)
@@ -108,12 +108,12 @@ def make_branch(
     message: str,
     own: Collection[str],
 ) -> tuple[str, list[LeftOut]]:
-    """Create a branch whose newest commit has a snapshot's files.
+    """Create a branch whose newest commit contains a snapshot's files.
 
-    Return that commit, and the paths that differ from the snapshot. Its parent is the
-    commit that is checked out, if there is one, whose entries are used for the paths that
-    the snapshot left out and for `own` paths, which are not reported. Raise `RefusedError`
-    for an invalid or existing name, and without a repository.
+    Return that commit, and the paths that differ from the snapshot. The commit's parent is
+    the commit that is checked out, if any; its entries are used for the paths that the
+    snapshot omitted and for `own` paths, which are not reported. Raise `RefusedError` if
+    the name is invalid or exists, or if there is no repository.
     """
     directory = git_directory(root / ".git")
     if directory is None:
@@ -177,7 +177,7 @@ def _tree_of(store: Store, commit: str) -> str:
 
 
 def _head(theirs: Git) -> str:
-    """Return the commit that is checked out; nothing before the first one."""
+    """Return the commit that is checked out; empty if there is no commit yet."""
     try:
         return theirs.run("rev-parse", "--verify", "-q", "HEAD^{commit}").decode().strip()
     except GitError:
@@ -185,7 +185,7 @@ def _head(theirs: Git) -> str:
 
 
 def _entries(theirs: Git, head: str) -> dict[str, HeadEntry]:
-    """Return all paths of a commit."""
+    """Return the entries of all paths in a commit."""
     found = {}
     listed = theirs.run("ls-tree", "-r", "-z", "--full-tree", head) if head else b""
     for line in filter(None, listed.split(b"\0")):
@@ -198,7 +198,7 @@ def _entries(theirs: Git, head: str) -> dict[str, HeadEntry]:
 def _tree_with(
     store: Store, tree: str, entries: Mapping[str, HeadEntry], objects: Path
 ) -> str:
-    """Make a tree with other entries in it, among another repository's objects."""
+    """Create a tree with replaced entries in another repository's object store."""
     lines = b"".join(
         b"%o %s\t%s\0" % (mode, oid.encode(), os.fsencode(path))
         for path, (mode, oid) in entries.items()
@@ -221,9 +221,9 @@ def _tree_with(
 
 
 def _hand_over(store: Store, tree: str, head: str, objects: Path) -> None:
-    """Put a tree and what of it is not there yet into another repository, as one pack.
+    """Add a tree and its missing objects to another repository, as one pack.
 
-    The other one's settings are not read for that.
+    The other repository's settings are not read.
     """
     meant = f"{tree}\n^{head}\n" if head else f"{tree}\n"
     theirs = {"GIT_ALTERNATE_OBJECT_DIRECTORIES": quoted(objects)}

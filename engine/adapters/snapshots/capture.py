@@ -1,4 +1,4 @@
-"""Taking a snapshot: what changed is read once, and handed to git as bytes."""
+"""Takes snapshots: changed files are read once and passed to git as bytes."""
 
 import os
 import stat
@@ -27,7 +27,7 @@ READS_MAX = 3
 
 
 class Limits(NamedTuple):
-    """The limits of a snapshot; files beyond them are left out and reported."""
+    """The limits of a snapshot; files beyond them are omitted and reported."""
 
     file_bytes_max: int = 64 * 1024 * 1024
     read_bytes_max: int = 2 * 1024 * 1024 * 1024
@@ -64,12 +64,12 @@ def take(
 ) -> TakenSnapshot:
     """Take a snapshot of the files below a root; the lock must be held.
 
-    With `last`, the id of the last snapshot's content, no snapshot is taken if every file
-    looks unchanged since: the returned commit is empty.
+    With `last`, the id of the last snapshot's content, no snapshot is taken if no file
+    appears to have changed since; the returned commit is then empty.
 
-    `also` names paths that are included regardless of their size, `marked` those whose
-    state is recorded although they are included, `without` ignored folders, and `own`
-    ignored paths below the root, unless they are in `also`.
+    `also` contains paths that are included regardless of their size, `marked` paths whose
+    state is recorded although they are included, `without` ignored folders, and `own` paths
+    below the root that are ignored unless they are in `also`.
     """
     store.make()
     if not last and store.unsound(bytes_max=CHECKED_BYTES_MAX):
@@ -117,7 +117,7 @@ def take(
 
 
 class _Taker(msgspec.Struct):
-    """Makes one commit from a listing and the known previous one."""
+    """Creates one commit from a listing and the previous snapshot."""
 
     store: Store
     root: Path
@@ -129,7 +129,7 @@ class _Taker(msgspec.Struct):
     """The contents of the snapshot, as they looked when read, and omitted files."""
 
     def make(self, known: Known, at_seconds: int) -> TakenSnapshot:
-        """Read what changed and make the commit."""
+        """Read the changed files and create the commit."""
         files, left = dict(self.listing.files), [*self.listing.left_out]
         self.held = self.listing._replace(files=files, left_out=left)
         before = known.files
@@ -154,7 +154,7 @@ class _Taker(msgspec.Struct):
         yield from put(b"100644", MANIFEST.encode(), encode(manifest))
 
     def _changed(self, changed: Sequence[str]) -> Iterator[bytes]:
-        """Yield git's input for the changed files; note omitted ones."""
+        """Yield git's input for the changed files, and record those that are omitted."""
         room = self.limits.read_bytes_max
         with opened(self.root) as root:
             for path in changed:
@@ -181,9 +181,9 @@ class _Taker(msgspec.Struct):
 
 
 def _read(root: int, path: str, size: int, quiet: Quiet) -> tuple[Stat, bytes]:
-    """Return a file's stat and bytes, or those of a link's target.
+    """Return a file's stat and bytes; for a link, the bytes are its target.
 
-    A file that may change without a new stat has no time.
+    The stat of a file that might change without a new stat has no valid time.
     """
     folder, _, name = path.rpartition("/")
     with opened_below(root, folder) as inner:
@@ -217,7 +217,7 @@ def _status(folder: Path) -> os.stat_result | None:
 
 
 def git_mode(mode: int) -> bytes:
-    """Return the mode of a file or a link as git stores it."""
+    """Return the mode with which git stores a file or a link."""
     if stat.S_ISLNK(mode):
         return b"120000"
     return b"100755" if mode & 0o100 else b"100644"
@@ -226,9 +226,9 @@ def git_mode(mode: int) -> bytes:
 def make_commit(
     store: Store, tree: str, at_seconds: int, lines: Iterable[bytes]
 ) -> tuple[str, str]:
-    """Make a snapshot from the content of another one, if any, and what differs from it.
+    """Create a snapshot from the content of another one, if any, and the differences.
 
-    Return its id and that of its content.
+    Return the ids of the snapshot and its content.
     """
     # Its own name is in it: no two snapshots are one commit, dropped with either of them.
     name = uuid4().hex.encode()

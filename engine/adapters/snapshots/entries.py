@@ -1,4 +1,4 @@
-"""The contents of a snapshot: its files, and the facts that a git tree cannot store."""
+"""A snapshot's contents: its files, and properties that a git tree cannot store."""
 
 import os
 import stat
@@ -21,7 +21,7 @@ GIT_MODES = ("100644", "100755", "120000")
 
 
 class LeftOut(NamedTuple):
-    """Something in the tree that a snapshot does not hold, and why."""
+    """A path that a snapshot omits, and the reason."""
 
     path: str
     """From the root, as the system gives it (bytes beyond UTF-8 as surrogates)."""
@@ -29,12 +29,12 @@ class LeftOut(NamedTuple):
 
 
 def stat_of(status: os.stat_result) -> Stat:
-    """Return the fields that change with a file."""
+    """Return the fields of a status that change with the file."""
     return status.st_mode, status.st_size, status.st_ctime_ns, status.st_ino
 
 
 def mark_of(status: Stat) -> str:
-    """Return the state of a path that is left out: equal marks, the same content."""
+    """Return a marker for an omitted path's state; equal markers mean equal content."""
     kind = stat.S_IFMT(status[0])
     if kind in (stat.S_IFREG, stat.S_IFLNK, stat.S_IFDIR):
         return " ".join(map(str, status))
@@ -42,7 +42,7 @@ def mark_of(status: Stat) -> str:
 
 
 class TreeEntry(NamedTuple):
-    """A file or a link as a snapshot holds it."""
+    """A file or link in a snapshot."""
 
     mode: int
     """With its kind, as the system gives it."""
@@ -52,20 +52,20 @@ class TreeEntry(NamedTuple):
 
     @property
     def is_link(self) -> bool:
-        """Return whether it is a symbolic link."""
+        """Return whether the entry is a symbolic link."""
         return stat.S_ISLNK(self.mode)
 
     @property
     def permissions(self) -> int:
-        """Return who may do what with it."""
+        """Return the entry's permission bits."""
         return self.mode & 0o777
 
 
 class Manifest(msgspec.Struct, omit_defaults=True):
-    """The facts that a git tree cannot store, in the same commit as the files.
+    """The properties that a git tree cannot store, in the same commit as the files.
 
-    Paths are bytes, because names need not be UTF-8. Only modes that differ from the usual
-    ones are stored.
+    Paths are bytes, because names need not be UTF-8. Only modes that differ from the most
+    common ones are stored.
     """
 
     format: int = 1
@@ -88,7 +88,7 @@ class Manifest(msgspec.Struct, omit_defaults=True):
 
 
 class Snapshot(NamedTuple):
-    """A snapshot that was read."""
+    """A snapshot read from the store."""
 
     commit: str
     files: dict[str, TreeEntry]
@@ -104,12 +104,12 @@ class Snapshot(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Return how many bytes its files have."""
+        """Return the total size of its files in bytes."""
         return sum(entry.size for entry in self.files.values())
 
 
 class Listing(NamedTuple):
-    """The files of a work tree, and the part of them in a snapshot."""
+    """The files in a work tree, and the subset that a snapshot includes."""
 
     files: dict[str, Stat]
     folders: dict[str, int]
@@ -120,7 +120,7 @@ class Listing(NamedTuple):
 
 
 def make_manifest(found: Listing, unseen: Iterable[str] = ()) -> Manifest:
-    """Return the manifest of a listed tree, with the files that git ignores."""
+    """Return the manifest of a listed tree, including the files that git ignores."""
     files, folders, left_out, collisions, marks = found
     counted = Counter(status[0] for status in files.values())
     modes = {mode: n for mode, n in counted.items() if not stat.S_ISLNK(mode)}
@@ -154,19 +154,19 @@ def make_manifest(found: Listing, unseen: Iterable[str] = ()) -> Manifest:
 
 
 def encode(manifest: Manifest) -> bytes:
-    """Return the stored form of a manifest."""
+    """Return the stored format of a manifest."""
     return msgspec.msgpack.encode(manifest)
 
 
 def decode(stored: bytes) -> Manifest:
-    """Return a manifest; raise `msgspec.DecodeError` for anything else."""
+    """Return the decoded manifest; raise `msgspec.DecodeError` if it is invalid."""
     return msgspec.msgpack.decode(stored, type=Manifest)
 
 
 def assemble(
     commit: str, tree: Iterable[tuple[str, str, str, int]], manifest: Manifest
 ) -> Snapshot:
-    """Return a snapshot from its git tree (path, git mode, id, bytes) and its manifest."""
+    """Return a snapshot from its git tree (path, git mode, id, size) and manifest."""
     usual = (stat.S_IFREG | manifest.file_mode, stat.S_IFREG | manifest.program_mode)
     modes = dict(zip(GIT_MODES, (*usual, stat.S_IFLNK), strict=True))
     files = {path: TreeEntry(modes[mode], oid, size) for path, mode, oid, size in tree}
@@ -190,13 +190,13 @@ def assemble(
 
 
 def _usual(counted: Mapping[int, int], otherwise: int) -> int:
-    """Return the mode that most have, as far as permissions say."""
+    """Return the most common permission bits, or `otherwise` without any modes."""
     most = max(counted, key=lambda mode: (counted[mode], -mode), default=otherwise)
     return most & 0o777
 
 
 def parents_of(paths: Iterable[str]) -> set[str]:
-    """Return every folder that the paths lie in, the root as an empty text."""
+    """Return all parent folders of the paths; the root is an empty string."""
     found: set[str] = set()
     for folder in {path.rpartition("/")[0] for path in paths}:
         while folder not in found:

@@ -1,10 +1,11 @@
 """A cache of file stats from the last snapshot, so that only changed files are read.
 
 Without the cache, or if it is damaged, every file is read again. A stat is trusted only if
-a later write changes it. A write through a memory map updates the time only if the page
-was clean, and hardly ever on a memory file system. So files that are open for writing are
-not trusted; where leases cannot detect that, their pages are flushed first; on memory file
-systems no file is trusted. The pages of a restored file were synced before it got its name.
+any later write would change it. A write through a memory map updates the time only if the
+page was clean, and almost never on a memory file system. Therefore, files that are open for
+writing are not trusted; if leases cannot detect that, their pages are flushed first; on
+memory file systems, no file is trusted. A restored file's pages were synced before the file
+was put in place.
 """
 
 import os
@@ -35,7 +36,7 @@ _STORED = tuple[str, dict[bytes, Stat]]
 
 
 class Known(NamedTuple):
-    """The tree of a snapshot, and the stats of its files at that time."""
+    """A snapshot's tree, and the stats of its files at that time."""
 
     tree: str
     """The id of its git tree; empty if unknown."""
@@ -43,7 +44,7 @@ class Known(NamedTuple):
 
 
 class Quiet:
-    """Decides which file stats of one tree can be trusted."""
+    """Decides which file stats in a tree can be trusted."""
 
     def __init__(self, root: Path) -> None:
         self._kind = kind_of(root)
@@ -59,14 +60,14 @@ class Quiet:
                 os.fsync(descriptor)
 
     def is_kept(self, descriptor: int, device: int) -> bool:
-        """Return whether any later write to a file will change its time."""
+        """Return whether any later write to a file will change its modification time."""
         if device != self.device or self._kind in IN_MEMORY:
             return False
         return not is_being_written(descriptor)
 
 
 def kind_of(root: Path) -> str | None:
-    """Return the type of a tree's file system; None if unknown."""
+    """Return the type of a tree's file system; None if it is unknown."""
     try:
         mounts = MOUNTS.read_text("utf-8", "surrogateescape")
     except OSError:
@@ -75,7 +76,7 @@ def kind_of(root: Path) -> str | None:
 
 
 def load(path: Path) -> Known:
-    """Return the cached stats of the last snapshot."""
+    """Return the cached stats from the last snapshot."""
     with suppress(OSError, ValueError):
         check, _, body = read_whole(path).partition(b"\n")
         if int(check) == crc32(body):
@@ -85,15 +86,16 @@ def load(path: Path) -> Known:
 
 
 def cache_of(folder: Path, root: Path) -> Path:
-    """Return the path of the cache for a root in the folder of a store."""
+    """Return the path of the cache for a root, in a store's folder."""
     return folder / f"known-{sha256(os.fsencode(root)).hexdigest()[:16]}"
 
 
 def settled(one: Stat, now_ns: int, *, is_local: bool) -> Stat:
     """Return a file's stat, marked as changed if a later change could go unnoticed.
 
-    A file that changed just before `now_ns` may change again with the same time stamp.
-    The times of `is_local` files come from this system's clock, at the precision shown.
+    A file that changed just before `now_ns` may change again with the same timestamp. The
+    times of `is_local` files come from this system's clock, with the precision that they
+    show.
     """
     mode, size, changed_ns, inode = one
     margin = TICK_NS if is_local and changed_ns % 1_000_000 else SETTLED_NS
@@ -119,10 +121,10 @@ def save_restored(
     present: Mapping[str, TreeEntry],
     placed: Mapping[str, Stat],
 ) -> None:
-    """Save the stats of the files of a restored snapshot.
+    """Save the stats of a restored snapshot's files.
 
-    Only files that were `placed`, or were `present` before with the same content, are
-    known: a restore leaves some files of the snapshot unchanged.
+    Only files that were `placed`, or were already `present` with the same content, are
+    known: a restore leaves some of the snapshot's files unchanged.
     """
     before = load(cache).files
     looked = {
@@ -133,7 +135,7 @@ def save_restored(
 
 
 class RestoredStats:
-    """Collects the stats of the files that a restore writes, if they can be trusted."""
+    """Collects the trustworthy stats of the files that a restore writes."""
 
     def __init__(self, quiet: Quiet) -> None:
         self.stats: dict[str, Stat] = {}
@@ -144,9 +146,10 @@ class RestoredStats:
         """By folder and path: the status of drafts whose next write sets a later time."""
 
     def end_batch(self) -> None:
-        """Note that all drafts are synced and none has been put in place yet.
+        """Record that all drafts are synced but none has been put in place yet.
 
-        Their pages are clean, so the next write sets the time, even through a memory map.
+        Their pages are clean, so the next write updates the time, even through a memory
+        map.
         """
         now_ns, is_local = time.time_ns(), self._quiet.is_local
         for path, draft in self.drafts.items():
@@ -155,7 +158,7 @@ class RestoredStats:
         self.drafts = {}
 
     def look(self, descriptor: int, folder: str) -> None:
-        """Keep the stats of the unchanged files of an open folder."""
+        """Record the stats of an open folder's unchanged files."""
         quiet, now_ns = self._quiet, time.time_ns()
         start = len(folder) + 1 if folder else 0
         for path, draft in self._synced.get(folder, {}).items():

@@ -1,8 +1,8 @@
-"""The listing of a work tree's files, without those that git ignores.
+"""Lists a work tree's files, without those that git ignores.
 
-Each folder is opened relative to its parent, so that a folder replaced by a link is not
-followed out of the tree; only names and stats are read. The ignored files come from git,
-which gets the tree's `.gitignore` files and index, but our own git directory, so that no
+Each folder is opened relative to its parent, so that a folder replaced by a link cannot
+lead out of the tree; only names and stats are read. Git determines the ignored files from
+the tree's `.gitignore` files and index, but with a separate git directory, so that no
 setting of the tree's repository takes effect.
 """
 
@@ -40,10 +40,10 @@ _REFUSALS = (errno.EACCES, errno.EPERM, errno.ENOENT, errno.ENOTDIR, errno.ELOOP
 
 
 def unseen(git: Git, root: Path) -> tuple[frozenset[str], str | None]:
-    """Return the paths that git ignores below a root, and a problem or None.
+    """Return the paths below a root that git ignores, and a problem or None.
 
-    Folders end with a slash. A tracked file is never ignored. If the list of tracked
-    files cannot be read, the problem describes why.
+    Folders end with a slash. A tracked file is never ignored. If the list of tracked files
+    cannot be read, the problem describes the reason.
     """
     top, index, exclude, objects = _repository(root)
     call = ["ls-files", "-z", "--others", "--ignored", "--directory", "--exclude-standard"]
@@ -76,17 +76,17 @@ def unseen(git: Git, root: Path) -> tuple[frozenset[str], str | None]:
 
 
 def matcher(patterns: Iterable[str]) -> re.Pattern[str] | None:
-    """Return a regular expression for the paths of patterns; None without patterns.
+    """Return a regular expression for path patterns; None without patterns.
 
     A pattern is a path from the root; `*` and `?` match within one name, `**` matches any
-    folders, and the name of a folder matches everything in it.
+    number of folders, and a folder's name matches everything in the folder.
     """
     made = "|".join(f"(?:{_translated(pattern)}(?:/.*)?)" for pattern in patterns)
     return re.compile(made, re.DOTALL) if made else None
 
 
 def may_lead_to(patterns: Iterable[str], folder: str) -> bool:
-    """Return whether a path in a folder can match one of the patterns."""
+    """Return whether any path in a folder can match one of the patterns."""
     depth = folder.count("/") + 1
     for pattern in patterns:
         parts = pattern.strip("/").split("/")
@@ -111,7 +111,7 @@ def _translated(pattern: str) -> str:
 
 
 def _repository(root: Path) -> tuple[Path, Path | None, Path | None, Path | None]:
-    """Return the top of the tree around a root, its index, exclude file and objects."""
+    """Return the work tree around a root, with its index, exclude file and objects."""
     found = repository_around(root)
     if found is None:
         return root, None, None, None
@@ -125,7 +125,7 @@ def _repository(root: Path) -> tuple[Path, Path | None, Path | None, Path | None
 
 
 class WantedPaths(NamedTuple):
-    """The selection of files in a tree."""
+    """The criteria for including a tree's files."""
 
     unseen: frozenset[str] = frozenset()
     """Paths that git ignores; folders end with a slash."""
@@ -151,7 +151,8 @@ def list_tree(root: Path, wanted: WantedPaths) -> Listing:
 def refusal(path: str, error: OSError) -> str:
     """Return why a file is unreadable; raise `RefusedError` if the disk failed.
 
-    A denied file is left out of the listing, but a disk error makes the listing unreliable.
+    A file without read permission is omitted, but a disk error makes the listing
+    unreliable.
     """
     if error.errno not in _REFUSALS:
         raise RefusedError(
@@ -163,7 +164,7 @@ def refusal(path: str, error: OSError) -> str:
 
 
 class _Lister:
-    """Walks one tree."""
+    """Lists the files in one tree."""
 
     def __init__(self, root: Path, wanted: WantedPaths) -> None:
         self.found = Listing({}, {}, [], [], {})
@@ -230,7 +231,7 @@ class _Lister:
         *,
         is_taken: bool,
     ) -> None:
-        """List a folder within an open one."""
+        """List a folder inside an open folder."""
         if (status.st_dev, status.st_ino) in self._wanted.without:
             return
         is_taken = is_taken and f"{path}/" not in self._wanted.unseen

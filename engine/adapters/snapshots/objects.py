@@ -1,6 +1,6 @@
-"""The objects of a repository, read and compared with the ids that name them.
+"""Reads a repository's objects, and verifies them against their ids.
 
-Git does not verify most objects that it reads: a flipped bit on the disk would change a
+Git does not verify most objects that it reads, so a flipped bit on the disk would change a
 user's file.
 """
 
@@ -17,11 +17,11 @@ from ..git.command import Git, GitError
 
 
 class DamagedError(GitError):
-    """An object is missing, or is not what was stored."""
+    """An object is missing or does not match its id."""
 
 
 class Objects:
-    """Reads the objects of one repository, by a process that is asked for each."""
+    """Reads the objects in one repository through git processes."""
 
     def __init__(self, git: Git, ahead: Iterable[str] = ()) -> None:
         self._git = git
@@ -33,7 +33,7 @@ class Objects:
         self._stream: subprocess.Popen[bytes] | None = None
 
     def read(self, oid: str) -> tuple[str, bytes]:
-        """Return an object's kind and content; raise `DamagedError`."""
+        """Return an object's type and content; raise `DamagedError` if it is unreadable."""
         is_ahead = True
         while is_ahead:
             is_ahead = self._expected.get(oid, 0) > 0
@@ -49,11 +49,11 @@ class Objects:
         raise DamagedError(f"the bytes {oid} are missing or damaged", self._git.place)
 
     def blob(self, oid: str) -> bytes:
-        """Return a file's bytes."""
+        """Return a file's contents."""
         return self.read(oid)[1]
 
     def close(self) -> None:
-        """End the processes."""
+        """End the git processes."""
         for process in filter(None, (self._process, self._stream)):
             assert process.stdout is not None
             if process.stdin is not None:
@@ -75,7 +75,7 @@ class Objects:
         return _answer(process.stdout)
 
     def _next(self, oid: str) -> tuple[bytes, bytes]:
-        """Return an object that was requested ahead; skip those that were not used."""
+        """Return an object that was requested ahead, skipping unused ones before it."""
         if self._stream is None:
             with TemporaryFile() as asked:
                 asked.writelines(f"{one}\n".encode() for one in reversed(self._ahead))
@@ -93,7 +93,7 @@ class Objects:
 
 
 def _answer(stream: IO[bytes]) -> tuple[bytes, bytes]:
-    """Return the head and content of the next object; nothing for one that is missing."""
+    """Return the header and content of the next object; empty if it is missing."""
     _, _, head = stream.readline().rstrip().partition(b" ")
     _, _, size = head.partition(b" ")
     return (head, stream.read(int(size) + 1)[:-1]) if size else (b"", b"")
@@ -103,16 +103,17 @@ def _answer(stream: IO[bytes]) -> tuple[bytes, bytes]:
 def blobs_of(
     git: Git, ahead: Iterable[str] = (), known: Mapping[str, bytes] = MappingProxyType({})
 ) -> Iterator[Callable[[str], bytes]]:
-    """Give a function from ids to bytes of a repository, for as long as this is held.
+    """Yield a function that returns a repository's blobs by id.
 
-    Those `ahead` are read faster if they are asked for in that order; `known` are not read.
+    Ids in `ahead` are read faster if they are requested in that order; blobs in `known` are
+    not read.
     """
     with closing(Objects(git, [oid for oid in ahead if oid not in known])) as objects:
         yield lambda oid: known[oid] if oid in known else objects.blob(oid)
 
 
 def object_id(kind: str, content: bytes) -> str:
-    """Return the id that git gives to an object."""
+    """Return the id that git assigns to an object."""
     return _id_of(b"%s %d" % (kind.encode(), len(content)), content)
 
 

@@ -1,4 +1,4 @@
-"""Single files and links in an open folder, their durability, and a snapshot's folder.
+"""Operations on single files and links in an open folder, and extraction of a snapshot.
 
 Links are never followed.
 """
@@ -29,18 +29,18 @@ NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK, errno.EN
 
 
 class FileSystem:
-    """The file system of an open root, which is synced in one pass if possible."""
+    """The file system of an open root, which is synced in a single call if possible."""
 
     def __init__(self, root: int, device: int) -> None:
         self._root, self._device = root, device
         self._syncfs = system_call("syncfs")
 
     def syncs_each(self, device: int) -> bool:
-        """Return whether files on a device must be synced one by one."""
+        """Return whether files on a device must be synced individually."""
         return self._syncfs is None or device != self._device
 
     def sync(self) -> None:
-        """Make everything written durable, if the system has a call for this."""
+        """Make all written data durable, if the system has a call for this."""
         if self._syncfs is not None and (code := self._syncfs(self._root)):
             if code != errno.ENOSYS:
                 raise cut_short("", OSError(code, os.strerror(code)))
@@ -48,7 +48,7 @@ class FileSystem:
 
     @contextmanager
     def synced_behind(self, *, is_only: bool) -> Iterator[None]:
-        """Sync everything written before the block, while the block runs.
+        """Sync data written before the block while the block runs.
 
         With `is_only`, the block has nothing to do, so no thread is started.
         """
@@ -66,7 +66,7 @@ class FileSystem:
 
 
 def cut_short(path: str, error: OSError) -> RefusedError:
-    """Return the error for a restore that a problem of the system interrupts."""
+    """Return the error for a restore that was interrupted by a system problem."""
     said = os.fsencode(path).decode(errors="backslashreplace") or "the work tree"
     return RefusedError(
         f"cannot restore {said}: {error.strerror}",
@@ -75,12 +75,12 @@ def cut_short(path: str, error: OSError) -> RefusedError:
 
 
 def draft_of(path: str) -> str:
-    """Return the name under which the new bytes of a file are written in its folder."""
+    """Return the temporary name for a file's new contents, in the same folder."""
     return f"{_stem(path)}-new"
 
 
 def aside_of(path: str) -> str:
-    """Return the name to which a displaced file is moved in its folder."""
+    """Return the name to which a displaced file is moved, in the same folder."""
     return f"{_stem(path)}-old"
 
 
@@ -89,12 +89,12 @@ def _stem(path: str) -> str:
 
 
 def look_of(found: os.stat_result) -> tuple[int, int, int]:
-    """Return the part of a file's status that a rename does not change."""
+    """Return the fields of a file's status that a rename does not change."""
     return found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def status_of(descriptor: int, name: str) -> os.stat_result | None:
-    """Return the status of an entry of an open folder, None if there is none."""
+    """Return the status of an entry in an open folder, or None if there is none."""
     try:
         return os.stat(name, dir_fd=descriptor, follow_symlinks=False)
     except FileNotFoundError:
@@ -102,13 +102,13 @@ def status_of(descriptor: int, name: str) -> os.stat_result | None:
 
 
 def kind_of(descriptor: int, name: str) -> int | None:
-    """Return the type of an entry of an open folder, None if there is none."""
+    """Return the type of an entry in an open folder, or None if there is none."""
     found = status_of(descriptor, name)
     return None if found is None else stat.S_IFMT(found.st_mode)
 
 
 def holds(descriptor: int, name: str, entry: TreeEntry) -> bool:
-    """Return whether a file or link has the bytes of a snapshot's entry."""
+    """Return whether a file or link has the same contents as a snapshot's entry."""
     found, kind = status_of(descriptor, name), stat.S_IFMT(entry.mode)
     # One of another length is not read. Of bytes that are missing no length is known.
     if (
@@ -121,7 +121,7 @@ def holds(descriptor: int, name: str, entry: TreeEntry) -> bool:
 
 
 def content_of(descriptor: int, name: str, kind: int) -> bytes:
-    """Return the bytes of a file, of a link those of its target."""
+    """Return the bytes of a file, or of a link's target."""
     if kind == stat.S_IFLNK:
         return os.fsencode(os.readlink(name, dir_fd=descriptor))
     with opened_file(descriptor, name) as file:
@@ -129,7 +129,7 @@ def content_of(descriptor: int, name: str, kind: int) -> bytes:
 
 
 def make_folder(descriptor: int, name: str) -> None:
-    """Make a folder, unless the name is taken."""
+    """Create a folder, unless the name exists."""
     with suppress(FileExistsError):
         os.mkdir(name, 0o700, dir_fd=descriptor)
 
@@ -137,9 +137,9 @@ def make_folder(descriptor: int, name: str) -> None:
 def create(
     descriptor: int, name: str, entry: TreeEntry, content: bytes, *, durable: bool = True
 ) -> os.stat_result | None:
-    """Make a file or link that was not there; raise `FileExistsError` otherwise.
+    """Create a new file or link; raise `FileExistsError` if the name exists.
 
-    Return the status of a file once its bytes are written.
+    Return the status of a file after its contents are written.
     """
     if entry.is_link:
         os.symlink(content, os.fsencode(name), dir_fd=descriptor)
@@ -159,7 +159,7 @@ def create(
 
 
 def put(descriptor: int, draft: str, name: str) -> bool:
-    """Give a draft its name; return False if another process has just taken it."""
+    """Rename a draft to its final name; return False if that name exists."""
     if (rename := system_call("renameat2")) is not None:
         names = os.fsencode(draft), os.fsencode(name)
         code = rename(descriptor, names[0], descriptor, names[1], RENAME_NOREPLACE)
@@ -181,7 +181,7 @@ def put(descriptor: int, draft: str, name: str) -> bool:
 
 
 def set_mode(descriptor: int, name: str, entry: TreeEntry) -> None:
-    """Give a file the mode that it is to have; a link has none."""
+    """Set a file's mode; links have no mode."""
     if entry.is_link:
         return
     with opened_file(descriptor, name) as file:
@@ -190,13 +190,13 @@ def set_mode(descriptor: int, name: str, entry: TreeEntry) -> None:
 
 
 def unlink(descriptor: int, name: str) -> None:
-    """Remove a file or link, if it is there."""
+    """Remove a file or link, if it exists."""
     with suppress(FileNotFoundError):
         os.unlink(name, dir_fd=descriptor)
 
 
 def check_free(target: Path) -> None:
-    """Raise `RefusedError` if the path exists, or cannot be created."""
+    """Raise `RefusedError` if the path exists or cannot be created."""
     if os.path.lexists(target):
         raise RefusedError(
             f"{target} already exists",
@@ -210,9 +210,10 @@ def check_free(target: Path) -> None:
 def extract(
     snapshot: Snapshot, plan: PlacementPlan, target: Path, blob: Callable[[str], bytes]
 ) -> None:
-    """Create a folder with the files of a plan; it gets its name only when complete.
+    """Create a folder with a plan's files; it gets its name only when complete.
 
-    Raise `RefusedError` if the path exists, or if two of its names are equal there.
+    Raise `RefusedError` if the path exists, or if the file system does not distinguish two
+    of the names.
     """
     check_free(target)
     draft = target.with_name(f".{target.name}.sprintlog-new")
@@ -250,7 +251,7 @@ def extract(
 
 
 def _discard(draft: Path) -> None:
-    """Remove what was begun; its folders may not be writable."""
+    """Remove an unfinished draft, whose folders may be read-only."""
     if draft.is_symlink() or (draft.exists() and not draft.is_dir()):
         raise RefusedError(f"{draft} already exists", file=str(draft))
     for folder, _, _ in os.walk(draft):

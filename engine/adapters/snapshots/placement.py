@@ -1,7 +1,8 @@
-"""Put files in place one by one, and lose no bytes that are not stored elsewhere.
+"""Puts files in place one at a time, without losing contents that are not stored elsewhere.
 
-A kill may follow any step: the next process repeats all steps, and completed ones have no
-effect. A displaced file is checked before it is removed. Links to folders are not followed.
+The process may be killed after any step: the next process repeats all steps, and completed
+ones have no effect. A displaced file is checked before it is removed. Links to folders are
+not followed.
 """
 
 import errno
@@ -52,7 +53,7 @@ NO_STATS: Mapping[str, Stat] = MappingProxyType({})
 
 
 class Kept(NamedTuple):
-    """A displaced file of which the store had no copy, and its copy."""
+    """A displaced file whose contents were not in the store, and the copy that was kept."""
 
     path: str
     copy: str
@@ -82,9 +83,10 @@ def place(
 ) -> PlacedFiles:
     """Carry out a plan below a root; displaced files without a copy go to `keep_in`.
 
-    Raise `DamagedError` if bytes of a file are damaged; with `leaves_damaged`, skip the
-    file. With `is_new`, no step of the plan was carried out before, and a file whose stat
-    equals the `known` one contains the bytes of the snapshot that was taken first.
+    Raise `DamagedError` if a file's contents are damaged; with `leaves_damaged`, skip that
+    file instead. `is_new` states that no step of the plan has been carried out before. Then
+    a file whose stat equals the one in `known` has the same contents as in the snapshot
+    that was taken first.
     """
     with opened(root) as descriptor, ExitStack() as held:
         quiet = Quiet(root)
@@ -96,7 +98,7 @@ def place(
 
 
 def order_of_writes(plan: PlacementPlan) -> list[str]:
-    """Return the ids of the bytes that a plan writes, in the order of reading."""
+    """Return the ids of the blobs that a plan writes, in reading order."""
     return [plan.writes[path].oid for path in sorted(plan.writes)]
 
 
@@ -148,7 +150,7 @@ class _Placer(msgspec.Struct):
         return PlacedFiles(written, removed, self.kept, self.skipped, self.files.stats)
 
     def _guarded(self, path: str, do: Callable[[int, str, str], str | None]) -> bool:
-        """Do something in the folder of a path; note it where it cannot be done."""
+        """Run an operation in a path's folder; record the path as skipped if it fails."""
         folder, _, name = path.rpartition("/")
         # Only what is to go may be gone.
         may_be_gone = do == self._remove
@@ -175,7 +177,7 @@ class _Placer(msgspec.Struct):
         return problem is None
 
     def _next_batch(self, paths: list[str]) -> list[str]:
-        """Take paths off the list: as many as are written before all are synced."""
+        """Remove and return the next paths, up to the number that is synced together."""
         size = 0
         batch: list[str] = []
         while paths and len(batch) < BATCH_FILES and size < BATCH_BYTES:
@@ -184,7 +186,7 @@ class _Placer(msgspec.Struct):
         return batch
 
     def _enter(self, folder: str, *, make: bool = False) -> tuple[str, int, bool]:
-        """Open a folder, and give us the right to write into it."""
+        """Open a folder and make it writable."""
         self.open = None
         self.held.close()
         descriptor = self.held.enter_context(opened_below(self.root, folder, make=make))
@@ -198,7 +200,7 @@ class _Placer(msgspec.Struct):
         return self.open
 
     def _has_lost_folder(self) -> bool:
-        """Return whether the open folder was removed; another one may have its name."""
+        """Return whether the open folder was removed; another folder may have its name."""
         if self.open is None or os.fstat(self.open[1]).st_nlink:
             return False
         self.open = None
@@ -233,7 +235,7 @@ class _Placer(msgspec.Struct):
         return None
 
     def _prepare(self, descriptor: int, name: str, path: str) -> str | None:
-        """Write a file beside its place, unless its place has these bytes already."""
+        """Write a file's draft, unless the file already has the desired contents."""
         self._settle_left(descriptor, path)
         if not self._is_done(descriptor, name, path):
             assert self.open is not None
@@ -244,7 +246,7 @@ class _Placer(msgspec.Struct):
     def _draft(
         self, descriptor: int, path: str, *, is_durable: bool = True
     ) -> os.stat_result | None:
-        """Write the bytes of a file beside its place; return the status of a plain file."""
+        """Write a file's draft in the same folder; return the status of a regular file."""
         entry = self.plan.writes[path]
         content = self.blob(entry.oid)
         draft = self.drafts[path] = draft_of(path)
@@ -291,11 +293,11 @@ class _Placer(msgspec.Struct):
         return RESTLESS
 
     def _is_done(self, descriptor: int, name: str, path: str) -> bool:
-        """Return whether the bytes of a file are in its place already."""
+        """Return whether a file already has the desired contents."""
         return path in self.may_be_done and holds(descriptor, name, self.plan.writes[path])
 
     def _settle_left(self, descriptor: int, path: str) -> None:
-        """Settle the files that an earlier process left for a path."""
+        """Check and remove an earlier process's leftover files for a path."""
         assert self.open is not None
         if left := self.left[self.open[0]]:
             for name in left.intersection((aside_of(path), draft_of(path))):
@@ -304,9 +306,9 @@ class _Placer(msgspec.Struct):
     def _settle(
         self, descriptor: int, path: str, name: str, seen: os.stat_result | None = None
     ) -> None:
-        """Remove a displaced file, or a draft that was cut short; copy unknown bytes first.
+        """Remove a displaced file or unfinished draft; copy unknown contents first.
 
-        `seen` is the status of the displaced file before it was displaced.
+        `seen` is the file's status from before it was displaced.
         """
         found = status_of(descriptor, name)
         if found is None:
@@ -328,7 +330,7 @@ class _Placer(msgspec.Struct):
         found: os.stat_result,
         seen: os.stat_result | None,
     ) -> bool:
-        """Return whether the store has the bytes of a displaced file or of a draft."""
+        """Return whether the store contains the contents of a displaced file or a draft."""
         before = self.known.get(path)
         # The exchange changes the time of change and nothing else.
         if seen and stat_of(seen) == before and look_of(found) == look_of(seen):
@@ -351,7 +353,7 @@ class _Placer(msgspec.Struct):
         return copy
 
     def _set_modes(self) -> None:
-        """Give folders their modes, the deepest first, and make all durable."""
+        """Set the folders' modes, deepest folders first, and make all changes durable."""
         plan = self.plan
         self.open = None
         self.held.close()

@@ -1,4 +1,4 @@
-"""The changes that bring a work tree to the state of a snapshot."""
+"""The changes that restore a work tree to the state of a snapshot."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import lru_cache
@@ -14,7 +14,7 @@ IN_THE_WAY = "in the way, and could not be saved"
 
 
 class PlacementPlan(NamedTuple):
-    """The changes from the present files to the wanted ones."""
+    """The changes from the current files to a snapshot's files."""
 
     writes: dict[str, TreeEntry]
     removals: list[str]
@@ -34,12 +34,12 @@ class PlacementPlan(NamedTuple):
 
     @property
     def is_empty(self) -> bool:
-        """Return whether there is nothing to change."""
+        """Return whether the plan contains no changes."""
         return not (self.writes or self.removals or self.folders or self.folders_gone)
 
     @property
     def only_modes(self) -> frozenset[str]:
-        """Return the paths of files whose mode changes, and whose bytes do not."""
+        """Return the paths of the files whose mode changes but whose contents do not."""
         both = ((path, self.before.get(path), one) for path, one in self.writes.items())
         return frozenset(path for path, old, new in both if old and old.oid == new.oid)
 
@@ -55,8 +55,8 @@ def plan(
     """Return the changes from one snapshot's files to another's.
 
     `paths` restricts them to some files and folders. Files and folders in `alone` are never
-    touched; `ignored` ones are never removed, like those that git ignored when the snapshot
-    was taken.
+    changed; those in `ignored`, such as files that git ignored when the snapshot was taken,
+    are never removed.
     """
     unseen = wanted.unseen.union(ignored)
     is_asked_for = meant(paths)
@@ -110,7 +110,7 @@ def plan(
 def _left_alone(
     wanted: Snapshot, present: Snapshot, stuck: Iterable[str]
 ) -> list[tuple[LeftOut, bool]]:
-    """Return the paths that one of two snapshots left out, and whether each is equal."""
+    """Return the paths that either snapshot omits, and whether each is unchanged."""
     unknown = {path for path, _ in wanted.left_out}
     found = [
         (LeftOut(path, f"{NOT_KNOWN}: {why}"), _is_as_then(path, why, wanted, present))
@@ -126,7 +126,7 @@ def _left_alone(
 
 
 def _is_as_then(path: str, reason: str, wanted: Snapshot, present: Snapshot) -> bool:
-    """Return whether a path that was left out is known to be unchanged."""
+    """Return whether an omitted path is known to be unchanged."""
     then = wanted.marks.get(path)
     if then is not None:
         return reason == OTHER_TREE or then == present.marks.get(path)
@@ -137,7 +137,7 @@ def _is_as_then(path: str, reason: str, wanted: Snapshot, present: Snapshot) -> 
 def _folders_gone(
     wanted: Snapshot, present: Snapshot, is_touched: Callable[[str], bool]
 ) -> list[str]:
-    """Return folders that were not there then; what is never touched keeps its own."""
+    """Return the folders to remove, except parents of paths that must not change."""
     there = (*present.files, *present.folders)
     staying = parents_of(path for path in there if not is_touched(path))
     kept = staying | wanted.folders.keys()
@@ -145,7 +145,7 @@ def _folders_gone(
 
 
 def reverse(plan: PlacementPlan, before: Snapshot) -> PlacementPlan:
-    """Return the plan that restores the state before another plan."""
+    """Return the inverse of a plan, which restores the state before it."""
     touched = {*plan.writes, *plan.removals}
     folders = {*plan.folders, *plan.folders_gone}
     return PlacementPlan(
@@ -160,7 +160,7 @@ def reverse(plan: PlacementPlan, before: Snapshot) -> PlacementPlan:
 
 
 def against(plan: PlacementPlan, present: Snapshot) -> PlacementPlan:
-    """Return the part of a plan that is left to do if these files are present."""
+    """Return the part of a plan that remains to be done, given the current files."""
     stuck = _stuck(plan.writes, present)
     writes = {
         path: entry
@@ -185,7 +185,7 @@ def against(plan: PlacementPlan, present: Snapshot) -> PlacementPlan:
 
 
 def _stuck(writes: Mapping[str, TreeEntry], present: Snapshot) -> set[str]:
-    """Return the paths whose place is taken by something that no snapshot can keep."""
+    """Return the paths that are occupied by something a snapshot cannot store."""
     if not (in_the_way := {path for path, _ in present.left_out}):
         return set()
     return {
@@ -196,14 +196,14 @@ def _stuck(writes: Mapping[str, TreeEntry], present: Snapshot) -> set[str]:
 
 
 def needed(plan: PlacementPlan) -> set[str]:
-    """Return the ids of the bytes that a plan and its reverse need."""
+    """Return the ids of the blobs that a plan and its inverse require."""
     before = plan.before
     touched = [before[p].oid for p in (*plan.writes, *plan.removals) if p in before]
     return {*touched, *(entry.oid for entry in plan.writes.values())}
 
 
 def below(plan: PlacementPlan, folder: str, present: Snapshot) -> PlacementPlan:
-    """Return a plan that puts what it writes into a folder, and removes nothing."""
+    """Return a plan that writes the same files below a folder and removes none."""
     writes = {f"{folder}/{path}": entry for path, entry in plan.writes.items()}
     modes = {f"{folder}/{path}": mode for path, mode in plan.modes.items()}
     skipped = [LeftOut(f"{folder}/{path}", reason) for path, reason in plan.skipped]
@@ -220,7 +220,7 @@ def _deepest_first(path: str) -> tuple[int, str]:
 
 
 def meant(paths: Collection[str]) -> Callable[[str], bool]:
-    """Return a function that checks whether a path is among these, or below one."""
+    """Return a function that checks whether a path is, or is below, one of these paths."""
     if not paths:
         return lambda path: True
     whole = frozenset(paths)
@@ -232,7 +232,7 @@ def meant(paths: Collection[str]) -> Callable[[str], bool]:
 
 
 def is_in(path: str, some: Collection[str]) -> bool:
-    """Return whether a path is one of these, or below one of them."""
+    """Return whether a path is, or is below, one of the given paths."""
     return bool(some) and (path in some or lies_in(path, some))
 
 
@@ -247,5 +247,5 @@ def lies_in(path: str, folders: Collection[str], end: str = "") -> bool:
 
 
 def _is_vague(snapshot: Snapshot) -> bool:
-    """Return whether a snapshot left out more paths than it names."""
+    """Return whether a snapshot omitted more paths than it lists."""
     return snapshot.left_out_count > len(snapshot.left_out)

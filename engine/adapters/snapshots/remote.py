@@ -1,8 +1,8 @@
 """A git remote through which machines share snapshots, each under its own id.
 
-The remote is not trusted: a snapshot is accepted only with the id in the log, so its bytes
-are those that were recorded. No program is run except git and ssh, and no hook; only https
-and ssh addresses are allowed, because a folder would bring settings.
+The remote is not trusted: a snapshot is accepted only if it has the id in the log, which
+guarantees its contents. Only git and ssh are run, without hooks; only https and ssh
+addresses are allowed, because a local repository would apply its own settings.
 """
 
 import os
@@ -41,7 +41,7 @@ _PASSED_ON = (
 
 
 def check_remote(url: str) -> None:
-    """Raise `InvalidInputError` unless it is the address of an allowed remote."""
+    """Raise `InvalidInputError` unless this is an allowed remote address."""
     if _WITH_PASSWORD.match(url):
         raise InvalidInputError(
             "the address must not contain a password",
@@ -57,7 +57,7 @@ def check_remote(url: str) -> None:
 
 
 class Remote:
-    """A git repository elsewhere that holds snapshots of many machines."""
+    """A remote git repository that stores snapshots from many machines."""
 
     def __init__(self, store: Store, url: str) -> None:
         check_remote(url)
@@ -65,13 +65,13 @@ class Remote:
         self._store = store
 
     def held(self) -> set[str]:
-        """Return the snapshots that are there."""
+        """Return the ids of the snapshots on the remote."""
         listed = self._call("ls-remote", "--refs", "--quiet", "--", self.url, f"{SHARED}*")
         names = (line.partition("\t")[2] for line in listed.decode("latin-1").splitlines())
         return {name.removeprefix(SHARED) for name in names if name.startswith(SHARED)}
 
     def push(self, commits: Collection[str]) -> int:
-        """Push what the remote lacks of some snapshots; return how many that were."""
+        """Push the snapshots that the remote lacks; return their number."""
         there = self.held()
         lacking = sorted({*commits} - there)
         specs = [f"{commit}:{SHARED}{commit}" for commit in lacking]
@@ -80,16 +80,16 @@ class Remote:
         return len(specs)
 
     def forget(self, commits: Iterable[str]) -> None:
-        """Take names of snapshots away there; git removes what has none when it tidies."""
+        """Delete snapshots' refs from the remote; its git removes the objects later."""
         specs = [f":{SHARED}{commit}" for commit in sorted({*commits} & self.held())]
         if specs:
             self._call("push", "--quiet", "--no-verify", "--", self.url, *specs)
 
     def fetch(self, commit: str) -> None:
-        """Bring a snapshot into the store; the lock must be held.
+        """Fetch a snapshot into the store; the lock must be held.
 
-        Raise `NotFoundError` where the remote does not have it, `UnreadableError` where it
-        answers with another one.
+        Raise `NotFoundError` if the remote does not have the snapshot, and
+        `UnreadableError` if the remote sends another one.
         """
         if not _ID.fullmatch(commit) or commit not in self.held():
             raise NotFoundError(f"{self.url} holds no snapshot {commit[:40]}")

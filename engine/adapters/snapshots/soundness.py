@@ -1,8 +1,8 @@
-"""Checks whether the store's files are intact, and repair of damaged ones.
+"""Detects damaged files in the store, and repairs the store.
 
-Each pack ends with a checksum of itself, so that a flipped bit is found without unpacking.
-A repair extracts the intact objects of a damaged pack and sets the pack aside: missing
-objects are stored again if a tree still has them.
+Each pack ends with its own checksum, so that a flipped bit is detected without unpacking. A
+repair extracts the intact objects from a damaged pack and moves the pack aside; the next
+snapshot stores missing objects again if the work tree still contains them.
 """
 
 import os
@@ -30,16 +30,16 @@ _REF = re.compile(rb"[0-9a-f]{40}\n")
 
 
 class Unsound(NamedTuple):
-    """A file of the store that is not what was written."""
+    """A file in the store that was damaged or changed."""
 
     path: Path
     what: str
 
 
 def unsound(folder: Path, *, bytes_max: int | None = None) -> list[Unsound]:
-    """Return what of a store is damaged; files that are gone by then are not.
+    """Return a store's damaged files, ignoring files that have since been deleted.
 
-    With `bytes_max` some packs are looked at, by chance, where there is more than that.
+    With `bytes_max`, only a random selection of packs is checked if there are more bytes.
     """
     found = [*_small(folder)]
     packs = sorted((folder / "objects" / "pack").glob("*.pack"))
@@ -61,7 +61,10 @@ def unsound(folder: Path, *, bytes_max: int | None = None) -> list[Unsound]:
 
 
 def mend(git: Git, aside: Path) -> None:
-    """Save what is whole from damaged files, and set these aside; the lock must be held."""
+    """Save the intact parts of damaged files, and move the files aside.
+
+    The lock must be held.
+    """
     with closing(Objects(git)) as objects:
         for path, _ in unsound(git.folder):
             if path.name in FIXED:
@@ -75,7 +78,7 @@ def mend(git: Git, aside: Path) -> None:
 
 
 def _small(folder: Path) -> Iterator[Unsound]:
-    """Yield what is damaged but for packs."""
+    """Yield all damaged files except packs."""
     for name, content in FIXED.items():
         if _read(folder / name) != content:
             yield Unsound(folder / name, "was changed")
@@ -101,7 +104,7 @@ def _problem_of(pack: Path) -> str | None:
 
 
 def _ending(path: Path) -> bytes:
-    """Return the end of a file if it is the checksum of the rest, otherwise nothing."""
+    """Return a file's last bytes if they are the checksum of the rest; otherwise none."""
     with _reading(path) as file:
         left = os.fstat(file.fileno()).st_size - _SUM
         counted, content = sha1(usedforsecurity=False), b""
@@ -130,7 +133,7 @@ def _is_object(loose: Path) -> bool:
 
 
 def _index_anew(git: Git, pack: Path) -> bool:
-    """Create a pack's index from the pack; return whether that succeeded."""
+    """Create a new index for a pack; return whether that succeeded."""
     pack.with_suffix(".rev").unlink(missing_ok=True)
     pack.with_suffix(".idx").unlink(missing_ok=True)
     try:
@@ -141,7 +144,7 @@ def _index_anew(git: Git, pack: Path) -> bool:
 
 
 def _whole_objects(git: Git, objects: Objects, pack: Path) -> Iterator[tuple[str, bytes]]:
-    """Yield the intact objects of a pack, in the form of loose objects."""
+    """Yield the intact objects in a pack, in the format of loose objects."""
     listed = b""
     if (index := _read(pack.with_suffix(".idx"))) is not None:
         try:
@@ -169,7 +172,7 @@ def _write(path: Path, content: bytes) -> None:
 
 
 def _read(path: Path) -> bytes | None:
-    """Return a file's bytes, none of one that the disk has lost; None without a file."""
+    """Return a file's bytes; empty if the disk cannot read it, None if it is missing."""
     try:
         with _reading(path) as file:
             return file.read()
@@ -192,7 +195,7 @@ def _opened(path: Path) -> IO[bytes]:
 def _reading(path: Path) -> Iterator[IO[bytes]]:
     """Hold a file open; a read error of the disk ends the block.
 
-    Any other error may be temporary: nothing is set aside for it.
+    Other errors may be temporary, so they do not cause a file to be moved aside.
     """
     try:
         with _opened(path) as file:

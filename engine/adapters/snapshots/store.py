@@ -1,4 +1,4 @@
-"""The store of snapshots: a bare git repository, in which each stands alone."""
+"""The snapshot store: a bare git repository of independent snapshots."""
 
 import os
 import re
@@ -43,7 +43,7 @@ _ID = re.compile(r"[0-9a-f]{40}", re.ASCII)
 
 
 class Store:
-    """Keeps snapshots in a folder; nothing of it is ever inside of a snapshot."""
+    """Stores snapshots in a folder that is never part of a snapshot."""
 
     def __init__(
         self, folder: Path, environment: Mapping[str, str], wait: Wait = _WAIT
@@ -56,12 +56,12 @@ class Store:
 
     @property
     def exists(self) -> bool:
-        """Return whether a snapshot was ever taken."""
+        """Return whether any snapshot has been taken."""
         return self.git.folder.is_dir()
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """Hold the one lock under which snapshots are made, dropped and brought back."""
+        """Hold the lock that is required to create, drop and recover snapshots."""
         own = threading.get_ident(), self.folder
         if own in _held:
             yield
@@ -97,19 +97,19 @@ class Store:
         sync(self.folder)
 
     def sync(self) -> None:
-        """Make the names of what git wrote durable; it sees to the bytes itself."""
+        """Make the names of git's files durable; git itself syncs their contents."""
         for name in ("refs", "refs/snapshots", "objects/pack"):
             sync(self.git.folder / name)
 
     def snapshots(self) -> dict[str, str]:
-        """Return every snapshot's commit with the name of its ref."""
+        """Return the commits of all snapshots, with the names of their refs."""
         if not self.exists:
             return {}
         listed = self.git.run("for-each-ref", "--format=%(objectname) %(refname)", REFS)
         return dict(line.split(" ", 1) for line in listed.decode().splitlines())
 
     def read(self, commit: str) -> Snapshot:
-        """Return a snapshot; raise `NotFoundError` when the store does not hold it."""
+        """Return a snapshot; raise `NotFoundError` if the store does not contain it."""
         if (known := self._read.get(commit)) is not None:
             return known
         if not _ID.fullmatch(commit) or not self.exists:
@@ -154,7 +154,7 @@ class Store:
         return self.git.run("rev-parse", f"{commit}^{{tree}}").decode().strip()
 
     def unseen(self, commits: Iterable[str]) -> frozenset[str]:
-        """Return what git ignored when snapshots were taken, those that are there."""
+        """Return the paths that git ignored in those of the snapshots that are stored."""
         taken = self.aliases()
         wanted = [taken.get(one, one) for one in commits if _ID.fullmatch(one)]
         given = "".join(f"{commit}:{MANIFEST}\n" for commit in wanted).encode()
@@ -165,13 +165,13 @@ class Store:
         return frozenset(map(os.fsdecode, ignored))
 
     def unsound(self, *, bytes_max: int | None = None) -> list[Unsound]:
-        """Return which of the store's files are not what was written."""
+        """Return the store's files that were damaged or changed."""
         return unsound(self.git.folder, bytes_max=bytes_max) if self.exists else []
 
     def damaged(self, oids: Iterable[str], keep: Collection[str] = ()) -> set[str]:
-        """Return which of these files' bytes are missing or damaged; all are read.
+        """Read all these blobs; return the ids of those that are missing or damaged.
 
-        Those to `keep` remain in memory for `blobs`, within a limit, until the next call.
+        Blobs in `keep` remain in memory for `blobs`, up to a limit, until the next call.
         """
         found, ordered, room = set(), sorted(set(oids)), KEPT_BYTES_MAX
         self._kept = {}
@@ -187,9 +187,9 @@ class Store:
         return found
 
     def mend(self) -> None:
-        """Set damaged files aside and save what is whole of them; the lock must be held.
+        """Move damaged files aside and save their intact parts; the lock must be held.
 
-        The next snapshot reads all of its tree, and so stores again what was lost of it.
+        The next snapshot reads the complete tree, and so stores lost objects again.
         """
         self._read.clear()
         for known in self.folder.glob("known-*"):
@@ -197,19 +197,19 @@ class Store:
         mend(self.git, self.folder / ASIDE)
 
     def aliases(self) -> dict[str, str]:
-        """Return the replacements of old snapshots, by the ids of those."""
+        """Return the replacements of old snapshots, by the old ids."""
         listed = self.git.run("for-each-ref", "--format=%(refname) %(objectname)", ALIASES)
         found = (line.split(" ", 1) for line in listed.decode().splitlines())
         return {name.removeprefix(ALIASES): commit for name, commit in found}
 
     def replace(self, commit: str, other: str) -> None:
-        """Let a snapshot take the place of another one; the lock must be held."""
+        """Replace a snapshot by another one; the lock must be held."""
         again = [old for old, new in self.aliases().items() if new == commit]
         for old in (commit, *again):
             self.git.run("update-ref", f"{ALIASES}{old}", other)
 
     def hold(self, commits: Iterable[str]) -> None:
-        """Give a name again to snapshots that lost theirs; the lock must be held."""
+        """Recreate the missing refs of snapshots; the lock must be held."""
         listed = self.snapshots()
         lost = sorted({commit for commit in commits if commit not in listed})
         with closing(Objects(self.git)) as objects:
@@ -221,13 +221,13 @@ class Store:
     def blobs(
         self, ahead: Iterable[str] = ()
     ) -> AbstractContextManager[Callable[[str], bytes]]:
-        """Give a function from ids to bytes; those `ahead`, in this order, are faster."""
+        """Yield a function that returns blobs by id; reading `ahead` in order is faster."""
         return blobs_of(self.git, ahead, self._kept)
 
     def diff(
         self, one: str, other: str, paths: Sequence[str], *, without: Iterable[str] = ()
     ) -> bytes:
-        """Return the lines in which the files of two snapshots differ."""
+        """Return a diff between the files of two snapshots."""
         call = ["diff-tree", "-r", "-p", "--no-ext-diff", "--no-textconv", "--no-renames"]
         call += ["--no-color", "--src-prefix=", "--dst-prefix="]
         meant = [f":(literal){FILES}/{path}" for path in paths or [""]]
@@ -235,7 +235,7 @@ class Store:
         return self.git.run(*call, one, other, "--", *meant)
 
     def drop(self, commits: Sequence[str]) -> None:
-        """Forget snapshots; the lock must be held."""
+        """Delete snapshots; the lock must be held."""
         self._read.clear()
         known = self.snapshots()
         self._unlock()
@@ -256,7 +256,7 @@ class Store:
         self.git.run("prune", "--expire=now")
 
     def _repack_what_is_there(self) -> None:
-        """Put all into one pack, although something is missing."""
+        """Repack all readable objects into one pack, even though some are missing."""
         self.drop([commit for commit in self.snapshots() if not self._can_be_read(commit)])
         call = ("rev-list", "--objects", "--missing=print", "--all")
         listed = self.git.run(*call).splitlines()
@@ -277,7 +277,7 @@ class Store:
         return True
 
     def _unlock(self) -> None:
-        """Remove the locks of a killed git: the holder of our lock is the only user."""
+        """Remove locks left by a killed git; the store's lock excludes other users."""
         for left in (
             *self.git.folder.glob("*.lock"),
             *self.git.folder.glob("refs/**/*.lock"),
@@ -285,13 +285,13 @@ class Store:
             left.unlink(missing_ok=True)
 
     def gather(self) -> None:
-        """Put packs together when there are many; the lock must be held."""
+        """Combine packs if there are many; the lock must be held."""
         packs = list((self.git.folder / "objects" / "pack").glob("*.pack"))
         if len(packs) > PACKS_MAX:
             self.git.run("repack", "--geometric=2", "-d", "-q")
 
     def bytes_used(self) -> int:
-        """Return how much room the store takes."""
+        """Return the store's size on disk in bytes."""
         return sum(
             status.st_size
             for path in self.git.folder.rglob("*")
@@ -320,7 +320,7 @@ _HEAD = re.compile(rb"([0-9a-f]{40}) ([0-9a-f]{40})\n")
 def changes_between(
     git: Git, pairs: Iterable[Pair], folder: str
 ) -> dict[Pair, list[PathChange]]:
-    """Return the differences below a folder; pairs that are not stored are omitted."""
+    """Return the changes below a folder for each pair of stored snapshots."""
     wanted = [pair for pair in pairs if all(map(_ID.fullmatch, pair))]
     trees = _trees(git, {commit for pair in wanted for commit in pair})
     asked: dict[Pair, list[Pair]] = {}
@@ -336,7 +336,7 @@ def changes_between(
 
 
 def _trees(git: Git, commits: set[str]) -> dict[str, str]:
-    """Return the tree of each commit that is there."""
+    """Return the tree of each commit that exists."""
     names = sorted(commits)
     if not names:
         return {}

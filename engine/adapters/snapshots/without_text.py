@@ -1,6 +1,6 @@
-"""Removal of a text from stored snapshots, and the search for objects that contain it.
+"""Removes a text from stored snapshots, and searches for objects that contain it.
 
-Files that do not contain the text stay identical, byte for byte.
+Files that do not contain the text remain byte-for-byte identical.
 """
 
 import gzip
@@ -21,14 +21,14 @@ _ZLIB = b"\x78"
 
 
 class Rewritten(NamedTuple):
-    """A snapshot that replaces another one."""
+    """A snapshot that replaces another snapshot."""
 
     commit: str
     tree: str
 
 
 def unzipped(content: bytes) -> bytes:
-    """Return the content of a gzip file; nothing for any other file."""
+    """Return the contents of a gzip file; empty for any other file."""
     if content[:2] != GZIP:
         return b""
     try:
@@ -39,7 +39,7 @@ def unzipped(content: bytes) -> bytes:
 
 
 def without(content: bytes, change: Callable[[bytes], bytes]) -> bytes:
-    """Return a file's bytes after a change, which also applies inside gzip."""
+    """Return a file's bytes after a change, which also applies to gzipped contents."""
     inner = unzipped(content)
     changed = change(inner)
     if changed != inner:
@@ -48,7 +48,7 @@ def without(content: bytes, change: Callable[[bytes], bytes]) -> bytes:
 
 
 def rewrite(store: Store, commit: str, contents: Mapping[str, bytes]) -> Rewritten:
-    """Create a snapshot with some files replaced; the caller must hold the lock."""
+    """Create a snapshot with some files replaced; the lock must be held."""
     entries = store.read(commit).files
     tree, moment = store.git.run("show", "-s", "--format=%T %ct", commit).split()
     lines = (
@@ -60,7 +60,7 @@ def rewrite(store: Store, commit: str, contents: Mapping[str, bytes]) -> Rewritt
 
 
 def objects_holding(git: Git, forms: Sequence[bytes]) -> Iterator[str]:
-    """Yield the id of every object that contains a form, in contents, names or messages."""
+    """Yield the ids of objects with a byte string in contents, names or messages."""
     call = ("cat-file", "--batch", "--batch-all-objects", "--unordered")
     with git.start(*call) as process:
         assert process.stdout is not None
@@ -73,7 +73,7 @@ def objects_holding(git: Git, forms: Sequence[bytes]) -> Iterator[str]:
 
 
 def inflated(content: bytes) -> Iterator[bytes]:
-    """Yield the readable compressed streams in a file that may be damaged."""
+    """Yield the readable compressed streams in a possibly damaged file."""
     start = content.find(_ZLIB)
     while start >= 0:
         with suppress(zlib.error):

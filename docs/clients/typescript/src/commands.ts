@@ -668,7 +668,7 @@ export interface Metrics {
   own?: { [name: string]: number };
 }
 
-/** The usage of one call of a model, or the duration of one turn. */
+/** The usage of one model call, or the duration of one turn. */
 export interface ModelCall {
   input_tokens?: number | null;
   output_tokens?: number | null;
@@ -1195,7 +1195,7 @@ export interface UpdateStep {
   prompt?: string | null;
 }
 
-/** The usage of an agent's run; an unknown figure is `None`. */
+/** The usage in an agent's run; an unknown figure is `None`. */
 export interface Usage {
   input_tokens?: number | null;
   output_tokens?: number | null;

@@ -537,7 +537,7 @@ export interface Metrics {
   own?: { [name: string]: number };
 }
 
-/** The usage of one call of a model, or the duration of one turn. */
+/** The usage of one model call, or the duration of one turn. */
 export interface ModelCall {
   input_tokens?: number | null;
   output_tokens?: number | null;
@@ -682,7 +682,7 @@ export interface Price {
   cached?: number | null;
 }
 
-/** Somebody told the agent what to do. */
+/** The agent received a prompt. */
 export interface PromptGiven {
   chars?: number | null;
   sha256?: string | null;
@@ -830,12 +830,12 @@ export interface RunStarted {
   fallback?: string | null;
 }
 
-/** A session came to its end; it may be resumed. */
+/** A session ended; it may be resumed. */
 export interface SessionEnded {
   reason?: string | null;
 }
 
-/** A session began, or goes on. */
+/** A session started or was resumed. */
 export interface SessionStarted {
   how?: string | null;
   model?: string | null;
@@ -956,13 +956,13 @@ export interface StepInjected {
   sources?: Source[];
 }
 
-/** A subagent came to an end. */
+/** A subagent ended. */
 export interface SubagentEnded {
   subagent: string;
   role?: string | null;
 }
 
-/** A subagent began. */
+/** A subagent started. */
 export interface SubagentStarted {
   subagent: string;
   role?: string | null;
@@ -1012,7 +1012,7 @@ export interface ToolCalled {
   found_in?: string | null;
 }
 
-/** A file that a call was about. */
+/** A file that a tool call used or changed. */
 export interface TouchedFile {
   path: string;
   change?: string | null;
@@ -1020,7 +1020,7 @@ export interface TouchedFile {
   removed?: number | null;
 }
 
-/** The agent answered, or failed to. The session goes on: only its end ends work. */
+/** The agent answered or failed; the session continues until its own end is recorded. */
 export interface TurnEnded {
   failed?: boolean;
   error?: string | null;
@@ -1032,7 +1032,7 @@ export interface TurnEnded {
   loop_max?: number | null;
 }
 
-/** The usage of an agent's run; an unknown figure is `None`. */
+/** The usage in an agent's run; an unknown figure is `None`. */
 export interface Usage {
   input_tokens?: number | null;
   output_tokens?: number | null;
