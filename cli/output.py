@@ -247,7 +247,7 @@ def print_bytes(content: bytes) -> None:
 
 
 def terminal() -> "Terminal":
-    """Return what standard output can show."""
+    """Return the capabilities of standard output."""
     # Imported here and below, and not by what only records: it prints one plain line.
     from .screen.terminal import terminal as found
 
@@ -257,13 +257,13 @@ def terminal() -> "Terminal":
 def coloured(text: str, tone: str | None) -> str:
     """Return text in the colour of a tone, if stdout shows colours.
 
-    The text must be visible already: the colour itself is not escaped.
+    The text must already be escaped, because the colour codes are not.
     """
     return terminal().toned(text, tone)
 
 
 def wrapped(text: str, *, indent: str = "") -> list[str]:
-    """Return a text in lines that fit the terminal, all but the first one indented."""
+    """Return a text wrapped to the terminal width; all lines but the first are indented."""
     from .screen.tables import wrapped as fold
     from .screen.terminal import Ready
 
@@ -271,7 +271,7 @@ def wrapped(text: str, *, indent: str = "") -> list[str]:
 
 
 def fitting(text: str, taken: int = 0) -> str:
-    """Return a text cut to the rest of a line, of which some columns are taken."""
+    """Return a text cut to the rest of a line in which `taken` columns are used."""
     from .screen.tables import cut
     from .screen.terminal import Ready
 
@@ -287,7 +287,7 @@ def on_terminal() -> bool:
 
 
 def shows_bars() -> bool:
-    """Return whether stdout accepts more than ASCII: a file does, a terminal may."""
+    """Return whether stdout accepts non-ASCII characters; a file always does."""
     if not sys.stdout.isatty():
         return True
     named = (os.environ.get(name) for name in ("LC_ALL", "LC_CTYPE", "LANG"))
@@ -307,7 +307,7 @@ def table(
     spare: Sequence[int] = (),
     least: int = 12,
 ) -> list[str]:
-    """Return rows as lines of columns that fit the terminal, as `FittedTable` has it."""
+    """Return rows as lines of columns that fit the terminal; see `FittedTable`."""
     from .screen.tables import FittedTable
 
     made = FittedTable(terminal(), right=right, whole=whole, spare=spare, least=least)
@@ -321,7 +321,7 @@ def table(
 
 
 def _write(descriptor: int, content: bytes) -> None:
-    """Write all of it, in one call wherever the system takes it in one."""
+    """Write all the content, in a single system call if possible."""
     clear_counting()
     try:
         write_whole(descriptor, content)

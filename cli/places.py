@@ -1,4 +1,4 @@
-"""Where a sprint's files are: paths relative to the work tree."""
+"""The locations of a sprint's files, as paths relative to the work tree."""
 
 from hashlib import sha256
 from pathlib import Path
@@ -10,9 +10,9 @@ from sprintlog.engine.sprint.events import Place, Source
 
 
 def place_in(location: Location, folder: Path | None, plan: Path | None = None) -> Place:
-    """Return the place of PROGRESS.yaml in a folder, or that of its plan's file.
+    """Return the place of PROGRESS.yaml in a folder, or in the folder of its plan.
 
-    Raise `InvalidInputError` if it is outside of the work tree.
+    Raise `InvalidInputError` if it is outside the work tree.
     """
     option = "--plan" if plan and not folder else "--sprint-dir"
     folder = folder or (plan.parent if plan else Path())
@@ -29,7 +29,7 @@ def place_in(location: Location, folder: Path | None, plan: Path | None = None) 
 
 
 def journal_place(location: Location, file: Path) -> str:
-    """Return the place of a journal's file, which must be in the work tree."""
+    """Return the place of a journal file; raise an error if it is outside the work tree."""
     place = place_of(location, file)
     if place is None:
         raise InvalidInputError(
@@ -41,7 +41,7 @@ def journal_place(location: Location, file: Path) -> str:
 
 
 def place_of(location: Location, file: Path) -> Place | None:
-    """Return a file's place in the work tree, or None when it is outside."""
+    """Return a file's place in the work tree, or None if it is outside."""
     root, absolute = location.root.resolve(), file.resolve()
     if not absolute.is_relative_to(root):
         return None
@@ -49,7 +49,7 @@ def place_of(location: Location, file: Path) -> Place | None:
 
 
 def source_of(location: Location, file: Path, content: bytes) -> Source:
-    """Return the record of a file from which a plan was made."""
+    """Return the source record of a file from which a plan was created."""
     place = place_of(location, file)
     path = place.path if place else file.resolve().as_posix()
     return Source(path, sha256(content).hexdigest())

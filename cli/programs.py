@@ -1,7 +1,7 @@
 """External commands: `sprintlog-foo` on the PATH runs as `sprintlog foo`.
 
 The folder must be absolute, and neither it nor the program may be inside the work tree:
-the author of an untrusted repository could otherwise run a program.
+otherwise the author of an untrusted repository could run a program.
 """
 
 import os
@@ -20,9 +20,9 @@ MARKS = (".git", ".sprintlog")
 
 
 def program_command(name: str) -> click.Command | None:
-    """Return the command that runs a program; None for no program of that name.
+    """Return the command that runs a program, or None if there is no such program.
 
-    For one that only the work tree has it is one that is refused.
+    If the program exists only in the work tree, the command refuses to run it.
     """
     if not NAME.fullmatch(name):
         return None
@@ -36,7 +36,7 @@ def program_command(name: str) -> click.Command | None:
 
 
 def programs() -> list[tuple[str, Path]]:
-    """Return the programs there are that can be run, by their names."""
+    """Return the names and paths of the programs that can be run."""
     trees = [*_trees()]
     found: dict[str, Path] = {}
     for folder in _folders():
@@ -75,7 +75,7 @@ def _trees() -> Iterator[Path]:
 
 
 def _is_below(place: Path, trees: list[Path]) -> bool:
-    """Return whether a program is in a tree, or its path leads through the tree."""
+    """Return whether a program is in one of the trees, or its path leads through one."""
     ways = (place, place.parent.resolve(), place.resolve())
     return any(way == tree or tree in way.parents for way in ways for tree in trees)
 

@@ -1,4 +1,4 @@
-"""The file that holds a loop's own prompt: named on the command line or by the settings."""
+"""The prompt file of a loop, named on the command line or in the settings."""
 
 import os
 from pathlib import Path
@@ -25,10 +25,10 @@ with_prompt_file = typed.option(
 def prompt_file_in(
     workspace: ServiceWorkspace, named: str | None, *, base: Path | None = None
 ) -> str | None:
-    """Return the file by its path from the work tree's root, once it can be used.
+    """Return the path of the prompt file relative to the work tree's root.
 
-    `base` is the folder from which it is named, where no command is under way. Raise
-    `InvalidInputError` or `NotFoundError` where it cannot be used.
+    The path is resolved from the folder `base`, by default the one from `prompt_base`.
+    Raise `InvalidInputError` or `NotFoundError` if the file cannot be used.
     """
     if named is None:
         return None
@@ -45,7 +45,7 @@ def prompt_file_in(
 
 
 def prompt_base() -> Path:
-    """Return the folder from which the path is seen: the settings' own, or this one."""
+    """Return the folder that the path is relative to: the settings file's or this one."""
     source = click.get_current_context().get_parameter_source("prompt_file")
     found = settings.settings_file() if source is ParameterSource.DEFAULT_MAP else None
     return here() if found is None else found.folder

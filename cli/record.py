@@ -1,4 +1,4 @@
-"""What all recording commands do: decide, append, answer, refresh the state file."""
+"""Steps shared by recording commands: handle, append, answer, refresh the state file."""
 
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -44,9 +44,9 @@ Keep = Callable[[Command], Decide]
 
 
 class Options:
-    """The options of a recording command, by the names that click gives them.
+    """The options of a recording command, under click's names.
 
-    Only the actor is required: another entry point passes the options that it has.
+    Only the actor is required: other entry points pass the options that they have.
     """
 
     def __init__(self, given: Mapping[str, Any]) -> None:
@@ -63,21 +63,21 @@ class Options:
             self.key = mask(self.key)
 
     def masked(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a command's arguments with secrets masked, unless that is off."""
+        """Return a command's arguments with secrets masked, unless masking is off."""
         return mask_all(dict(arguments)) if self.masks else dict(arguments)
 
     def masked_command(self, command: CommandT) -> CommandT:
-        """Return a command with secrets masked, unless that is off."""
+        """Return a command with secrets masked, unless masking is off."""
         return mask_all(command) if self.masks else command
 
     def tell_masked(self, document: object, *, of: str) -> None:
-        """Warn that a document will contain masks instead of secrets."""
+        """Warn if secrets in a document will be masked."""
         if self.masks and mask_all(document) != document:
             warn(f"secrets in {of} are masked; agents, gates and hooks get only the masks")
             hint("name environment variables instead, or record with --no-mask")
 
     def with_values(self, **values: Any) -> Self:
-        """Return the options with some of them replaced."""
+        """Return the options with some values replaced."""
         changed = type(self).__new__(type(self))
         vars(changed).update({**vars(self), **values})
         return changed
@@ -94,7 +94,7 @@ def _work() -> str | None:
 
 
 def check_actor(actor: str) -> str:
-    """Return the actor; raise `click.UsageError` for a form that has no meaning."""
+    """Return the actor; raise `click.UsageError` if it is invalid."""
     try:
         return actors.check_actor(actor)
     except InvalidInputError as error:
@@ -111,7 +111,7 @@ def check_is_on() -> None:
 
 
 class Recording:
-    """A recording command under way: what it is called, its options, and where it acts."""
+    """A recording command in progress: its name, its options and its workspace."""
 
     def __init__(self, name: str, options: Options, workspace: Workspace) -> None:
         self.name = name
@@ -120,13 +120,13 @@ class Recording:
 
     @cached_property
     def sprint_id(self) -> str:
-        """The sprint that is meant."""
+        """The id of the selected sprint."""
         return self.workspace.choose(self.options.sprint_id)
 
     def envelope(
         self, arguments: Mapping[str, Any] | None = None, *, observed: bool = False
     ) -> Envelope:
-        """Return the envelope from the options; a key is bound to the arguments."""
+        """Return the envelope for the options; a key is bound to the arguments."""
         options = self.options
         return {
             "actor": options.actor,
@@ -148,7 +148,7 @@ class Recording:
         sprint_id: str | None = None,
         observed: bool = False,
     ) -> Outcome:
-        """Let the sprint that is meant, or another one, decide and append that."""
+        """Let a sprint, by default the selected one, decide, and append the events."""
         envelope = self.envelope(arguments, observed=observed)
         meant = sprint_id or self.sprint_id
         outcome = self.workspace.handle_with(meant, decide, **envelope)
@@ -163,7 +163,7 @@ class Recording:
         observed: bool = False,
         without: Collection[Skippable] = (),
     ) -> "Handled[Journal]":
-        """Let the journal decide, and append that."""
+        """Let the journal decide, and append the events."""
         envelope = self.envelope(arguments, observed=observed)
         outcome = self.workspace.handle_on_journal(decide, without=without, **envelope)
         diagnose_outcome(self.name, outcome)
@@ -174,15 +174,15 @@ class Recording:
         answer_and_refresh(self.workspace, outcome, as_json=self.options.as_json)
 
     def refresh(self) -> None:
-        """Bring the state file of the sprint that is meant up to date."""
+        """Update the selected sprint's state file."""
         refresh(self.workspace, self.sprint_id)
 
     def finish_restores(self) -> None:
-        """Finish restores that were cut short, before anything is decided on files."""
+        """Finish interrupted restores before making any decision about files."""
         self.workspace.finish_restores(self.workspace.sprint(self.sprint_id))
 
     def following(self) -> "Recording":
-        """Return one for what follows; key and expected version are those of the first."""
+        """Return a recording for later commands, without the key and expected version."""
         options = self.options.with_values(key=None, expect=None)
         return Recording(self.name, options, self.workspace)
 
@@ -202,10 +202,10 @@ def record(
     typed: Collection[str] | None = None,
     keep: Keep | None = None,
 ) -> Sprint:
-    """Run one recording command from its options to its answer; return the sprint.
+    """Run a recording command from its options to its answer; return the sprint.
 
-    A key stands for the name and the fields of the command, of those `typed` alone. What
-    it decides may be what is to `keep` more.
+    An idempotency key identifies the name and the command's fields, or only those in
+    `typed`. `keep` can add events to those that the command causes.
     """
     options, arguments = Options(given), None
     if options.key or keep is not None:
@@ -232,7 +232,7 @@ def record_in_journal(
     *,
     typed: Collection[str] | None = None,
 ) -> None:
-    """Run one command that records in the journal, in the same way."""
+    """Run a recording command on the journal in the same way."""
     options = Options(given)
     command = options.masked_command(command)
     with recording(name, options) as run:
@@ -242,7 +242,7 @@ def record_in_journal(
 def answer_and_refresh(
     workspace: Workspace, outcome: "Outcome | Handled[Journal]", *, as_json: bool
 ) -> None:
-    """Print the recorded events, then update the state file even if that fails."""
+    """Print the recorded events, then update the state file even if printing fails."""
     try:
         answer(outcome, as_json=as_json)
     finally:
@@ -250,7 +250,7 @@ def answer_and_refresh(
 
 
 def diagnose_outcome(command: str, outcome: "Outcome | Handled[Journal]") -> None:
-    """Report on stderr what was recorded, if `--verbose` asks for it."""
+    """Report the recorded events on stderr if `--verbose` is given."""
     diagnose(
         command,
         lambda: {
@@ -263,7 +263,7 @@ def diagnose_outcome(command: str, outcome: "Outcome | Handled[Journal]") -> Non
 
 
 def answer(outcome: "Outcome | Handled[Journal]", *, as_json: bool) -> None:
-    """Print the recorded events in one write; they are durable by now."""
+    """Print the recorded events in one write; the events are already durable."""
     try:
         if as_json:
             print_json(answer_of(outcome))
@@ -278,7 +278,7 @@ def answer(outcome: "Outcome | Handled[Journal]", *, as_json: bool) -> None:
 
 
 def summary(outcome: "Outcome | Handled[Journal]", unsaid: Collection[str] = ()) -> str:
-    """Return the recorded events on one line, without the types `unsaid`."""
+    """Return the recorded events on one line, without the types in `unsaid`."""
     name = outcome.state.id
     if not outcome.events:
         return f"{name}: nothing to record"
@@ -290,14 +290,14 @@ def summary(outcome: "Outcome | Handled[Journal]", unsaid: Collection[str] = ())
 
 
 def refresh(workspace: Workspace, sprint_id: str) -> None:
-    """Update the sprint's state file, and report an edit found there."""
+    """Update the sprint's state file, and report an edit found in it."""
     refresh_stream(workspace, sprint_stream(sprint_id))
 
 
 def refresh_stream(workspace: Workspace, stream: str) -> None:
     """Update a stream's state file; a failure is only a warning.
 
-    The events are recorded: as an error, it would lead users to repeat the command.
+    The events are already recorded: an error would lead users to repeat the command.
     """
     try:
         refreshed = handle.refresh(workspace, stream)

@@ -1,4 +1,4 @@
-"""Ends and waits of a loop on the command line: exit statuses, sentences, countdowns."""
+"""Ends and waits of a loop on the command line: exit statuses, messages and countdowns."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -15,7 +15,7 @@ from .screen import times
 
 
 def show_waiting(wait: Any, left: float) -> None:
-    """Show on stderr what is waited for, for `left` more seconds; None takes it away."""
+    """Show a wait and the seconds left on stderr; None clears the line."""
     if wait is None:
         clear_counting()
         return
@@ -56,18 +56,18 @@ TYPED = {
 
 
 def run_ends_with(last: Action) -> int:
-    """Return the exit code of a loop by the answer that ended it."""
+    """Return a loop's exit status for its last action."""
     if last.do == actions.DONE:
         return 0
     return EXIT_CODES.get(last.because or "", REFUSED)
 
 
 def reason_lines(action: Action) -> list[str]:
-    """Return the lines of an action's reason, details and hint."""
+    """Return lines with an action's reason, details and hint."""
     return [f"{name}: {text}" for name, text in reasons(action)]
 
 
 def standing_told(sprint: Sprint, found: Status, action: Action) -> Iterator[Told]:
-    """Yield what a sprint is doing; or why it stopped, since when, and what leads on."""
+    """Yield what a sprint is doing or why it stopped, since when and how to continue."""
     for word, text in standing(sprint, found, action, times.when):
         yield word, (with_it(text) or text) if word == "hint" else text

@@ -1,4 +1,4 @@
-"""The word that is meant: former names and aliases of commands, and similar words."""
+"""Suggestions for unknown words: former names and aliases of commands, similar words."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
@@ -62,13 +62,13 @@ KNOWN_MAX = 20_000
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str | None:
-    """Return the question whether the word that is most like it was meant."""
+    """Return a "did you mean" question with the most similar known word, or None."""
     meant = closest(word, islice(known, KNOWN_MAX))
     return f"did you mean `{meant}`?" if meant else None
 
 
 def closest(word: str, known: Iterable[str]) -> str | None:
-    """Return the known word that is most similar to an unknown one, if any is.
+    """Return the known word most similar to an unknown word, or None.
 
     Case is ignored; a unique end of an address or beginning of a word matches.
     """

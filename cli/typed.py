@@ -1,7 +1,8 @@
-"""What can be typed: options and commands as click has them, but for their help.
+"""Click's options and commands, with deferred processing of help texts.
 
-Click cleans every help text up when an option is made, and translates its own. Both would
-take a recording command longer than reading the log, so help waits until it is asked for.
+Click cleans up each help text when an option is created, and translates its own texts.
+Both would take a recording command longer than reading the log, so help is processed only
+on request.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -24,10 +25,10 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class _Completed(click.Parameter):
-    """A parameter whose values `ctx.obj` completes, unless it leaves them to the type."""
+    """A parameter with values completed by `ctx.obj`, or else by the parameter's type."""
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
-        """Return the completions of a value."""
+        """Return the completions for a value."""
         found = ctx.obj(ctx, self, incomplete)
         return super().shell_complete(ctx, incomplete) if found is None else found
 
@@ -37,7 +38,7 @@ class TypedArgument(_Completed, click.Argument):
 
 
 class TypedOption(_Completed, click.Option):
-    """An option with its help as written; help of a `topic` is on the topic's page."""
+    """An option with unprocessed help; a `topic` is the help page that explains it."""
 
     def __init__(self, names: Sequence[str], **given: Any) -> None:
         help_text, self.setting = given.pop("help", None), given.pop("setting", None)
@@ -48,15 +49,15 @@ class TypedOption(_Completed, click.Option):
 
 
 class ValueOption(TypedOption):
-    """An option with a value, by default that of a `setting` in the settings file.
+    """An option whose value defaults to a `setting` in the settings file.
 
-    A value without a visible character is refused unless the option `may_be_empty`.
+    A value without visible characters is refused unless the option `may_be_empty`.
     """
 
     def consume_value(
         self, ctx: click.Context, opts: Mapping[str, Any]
     ) -> tuple[Any, ParameterSource]:
-        """Return the given value, else that of the settings file, else the default.
+        """Return the given value, or else that in the settings file, or else the default.
 
         Raise `click.BadParameter` for an empty value on the command line.
         """
@@ -95,7 +96,7 @@ HELP = TypedOption(
 
 
 class UnknownWordError(click.UsageError):
-    """An unknown word, with the known ones."""
+    """An unknown word, with the known words."""
 
     def __init__(
         self,
@@ -109,12 +110,12 @@ class UnknownWordError(click.UsageError):
 
 
 class Choice(click.Choice[str]):
-    """One of several words; the error for another one suggests a similar word."""
+    """A choice of words; the error for an unknown word suggests a similar one."""
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> str:
-        """Return the word; raise `UnknownWordError` for another one."""
+        """Return the word; raise `UnknownWordError` if it is unknown."""
         try:
             return super().convert(value, param, ctx)
         except click.BadParameter as error:
@@ -131,7 +132,7 @@ FIELDS = "sprintlog.fields"
 
 
 def _anywhere(*names: str, **given: Any) -> tuple[TypedOption, TypedOption]:
-    """Return an option about all output: as the root help shows it, and hidden."""
+    """Return two forms of an output option: shown in the root help, and hidden."""
     return TypedOption(names, **given), TypedOption(
         names, **given, hidden=True, topic=READING
     )
@@ -153,13 +154,13 @@ SHOWN, HIDDEN = zip(*_ANYWHERE, strict=True)
 
 
 def words_of(context: click.Context) -> list[str]:
-    """Return the words that name a command, behind that of the program."""
+    """Return the words that name a command, without the program's name."""
     before = context.parent
     return [] if before is None else [*words_of(before), str(context.info_name)]
 
 
 def below(context: click.Context, word: str) -> click.Context | None:
-    """Return the context of a subcommand; None if there is none of this name."""
+    """Return the context of a subcommand, or None if there is no such subcommand."""
     group = context.command
     command = group.get_command(context, word) if isinstance(group, click.Group) else None
     if command is None:
@@ -174,7 +175,7 @@ def summary_of(command: click.Command) -> str:
 
 
 class Sorted(msgspec.Struct, frozen=True):
-    """The options of a command, by the place of their explanation."""
+    """The options of a command, grouped by the help page that explains them."""
 
     own: list[click.Parameter]
     """In its own help."""
@@ -185,7 +186,7 @@ class Sorted(msgspec.Struct, frozen=True):
 
 
 def sort_options(params: list[click.Parameter]) -> Sorted:
-    """Return a command's own options, and those it shares with similar commands."""
+    """Return a command's options, divided into its own and those shared with others."""
     options = [p for p in params if isinstance(p, TypedOption)]
     topics = {option.topic for option in options}
     topic = RECORDING if RECORDING in topics else READING
@@ -200,7 +201,7 @@ def sort_options(params: list[click.Parameter]) -> Sorted:
 def _write_options(
     command: click.Command, context: click.Context, formatter: click.HelpFormatter
 ) -> None:
-    """Write the command's own options, and name the shared ones."""
+    """Write the command's own options, and list the names of shared ones."""
     found = sort_options(command.get_params(context))
     own, shared, topic = found.own, found.shared, found.topic
     options = [p for p in own if isinstance(p, click.Option)]
@@ -221,16 +222,16 @@ def _name_of(option: click.Option) -> str:
 
 
 class _Typed(click.Command):
-    """A command or group with our option for its help, and those about all output."""
+    """A command or group with sprintlog's help option and the common output options."""
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """Return what it takes; the help of the root shows what can be typed anywhere."""
+        """Return the parameters; the root's help shows the options of all commands."""
         is_root = ctx.parent is None and isinstance(self, click.Group)
         shown = SHOWN if is_root or ctx.resilient_parsing else HIDDEN
         return [*self.params, *shown, HELP]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Return the words that are left; what is typed before a command holds for it."""
+        """Parse the arguments; output options given before a subcommand apply to it."""
         left = super().parse_args(ctx, args)
         for name, key in _KEPT_AS.items():
             if value := ctx.params.pop(name, None):
@@ -239,14 +240,14 @@ class _Typed(click.Command):
 
 
 class TypedCommand(_Typed):
-    """A command whose help names the options that it shares with others."""
+    """A command whose help names the options it shares with other commands."""
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command.
 
-        It records nothing where recording is off. Hints of errors repeat a named sprint.
-        Raise `click.UsageError` for fields without JSON, or an argument without a visible
-        character; the words of another program are passed on unchanged.
+        If recording is off, nothing is recorded. Hints in errors repeat a named sprint.
+        Raise `click.UsageError` for fields without JSON, or an argument without visible
+        characters; arguments for another program are passed on unchanged.
         """
         for one in self.params:
             if isinstance(one, click.Argument) and one.type is click.STRING:
@@ -271,7 +272,7 @@ class TypedCommand(_Typed):
 
 
 class TypedGroup(_Typed, click.Group):
-    """A group of such commands; `lazy` ones, as `module:function`, are imported late."""
+    """A group of such commands; `lazy` commands (`module:function`) are imported on use."""
 
     command_class = TypedCommand
 
@@ -282,17 +283,17 @@ class TypedGroup(_Typed, click.Group):
         self.lazy = lazy or {}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names in order."""
+        """Return the sorted names."""
         return sorted([*super().list_commands(ctx), *self.lazy])
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return a command of the group, imported now if it is lazy."""
+        """Return a command in the group, importing it if it is lazy."""
         if cmd_name not in self.lazy:
             return super().get_command(ctx, cmd_name)
         return self.imported(self.lazy[cmd_name])
 
     def imported(self, name: str) -> click.Command:
-        """Return the command that a module and a function name."""
+        """Import and return the command specified as `module:function`."""
         module, _, function = name.partition(":")
         command: click.Command = getattr(import_module(f".{module}", __package__), function)
         # Versions of click differ in what happens if a group is typed without a word.
@@ -300,12 +301,12 @@ class TypedGroup(_Typed, click.Group):
         return command
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
-        """Return the completions of the group, unless an unknown command is before them."""
+        """Return the group's completions, or none after an unknown command."""
         is_unknown = bool(ctx._protected_args or ctx.args)
         return [] if is_unknown else super().shell_complete(ctx, incomplete)
 
     def current(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Return the words with an alias replaced; raise for a former name of a command."""
+        """Return the words with an alias replaced; raise an error for a former name."""
         if args[0] in self.list_commands(ctx):
             return args
         # Imported here: only unknown words need it.
@@ -316,7 +317,7 @@ class TypedGroup(_Typed, click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that the first word names; raise `UnknownWordError`."""
+        """Return the command named by the first word; raise `UnknownWordError`."""
         args = self.current(ctx, args)
         try:
             return super().resolve_command(ctx, args)
@@ -336,10 +337,10 @@ class TypedGroup(_Typed, click.Group):
 
 
 class CommandGroup(TypedCommand, TypedGroup):
-    """A group that is itself a command if it is typed without a subcommand."""
+    """A group that acts as a command if it is given no subcommand."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the group's options, and its commands."""
+        """Write the group's options and commands."""
         super().format_options(ctx, formatter)
         self.format_commands(ctx, formatter)
 
@@ -350,14 +351,14 @@ def argument(*names: str, **given: Any) -> Callable[[Function], Function]:
 
 
 def option(*names: str, **given: Any) -> Callable[[Function], Function]:
-    """Add an option to a command; several commands have the same one."""
+    """Add an option to a command; several commands can share it."""
     is_flag = given.get("is_flag") and "setting" not in given
     made = (TypedOption if is_flag else ValueOption)(names, **given)
     return click.option(*names, cls=lambda *_, **__: made)  # type: ignore[arg-type]
 
 
 def several(*options: Callable[[Function], Function]) -> Callable[[Function], Function]:
-    """Add options to a command, which its help shows in their order."""
+    """Return a decorator that adds several options, in the order shown in the help."""
 
     def add(function: Function) -> Function:
         for one in reversed(options):
@@ -380,20 +381,20 @@ def folder_option(*names: str, **given: Any) -> Callable[[Function], Function]:
 
 
 def number_option(*names: str, least: int, **given: Any) -> Callable[[Function], Function]:
-    """Add an option whose value is a whole number, the least one or more."""
+    """Add an option with an integer value of at least `least`."""
     return option(*names, type=click.IntRange(least), metavar="N", **given)
 
 
 def command(
     name: str | None = None, cls: type[TypedCommand] = TypedCommand, **given: Any
 ) -> Callable[..., TypedCommand]:
-    """Make a command of a function."""
+    """Turn a function into a command."""
     return click.command(name, cls=cls, **given)
 
 
 def group(
     name: str | None = None, cls: type[TypedGroup] | None = None, **given: Any
 ) -> Callable[..., TypedGroup]:
-    """Make a group of a function."""
+    """Turn a function into a group."""
     kind = CommandGroup if given.get("invoke_without_command") else TypedGroup
     return click.group(name, cls=cls or kind, **given)

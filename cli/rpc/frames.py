@@ -1,4 +1,4 @@
-"""The frames of JSON-RPC 2.0 and the lines that carry them; independent of commands."""
+"""JSON-RPC 2.0 frames and the lines that carry them; independent of commands."""
 
 import os
 import select
@@ -20,7 +20,7 @@ Id = str | int | None
 
 
 class RpcRequest(NamedTuple):
-    """A call; one without an id (`is_notification`) gets no answer."""
+    """A request; a request without an id (`is_notification`) is not answered."""
 
     method: str
     params: dict[str, Any]
@@ -29,7 +29,7 @@ class RpcRequest(NamedTuple):
 
 
 class FailedRequestError(Exception):
-    """The error of a request: its code, message and data."""
+    """Raised for a failed request, with the error's code, message and data."""
 
     def __init__(self, code: int, message: str, data: dict[str, Any] | None = None) -> None:
         super().__init__(message)
@@ -45,7 +45,7 @@ class RefusedFrame(NamedTuple):
 
 
 def read_frame(line: bytes) -> RpcRequest | RefusedFrame:
-    """Return the request of a line, or the refusal of an invalid one."""
+    """Return the request on a line, or the refusal of an invalid request."""
     if len(line) > FRAME_BYTES_MAX:
         return RefusedFrame(
             INVALID_REQUEST, f"a line is longer than {FRAME_BYTES_MAX} bytes"
@@ -78,12 +78,12 @@ def _request(value: dict[str, Any]) -> RpcRequest | RefusedFrame:
 
 
 def result(asked: Id, value: Any) -> dict[str, Any]:
-    """Return the answer to a request: its result."""
+    """Return the answer to a successful request."""
     return {"jsonrpc": "2.0", "id": asked, "result": value}
 
 
 def failure(asked: Id, code: int, message: str, data: Any = None) -> dict[str, Any]:
-    """Return the answer to a failed request; `data` has the fields of `--json`."""
+    """Return the answer to a failed request; `data` has the same fields as `--json`."""
     error: dict[str, Any] = {"code": code, "message": message}
     if data is not None:
         error["data"] = data
@@ -91,7 +91,7 @@ def failure(asked: Id, code: int, message: str, data: Any = None) -> dict[str, A
 
 
 def notification(method: str, params: dict[str, Any]) -> dict[str, Any]:
-    """Return a notification."""
+    """Return a notification message."""
     return {"jsonrpc": "2.0", "method": method, "params": params}
 
 
@@ -99,11 +99,11 @@ CHUNK_BYTES = 1 << 16
 
 
 class GoneError(Exception):
-    """The client no longer reads answers."""
+    """Raised when the client no longer reads answers."""
 
 
 class Channel:
-    """Writes answers and notifications; threads share it."""
+    """Writes answers and notifications; it is thread-safe."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -111,9 +111,9 @@ class Channel:
         self._is_gone = False
 
     def send(self, message: dict[str, Any]) -> None:
-        """Write a message; raise `GoneError` if the client is gone.
+        """Write a message; raise `GoneError` if the client has disconnected.
 
-        A client that does not read blocks the caller: no message is kept in memory.
+        A client that does not read blocks the caller: no message is buffered in memory.
         """
         with self._lock:
             if self._is_gone:
@@ -127,14 +127,14 @@ class Channel:
                 raise GoneError from error
 
     def is_ready(self) -> bool:
-        """Return whether an answer can be written now; a pipe blocks instead."""
+        """Return whether an answer can be written now; writing to a pipe may block."""
         return True
 
     def wait_until_ready(self) -> None:
         """Wait until an answer can be written."""
 
     def is_gone(self) -> bool:
-        """Return whether the client is gone."""
+        """Return whether the client has disconnected."""
         if not self._is_gone:
             poll = select.poll()
             poll.register(self._descriptor, 0)
@@ -145,7 +145,7 @@ class Channel:
 def lines_of(descriptor: int) -> Iterator[bytes]:
     """Yield lines as they arrive, the last one even without a line feed.
 
-    A line that is too long is truncated, but still longer than allowed.
+    A line that is too long is truncated to a length that still exceeds the limit.
     """
     pending, is_cut = bytearray(), False
     while chunk := os.read(descriptor, CHUNK_BYTES):

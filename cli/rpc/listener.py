@@ -1,4 +1,4 @@
-"""A socket with several clients: one session each, and one log."""
+"""A socket with several clients: one session for each, and a shared log."""
 
 import select
 import socket
@@ -29,17 +29,17 @@ class ListeningPlace(Protocol):
     listening: socket.socket
 
     def is_there(self) -> bool:
-        """Return whether the name still leads to the socket."""
+        """Return whether the name still refers to the socket."""
 
     def leave(self) -> None:
         """Remove the name."""
 
     def admits(self, connection: socket.socket) -> bool:
-        """Return whether the process that connected may use the log."""
+        """Return whether the connected process may use the log."""
 
 
 class Listener:
-    """Accepts clients until there was none for a while."""
+    """Accepts clients until there have been none for a while."""
 
     def __init__(
         self, host: RpcHost, place: ListeningPlace, *, actor: str, sprint: str | None
@@ -50,7 +50,7 @@ class Listener:
         self._connections: set[_Connection] = set()
 
     def serve(self, *, idle_seconds: float) -> None:
-        """Serve until it was idle for some time, or its name leads elsewhere."""
+        """Serve until the listener is idle for `idle_seconds` or its name is replaced."""
         switch_seconds = sys.getswitchinterval()
         sys.setswitchinterval(SWITCH_SECONDS)
         self._place.listening.setblocking(False)
@@ -101,7 +101,7 @@ class Listener:
 
 
 class _Connection:
-    """A connected client, with the thread that reads its requests."""
+    """A connected client and the thread that reads its requests."""
 
     def __init__(
         self,
@@ -118,11 +118,11 @@ class _Connection:
         self._thread = threading.Thread(target=self._run, name="client", daemon=True)
 
     def start(self) -> None:
-        """Begin to read."""
+        """Start reading."""
         self._thread.start()
 
     def end(self, *, is_at_once: bool) -> None:
-        """Stop reading; `is_at_once` also drops requests that were not started."""
+        """Stop reading; `is_at_once` also drops requests that have not started."""
         if is_at_once:
             self._session.stop()
         with suppress(OSError):
@@ -146,7 +146,7 @@ LAST_SECONDS = 5.0
 
 
 class SocketChannel(Channel):
-    """Answers on a socket. A separate thread writes what cannot be sent immediately."""
+    """Sends answers on a socket; a thread writes what cannot be sent immediately."""
 
     def __init__(self, connection: socket.socket, *, woken: Callable[[], None]) -> None:
         super().__init__(connection.fileno())
@@ -182,17 +182,17 @@ class SocketChannel(Channel):
             raise GoneError from error
 
     def is_ready(self) -> bool:
-        """Return whether the client reads its answers."""
+        """Return whether the client is reading its answers."""
         return self._bytes <= UNREAD_BYTES_MAX or self._is_gone
 
     def wait_until_ready(self) -> None:
-        """Wait until the client reads its answers, or is gone."""
+        """Wait until the client reads its answers or disconnects."""
         with self._changed:
             while not self.is_ready() and not self._is_over:
                 self._changed.wait()
 
     def end(self) -> None:
-        """Wait a while until everything is read, and stop writing."""
+        """Stop writing, after waiting briefly for the client to read everything."""
         with self._changed:
             self._is_over = True
             self._changed.notify_all()

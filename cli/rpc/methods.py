@@ -1,4 +1,4 @@
-"""The table of methods: parameters, and the function of each."""
+"""The table of methods: the parameters and the function of each method."""
 
 from collections.abc import Callable
 from importlib.metadata import version
@@ -17,7 +17,7 @@ from .params import PROTOCOL, Params
 
 
 class RpcHost(NamedTuple):
-    """What the command line provides to the server that it starts."""
+    """The functions that the command line provides to the RPC server."""
 
     open: Callable[[], Workspace]
     check_is_on: Callable[[], None]
@@ -34,7 +34,7 @@ class RpcHost(NamedTuple):
 
 
 class Asking(Struct):
-    """A client: the defaults of its requests."""
+    """A client and the defaults of its requests."""
 
     host: RpcHost
     actor: str

@@ -1,4 +1,4 @@
-"""What each method takes and answers: its schema and its types are made from this."""
+"""Parameters and results of each method, from which schemas and types are generated."""
 
 from typing import Annotated, Any, Literal
 
@@ -22,11 +22,11 @@ class Params(
     omit_defaults=True,
     kw_only=True,
 ):
-    """What a method takes."""
+    """Base class of a method's parameters."""
 
 
 def converted(data: Any, kind: type[msgspec.Struct], *, field: str) -> Any:
-    """Return data as a struct; raise `RefusedError` naming an invalid field."""
+    """Return data as a struct; raise `RefusedError` naming the invalid field."""
     try:
         return msgspec.convert(data, kind)
     except msgspec.ValidationError as error:
@@ -36,7 +36,7 @@ def converted(data: Any, kind: type[msgspec.Struct], *, field: str) -> Any:
 
 
 class ClientName(Params, frozen=True, kw_only=True):
-    """What a client calls itself."""
+    """The name and version of a client."""
 
     name: Text
     """Its name."""
@@ -77,7 +77,7 @@ class AboutEvents(Params, frozen=True, kw_only=True):
 
 
 class Record(AboutEvents, frozen=True, kw_only=True):
-    """A command, by its `type` and its fields."""
+    """A command, given by its `type` and its fields."""
 
     command: dict[str, Any]
     """The command, as `sprintlog schema commands` has it."""
@@ -99,7 +99,7 @@ class Append(AboutEvents, frozen=True, kw_only=True):
 
 
 class Ask(Params, frozen=True, kw_only=True):
-    """A question, by the words of the command that answers the same."""
+    """A question, named like the command that answers it."""
 
     question: Text
     """Like `gate show`."""
@@ -108,7 +108,7 @@ class Ask(Params, frozen=True, kw_only=True):
 
 
 class Call(Params, frozen=True, kw_only=True):
-    """Any command of the command line that takes `--json`."""
+    """Any command of the command line that supports `--json`."""
 
     words: Annotated[list[Text], Meta(min_length=1, max_length=WORDS_MAX)]
     """The words after `sprintlog`, without `--json`."""
@@ -126,21 +126,21 @@ class Follow(Params, frozen=True, kw_only=True):
 
 
 class Unfollow(Params, frozen=True, kw_only=True):
-    """Which subscription ends."""
+    """The subscription to end."""
 
     subscription: Count
     """The number that `follow` answered."""
 
 
 class Schema(Params, frozen=True, kw_only=True):
-    """Which schemas are wanted."""
+    """The schemas to return."""
 
     of: Literal["commands", "events", "answers"]
     """As `sprintlog schema` prints them."""
 
 
 class Cancel(Params, frozen=True, kw_only=True):
-    """Which request is not wanted any more."""
+    """The request to cancel."""
 
     id: Text | int
     """The id of the request."""
@@ -163,7 +163,7 @@ class Initialized(msgspec.Struct, frozen=True):
 
 
 class CallEnded(msgspec.Struct, frozen=True):
-    """How a command ended that was done by a process."""
+    """The result of a command that ran in a process."""
 
     exit_code: int
     """As on a terminal; a gate that failed, or a loop that stopped, is an answer."""
@@ -172,7 +172,7 @@ class CallEnded(msgspec.Struct, frozen=True):
 
 
 class Following(msgspec.Struct, frozen=True):
-    """A subscription that began."""
+    """A subscription that has started."""
 
     subscription: int
     """Its number; each `event` has it."""
@@ -181,14 +181,14 @@ class Following(msgspec.Struct, frozen=True):
 
 
 class Cancelled(msgspec.Struct, frozen=True):
-    """Whether the request is one that is not answered yet."""
+    """Whether the request was still unanswered."""
 
     known: bool
     """Whether it was running; its answer has the result."""
 
 
 class Unfollowed(msgspec.Struct, frozen=True):
-    """Whether there was such a subscription."""
+    """Whether the subscription existed."""
 
     ended: bool
     """Whether it was there; none of its events comes any more."""

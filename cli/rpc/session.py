@@ -46,7 +46,7 @@ _ANSWERED = (
 
 
 class ClientSession:
-    """Answers a client. The worker does its commands and questions in order."""
+    """Answers a client; the worker processes its commands and questions in order."""
 
     def __init__(self, channel: frames.Channel, asking: Asking, worker: LogWorker) -> None:
         self._channel, self._asking, self._worker = channel, asking, worker
@@ -60,7 +60,7 @@ class ClientSession:
         self._is_over = False
 
     def serve(self, descriptor: int) -> None:
-        """Answer all requests on a descriptor until its end.
+        """Answer all requests from a descriptor until the end of input.
 
         Raise `GoneError` if the client no longer reads answers.
         """
@@ -78,7 +78,7 @@ class ClientSession:
 
     # --- Reading, by the thread that reads ------------------------------------------
     def start(self) -> None:
-        """Begin to do requests."""
+        """Start processing requests."""
         self._worker.add(self)
 
     def take(self, line: bytes) -> None:
@@ -126,14 +126,14 @@ class ClientSession:
         self._calls.shutdown()
 
     def stop(self) -> None:
-        """Start no request, and end those under way unless they are being recorded."""
+        """Start no more requests, and end running ones unless they are being recorded."""
         self._is_over = True
         self._pending.end()
         for asked in [*self._called]:
             asked.cancel()
 
     def _keep(self, asked: AskedRequest) -> None:
-        """Store a request under its id; refuse it if another one has the id."""
+        """Store a request under its id; refuse it if a pending request has that id."""
         request = asked.request
         if request.id is None:
             return
@@ -162,15 +162,15 @@ class ClientSession:
 
     # --- Working, by the thread of the log --------------------------------------
     def turn(self) -> list[AskedRequest]:
-        """Return the next requests; none while answers are not read."""
+        """Return the next requests; empty while the client does not read answers."""
         return self._pending.turn() if self._channel.is_ready() else []
 
     def has_turn(self) -> bool:
-        """Return whether a request can be done."""
+        """Return whether a request can be processed."""
         return not self._pending.is_empty() and self._channel.is_ready()
 
     def do(self, log: ResidentLog, asked: AskedRequest) -> Any:
-        """Do a request; if it records, decide and append."""
+        """Process a request; if it records, decide and append."""
         self._check_is_wanted(asked)
         if isinstance(asked.given, Unfollow):
             return self._unfollow(asked.given)
@@ -180,7 +180,7 @@ class ClientSession:
         return asked.method.act(log, asked.given, self._asking)
 
     def do_alone(self, log: ResidentLog, asked: AskedRequest) -> None:
-        """Do a request to its end, and answer it."""
+        """Process a request completely, and answer it."""
 
         def act() -> Any:
             value = self.do(log, asked)
@@ -192,7 +192,7 @@ class ClientSession:
         self.answer(asked, _outcome_of(act))
 
     def answer(self, asked: AskedRequest, outcome: Any) -> None:
-        """Answer a request with its result, or with the error that ended it."""
+        """Answer a request with its result, or with the error it raised."""
         try:
             self._answer(asked, outcome)
         except frames.GoneError:
@@ -201,7 +201,7 @@ class ClientSession:
             self._pending.done()
 
     def lose(self) -> None:
-        """Stop waiting."""
+        """Stop waiting for the worker, which has ended."""
         self.stop()
         self._pending.end(is_lost=True)
 
@@ -268,13 +268,13 @@ class ClientSession:
         self._tell_all(frames.notification(method, params))
 
     def _tell_all(self, message: dict[str, Any]) -> None:
-        """Send a message that the thread of the log does not wait for."""
+        """Send a message from a thread that may wait for the client."""
         self._channel.wait_until_ready()
         self._channel.send(message)
 
 
 def _outcome_of(act: Callable[[], Any]) -> Any:
-    """Return the result of a request, or the error that ended it."""
+    """Return the result of a request, or the error it raised."""
     try:
         return act()
     except _ANSWERED as error:
@@ -282,7 +282,7 @@ def _outcome_of(act: Callable[[], Any]) -> Any:
 
 
 def _answer_to(asked: frames.Id, outcome: Any) -> dict[str, Any]:
-    """Return the answer to a request: its result, or a refusal or defect as an error."""
+    """Return the answer to a request: its result, or its refusal or defect as an error."""
     if not isinstance(outcome, Exception):
         try:
             return frames.result(asked, msgspec.Raw(json_line(outcome)[:-1]))
@@ -296,7 +296,7 @@ def _answer_to(asked: frames.Id, outcome: Any) -> dict[str, Any]:
 
 
 def _error_of(outcome: Exception) -> tuple[int, SprintlogError]:
-    """Return the code of an error, and the error as a command would print it."""
+    """Return an error's code, and the error as a command would print it."""
     match outcome:
         case SprintlogError():
             return frames.OF_EXIT_CODE - exit_code(outcome), outcome
@@ -314,14 +314,14 @@ Tell = Callable[[str, dict[str, Any]], None]
 
 
 class Subscription:
-    """The events that one client follows."""
+    """A client's subscription to events."""
 
     def __init__(self, number: int, *, stream: str | None, tell: Tell) -> None:
         self._number, self._stream, self._tell = number, stream, tell
         self._follower: LogFollower
 
     def follow(self, opens: Callable[[], Workspace], *, after: int) -> None:
-        """Prepare to follow the log after a position; `start` begins."""
+        """Prepare to follow the log after a position; `start` starts the subscription."""
         self._follower = LogFollower(
             opens, after=after, take=self._events, fail=self._last_word
         )
@@ -339,7 +339,7 @@ class Subscription:
         return False
 
     def _say(self, method: str, **params: Any) -> bool:
-        """Send a notification; return whether to go on."""
+        """Send a notification; return whether the subscription continues."""
         if self._follower.has_ended:
             return False
         try:

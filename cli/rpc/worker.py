@@ -1,4 +1,4 @@
-"""The requests of all clients, and the one thread that works on them.
+"""The pending requests of all clients, and the single thread that processes them.
 
 Clients take turns, and the events of one round are committed together.
 """
@@ -31,26 +31,26 @@ class Client(Protocol):
     """A client that takes turns."""
 
     def turn(self) -> "list[AskedRequest]":
-        """Return its next requests; none while it does not read its answers."""
+        """Return the next requests; empty while the client does not read its answers."""
 
     def has_turn(self) -> bool:
-        """Return whether it has a request."""
+        """Return whether a request is ready."""
 
     def do(self, log: ResidentLog, asked: "AskedRequest") -> Any:
-        """Do a request; if it records, decide and append."""
+        """Process a request; if it records, decide and append."""
 
     def do_alone(self, log: ResidentLog, asked: "AskedRequest") -> None:
-        """Do a request to its end, and answer it."""
+        """Process a request completely, and answer it."""
 
     def answer(self, asked: "AskedRequest", outcome: Any) -> None:
-        """Answer a request with its result, or with the error that ended it."""
+        """Answer a request with its result, or with the error it raised."""
 
     def lose(self) -> None:
-        """Stop waiting: the worker ended unexpectedly."""
+        """Stop waiting, because the worker ended unexpectedly."""
 
 
 class AskedRequest:
-    """A request that is not answered yet."""
+    """An unanswered request."""
 
     def __init__(
         self, client: Client, request: RpcRequest, method: Method, given: Any, *, size: int
@@ -63,7 +63,7 @@ class AskedRequest:
         self._lock = threading.Lock()
 
     def cancel(self) -> None:
-        """Prevent its start, or end its process."""
+        """Prevent the request's start, or end its process."""
         with self._lock:
             self.is_cancelled = True
             if self._writing >= 0:
@@ -71,7 +71,7 @@ class AskedRequest:
                 self._writing = -1
 
     def close(self) -> None:
-        """Close its descriptors."""
+        """Close the request's descriptors."""
         self.cancel()
         if self.stop >= 0:
             os.close(self.stop)
@@ -79,7 +79,7 @@ class AskedRequest:
 
 
 class Pending:
-    """The pending requests of one client, in order; their number is limited."""
+    """A client's pending requests, in order and limited in number."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -89,7 +89,7 @@ class Pending:
         self._is_over = False
 
     def put(self, waiting: AskedRequest) -> bool:
-        """Add a request, once there is room; return False after the end."""
+        """Add a request once there is room; return False if no more are accepted."""
         with self._changed:
             while self._is_full() and not self._is_over:
                 self._changed.wait()
@@ -109,7 +109,7 @@ class Pending:
         return not self._waiting
 
     def turn(self) -> list[AskedRequest]:
-        """Return the next requests: several that only record, or one other."""
+        """Return the next requests: several that only record, or a single other one."""
         with self._changed:
             taken: list[AskedRequest] = []
             while self._waiting and len(taken) < TURN_MAX:
@@ -131,9 +131,9 @@ class Pending:
             self._changed.notify_all()
 
     def end(self, *, is_lost: bool = False) -> None:
-        """Accept no more requests, and drop those that were not started.
+        """Accept no more requests, and drop those that have not started.
 
-        Requests under way are still answered, unless the worker is lost.
+        Running requests are still answered, unless the worker is lost.
         """
         with self._changed:
             self._is_over = True
@@ -156,7 +156,7 @@ REFUSALS = (RefusedError, ConflictError, click.UsageError, FailedRequestError)
 
 
 class LogWorker:
-    """Does the requests of clients in rounds; each client has a turn in a round.
+    """Processes clients' requests in rounds; each client has one turn per round.
 
     The events of a round are committed together, and answered afterwards.
     """
@@ -171,28 +171,28 @@ class LogWorker:
 
     # --- By other threads -------------------------------------------------------------
     def start(self) -> None:
-        """Begin to work."""
+        """Start working."""
         self._thread.start()
 
     def add(self, client: Client) -> None:
-        """Give a client turns from now on."""
+        """Include a client in later rounds."""
         with self._changed:
             self._clients = [*self._clients, client]
         self.wake()
 
     def remove(self, client: Client) -> None:
-        """Give a client no more turns."""
+        """Exclude a client from later rounds."""
         with self._changed:
             self._clients = [one for one in self._clients if one is not client]
 
     def wake(self) -> None:
-        """Announce a request, or a client that reads again."""
+        """Announce a new request, or a client that reads again."""
         with self._changed:
             self._is_woken = True
             self._changed.notify()
 
     def end(self) -> None:
-        """Finish the current round, and end."""
+        """Finish the current round and stop."""
         with self._changed:
             self._is_over = True
             self._changed.notify()
@@ -230,7 +230,7 @@ class LogWorker:
             self._is_woken = False
 
     def _gather(self, clients: int) -> None:
-        """Wait for the next requests of answered clients, to commit them together."""
+        """Wait for further requests from answered clients, to commit them together."""
         if clients <= 1:
             return
         until = time.monotonic() + GATHER_SECONDS
@@ -241,9 +241,9 @@ class LogWorker:
                     return
 
     def _together(self, log: ResidentLog, asked: list[AskedRequest]) -> list[AskedRequest]:
-        """Record in one commit; return the requests that must be done alone, in order.
+        """Record requests in one commit; return those to process individually, in order.
 
-        If the commit itself fails, it is unknown whether it is on the disk: each answer
+        If the commit itself fails, it is unknown whether it reached the disk: each answer
         is that error, and no request is repeated.
         """
         if len(asked) <= 1:

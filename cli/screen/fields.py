@@ -1,7 +1,7 @@
 """The fields of an answer that `--fields` selects.
 
-Names are checked in the types of a command's answers before the command runs; names below
-the data of an event or in a document are not checked.
+Names are checked against the types of the command's answers before the command runs; names
+below an event's data or in a document are not checked.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,7 +20,7 @@ Tree = dict[str, "Tree"]
 
 
 def read(command: str, text: str) -> Tree:
-    """Return the fields that a text names; raise `InvalidInputError` for an unknown one."""
+    """Return the selected fields; raise `InvalidInputError` for an unknown field."""
     names = [name.strip() for name in text.split(",")]
     parts = [part for name in names for part in name.split(".")]
     if len(names) > NAMES_MAX or not all(parts):
@@ -42,7 +42,7 @@ def read(command: str, text: str) -> Tree:
 def chosen(answer: Any, tree: Tree) -> Any:
     """Return an answer, decoded from JSON, with only the selected fields.
 
-    A field that only another type of the command's answers has is null.
+    A field that only another answer type of the command has is null.
     """
     if not tree:
         return answer
@@ -54,7 +54,7 @@ def chosen(answer: Any, tree: Tree) -> Any:
 
 
 def _check(command: str, name: str, kinds: Sequence[Any]) -> None:
-    """Raise `InvalidInputError` unless one of several kinds of answers has a field."""
+    """Raise `InvalidInputError` unless one of the answer types has the field."""
     said = ""
     for part in name.split("."):
         if any(kind is Any for kind in kinds):
@@ -70,7 +70,7 @@ def _check(command: str, name: str, kinds: Sequence[Any]) -> None:
 
 
 def _structs(kind: Any) -> Iterator[Any]:
-    """Yield the structs that a type holds; `Any` for what can have any name."""
+    """Yield the structs that a type contains, and `Any` for types with arbitrary names."""
     origin = get_origin(kind)
     if origin in (Union, UnionType) or origin in (list, tuple):
         for part in get_args(kind):

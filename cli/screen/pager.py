@@ -1,4 +1,4 @@
-"""Long answers through a pager, where a person looks at a terminal."""
+"""A pager for long answers on a terminal."""
 
 import os
 import shlex
@@ -18,9 +18,9 @@ LESS = "FRX"
 
 @contextmanager
 def paged(*, wanted: bool = True) -> Iterator[None]:
-    """Send standard output through $PAGER, `less` without one, while this lasts.
+    """Send standard output through $PAGER (default: `less`) within the block.
 
-    It is used only if stdout is a terminal and unless --no-pager is given. Quitting the
+    The pager is used only if stdout is a terminal and --no-pager is not given. Quitting the
     pager is not an error.
     """
     is_read = wanted and wants_pager() and sys.stdout.isatty() and not is_dumb()
@@ -50,7 +50,7 @@ def paged(*, wanted: bool = True) -> Iterator[None]:
 
 
 def _pager() -> list[str] | None:
-    """Return the command of the pager; None without one, or for `cat`."""
+    """Return the pager command; None if there is none, or it is `cat`."""
     try:
         words = shlex.split(os.environ.get("PAGER", "less"))
     except ValueError:

@@ -1,6 +1,6 @@
 """Tables that fit a terminal: long texts are cut, and the least important columns dropped.
 
-Without a width, as in a pipe, nothing is cut.
+If there is no width, as in a pipe, nothing is cut.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -16,12 +16,12 @@ JAMO = range(0x1160, 0x1200)
 
 
 def columns_of(text: str) -> int:
-    """Return how many columns a text takes; where terminals differ, the most."""
+    """Return a text's width in columns; where terminals differ, the maximum."""
     return len(text) if text.isascii() else sum(map(_columns, text))
 
 
 def cut(text: str, columns: int) -> str:
-    """Return a text that takes at most so many columns; an ellipsis ends a longer one."""
+    """Return a text cut to a number of columns, with an ellipsis if it was longer."""
     if columns_of(text) <= columns:
         return text
     kept = text[: _fitting(text, columns - 1)].rstrip()
@@ -29,15 +29,15 @@ def cut(text: str, columns: int) -> str:
 
 
 def padded(text: str, columns: int, *, right: bool = False) -> str:
-    """Return a text with blanks behind it, or before it, that takes so many columns."""
+    """Return a text padded with blanks to a number of columns."""
     blanks = " " * (columns - columns_of(text))
     return blanks + text if right else text + blanks
 
 
 def wrapped(text: str, columns: int | None, *, indent: str = "") -> list[str]:
-    """Return a text in lines of at most so many columns, all but the first one indented.
+    """Return a text wrapped to a number of columns, with all lines but the first indented.
 
-    Without a width it is one line. A longer word goes on in the next line.
+    Without a width it is a single line. A word that is too long is split.
     """
     if columns is None or columns_of(text) <= columns:
         return [text]
@@ -54,7 +54,7 @@ def wrapped(text: str, columns: int | None, *, indent: str = "") -> list[str]:
 
 
 def _fitting(text: str, columns: int) -> int:
-    """Return how many of its characters fit."""
+    """Return the number of characters that fit."""
     for index, char in enumerate(text):
         columns -= _columns(char)
         if columns < 0:
@@ -80,20 +80,20 @@ TEXT_MIN = 12
 
 
 class Toned(str):
-    """The text of a cell with a tone of the palette in `terminal`."""
+    """The text of a cell, with a tone from the palette in `terminal`."""
 
     __slots__ = ("tone",)
     tone: str | None
 
     def __new__(cls, text: str, tone: str | None) -> "Toned":
-        """Return a text that means something."""
+        """Return a text with a tone."""
         made = super().__new__(cls, text)
         made.tone = tone
         return made
 
 
 class FittedTable:
-    """Rows as lines of columns, which are never narrower than in the rows before."""
+    """Formats rows as lines of columns, whose widths never shrink."""
 
     def __init__(
         self,
@@ -104,7 +104,7 @@ class FittedTable:
         spare: Sequence[int] = (),
         least: int = TEXT_MIN,
     ) -> None:
-        """Begin a table.
+        """Create a table.
 
         Columns can be aligned `right`, or shown `whole` or not at all. On narrow terminals
         `spare` columns are omitted, in this order, rather than cutting texts to fewer
@@ -118,7 +118,7 @@ class FittedTable:
         """Whether something was not shown whole."""
 
     def lines(self, rows: Iterable[Sequence[str]]) -> list[Ready]:
-        """Return rows as lines that may be coloured."""
+        """Return rows as lines that may contain colours."""
         shown = [[_cell(cell) for cell in row] for row in rows]
         if not shown:
             return []
@@ -128,7 +128,7 @@ class FittedTable:
         return [self._line(row, fitted) for row in shown]
 
     def _fitted(self) -> list[int]:
-        """Return how wide each column is shown; 0 for one that is left out."""
+        """Return the width of each column; 0 for an omitted column."""
         widths, most = [*self._widths], self._terminal.width
         if most is None:
             # One long text does not fill every other row with blanks.
@@ -168,7 +168,7 @@ def _cell(cell: str) -> str:
 
 
 def _bound(widths: Sequence[int], free: int) -> int:
-    """Return the widest that a column may be so that all fit: only the longest are cut."""
+    """Return the largest column width with which all columns fit."""
     if sum(widths) <= free:
         return max(widths, default=TEXT_MIN) + TEXT_MIN
     left, rest = free, len(widths)

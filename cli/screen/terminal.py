@@ -1,4 +1,4 @@
-"""What standard output is: a terminal of a width, with colours or not, or no terminal."""
+"""The capabilities of standard output: width and colours, if it is a terminal."""
 
 import os
 import select
@@ -23,13 +23,13 @@ _KEY = "sprintlog.terminal"
 
 
 class Ready(str):
-    """A line that is visible already, and may be coloured."""
+    """A line that is already escaped and may contain colours."""
 
     __slots__ = ()
 
 
 class Terminal(NamedTuple):
-    """The abilities of standard output, before a pager replaces it."""
+    """The capabilities of standard output, before a pager replaces it."""
 
     width: int | None = None
     """The number of columns; None without a terminal: nothing is cut."""
@@ -38,12 +38,12 @@ class Terminal(NamedTuple):
     """Whether times are ISO 8601 in UTC: without a terminal, or with --utc."""
 
     def toned(self, text: str, tone: str | None) -> str:
-        """Return a text, which must be visible already, in the colour of its meaning."""
+        """Return an escaped text in the colour of its tone."""
         return click.style(text, fg=tone) if tone and self.is_coloured else text
 
 
 def terminal() -> Terminal:
-    """Return the abilities of standard output at the first call of a command."""
+    """Return standard output's capabilities, as determined on a command's first call."""
     context = click.get_current_context(silent=True)
     if context is None:
         return _look(AUTO, wants_utc=False)
@@ -80,7 +80,7 @@ def _look(color: str, *, wants_utc: bool) -> Terminal:
 
 
 def width_of(descriptor: int) -> int:
-    """Return how wide the terminal of a file is, by COLUMNS where that is set."""
+    """Return the width of a descriptor's terminal, or COLUMNS if set."""
     named = os.environ.get("COLUMNS", "")
     if named.isascii() and named.isdigit() and 0 < len(named) < 6:
         return max(int(named), COLUMNS_MIN)
@@ -91,7 +91,7 @@ def width_of(descriptor: int) -> int:
 
 
 def pause(seconds: float) -> None:
-    """Wait a moment; raise `BrokenPipeError` when the reader of the output is gone."""
+    """Wait for a while; raise `BrokenPipeError` if the reader of the output is gone."""
     waiting = select.poll()
     # Polled for no event, it reports only that the other end was closed.
     waiting.register(STDOUT, 0)

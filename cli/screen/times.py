@@ -1,4 +1,4 @@
-"""Times and durations as people read and type them."""
+"""Times and durations in the notation that people read and type."""
 
 from datetime import UTC, datetime, timedelta, tzinfo
 
@@ -23,7 +23,7 @@ def when(text: object, *, is_relative: bool = False) -> str:
 
 
 def short(moment: datetime, *, now: datetime, zone: tzinfo | None) -> str:
-    """Return a time as one would say it: `09:41`, `yesterday 23:10`, `Nov 21 23:10`."""
+    """Return a time in short form: `09:41`, `yesterday 23:10`, `Nov 21 23:10`."""
     local, today = moment.astimezone(zone), now.astimezone(zone).date()
     clock, day = f"{local:%H:%M}", local.date()
     if day == today:
@@ -38,7 +38,7 @@ def short(moment: datetime, *, now: datetime, zone: tzinfo | None) -> str:
 
 
 def relative(moment: datetime, *, now: datetime, zone: tzinfo | None) -> str:
-    """Return how long ago a time is, while that is less than a day; else the time."""
+    """Return the time elapsed if it is less than a day, else the time in short form."""
     seconds = int((now - moment).total_seconds())
     if not 0 <= seconds < 86_400:
         return short(moment, now=now, zone=zone)
@@ -49,12 +49,12 @@ def relative(moment: datetime, *, now: datetime, zone: tzinfo | None) -> str:
 
 
 def told(moment: datetime, *, zone: tzinfo | None) -> str:
-    """Return a time in full, with the offset that the zone has then."""
+    """Return a time in full, with the zone's offset at that time."""
     local = moment.astimezone(zone)
     offset = local.isoformat()[-6:]
     return f"{local:%Y-%m-%d %H:%M:%S} {'UTC' if offset == '+00:00' else offset}"
 
 
 def moment_of(milliseconds: float) -> datetime:
-    """Return the moment of a clock's milliseconds since 1970."""
+    """Return the time for a number of milliseconds since 1970."""
     return datetime.fromtimestamp(milliseconds / 1000, UTC)

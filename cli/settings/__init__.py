@@ -1,4 +1,4 @@
-"""The settings file of the work tree: found once, read if it exists.
+"""The settings file of the work tree: located once, and read if it exists.
 
 The command line overrides the environment, which overrides the file, which overrides the
 default. Every command imports this module and its imports.
@@ -19,7 +19,7 @@ _FOUND = "sprintlog.settings"
 
 
 def settings_file() -> "SettingsFile | None":
-    """Return the checked settings file; None if there is none.
+    """Return the validated settings file, or None if there is none.
 
     Raise `InvalidInputError` with the line of an invalid setting.
     """
@@ -38,16 +38,16 @@ def settings_file() -> "SettingsFile | None":
 
 
 def setting(key: str) -> Any:
-    """Return the value of a key in the settings file; None if it is not set.
+    """Return a key's value in the settings file, or None if it is not set.
 
-    Raise `RefusedError` if the key needs trust that the file does not have.
+    Raise `RefusedError` if the key requires trust and the file is not trusted.
     """
     found = settings_file()
     return None if found is None else found.value(key)
 
 
 def off_by() -> str | None:
-    """Return the setting that turns recording off; None if recording is on."""
+    """Return the setting that turns recording off, or None if recording is on."""
     named = os.environ.get(OFF, "")
     if named:
         return None if named == "0" else f"{OFF}={named[:20]}"
@@ -56,9 +56,9 @@ def off_by() -> str | None:
 
 
 def log_place(start: Path) -> tuple[Path, str | None]:
-    """Return where the log is looked for: from which folder, and in which if it is named.
+    """Return the folder in which to look for the log, and the log's folder if named.
 
-    SPRINTLOG_DIR names it, else the work tree's file.
+    SPRINTLOG_DIR names it, or else the work tree's settings file.
     """
     if named := os.environ.get("SPRINTLOG_DIR"):
         return start, named
@@ -69,7 +69,7 @@ def log_place(start: Path) -> tuple[Path, str | None]:
 
 
 def log_address() -> str | None:
-    """Return the address of a log on a server; None for a log in a folder.
+    """Return the address of a log on a server, or None for a log in a folder.
 
     SPRINTLOG_LOG names it, or else the settings file, which must not contain a password.
     """

@@ -1,4 +1,4 @@
-"""The settings file of a work tree, untrusted: its keys, and their validation."""
+"""The work tree's untrusted settings file: its keys and their validation."""
 
 import os
 import re
@@ -19,7 +19,7 @@ from . import trust
 
 
 class Key(NamedTuple):
-    """What there is to know of a key but for its type."""
+    """The properties of a key, except its type."""
 
     default: str = "none"
     """The default value in words."""
@@ -88,7 +88,7 @@ _EARLY |= {"log.folder": (str, "text"), "log.url": (str, "text")}
 
 
 class SettingsFile:
-    """The values of a settings file by key; a value's type is checked when it is read."""
+    """The values of a settings file by key; a value is validated when it is read."""
 
     def __init__(self, path: Path, text: str, tables: dict[str, Any], prefix: str) -> None:
         self.path = path
@@ -98,11 +98,11 @@ class SettingsFile:
 
     @property
     def folder(self) -> Path:
-        """Return the folder of the file, to which its paths are relative."""
+        """Return the file's folder, to which its paths are relative."""
         return self.path.parent
 
     def value(self, key: str) -> Any:
-        """Return a checked and trusted value; None if it is not set."""
+        """Return a validated and trusted value, or None if it is not set."""
         if key not in self.given:
             return None
         if KEYS[key].needs_trust and not self.is_trusted:
@@ -110,7 +110,7 @@ class SettingsFile:
         return self.checked(key)
 
     def checked(self, key: str) -> Any:
-        """Return a value that is there, whoever trusts it; only its form is checked."""
+        """Return a validated value, even if it is not trusted."""
         value = self.given[key]
         if key in _EARLY:
             kind, said = _EARLY[key]
@@ -121,12 +121,12 @@ class SettingsFile:
 
     @property
     def needs_trust(self) -> dict[str, Any]:
-        """Return the values that need trust."""
+        """Return the values that require trust."""
         return {k: v for k, v in self.given.items() if KEYS[k].needs_trust}
 
     @cached_property
     def digest(self) -> str:
-        """Return the digest of what must be trusted, in this repository."""
+        """Return the digest of the repository and the values that require trust."""
         said = {"tree": trust.tree_of(self.folder), "says": self.needs_trust}
         encoded = msgspec.json.encode(said, order="deterministic", enc_hook=str)
         return sha256(encoded).hexdigest()
@@ -137,7 +137,7 @@ class SettingsFile:
         return not self.needs_trust or trust.is_trusted(self.folder, self.digest)
 
     def untrusted(self, key: str) -> RefusedError:
-        """Return the error for a value that nobody trusts."""
+        """Return the error for an untrusted value."""
         return RefusedError(
             f"{self.path}: {self._named(key)} is not trusted",
             hint="check it with `sprintlog config`, then `sprintlog config --trust`",
@@ -146,13 +146,13 @@ class SettingsFile:
         )
 
     def wrong(self, key: str, said: str) -> InvalidInputError:
-        """Return the error for a value, with its line."""
+        """Return the error for an invalid value, with its line."""
         name, line = self._named(key), self.line_of(key)
         where = f"line {line}: {name}" if line else name
         return InvalidInputError(f"{where}: {said}", file=str(self.path))
 
     def line_of(self, key: str) -> int | None:
-        """Return the line of a key if it is written in its plain form."""
+        """Return the line of a key, or None if the key is not written in its plain form."""
         wanted = [*filter(None, self._prefix.split(".")), *key.split(".")]
         table: list[str] = []
         best: tuple[int, int] | None = None
@@ -201,7 +201,7 @@ class SettingsFile:
 
 
 def read_settings(held: int, path: Path, *, in_project: bool) -> SettingsFile | None:
-    """Read and close an open settings file; return None for one of other tools only."""
+    """Read and close an open settings file; return None if it has no sprintlog settings."""
     most = PROJECT_BYTES_MAX if in_project else BYTES_MAX
     try:
         status = os.fstat(held)

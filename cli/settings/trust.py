@@ -1,7 +1,7 @@
-"""The user's own lists, outside of every work tree: safe folders and trusted files.
+"""The user's own lists, outside every work tree: safe folders and trusted files.
 
-A digest covers a repository and the values of its settings file that need trust. A change
-of other values, or another work tree of the repository, needs no new consent.
+A digest covers a repository and the values in its settings file that require trust. A
+change of other values, or another work tree of the repository, needs no new consent.
 """
 
 import os
@@ -18,7 +18,7 @@ EVERYWHERE = "*"
 
 
 def tree_of(folder: Path) -> str:
-    """Return what all work trees of a repository have in common; else the folder."""
+    """Return a path common to all work trees of a repository, or else the folder."""
     git = folder / ".git"
     if git.is_file() and (directory := linked_directory(git)) is not None:
         return os.path.dirname(os.path.realpath(common_directory(directory)))
@@ -26,7 +26,7 @@ def tree_of(folder: Path) -> str:
 
 
 def is_trusted(folder: Path, digest: str) -> bool:
-    """Return whether a digest is on the list, or the folder on the list of safe folders."""
+    """Return whether a digest is trusted, or its folder is on the list of safe folders."""
     if any(line.split(" ", 1)[0] == digest for line in _lines(home() / "trusted")):
         return True
     safe = {*_lines(safe_list())}
@@ -36,13 +36,13 @@ def is_trusted(folder: Path, digest: str) -> bool:
 
 
 def trust(folder: Path, digest: str) -> Path:
-    """Put a digest on the list, in the place of earlier ones; return the list."""
+    """Replace a repository's digests on the list by a new one; return the list's path."""
     line = f"{digest} {tree_of(folder)}"
     return _write([*_without(folder), line])
 
 
 def forget(folder: Path) -> int:
-    """Take a repository's digests off the list; return how many there were."""
+    """Remove a repository's digests from the list; return how many there were."""
     stay, before = [*_without(folder)], len([*_lines(home() / "trusted")])
     if len(stay) < before:
         _write(stay)
@@ -50,7 +50,7 @@ def forget(folder: Path) -> int:
 
 
 def trusted_for(folder: Path) -> int:
-    """Return how many digests of a repository are on the list."""
+    """Return the number of digests on the list for a repository."""
     return len([*_lines(home() / "trusted")]) - len([*_without(folder)])
 
 

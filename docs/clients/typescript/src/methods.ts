@@ -26,35 +26,35 @@ export interface Append {
   observed?: boolean;
 }
 
-/** A question, by the words of the command that answers the same. */
+/** A question, named like the command that answers it. */
 export interface Ask {
   question: string;
   given?: { [name: string]: string | number };
 }
 
-/** Any command of the command line that takes `--json`. */
+/** Any command of the command line that supports `--json`. */
 export interface Call {
   words: string[];
   input?: string | null;
 }
 
-/** How a command ended that was done by a process. */
+/** The result of a command that ran in a process. */
 export interface CallEnded {
   exit_code: number;
   answer: unknown;
 }
 
-/** Which request is not wanted any more. */
+/** The request to cancel. */
 export interface Cancel {
   id: string | number;
 }
 
-/** Whether the request is one that is not answered yet. */
+/** Whether the request was still unanswered. */
 export interface Cancelled {
   known: boolean;
 }
 
-/** What a client calls itself. */
+/** The name and version of a client. */
 export interface ClientName {
   name: string;
   version?: string | null;
@@ -66,7 +66,7 @@ export interface Follow {
   stream?: string | null;
 }
 
-/** A subscription that began. */
+/** A subscription that has started. */
 export interface Following {
   subscription: number;
   after: number;
@@ -89,11 +89,11 @@ export interface Initialized {
   methods: string[];
 }
 
-/** What a method takes. */
+/** Base class of a method's parameters. */
 export interface Params {
 }
 
-/** A command, by its `type` and its fields. */
+/** A command, given by its `type` and its fields. */
 export interface Record {
   actor?: string | null;
   at?: string | null;
@@ -106,17 +106,17 @@ export interface Record {
   sprint?: string | null;
 }
 
-/** Which schemas are wanted. */
+/** The schemas to return. */
 export interface Schema {
   of: "answers" | "commands" | "events";
 }
 
-/** Which subscription ends. */
+/** The subscription to end. */
 export interface Unfollow {
   subscription: number;
 }
 
-/** Whether there was such a subscription. */
+/** Whether the subscription existed. */
 export interface Unfollowed {
   ended: boolean;
 }
