@@ -1,6 +1,6 @@
-"""A sprint: its events, its rules by topic, and the fold from events to state. Pure.
+"""A sprint's events, its rules by topic, and the fold that turns events into state.
 
-It may import judging, sessions, the log and errors. Its packages are layered: agent,
-iterations, queue, plan, phases, fold, state, events (see `pyproject.toml`). Start
-with `events` and `state/sprint.py`, then `commands.py`.
+The package performs no I/O. It may import judging, sessions, the log and errors. Its
+subpackages are layered: agent, iterations, queue, plan, phases, fold, state, events (see
+`pyproject.toml`). Start with `events` and `state/sprint.py`, then read `commands.py`.
 """

@@ -1,6 +1,6 @@
-"""The commands of a sprint by topic, and the conversion of an event into its command.
+"""The commands of a sprint by topic, and the conversion of an event to its command.
 
-`append` uses that conversion, so that it obeys the same rules as every other command.
+`append` uses this conversion so that it follows the same rules as every other command.
 """
 
 from functools import cache
@@ -68,15 +68,15 @@ _LEFT_OUT: dict[type[Event], dict[str, Any]] = {
 
 @cache
 def caused() -> Events:
-    """Return the command for each event that can be requested."""
+    """Return the command constructor for each event type that can be requested."""
     tables = (getattr(topic, "CAUSED", {}) for topic in TOPICS)
     return {event: made for table in tables for event, made in table.items()}
 
 
 def to_event(tag: str, data: object) -> Event:
-    """Return the event of a tag from its data, as decoded from JSON.
+    """Return the event with a tag, built from decoded JSON data.
 
-    Raise `NotFoundError` for an unknown tag, `RefusedError` naming a field that is
+    Raise `NotFoundError` if the tag is unknown, or `RefusedError` naming a field that is
     missing, unknown or of the wrong type.
     """
     if tag not in BY_TAG:
@@ -110,7 +110,7 @@ class ObserveEvent(Command, frozen=True):
     event: Event
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Return the observed event; structural events must obey the rules."""
+        """Return the observed event."""
         check_exists(sprint)
         if isinstance(self.event, ExtensionEvent):
             check_event(self.event)
@@ -120,14 +120,14 @@ class ObserveEvent(Command, frozen=True):
 
 
 def command_for(event: Event, *, is_observed: bool) -> Command:
-    """Return the command that records an event, without its rules if it is observed."""
+    """Return the command that records an event; most observed events bypass the rules."""
     if is_observed and not event.is_structural:
         return ObserveEvent(event)
     return command_of(event)
 
 
 def command_of(event: Event) -> Command:
-    """Return the command that causes an event; raise `RefusedError` if none does."""
+    """Return the command that causes an event; raise `RefusedError` if there is none."""
     made = caused().get(type(event))
     if made is None or _follows(event):
         why = event.only_caused or "give a whole document"
@@ -140,21 +140,21 @@ def command_of(event: Event) -> Command:
 
 
 def _follows(event: Event) -> bool:
-    """Return whether an event of a requestable type has another cause."""
+    """Return whether an event of a requestable type results only from another command."""
     return (isinstance(event, f.RolledBack) and event.undoes is not None) or (
         isinstance(event, f.SprintImported) and event.document is None
     )
 
 
 class RecordExtensionEvent(Command, frozen=True):
-    """Record an event of an extension."""
+    """Record an extension's event."""
 
     event: ExtensionEvent
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Return the event of the extension; the sprint must exist.
+        """Return the extension's event; raise an error if the sprint does not exist.
 
-        An event with a built-in type would change something and is rejected.
+        Events of built-in types are rejected because they would change the sprint.
         """
         check_exists(sprint)
         check_event(self.event)

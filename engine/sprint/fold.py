@@ -1,8 +1,8 @@
-"""The fold: applies events in order to the state of a sprint.
+"""The fold, which applies events in order to the state of a sprint.
 
-It never raises because of the content of an event: the event has happened. The topic that
-handles an event is imported with its first event, since most commands meet events of one
-topic, and importing all topics takes longer than the command.
+The fold never raises because of an event's content: the event has already happened. The
+module of a topic is imported when its first event occurs, because most commands encounter
+events of one topic only, and importing all topics takes longer than the command itself.
 """
 
 from bisect import bisect_left
@@ -68,7 +68,7 @@ _nothing: dict[str, Node] = {}
 
 
 def _tracked(take: Callable[[Tracker, Any, int], None]) -> Learn:
-    """Return a handler that updates the knowledge's tracker of iterations."""
+    """Return a handler that passes an event to the knowledge's iteration tracker."""
     return lambda knowledge, event, version: take(knowledge.tracker, event, version)
 
 
@@ -87,7 +87,7 @@ class _ByEvent(dict[type[Event], Handlers]):
     """The handlers of each event type, looked up on first use."""
 
     def __missing__(self, kind: type[Event]) -> Handlers:
-        """Look for the first topic that has handlers for this event type."""
+        """Return the handlers from the first topic that has any for this event type."""
         found: Handlers = None, _LEARN.get(kind), None
         for name in () if kind in _LEARN else TOPICS.get(kind.__module__, ()):
             topic = vars(import_module(f".{name}", __package__))
@@ -109,10 +109,10 @@ HANDLERS = _ByEvent()
 def fold(
     sprint: Sprint, events: Iterable[Versioned], live: Sequence[VersionRange] | None = None
 ) -> Sprint:
-    """Return the sprint, changed in place by the events after its version.
+    """Return the sprint after applying, in place, the events that follow its version.
 
-    The plan applies the execution events with versions in `live` (by default all), the
-    knowledge applies all events, so neither may read the other.
+    The plan applies only the execution events with versions in `live` (by default all),
+    while the knowledge applies all events, so neither may read the other.
     """
     apply_all(sprint, _in_parts(events), _TAKERS, live)
     sprint.plan.finish_fold()
@@ -127,9 +127,10 @@ def apply_all(
 ) -> None:
     """Change the sprint as `fold` does; `takers` decode and handle events by form.
 
-    Every fold runs through this function. Most events of a long stream change a leaf that
-    affects no other count: they are applied inline, and `finish_fold` of the plan computes
-    all that depends only on the last of them. The plan must not be read before that.
+    Every fold calls this function. Most events of a long stream change a leaf that affects
+    no count but its own: they are applied inline, and `finish_fold` of the plan then
+    computes everything that depends only on the last of them. The plan must not be read
+    before that.
     """
     plan, knowledge = sprint.plan, sprint.knowledge
     tree, alone, latest, changed = _at_hand(plan)
@@ -174,7 +175,7 @@ def apply_all(
 
 
 def fold_ahead(sprint: Sprint, events: Iterable[Event], at: str) -> None:
-    """Fold copies of events that are not yet recorded, since a fold may modify events."""
+    """Apply copies of events that are not yet recorded, since a fold may modify events."""
     # Imported here: folding recorded events needs no copy.
     from copy import deepcopy
 
@@ -195,14 +196,14 @@ def _evolve(plan: Plan, evolve: Evolve, event: Event, version: int, at: str) -> 
 
 
 def _at_hand(plan: Plan) -> tuple[Tree | None, dict[str, Node], dict[str, Any], list[Node]]:
-    """Return the index if any, its independent leaves, and the records of changes."""
+    """Return the plan's index, its independent leaves, and the records of changes."""
     if (tree := plan.index) is None:
         return None, {}, plan.last.nodes, []
     return tree, tree.alone, plan.last.nodes, tree.changed
 
 
 def _in_parts(events: Iterable[Versioned]) -> Iterator[Part]:
-    """Yield events in parts; the form of each is its class."""
+    """Yield events in batches; each event's class serves as its form."""
     events = iter(events)
     while some := [*islice(events, AT_ONCE)]:
         versions, times, own = zip(*some, strict=True)
@@ -212,7 +213,7 @@ def _in_parts(events: Iterable[Versioned]) -> Iterator[Part]:
 def _in_turns(
     parts: Iterable[Part], live: Sequence[VersionRange]
 ) -> Iterator[tuple[bool, Sequence[int], Sequence[Row]]]:
-    """Yield parts, split at the bounds of discarded stretches, with a flag if effective."""
+    """Yield batches split where events become discarded or effective, each with a flag."""
     turns, in_force, turn = _turns(live), False, 0
     for versions, rows in parts:
         while versions and versions[-1] >= turn:
@@ -226,7 +227,7 @@ def _in_turns(
 
 
 def _turns(live: Sequence[VersionRange]) -> Iterator[tuple[bool, int]]:
-    """Yield alternately whether events are effective, and the version that ends it."""
+    """Yield whether events are effective, alternately, and the version where that ends."""
     for first, last in live:
         yield False, first
         yield True, last + 1
@@ -241,7 +242,7 @@ def begin_anew(plan: Plan, event: Any, version: int) -> None:
 
 
 class _Takers(dict[Any, EventHandler]):
-    """The decoder and the handlers of events by form, looked up on first use."""
+    """The decoder and the handlers for each form of event, looked up on first use."""
 
     def __init__(self, reader: Callable[[Any], tuple[Callable[[Any], Any], type[Event]]]):
         super().__init__()
@@ -263,7 +264,7 @@ _TAKERS = _Takers(lambda kind: (_as_it_is, kind))
 
 
 class RowFold:
-    """Folds stored rows: decoding and applying one event at a time."""
+    """Folds stored rows, decoding and applying one event at a time."""
 
     def __init__(self, codec: Codec) -> None:
         self._codec = codec
@@ -275,7 +276,7 @@ class RowFold:
         pages: Iterable[Page],
         live: Sequence[VersionRange] | None = None,
     ) -> Sprint:
-        """Return the sprint as `fold` does; raise as `Codec.decode` does."""
+        """Return the sprint as `fold` does; raise the same errors as `Codec.decode`."""
         self.take_in(sprint, pages, live)
         sprint.plan.finish_fold()
         return sprint
@@ -286,7 +287,7 @@ class RowFold:
         pages: Iterable[Page],
         live: Sequence[VersionRange] | None = None,
     ) -> None:
-        """Do the same without `finish_fold` of the plan: more events will follow."""
+        """Apply the rows without calling the plan's `finish_fold`; more events follow."""
         page = Page((), (), ())
 
         def parts() -> Iterator[Part]:

@@ -1,5 +1,5 @@
-"""The next action of a sprint, its prompt, and the commands for an agent's runs.
+"""The next action of a sprint, its prompt, and the commands for agent runs.
 
-The top layer of a sprint's topics: it may import all others. Start with `next.py`, and
-`actions.py` for the forms of its answer.
+This is the top layer of a sprint's packages: it may import all the others. Start with
+`next.py`; `actions.py` defines the actions that it returns.
 """

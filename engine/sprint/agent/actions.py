@@ -1,4 +1,4 @@
-"""The answers of `next`: the actions and their fields; and the notices of a loop."""
+"""The actions that `next` returns, with their fields, and the notices about a loop."""
 
 from collections.abc import Collection
 
@@ -83,7 +83,7 @@ class HookRun(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Action(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One thing to do; what means nothing for it is left out."""
+    """The next thing for a loop to do; fields that do not apply are omitted."""
 
     do: str
     """A word of `ACTIONS`."""
@@ -126,13 +126,13 @@ class Action(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def waits(waiting: LimitWait) -> Action:
-    """Return that a limit is waited for."""
+    """Return the action that waits for a limit to end."""
     more = {"do": WAIT, "phase": waiting.phase or None, "hint": ASK_NOW}
     return made_from(Action, waiting, **more, is_fallback=False)
 
 
 def is_over(due: str, now: str) -> bool:
-    """Return whether the time that was waited for has come."""
+    """Return whether the wait is over."""
     try:
         return parse(now) >= parse(due)
     except InvalidInputError:
@@ -154,7 +154,7 @@ NEEDS_PERSON = frozenset({PERSON, BLOCKED, BREAKPOINT})
 
 
 class Notice(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One notice about a loop."""
+    """A notice about a loop."""
 
     notice: str
     """A word of `NOTICES`."""
@@ -175,7 +175,7 @@ class Notice(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 def is_wanted(notice: str, of: Collection[str]) -> bool:
     """Return whether a notice was requested.
 
-    PERSON is also an end: a request for STOPPED includes it.
+    A loop that needs a person has also stopped, so a request for STOPPED includes PERSON.
     """
     return notice in of or (notice == PERSON and STOPPED in of)
 
@@ -189,7 +189,7 @@ def of_end(
     last: Action | None,
     why: str | None,
 ) -> Notice:
-    """Return the notice of a run's end; `last` is the answer that ended it."""
+    """Return the notice that a run ended; `last` is the action that ended it."""
     place = {n: getattr(last, n, None) for n in ("hint", "phase", "iteration")}
     notice = PERSON if because in NEEDS_PERSON else STOPPED
     place |= {"because": because, "exit_code": exit_code, "why": why}
@@ -197,13 +197,13 @@ def of_end(
 
 
 def of_wait(sprint: str, action: Action, *, at: str) -> Notice:
-    """Return the notice of a wait."""
+    """Return the notice that a loop is waiting."""
     place = {n: getattr(action, n) for n in ("why", "phase", "iteration", "until")}
     return Notice(notice=WAITING, sprint=sprint, at=at, **place)
 
 
 def of_advice(sprint: str, number: int, *, at: str, why: str) -> Notice:
-    """Return the notice of advice to stop or roll back."""
+    """Return the notice that the loop is advised to stop or roll back."""
     hint = f"`sprintlog report {number}`"
     return Notice(
         notice=QUALITY, sprint=sprint, at=at, iteration=number, why=why, hint=hint

@@ -1,8 +1,8 @@
 """The next action of a sprint, as a pure function of its state and the time.
 
 A loop in any language asks for the action, performs it, records the result, and asks
-again; it needs no state but the log. The actions for phases, for a goal, and for judging
-the last iteration are all determined here.
+again; it needs no state besides the log. This module determines every action: for phases,
+for a goal, and for judging the last iteration.
 """
 
 from msgspec.structs import replace
@@ -33,10 +33,10 @@ _WORKS = (actions.WORK, actions.ITERATE, actions.GATE)
 def next_action(
     sprint: Sprint, *, now: str, spent_by: str | None = None, has_budgets: bool = True
 ) -> actions.Action:
-    """Return the next action at this time; raise `NotFoundError` without a plan.
+    """Return the action to take now; raise `NotFoundError` if the sprint has no plan.
 
-    With `has_budgets`, return a stop if the action would exceed the sprint's budget. A
-    lost run spends no time after `spent_by`.
+    With `has_budgets`, return a stop if the action would exceed the sprint's budget. The
+    time of a lost run counts only up to `spent_by`.
     """
     check_exists(sprint)
     action = _due(sprint, now)
@@ -46,9 +46,9 @@ def next_action(
 
 
 def with_fallback(sprint: Sprint, action: actions.Action, *, now: str) -> actions.Action:
-    """Return the action for the fallback while a limit prevents the loop's own agent.
+    """Return the fallback's action while a limit blocks the loop's own agent.
 
-    Return `action` if there is no limit, or if the fallback cannot work either.
+    Return `action` unchanged if there is no limit or if the fallback is blocked as well.
     """
     waiting = limit_of_own(sprint.plan)
     if waiting is None or not waiting.holds(now):
@@ -65,19 +65,19 @@ def with_fallback(sprint: Sprint, action: actions.Action, *, now: str) -> action
 
 
 def run_hooks(plan: Plan) -> actions.Action | None:
-    """Return the action to run the due hooks of the last ended iteration, if any."""
+    """Return the action that runs the due hooks of the last ended iteration, or None."""
     number = last_ended_iteration(plan)
     runs = tuple(run_of(hook, number) for hook in hooks_due(plan))
     return actions.Action(actions.HOOKS, iteration=number, hooks=runs) if runs else None
 
 
 def run_of(hook: Hook, number: int) -> actions.HookRun:
-    """Return the run of a hook for an iteration."""
+    """Return the run of a hook for the given iteration."""
     return made_from(actions.HookRun, hook, transcript=transcript_of(number, hook.id))
 
 
 def failure_said(sprint: Sprint) -> str | None:
-    """Return the failure of the iteration's run, and the number of failures allowed."""
+    """Return the iteration's last error and how many failures in a row are allowed."""
     failed, turns = sprint.plan.last.failure, sprint.plan.turns
     if failed is None:
         return turns.error
@@ -87,7 +87,7 @@ def failure_said(sprint: Sprint) -> str | None:
 
 
 def work_on_goal(sprint: Sprint, now: str) -> actions.Action:
-    """Return the action to run the next iteration, or the reason why none may run."""
+    """Return the action that runs the next iteration, or the wait or stop before it."""
     plan, turns = sprint.plan, sprint.plan.turns
     if not turns.number and (stop := stops.decide_at_goal(sprint) or stops.used_up(sprint)):
         return stop
@@ -142,9 +142,9 @@ def judge_first(sprint: Sprint) -> actions.Action | None:
 
 
 def with_judging(sprint: Sprint, action: actions.Action) -> actions.Action:
-    """Return an action with its iteration, if each run of an agent is an iteration.
+    """Return the action with its iteration number, if each agent run is an iteration.
 
-    The repair of a gate is an iteration too, so it may be stopped by the limit as well.
+    The repair of a gate is an iteration too, so the iteration limit may stop it.
     """
     rules, plan = loop_rules(sprint), sprint.plan
     is_work = action.do in _WORKS and action.prompt is not None
@@ -160,7 +160,7 @@ def with_judging(sprint: Sprint, action: actions.Action) -> actions.Action:
 
 
 def _due(sprint: Sprint, now: str) -> actions.Action:
-    """Return the next action, regardless of budgets."""
+    """Return the next action without checking the budgets."""
     plan = sprint.plan
     # The hooks of an iteration precede anything else, even after the last iteration.
     if plan.status in (IN_PROGRESS, COMPLETED) and (hooks := run_hooks(plan)):
@@ -206,7 +206,7 @@ def _in_progress(sprint: Sprint, leaf: Node, now: str) -> actions.Action:
 
 
 def _of_sprint(plan: Plan) -> actions.Action:
-    """Return the action for a status other than in-progress."""
+    """Return the action for a sprint that is not in progress."""
     match plan.status:
         case words.NOT_STARTED:
             return actions.Action(actions.START)
@@ -281,7 +281,7 @@ def _after_failure(leaf: Node, now: str) -> actions.Action:
 
 
 def _model(node: Node | None) -> str | None:
-    """Return the model of the nearest node upwards that names one."""
+    """Return the model of the node or of its nearest ancestor that specifies one."""
     while node is not None:
         if model := stops.text_said(node.data.get("model")):
             return model

@@ -1,8 +1,8 @@
-"""The prompt of an agent, as a pure function of the sprint, the action and the learnings.
+"""An agent's prompt, as a pure function of the sprint, the action and the learnings.
 
-`handed` makes the prompt that `run` passes on and `next` answers, for phases and for
-goals; a custom template replaces it completely. The prompt also explains how to answer,
-in the format that the package `answers` reads.
+`handed` builds the prompt that `run` passes to the agent and `next` returns, for phases
+and for goals; a custom template replaces it completely. The prompt also explains how to
+answer in the format that the package `answers` reads.
 """
 
 from collections.abc import Iterable, Mapping
@@ -115,7 +115,7 @@ _WORDS = {words.IN_PROGRESS: " (begun)", words.BLOCKED: " (blocked)"}
 
 
 class Telling(msgspec.Struct, frozen=True):
-    """The parts of a prompt that do not follow from the sprint."""
+    """The inputs of a prompt that do not come from the sprint."""
 
     learnings: tuple[str, ...] = ()
     """One line each, within `LEARNINGS_CHARS_MAX`."""
@@ -125,7 +125,7 @@ class Telling(msgspec.Struct, frozen=True):
 
 
 def handed(sprint: Sprint, action: Action, telling: Telling) -> Action:
-    """Return an action with the complete prompt for the agent, and the bare task."""
+    """Return the action with the complete prompt for the agent, and with the bare task."""
     if action.prompt is None:
         return action
     if action.do == actions.ITERATE:
@@ -148,9 +148,10 @@ def handed(sprint: Sprint, action: Action, telling: Telling) -> Action:
 
 
 def whole(parts: Mapping[str, str], headings: Mapping[str, str]) -> str:
-    """Return the parts that are not empty, below their headings and in that order.
+    """Return the non-empty parts in the order of the headings, each below its heading.
 
-    In a heading, `{}` is replaced by the part itself; an empty heading is omitted.
+    In a heading, `{}` is replaced by the part itself. A part with an empty heading is added
+    without a heading.
     """
     said = []
     for name, heading in headings.items():
@@ -165,7 +166,7 @@ def whole(parts: Mapping[str, str], headings: Mapping[str, str]) -> str:
 def common_parts(
     sprint: Sprint, *, learnings: Iterable[str], resumed: bool, error: str | None
 ) -> dict[str, str]:
-    """Return the parts on earlier runs, learnings and undecided requests."""
+    """Return the parts about earlier runs, learnings and undecided requests."""
     lines = [f"- {line}" for line in learnings]
     return {
         "resumed": RESUMED if resumed else "",
@@ -189,19 +190,19 @@ def _waiting(sprint: Sprint) -> list[str]:
 
 
 def one_line(text: str) -> str:
-    """Return a text as one short line, so that untrusted text cannot form a heading."""
+    """Return the text as one short line, so that untrusted text cannot form a heading."""
     line = " ".join(text.split())
     return line if len(line) <= LINE_CHARS_MAX else f"{cut(line, LINE_CHARS_MAX - 1)}…"
 
 
 def quoted(text: str) -> str:
-    """Return a text as an indented block."""
+    """Return the text as an indented block."""
     lines = text.strip().split("\n")
     return "\n".join(f"    {line}".rstrip() for line in lines).rstrip()
 
 
 def _phase_parts(sprint: Sprint, action: Action, telling: Telling) -> dict[str, str]:
-    """Return the parts of the prompt for a phase; a part may be empty."""
+    """Return the parts of a phase's prompt; some may be empty."""
     plan = sprint.plan
     node = plan.tree.find(action.phase or "")
     failed = plan.last.failures.of(action.phase or "")
@@ -217,7 +218,7 @@ def _phase_parts(sprint: Sprint, action: Action, telling: Telling) -> dict[str, 
 
 
 def _values(sprint: Sprint, action: Action) -> dict[str, str]:
-    """Return the values of a template's variables that are not parts."""
+    """Return the values of the template variables that are not parts of the prompt."""
     plan = sprint.plan
     return {
         "goal": text_said(plan.document.get("goal")) or "",
@@ -230,7 +231,7 @@ def _values(sprint: Sprint, action: Action) -> dict[str, str]:
 
 
 def _position(sprint: Sprint, node: Node | None) -> str:
-    """Return a node's position in the sprint, level by level."""
+    """Return a node's position at every level of the sprint, as a sentence."""
     said: list[str] = []
     holder: Any = sprint.plan.document
     for level, key, index in zip(
@@ -245,7 +246,7 @@ def _position(sprint: Sprint, node: Node | None) -> str:
 
 
 def _step_text(node: Node | None) -> str:
-    """Return the prompt of the step that contains a sub-phase."""
+    """Return the prompt of the step that contains a sub-phase; empty if there is none."""
     parent = node.parent if node is not None else None
     if parent is None or parent.level != _LEVELS.index("step") + 1:
         return ""
@@ -253,12 +254,12 @@ def _step_text(node: Node | None) -> str:
 
 
 def prompt_of(sprint: Sprint, *, number: int, reflects: bool) -> str:
-    """Return the prompt of an iteration, without learnings."""
+    """Return an iteration's prompt without learnings."""
     return goal_prompt(goal_parts(sprint, number=number, reflects=reflects))
 
 
 def goal_prompt(parts: Mapping[str, str]) -> str:
-    """Return the prompt for a goal that consists of these parts."""
+    """Return the prompt for a goal, built from its parts."""
     return whole(parts, _GOAL_HEADINGS)
 
 
@@ -270,7 +271,7 @@ def goal_parts(
     resumed: bool = False,
     learnings: Iterable[str] = (),
 ) -> dict[str, str]:
-    """Return the parts of an iteration's prompt by name."""
+    """Return the named parts of an iteration's prompt."""
     plan = sprint.plan
     document, turns = plan.document, plan.turns
     steps = steps_of(document)
@@ -307,7 +308,7 @@ def _claimed(plan: Plan) -> str:
 
 
 def said_in(plan: Plan, prompt: str) -> str:
-    """Return all texts that an agent could repeat: its prompt, and every step."""
+    """Return all text that an agent could echo: the prompt, the goal and every step."""
     document = plan.document
     texts = [_text(document, key) for key in ("goal", "goal-prompt", "reflection-prompt")]
     steps = (_text(step, "prompt") for step in steps_of(document).values())

@@ -1,6 +1,6 @@
-"""Reports of an agent about its own work, and the commands that record them.
+"""An agent's reports about its own work, and the commands that record them.
 
-The command depends on the work: a phase or the goal, with a gate or without.
+The command depends on whether the work is on a phase or on the goal, and on its gate.
 """
 
 from ...command import Command
@@ -24,9 +24,9 @@ OUTCOMES = ("started", "done", "continue", "failed", "blocked", "needs-human")
 
 
 class ReportWork(Command, frozen=True):
-    """Record that work on a leaf or on the goal started, or how it ended.
+    """Record that work on a leaf or the goal started, or how it ended.
 
-    This passes no gate: if one is open, the work is recorded as done.
+    A report does not pass a gate: if the gate is open, only the work is recorded as done.
     """
 
     outcome: str
@@ -43,9 +43,9 @@ class ReportWork(Command, frozen=True):
 
 
 class TakeSaid(Command, frozen=True):
-    """Queue the requests, and note the learnings, that an agent says.
+    """Queue the requests and record the learnings that an agent reported.
 
-    The same request said again is the one that is there, whatever became of it.
+    A request that was queued before is not queued again, whatever was decided about it.
     """
 
     said: SaidItems
@@ -57,14 +57,14 @@ class TakeSaid(Command, frozen=True):
 
 
 def waits_to_begin(sprint: Sprint, phase: str | None) -> bool:
-    """Return whether the start of a leaf is not recorded yet."""
+    """Return whether the start of a leaf is still unrecorded."""
     if phase is None and sprint.plan.is_at_goal:
         return False
     return find_node(sprint, phase).status == PENDING
 
 
 def _meant(sprint: Sprint, said: ReportWork) -> Command:
-    """Return the command; raise an error where the outcome has no meaning there."""
+    """Return the command for a report; raise an error if its outcome does not apply."""
     if said.phase is None and sprint.plan.is_at_goal:
         return _of_goal(said)
     return _of_phase(sprint, said)

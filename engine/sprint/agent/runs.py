@@ -1,4 +1,4 @@
-"""Commands that record an agent's run on a leaf or for a goal, and its consequences."""
+"""Commands that record an agent's run on a leaf or the goal, and its consequences."""
 
 from msgspec.structs import replace
 
@@ -27,9 +27,9 @@ NO_REASON = "the agent gave no reason"
 
 
 class StartRun(Command, frozen=True):
-    """Begin a loop iteration and in it a leaf; nothing for a leaf that is begun.
+    """Start an iteration and its leaf; do nothing if the leaf was already started.
 
-    Another attempt on a leaf belongs to the iteration that was begun for it.
+    Another attempt at a leaf belongs to the iteration that was started for the leaf.
     """
 
     phase: str
@@ -48,8 +48,9 @@ class StartRun(Command, frozen=True):
 class EndRun(Command, frozen=True):
     """Record the end of an agent's run on a leaf, and its effect on the leaf.
 
-    Success completes the leaf and ends the iteration, or waits for its gate or for a paused
-    sprint. A leaf that ended meanwhile is not changed.
+    If the run succeeded, the leaf is completed and the iteration ends; an open gate or a
+    paused sprint delays the completion. A leaf that has ended in the meantime is not
+    changed.
     """
 
     ran: AgentRan
@@ -86,10 +87,10 @@ def _after_run(sprint: Sprint, command: EndRun, at: str) -> list[Event]:
 def wait_as_said(
     sprint: Sprint, ran: AgentRan, verdict: Verdict, at: str, *, phase: str | None = None
 ) -> list[Event]:
-    """Return the wait for a limit; empty if there is none or the plan forbids it.
+    """Return the wait for a limit; empty if there is no limit or the plan forbids waiting.
 
-    A plan forbids it by not retrying failures of this category. If the fallback cannot work
-    or has failed too often, the limit of the loop's own agent is waited for.
+    A plan forbids waiting if it does not retry failures of this category. If the fallback
+    cannot work or has failed too often, the loop waits for its own agent's limit.
     """
     retried, limit = policy_of(sprint.plan.document).retry_on, verdict.limit
     if limit is None or verdict.category not in retried:
@@ -105,7 +106,7 @@ def wait_as_said(
 
 
 def _is_tried_again(sprint: Sprint, verdict: Verdict, at: str, phase: str | None) -> bool:
-    """Return whether a failed run is repeated after a pause."""
+    """Return whether a failed run will be retried after a pause."""
     if phase is None:
         return next_turn_at(sprint, verdict.category, at) is not None
     used = retries_used(sprint.plan, find_leaf(sprint, phase))
@@ -114,28 +115,28 @@ def _is_tried_again(sprint: Sprint, verdict: Verdict, at: str, phase: str | None
 
 
 def as_failure(ran: AgentRan) -> AgentRan:
-    """Return a run that counts as a failure, though a limit may have caused it."""
+    """Return the run without its limit, so that it counts as a failure."""
     return ran if ran.limit is None else replace(ran, limit=None)
 
 
 def is_failure(ran: AgentRan) -> bool:
-    """Return whether a run counts as a failure; a wait for a limit does not."""
+    """Return whether a run counts as a failure; a rate-limited run does not."""
     return ran.status in NO_SUCCESS and ran.limit is None
 
 
 def need_as_said(verdict: Verdict, phase: str | None = None) -> NeedHuman:
-    """Return the request for a person that an agent made, with its error if any."""
+    """Return the command that records an agent's request for a person."""
     reason = verdict.reason or verdict.error or NO_REASON
     return NeedHuman(reason, verdict.details, verdict.error, phase)
 
 
 class StartRepair(Command, frozen=True):
-    """Begin an iteration to repair what a gate found, where each run of an agent is one."""
+    """Start an iteration for the repair of a gate, if each agent run is an iteration."""
 
     phase: str
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Return the start of the repair; nothing if it has begun already."""
+        """Return the start of the repair; empty if the repair has already started."""
         rules = loop_rules(sprint)
         if rules.measure is None and not rules.keeps_files:
             return []
@@ -147,8 +148,8 @@ class StartRepair(Command, frozen=True):
 class EndRepair(Command, frozen=True):
     """Record the end of an agent's run to repair the findings of a gate.
 
-    A person or a wait for a limit may be needed before the repair. Unless another attempt
-    follows, the gate must be checked, and its iteration ends.
+    The agent may have asked for a person or reached a limit. Otherwise, unless another
+    attempt follows, the gate must be checked again and its iteration ends.
     """
 
     ran: AgentRan
@@ -184,7 +185,7 @@ def _after_repair(sprint: Sprint, command: EndRepair, at: str) -> list[Event]:
 
 
 class RecordRun(Command, frozen=True):
-    """Keep how an agent's run went, without anything that follows from it."""
+    """Record an agent's run without any of its consequences."""
 
     ran: AgentRan
 
@@ -202,7 +203,7 @@ def _as_ran(event: AgentRan) -> RecordRun:
 
 
 class StartTurn(Command, frozen=True):
-    """Begin an iteration for the goal; nothing when one is under way."""
+    """Start an iteration for the goal; do nothing if one is running."""
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
         """Return the events that this command records."""
@@ -212,8 +213,8 @@ class StartTurn(Command, frozen=True):
 class EndTurn(Command, frozen=True):
     """Record the end of an agent's run for the goal, and its consequences.
 
-    An iteration that ended meanwhile is not changed. In a sprint that was stopped
-    meanwhile, completed steps are recorded, but the goal is not reached.
+    An iteration that has ended in the meantime is not changed. In a sprint that was stopped
+    in the meantime, completed steps are recorded, but the goal is not reached.
     """
 
     ran: AgentRan

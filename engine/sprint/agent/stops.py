@@ -1,8 +1,8 @@
-"""Stops of a sprint, with their reasons and the remedies for a person; pure functions.
+"""The reasons to stop a sprint and the remedies for a person, as pure functions.
 
-A stop follows from the sprint's status, an undecided request, the limit of iterations, or
-a budget: nothing begins if a budget is spent, or if its use cannot be known. `ENDS` has
-the reasons for which a run of the loop can end.
+A stop follows from the sprint's status, an undecided request, the iteration limit or a
+budget: no iteration starts if a budget is spent or if its use cannot be determined.
+`ENDS` lists the reasons for which a run of the loop can end.
 """
 
 from ...usage import is_less, minus, plus
@@ -56,7 +56,7 @@ _LAST_WORDS_MAX = 200
 
 
 def stop_of(plan: Plan) -> Action:
-    """Return the stop of a sprint that is paused, blocked or waits for a person."""
+    """Return the stop for a sprint that is paused, blocked or waiting for a person."""
     status = plan.status
     leaf = None if plan.is_at_goal else plan.pointed()
     why, details, error = still(plan), None, None
@@ -83,7 +83,7 @@ def stop_of(plan: Plan) -> Action:
 
 
 def used_up(sprint: Sprint) -> Action | None:
-    """Return a stop if the limit of iterations was reached."""
+    """Return a stop if the iteration limit was reached, otherwise None."""
     if not is_used_up(sprint):
         return None
     begun, most = sprint.knowledge.iteration_max, max_iterations(sprint.plan.document)
@@ -96,7 +96,7 @@ def used_up(sprint: Sprint) -> Action | None:
 
 
 def decide_first(sprint: Sprint) -> Action | None:
-    """Return a stop before the sprint is completed, if requests are undecided."""
+    """Return a stop if requests are undecided when the sprint would complete, or None."""
     waiting = undecided_at_end(sprint)
     if not waiting:
         return None
@@ -111,7 +111,7 @@ def decide_first(sprint: Sprint) -> Action | None:
 
 
 def decide_at_goal(sprint: Sprint) -> Action | None:
-    """Return a stop if the goal was reported as reached and urgent requests wait."""
+    """Return a stop if the goal was reported as reached with urgent requests undecided."""
     plan = sprint.plan
     number = plan.iteration
     if plan.turns.claimed != number or number < max(1, min_iterations(plan.document)):
@@ -130,7 +130,7 @@ def decide_at_goal(sprint: Sprint) -> Action | None:
 
 
 def on_request(sprint: Sprint, *, priority: str) -> Action | None:
-    """Return a stop for requests of at least this priority, which precedes any action."""
+    """Return a stop for undecided requests of at least this priority, or None."""
     waiting = urgent(sprint, priority=priority)
     if not waiting:
         return None
@@ -143,9 +143,9 @@ def on_request(sprint: Sprint, *, priority: str) -> Action | None:
 
 
 def still(plan: Plan) -> str:
-    """Return a sentence with the status of a stopped sprint and its reason.
+    """Return a sentence with the status of a stopped sprint and the reason.
 
-    An imported document states no reason; then it is the error at the pointer.
+    An imported document states no reason; the error at its pointer is used instead.
     """
     status = plan.status
     last = plan.last.sprint
@@ -160,29 +160,29 @@ def still(plan: Plan) -> str:
 
 
 def leads_on(leaf: Node) -> str:
-    """Return the commands that continue from a failed or blocked leaf."""
+    """Return the commands with which a person can resume a failed or blocked leaf."""
     again = f"`sprintlog phase retry {leaf.address}`"
     return f"{again} or `sprintlog phase skip {leaf.address}`"
 
 
 def is_stuck(leaf: Node | None) -> bool:
-    """Return whether a leaf waits for a person after a failure."""
+    """Return whether a leaf failed or is blocked, so that it needs a person."""
     return leaf is not None and leaf.status in (words.FAILED, words.BLOCKED)
 
 
 def blocked_gate(leaf: Node) -> Node | None:
-    """Return the node with a blocked gate, from a leaf upwards."""
+    """Return the leaf or its nearest ancestor whose gate is blocked, or None."""
     nodes = (leaf, *leaf.above())
     return next((node for node in nodes if gate_status(node.data) == words.BLOCKED), None)
 
 
 def text_said(value: object) -> str | None:
-    """Return a text that is not blank; None for any other value."""
+    """Return the value if it is a non-blank string, otherwise None."""
     return value if isinstance(value, str) and value.strip() else None
 
 
 def stop_by_budget(sprint: Sprint, action: Action, now: str, *, of: str) -> Action | None:
-    """Return a stop in place of an action that would exceed a budget, or None."""
+    """Return a stop that replaces an action that would exceed a budget, or None."""
     if action.do not in _PAID and not (action.do == actions.GATE and action.prompt):
         return None
     found = budgets.standings(sprint, now, of=of)
@@ -199,7 +199,7 @@ def stop_by_budget(sprint: Sprint, action: Action, now: str, *, of: str) -> Acti
 
 
 def _begins(plan: Plan, action: Action) -> bool:
-    """Return whether an action would begin an iteration."""
+    """Return whether the action would start an iteration."""
     if action.do == actions.ITERATE:
         return not plan.turns.number
     return action.do == actions.WORK and not is_begun_for(plan, str(action.phase))
@@ -267,7 +267,7 @@ def _error_at(leaf: Node) -> object:
 
 
 def _last_words(output: object) -> str | None:
-    """Return the last line of a gate's output, shortened."""
+    """Return the last line of a gate's output, truncated."""
     lines = (text_said(output) or "").strip().split("\n")
     return lines[-1].strip()[:_LAST_WORDS_MAX] or None
 

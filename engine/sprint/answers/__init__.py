@@ -1,4 +1,5 @@
-"""The meaning of an agent's answer: its verdict, its items, and limits that it reports.
+"""The meaning of an agent's answer: its verdict, its items, and the limits it reports.
 
-May import state, events and its sibling phases, but not the plan. Start with `verdict.py`.
+The package may import state, events and its sibling phases, but not the plan. Start with
+`verdict.py`.
 """

@@ -1,8 +1,8 @@
-"""The items of an agent's answer: requests, proposed steps, learnings, and steps.
+"""The items in an agent's answer: requests, proposed steps, learnings and step updates.
 
-Each item is read separately: a problem with one names its field, and the other items are
-still read. The answer is untrusted: items are limited in number and length, and statuses
-and decisions in them are ignored.
+Each item is read separately: an invalid item is reported with its field name, and the
+others are still read. The answer is untrusted: the number and length of items are limited,
+and any statuses and decisions in the items are ignored.
 """
 
 from collections.abc import Callable
@@ -71,7 +71,7 @@ class SaidRequest(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class SaidLearning(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Information for later runs."""
+    """A learning that an agent reports for later runs."""
 
     content: str
     type: str = LEARNING_TYPES[0]
@@ -79,7 +79,7 @@ class SaidLearning(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class SaidItems(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The items of an answer, besides the verdict on the run."""
+    """The items of an answer, apart from the verdict on the run."""
 
     requests: tuple[SaidRequest, ...] = ()
     """Requests, followed by those for proposed steps."""
@@ -93,16 +93,16 @@ class SaidItems(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class _BadError(Exception):
-    """A field has an invalid value."""
+    """The value of a field is invalid."""
 
 
 def read_said(own: Data) -> SaidItems:
-    """Return the items in the answer object of an agent."""
+    """Return the items in an agent's answer object."""
     return _Answer(own).said()
 
 
 class _Answer:
-    """The answer object of an agent, read item by item; bad fields become problems."""
+    """An agent's answer object, read item by item; invalid fields become problems."""
 
     def __init__(self, own: Data) -> None:
         self._own = own
@@ -141,7 +141,7 @@ class _Answer:
         return tuple(found)
 
     def _of_both(self, keys: tuple[str, ...], read: Read[Item]) -> tuple[Item, ...]:
-        """Return the items of two lists, each once, in order."""
+        """Return the items under two keys in order, without duplicates."""
         found = [self._items(key, STEPS_MAX, read) for key in keys]
         return tuple(dict.fromkeys(item for items in found for item in items))
 
@@ -205,7 +205,7 @@ class _Answer:
         return SaidLearning(content, kind or LEARNING_TYPES[0], where)
 
     def _optional(self, given: Data, key: str, field: str, read: Read[Item]) -> Item | None:
-        """Return a field; None, and a problem, if its value is invalid."""
+        """Return a field's value; if it is invalid, record a problem and return None."""
         if given.get(key) is None:
             return None
         try:
@@ -216,7 +216,7 @@ class _Answer:
 
 
 def proposal(prompt: str, *, identity: str | None = None) -> SaidRequest:
-    """Return the request for a decision on a proposed step."""
+    """Return a request for a decision about a proposed step."""
     step = {"prompt": prompt} if identity is None else {"id": identity, "prompt": prompt}
     first = prompt.strip().partition("\n")[0]
     return SaidRequest(

@@ -1,9 +1,10 @@
-"""What an agent's error or notice means: agent, pattern and kind, one row each.
+"""The table that maps an agent's error or notice to its meaning.
 
-A structured field decides before any words; the first row that fits counts. `codes` are an
-agent's or a server's own words for the error. `words` are looked for in the lines of an
-error. `notice` is the complete wording of a program: an answer that consists of it is no
-work, even at exit status 0. Every row with a notice has a case in `fixtures/limits.toml`.
+Structured fields take precedence over text; the first matching row applies. `codes` are an
+agent's or a server's own error codes. `words` are searched for in the lines of an error.
+`notice` matches the complete wording of a program's notice: an answer that consists only of
+a notice is not work, even with exit status 0. Every row with a notice has a case in
+`fixtures/limits.toml`.
 """
 
 from typing import NamedTuple

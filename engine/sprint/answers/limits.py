@@ -1,13 +1,14 @@
-"""Classification of a failed agent run: a limit to wait for, a failure, or its own error.
+"""Classification of a failed agent run: a limit to wait for, or a kind of failure.
 
 The rows of `limit_table` decide. A **wait** passes without intervention: a usage limit, an
-overloaded server, a network that is down. The work is not at fault, so nothing is counted.
-A **failure** counts, and the retry policy decides. What only a **person** or money can
-resolve is neither retried nor waited for. The **work's own error** is one that the agent
-states in its answer: it was able to answer, so no limit in its text causes a wait.
+overloaded server, or a network that is down. The work is not at fault, so the run does not
+count as a failure. A **failure** counts, and the retry policy applies. If only a **person**
+or money can resolve the cause, the loop neither retries nor waits. If the agent reports the
+**work's own error** in its answer, it was able to answer, so text about a limit in that
+answer does not cause a wait.
 
-Structured fields are checked first: the agent's error code, the HTTP status. Otherwise
-words decide: those of an error, never those of an answer. The end of a limit is parsed from
+Structured fields are checked first: the agent's error code, then the HTTP status. Otherwise
+the text of the error decides, never that of an answer. The end of a limit is parsed from
 the same texts.
 """
 
@@ -110,7 +111,7 @@ _COMPLAINS = r"\W*(?:api error|error|fatal|http|429|5\d\d)\b"
 
 
 class Moment(NamedTuple):
-    """The current time, and the time zones for reading times of day."""
+    """The current time, and the time zones in which to interpret times of day."""
 
     now: datetime
     """With its time zone."""
@@ -138,7 +139,7 @@ class Refusal(msgspec.Struct, frozen=True):
 
 
 def sign_of(words: str, refusal: Refusal | None = None) -> table.Sign | None:
-    """Return the row of the table for the end of a run, or None."""
+    """Return the table row that matches the end of a run, or None."""
     status, code = (refusal.status, refusal.kind.lower()) if refusal else (None, "")
     if (
         code
@@ -155,9 +156,9 @@ def sign_of(words: str, refusal: Refusal | None = None) -> table.Sign | None:
 def limit_of(
     sign: table.Sign | None, words: str, refusal: Refusal | None, moment: Moment | None
 ) -> Limit | None:
-    """Return the limit to wait for, with its end if that is stated, or None.
+    """Return the limit to wait for, with its end if it is stated, or None.
 
-    Without a moment the end cannot be determined, but there is still a limit.
+    Without a moment, the limit is returned without an end.
     """
     if sign is None or sign.waits_for is None:
         return None
@@ -181,9 +182,10 @@ def is_notice(answer: str) -> bool:
 
 
 def complaint(errors: str, answer: str) -> str:
-    """Return the stated reason of a failed command, without prose.
+    """Return the lines in which a failed command states the reason.
 
-    These are the last lines of standard error, and lines of a program in the answer.
+    These are the last lines of standard error and the lines of the answer that a program,
+    not the agent, has printed.
     """
     lines = [line.strip()[-_LINE_CHARS_MAX:] for line in errors.split("\n") if line.strip()]
     said = [line.strip() for line in answer.split("\n") if line.strip()][-2:]
@@ -196,7 +198,7 @@ def complaint(errors: str, answer: str) -> str:
 
 
 def by_words(words: str) -> table.Sign | None:
-    """Return the row of the table for the words of an error, or None."""
+    """Return the table row that matches the text of an error, or None."""
     flags = re.IGNORECASE | re.MULTILINE
     for sign in table.SIGNS:
         pattern = "|".join(filter(None, (sign.words, sign.notice)))
@@ -206,7 +208,7 @@ def by_words(words: str) -> table.Sign | None:
 
 
 def reset_in(text: str, moment: Moment) -> Reset | None:
-    """Return the end of the limit in a text; None if the text does not state it."""
+    """Return the end of the limit that a text states, or None."""
     text = text[-_CHARS_MAX:]
     for reading in (_epochs, _iso_times, _http_dates, _fields, _durations, _clocks, _dates):
         try:
@@ -220,7 +222,7 @@ def reset_in(text: str, moment: Moment) -> Reset | None:
 
 
 def is_sensible(until: datetime, now: datetime) -> bool:
-    """Return whether a limit may end at this time."""
+    """Return whether a time is plausible as the end of a limit."""
     return now < until <= now + timedelta(days=AHEAD_DAYS_MAX)
 
 
@@ -265,7 +267,7 @@ def _durations(text: str, moment: Moment) -> Iterator[Reset]:
 
 
 def _seconds(duration: str) -> float:
-    """Return the seconds of a duration such as `2h 13m`, `an hour` or `34.07s`."""
+    """Return the seconds in a duration such as `2h 13m`, `an hour` or `34.07s`."""
     total = 0.0
     pattern = rf"(?:(\d+(?:\.\d+)?)\s*|\b(?:an?|one)\s+)({_UNIT})(?![a-z])"
     for part in _find(pattern, duration):
@@ -289,7 +291,7 @@ def _dates(text: str, moment: Moment) -> Iterator[Reset]:
 
 
 def _time_of(found: "re.Match[str]") -> time | None:
-    """Return the time of day; None for a bare number, which is ambiguous."""
+    """Return the matched time of day; None for a bare number, which is ambiguous."""
     if found["word"]:
         return time(0 if found["word"].lower() == "midnight" else 12)
     hour, minute, half = int(found["hour"]), int(found["minute"] or 0), found["half"]
@@ -303,7 +305,7 @@ def _time_of(found: "re.Match[str]") -> time | None:
 def _at(
     found: "re.Match[str]", at: time, named: str | None, moment: Moment
 ) -> Iterator[Reset]:
-    """Yield the next moment at this time of day, on the named day if any."""
+    """Yield the next occurrence of a time of day, on the stated date if there is one."""
     zone, remark = _zone(named, moment)
     here = moment.now.astimezone(zone)
     said, groups = f"{found[0]}{remark}", found.groupdict()
@@ -332,14 +334,15 @@ def _at(
 
 
 def _is_midnight(groups: dict[str, str | None]) -> bool:
-    """Return whether the time is the coming midnight."""
+    """Return whether the time is stated as `midnight`, the end of the current day."""
     return (groups.get("word") or "").lower() == "midnight"
 
 
 def _next_shown(day: date, at: time, zone: tzinfo, now: datetime) -> datetime:
-    """Return the moment at a time of day; the second one if it occurs twice.
+    """Return the given local time in UTC; the later instant if the first has passed.
 
-    A time that the change to summer time skips is read with the offset before it.
+    A local time occurs twice when daylight saving time ends. A time that is skipped when
+    daylight saving time starts is interpreted with the offset before the change.
     """
     first = datetime.combine(day, at, zone).astimezone(UTC)
     if first > now:
@@ -348,7 +351,7 @@ def _next_shown(day: date, at: time, zone: tzinfo, now: datetime) -> datetime:
 
 
 def _zone(named: str | None, moment: Moment) -> tuple[tzinfo, str]:
-    """Return the zone, and a remark if the named zone is unknown here."""
+    """Return the time zone, and a remark if the named zone is unknown on this machine."""
     if named is None:
         return moment.local, ""
     if named.upper() in ("UTC", "GMT", "Z"):

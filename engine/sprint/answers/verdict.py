@@ -1,9 +1,9 @@
 """The verdict on an agent's run, from its exit status and its final text.
 
-Only the final text is read here: a JSON object with a `status`, as the whole text or its
-last line. A run counts as a success only if that is certain: after an unknown status, a
-truncated answer or none, the outcome is unknown. A command that is not an agent may print
-nothing. For a goal, the verdict also names the steps done and open.
+Only the final text is read here: a JSON object with a `status` that is the complete text or
+its last line. A run counts as a success only if that is certain: if the status is unknown
+or the answer is truncated or missing, so is the outcome. A command that is not an agent may
+print nothing. For a goal, the verdict also names the completed and the open steps.
 """
 
 import re
@@ -44,7 +44,7 @@ _WORDS = {
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """The contents of an agent's output that are understood."""
+    """The parts of an agent's output that sprintlog understands."""
 
     text: str
     """Its final words."""
@@ -63,7 +63,7 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 class Verdict(msgspec.Struct, frozen=True, omit_defaults=True):
-    """How a run ended, and why: a word of `RUN_STATUSES`."""
+    """The outcome of a run, as one of `RUN_STATUSES`, and its reason."""
 
     status: str
     summary: str | None = None
@@ -140,7 +140,7 @@ def _judged(
 
 
 def categorise(error: str) -> str:
-    """Return the category that the text of the work's own error speaks for."""
+    """Return the failure category that the text of an error indicates."""
     return _category(limits.by_words(error))
 
 
@@ -162,12 +162,12 @@ def _of_text(text: str) -> Verdict:
 
 
 def of_command(text: str) -> Verdict:
-    """Return the verdict on the output of any command, which may be empty."""
+    """Return the verdict on a plain command's output, which may be empty."""
     return _of_text(text) if text.strip() else Verdict(COMPLETED)
 
 
 def no_success(own: Data) -> Verdict:
-    """Return the verdict that an agent's own object gives on a run that was no success."""
+    """Return the verdict that an agent's answer object states for an unsuccessful run."""
     word = _text(own.get("status"))
     status = _WORDS.get(word)
     if status not in (FAILED, NEEDS_HUMAN):
@@ -188,9 +188,9 @@ def no_success(own: Data) -> Verdict:
 
 
 def said_beside(text: str, *, told: str = "") -> SaidItems | None:
-    """Return the items of an agent's final text that are independent of the verdict.
+    """Return the items in an agent's final text that do not affect the verdict, or None.
 
-    Lines repeated from the prompt are ignored.
+    An object that only repeats lines of the prompt is ignored.
     """
     own = last_object(
         text, lambda found: "status" in found or not KEYS.isdisjoint(found), told=told
@@ -200,14 +200,14 @@ def said_beside(text: str, *, told: str = "") -> SaidItems | None:
 
 
 def invalid(error: str) -> Verdict:
-    """Return an unknown outcome: the answer is not understood."""
+    """Return an unknown outcome for an answer that cannot be understood."""
     return Verdict(UNKNOWN, error=error, category=VALIDATION)
 
 
 def last_object(text: str, fits: Callable[[Data], bool], *, told: str = "") -> Data | None:
-    """Return the fitting JSON object that the text is, or that its last line is.
+    """Return the JSON object that the text or its last line consists of, if it fits.
 
-    A code fence around the end of the text is looked through.
+    A code fence around the object is ignored, as is an object that only repeats `told`.
     """
     stripped = text.strip().removesuffix("```").rstrip()
     candidates = [stripped, stripped.rpartition("\n")[2]]
@@ -221,7 +221,7 @@ def last_object(text: str, fits: Callable[[Data], bool], *, told: str = "") -> D
 
 
 def repeats(piece: str, told: str) -> bool:
-    """Return whether a part of an answer only repeats lines of the prompt."""
+    """Return whether part of an answer only repeats lines of the prompt."""
     lines, others = (
         "\n".join(line.strip() for line in text.strip().split("\n"))
         for text in (piece, told)
@@ -250,7 +250,7 @@ def _exit_text(exit_code: int | None, said: str) -> str:
 
 
 def short(text: str) -> str:
-    """Return a text within the length of a summary."""
+    """Return the text, truncated to the maximum length of a summary."""
     text = text.strip()
     if len(text) <= SUMMARY_CHARS_MAX:
         return text
@@ -269,7 +269,7 @@ _GOAL_SUMMARY = "goalCompleteSummary"
 
 
 class Turn(Verdict, frozen=True, omit_defaults=True):
-    """How an iteration for a goal ended."""
+    """The outcome of an iteration for a goal."""
 
     completed: tuple[str, ...] = ()
     pending: tuple[OpenStep, ...] = ()
@@ -278,7 +278,7 @@ class Turn(Verdict, frozen=True, omit_defaults=True):
 
 
 def read_turn(text: str, *, told: str) -> Verdict:
-    """Return the verdict on a successful run's final text.
+    """Return the verdict on the final text of a successful iteration for a goal.
 
     Lines repeated from the prompt, the goal or the steps are ignored.
     """

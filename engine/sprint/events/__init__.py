@@ -1,11 +1,11 @@
-"""All events of a sprint, named in the past participle.
+"""All events of a sprint, named in the past tense.
 
-The name of the class and those of the fields are the contract: logs store them. A new
-field needs a default; any other change needs a step in `engine/log/upcast.py`.
+The names of a class and its fields are a contract, because logs store them. A new field
+needs a default; any other change needs a step in `engine/log/upcast.py`.
 
-A new event is a class in the module of its topic, with an entry in the topic's `EVOLVE`
+To add an event, add a class to the module of its topic, an entry in the topic's `EVOLVE`
 for its effect on a sprint, one in `CAUSED` for the command that records it, and an
-example in `fixtures/streams`. `tests/spec/log/test_events.py` reports missing parts, and
+example in `fixtures/streams`. `tests/spec/log/test_events.py` reports missing parts and
 missing declarations of the class. Events import only judging and the log.
 """
 

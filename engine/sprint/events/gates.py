@@ -7,13 +7,13 @@ from .phases import AboutPhase
 
 
 class AboutGate(AboutPhase, frozen=True):
-    """A change of a node's gate; fields of its descendants may be derived again."""
+    """A change to a node's gate, from which fields of its descendants may be derived."""
 
     reach: ClassVar[Reach] = Reach.BRANCH
 
 
 class GateStarted(AboutGate, frozen=True):
-    """The script of a phase's gate is about to be run."""
+    """The script of a phase's gate is about to run."""
 
     stays: ClassVar[tuple[str, ...]] = ("phase", "run", "process_started", "boot_id")
     only_caused: ClassVar[str] = "`sprintlog gate run` records it before it runs the script"
@@ -31,7 +31,7 @@ class GateStarted(AboutGate, frozen=True):
 
 
 class GateChecked(AboutGate, frozen=True):
-    """A gate's script ended, or was ended at its time limit."""
+    """A gate's script ended or timed out."""
 
     as_decision: ClassVar[AsDecision | None] = AsDecision(
         "gate", (), ("attempt", "exit_code", "timed_out", "duration_ms", "output_sha256")
@@ -56,20 +56,20 @@ class GateChecked(AboutGate, frozen=True):
 
 
 class GateInterrupted(AboutGate, frozen=True):
-    """A gate's run ended without a result; it costs no retry."""
+    """A gate's run ended without a result; it does not use up a retry."""
 
     only_caused: ClassVar[str] = "`sprintlog gate run` records it when it finds a lost run"
     reason: str | None = None
 
 
 class GateRepaired(AboutGate, frozen=True):
-    """An agent's run to repair the findings of a gate ended: the script must run again."""
+    """An agent's run to repair a gate's findings ended, so the script must run again."""
 
     is_quiet: ClassVar[bool] = True
 
 
 class GateBlocked(AboutGate, frozen=True):
-    """A gate failed as often as it may: its phase is blocked."""
+    """A gate failed as often as allowed, so its phase is blocked."""
 
     only_caused: ClassVar[str] = "a gate that failed as often as it may causes it"
     as_decision: ClassVar[AsDecision | None] = AsDecision("gate", ("error",), stops=True)

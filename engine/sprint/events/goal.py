@@ -1,4 +1,4 @@
-"""The events of Ralph mode: a goal, the steps towards it, its iterations, their hooks."""
+"""The events of Ralph mode: the goal, its steps, its iterations and their hooks."""
 
 from typing import ClassVar
 
@@ -6,14 +6,14 @@ from ...log.event import AsDecision, Event, Reach, Subject, events_of
 
 
 class AboutGoal(Event, frozen=True):
-    """What happens to the goal."""
+    """An event about the goal."""
 
     subject: ClassVar[Subject] = Subject("goal")
     reach: ClassVar[Reach] = Reach.TOP
 
 
 class GoalSet(AboutGoal, frozen=True):
-    """The goal and its settings were set; the sprint is in Ralph mode."""
+    """The goal and its settings were set, which puts the sprint into Ralph mode."""
 
     as_decision: ClassVar[AsDecision | None] = AsDecision("goal", ("goal",))
     goal: str
@@ -25,7 +25,7 @@ class GoalSet(AboutGoal, frozen=True):
 
 
 class AboutStep(Event, frozen=True):
-    """What happens to a step towards the goal."""
+    """An event about a step towards the goal."""
 
     stays: ClassVar[tuple[str, ...]] = ("id",)
     subject: ClassVar[Subject] = Subject("step", ("id",))
@@ -44,7 +44,7 @@ class DynamicStepAdded(AboutStep, frozen=True):
 
 
 class DynamicStepUpdated(AboutStep, frozen=True):
-    """A step towards the goal has another status, another prompt, or both."""
+    """The status or the prompt of a step towards the goal was changed."""
 
     stays: ClassVar[tuple[str, ...]] = ("id", "status")
     status: str | None = None
@@ -54,7 +54,7 @@ class DynamicStepUpdated(AboutStep, frozen=True):
 
 
 class ReflectionStarted(Event, frozen=True):
-    """The loop reflects: too many iterations went by without progress."""
+    """The loop started to reflect after too many iterations without progress."""
 
     subject: ClassVar[Subject] = Subject("iteration")
     reach: ClassVar[Reach] = Reach.TOP
@@ -66,7 +66,7 @@ class ReflectionStarted(Event, frozen=True):
 
 
 class IterationFailed(Event, frozen=True):
-    """An iteration's run failed; the iteration goes on when it may be tried again."""
+    """An iteration's run failed; if it may be retried, the iteration continues."""
 
     stays: ClassVar[tuple[str, ...]] = ("category", "next_retry_at")
     subject: ClassVar[Subject] = Subject("iteration", ("number",))
@@ -81,7 +81,7 @@ class IterationFailed(Event, frozen=True):
 
 
 class GoalClaimed(AboutGoal, frozen=True):
-    """The goal was claimed to be reached, but the claim was not accepted."""
+    """The goal was reported as reached, but the report was not accepted."""
 
     stays: ClassVar[tuple[str, ...]] = ("requests",)
     only_caused: ClassVar[str] = "`goal-completed` causes it where that cannot count yet"
@@ -112,7 +112,7 @@ class GoalCompleted(AboutGoal, frozen=True):
 
 
 class AboutHook(Event, frozen=True):
-    """What happened to a hook of an iteration."""
+    """An event about a hook of an iteration."""
 
     stays: ClassVar[tuple[str, ...]] = ("hook_id",)
     subject: ClassVar[Subject] = Subject("hook", ("hook_id",))
@@ -131,17 +131,17 @@ class HookTaskSpawned(AboutHook, frozen=True):
 
 
 class HookTaskRunning(AboutHook, frozen=True):
-    """A hook's process runs."""
+    """A hook's process is running."""
 
     pid: int | None = None
 
 
 class HookTaskCompleted(AboutHook, frozen=True):
-    """A hook ended well."""
+    """A hook ended successfully."""
 
 
 class HookTaskFailed(AboutHook, frozen=True):
-    """A hook failed; the loop goes on."""
+    """A hook failed; the loop continues."""
 
     error: str | None = None
 

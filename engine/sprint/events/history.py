@@ -1,4 +1,4 @@
-"""The events of the past: a rollback, a fork, and edits of state files by others."""
+"""The events that concern a sprint's history: rollbacks, forks and external edits."""
 
 from typing import Any, ClassVar
 
@@ -16,7 +16,7 @@ from .sprint import SPRINT
 
 
 class AboutEdit(KnowledgeEvent, frozen=True):
-    """What happens to an edit of a state file."""
+    """An event about an edit of a state file."""
 
     stays: ClassVar[tuple[str, ...]] = ("path", "digest")
     subject: ClassVar[Subject] = Subject("edit")
@@ -25,7 +25,7 @@ class AboutEdit(KnowledgeEvent, frozen=True):
 
 
 class RolledBack(Event, frozen=True):
-    """Execution events after `to` were discarded; nothing is deleted."""
+    """Execution events after `to` were discarded; no event is deleted."""
 
     kind: ClassVar[Kind] = Kind.CONTROL
     subject: ClassVar[Subject] = Subject("sprint", ("to",))
@@ -43,7 +43,7 @@ class RolledBack(Event, frozen=True):
 
 
 class EditObserved(AboutEdit, frozen=True):
-    """Somebody else changed a state file; this changes nothing but is kept."""
+    """Someone else edited a state file; the edit is stored but changes nothing."""
 
     stays: ClassVar[tuple[str, ...]] = ("path", "digest", "kept")
     only_caused: ClassVar[str] = "sprintlog records it when it finds a state file edited"
@@ -83,7 +83,7 @@ class ForkCreated(KnowledgeEvent, frozen=True):
 
 
 class EditAdopted(AboutEdit, frozen=True):
-    """An edit that was observed became events, as far as that was possible."""
+    """An observed edit was converted to events as far as possible."""
 
     only_caused: ClassVar[str] = "`sprintlog adopt` makes events of an edit"
     as_decision: ClassVar[AsDecision | None] = AsDecision(

@@ -1,4 +1,4 @@
-"""The events of the loop: that it ran, its iterations, the runs of an agent."""
+"""The events of the loop: its runs, its iterations, its budgets, and the agent runs."""
 
 from typing import ClassVar
 
@@ -10,7 +10,7 @@ from ...usage import Usage
 
 
 class GitState(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Where a repository stands."""
+    """The state of a Git repository: its commit and whether it has changes."""
 
     head: str | None = None
     """The commit; None before the first one."""
@@ -19,7 +19,7 @@ class GitState(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class IterationStarted(Event, frozen=True):
-    """A loop iteration began; numbers are never given twice."""
+    """A loop iteration started; its number is never reused."""
 
     stays: ClassVar[tuple[str, ...]] = ("phase", "before", "work_tree", "overlapping")
     subject: ClassVar[Subject] = Subject("iteration", ("phase", "number"), "phase")
@@ -53,7 +53,7 @@ class IterationsLimited(Event, frozen=True):
 
 
 class IterationEnded(Event, frozen=True):
-    """A loop iteration ended; the start of the next one ends one that was left open."""
+    """A loop iteration ended; starting the next iteration also ends the current one."""
 
     stays: ClassVar[tuple[str, ...]] = ("git",)
     subject: ClassVar[Subject] = Subject("iteration", ("number",))
@@ -68,7 +68,7 @@ class IterationEnded(Event, frozen=True):
 
 
 class Limit(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A temporary limit that kept an agent from working."""
+    """A temporary limit that prevented an agent from working."""
 
     waits_for: str
     """`usage-limit`, `overload` or `network`."""
@@ -79,7 +79,7 @@ class Limit(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class AgentRan(KnowledgeEvent, frozen=True):
-    """An agent's command ended, or was ended at its time limit."""
+    """An agent's command ended or timed out."""
 
     stays: ClassVar[tuple[str, ...]] = (
         *("phase", "status", "agent", "agent_version", "models", "sessions", "error_kind"),
@@ -162,14 +162,14 @@ class AgentRan(KnowledgeEvent, frozen=True):
 
     @property
     def outcome(self) -> str:
-        """Return its status; or `limit`, or `hung` for completed work that was ended."""
+        """Return the status; or `limit`, or `hung` if completed work had to be killed."""
         if self.limit is not None:
             return "limit"
         return "hung" if self.is_hung and self.status == "completed" else self.status
 
 
 class Took(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The resources that were used; unknown ones are absent, never 0."""
+    """The resources that a run used; unknown amounts are absent, never 0."""
 
     iterations: int = 0
     """How many began."""
@@ -192,7 +192,7 @@ class Took(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Budgets(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What may be spent; without a limit it is not bounded."""
+    """The spending limits of a run or a sprint; an absent limit means unlimited."""
 
     iterations: int | None = None
     """How many may begin."""
@@ -207,7 +207,7 @@ class Budgets(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Price(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a million tokens cost, in US dollars."""
+    """The price of a million tokens, in US dollars."""
 
     given: float
     """Those that a model is given."""
@@ -218,14 +218,14 @@ class Price(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class AboutRun(KnowledgeEvent, frozen=True):
-    """A change of a run of the loop; rollbacks do not affect it."""
+    """An event about a run of the loop; rollbacks do not affect it."""
 
     subject: ClassVar[Subject] = Subject("run")
     is_quiet: ClassVar[bool] = True
 
 
 class RunStarted(AboutRun, frozen=True):
-    """A process began to drive the sprint."""
+    """A process started to run the sprint's loop."""
 
     stays: ClassVar[tuple[str, ...]] = (
         *("run", "since", "host", "process_started", "boot_id"),
@@ -292,7 +292,7 @@ class BudgetsSet(Event, frozen=True):
 
 
 class BudgetWarned(AboutRun, frozen=True):
-    """Most of a budget is used; recorded once for each budget."""
+    """Most of a budget is spent; recorded once for each budget."""
 
     stays: ClassVar[tuple[str, ...]] = ("budget", "of")
     only_caused: ClassVar[str] = "`sprintlog run` records it at 80 % of a budget"

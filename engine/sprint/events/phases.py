@@ -1,4 +1,4 @@
-"""The events of phases and steps: carried out, failed, left out, done again, injected."""
+"""The events of phases and steps, from their start or injection to their completion."""
 
 from typing import Any, ClassVar, Self
 
@@ -11,7 +11,7 @@ from .sprint import Source
 
 
 class AboutPhase(Event, frozen=True):
-    """What happened at one node of the plan; `phase` is its address."""
+    """An event at a node of the plan; `phase` is the node's address."""
 
     stays: ClassVar[tuple[str, ...]] = ("phase",)
     subject: ClassVar[Subject] = Subject("phase", ("phase",), "phase")
@@ -20,7 +20,7 @@ class AboutPhase(Event, frozen=True):
 
 
 class PhaseStarted(AboutPhase, frozen=True):
-    """A leaf began to execute; `phase` is its address."""
+    """Work on a leaf started; `phase` is the leaf's address."""
 
     stays: ClassVar[tuple[str, ...]] = ("phase", "model")
     model: str | None = None
@@ -34,7 +34,7 @@ class PhaseCompleted(AboutPhase, frozen=True):
 
 
 class PhaseFailed(AboutPhase, frozen=True):
-    """A leaf's execution failed."""
+    """Work on a leaf failed."""
 
     stays: ClassVar[tuple[str, ...]] = ("phase", "category")
     as_evidence: ClassVar[tuple[str, ...] | None] = ("category", "error")
@@ -43,7 +43,7 @@ class PhaseFailed(AboutPhase, frozen=True):
 
 
 class RetryScheduled(AboutPhase, frozen=True):
-    """Another attempt will be made at a time given by the retry policy or by a limit.
+    """Another attempt was scheduled for a time set by the retry policy or by a limit.
 
     A wait for a limit is not a failure, and the same iteration continues.
     """
@@ -65,7 +65,7 @@ class RetryScheduled(AboutPhase, frozen=True):
 
 
 class PhaseBlocked(AboutPhase, frozen=True):
-    """Somebody declared a leaf stuck."""
+    """A leaf was declared blocked."""
 
     as_decision: ClassVar[AsDecision | None] = AsDecision("block", looks_back=True)
     as_evidence: ClassVar[tuple[str, ...] | None] = ("reason",)
@@ -73,7 +73,7 @@ class PhaseBlocked(AboutPhase, frozen=True):
 
 
 class PhaseSkipped(AboutPhase, frozen=True):
-    """A leaf is left out on purpose."""
+    """A leaf was skipped on purpose."""
 
     as_decision: ClassVar[AsDecision | None] = AsDecision("skip", looks_back=True)
     ends: ClassVar[tuple[str, ...]] = (HERE,)
@@ -81,7 +81,7 @@ class PhaseSkipped(AboutPhase, frozen=True):
 
 
 class PhaseRetried(AboutPhase, frozen=True):
-    """A failed or blocked leaf waits to be executed again."""
+    """A failed or blocked leaf was reset to pending so that it runs again."""
 
     as_decision: ClassVar[AsDecision | None] = AsDecision("human", looks_back=True)
     ends: ClassVar[tuple[str, ...]] = (HERE,)
@@ -89,7 +89,7 @@ class PhaseRetried(AboutPhase, frozen=True):
 
 
 class PhaseReopened(AboutPhase, frozen=True):
-    """A completed or skipped leaf must be done again."""
+    """A completed or skipped leaf was reopened and must be done again."""
 
     as_decision: ClassVar[AsDecision | None] = AsDecision("human")
     ends: ClassVar[tuple[str, ...]] = (HERE,)
@@ -109,7 +109,7 @@ class HumanNeeded(AboutPhase, frozen=True):
 
 
 class BreakpointReached(AboutPhase, frozen=True):
-    """A phase with `break: true` completed; the sprint waits for a review."""
+    """A phase with `break: true` was completed; the sprint waits for a review."""
 
     reach: ClassVar[Reach] = Reach.TOP
     only_caused: ClassVar[str] = "a phase with `break: true` causes it when it completes"
@@ -118,7 +118,7 @@ class BreakpointReached(AboutPhase, frozen=True):
 
 
 class WorkDone(AboutPhase, frozen=True):
-    """A leaf's work is done; its gate is waited for, or the end of a pause."""
+    """The work on a leaf is done; it waits for its gate or for the sprint to resume."""
 
     summary: str | None = None
 
@@ -133,7 +133,7 @@ class InjectionPosition(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Injection(Event, frozen=True):
-    """What both injections say: what came into the plan, and where."""
+    """The injected work and its position, shared by both injection events."""
 
     stays: ClassVar[tuple[str, ...]] = (
         *("position", "into", "after", "before", "id_prefix", "sources.path"),
@@ -161,7 +161,7 @@ class Injection(Event, frozen=True):
     """The files it was made from."""
 
     def remains(self) -> Self:
-        """Return the event without the texts of its nodes."""
+        """Return the event without the text of its nodes."""
         # Imported here: hardly any process erases.
         from .remains import remains_of
 
@@ -169,11 +169,11 @@ class Injection(Event, frozen=True):
 
 
 class PhaseInjected(Injection, frozen=True):
-    """Top phases or sub-phases were injected into the running plan."""
+    """Phases or sub-phases were injected into a running plan."""
 
 
 class StepInjected(Injection, frozen=True):
-    """Steps came into a phase of the plan while it was carried out."""
+    """Steps were injected into a phase of a running plan."""
 
 
 PHASE_EVENTS = events_of(__name__)

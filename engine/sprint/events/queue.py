@@ -1,4 +1,4 @@
-"""The events of the operator queue: what was found, what was decided, what came back."""
+"""The events of the operator queue: requests, decisions, and their returns."""
 
 from typing import Any, ClassVar
 
@@ -26,7 +26,7 @@ class RequestInjection(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class RequestOrigin(msgspec.Struct, frozen=True):
-    """The request of an earlier sprint that was deferred to the next one."""
+    """The request of an earlier sprint that was deferred to the next sprint."""
 
     sprint: str
     """The sprint that deferred it."""
@@ -35,7 +35,7 @@ class RequestOrigin(msgspec.Struct, frozen=True):
 
 
 class AboutRequest(Event, frozen=True):
-    """What happens to a request."""
+    """An event about a request."""
 
     stays: ClassVar[tuple[str, ...]] = ("request",)
     subject: ClassVar[Subject] = REQUEST
@@ -101,7 +101,7 @@ class RequestDecided(AboutRequest, frozen=True):
 
 
 class RequestReturned(AboutRequest, frozen=True):
-    """What a request was deferred to was reached: it is pending again."""
+    """A deferred request is due, so it is pending again."""
 
     stays: ClassVar[tuple[str, ...]] = ("request", "until")
     only_caused: ClassVar[str] = "the end of the deferral causes it"
@@ -111,7 +111,7 @@ class RequestReturned(AboutRequest, frozen=True):
 
 
 class RequestReopened(AboutRequest, frozen=True):
-    """A decision was withdrawn: the request is pending again; nothing else changed."""
+    """A decision was withdrawn, so the request is pending again; nothing else changed."""
 
     as_decision: ClassVar[AsDecision | None] = AsDecision("request", ("request", "reason"))
     reason: str

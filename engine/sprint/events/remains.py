@@ -1,4 +1,4 @@
-"""What remains of a document when its words are erased: its nodes, and how far they are."""
+"""The erasure of a document's text, which preserves its nodes and their progress."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ NOT_RUN = f"echo '{ERASED}' >&2; exit 1"
 
 
 def remains_of(part: Any, *, key: str = "") -> Any:
-    """Return a part of a document without its texts; `key` is its key in the document."""
+    """Return a part of a document without its text; `key` is the part's key."""
     if isinstance(part, dict):
         return {name: remains_of(value, key=name) for name, value in part.items()}
     if isinstance(part, list):
@@ -33,7 +33,7 @@ def remains_of(part: Any, *, key: str = "") -> Any:
 
 
 def remains_of_patch(patch: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return a JSON Patch of a document without its words."""
+    """Return a document's JSON Patch without its text."""
     return [
         {**step, "value": remains_of(step["value"], key=step["path"].rpartition("/")[2])}
         if "value" in step

@@ -1,7 +1,8 @@
-"""The events about snapshots of a work tree: what was kept, brought back and let go.
+"""The events about snapshots of a work tree: taken, restored, rewritten and pruned.
 
-Paths are for people to read; which files a snapshot holds, byte for byte, the store says.
-All of this is knowledge: what happened to files is not undone by going back in the log.
+The paths in these events are for people to read; the snapshot store determines which files
+a snapshot contains, byte for byte. All of these events are knowledge: a rollback does not
+discard them, because it does not undo what happened to files.
 """
 
 from collections.abc import Sequence
@@ -20,7 +21,7 @@ BEFORE_RESTORE = "before-restore"
 
 
 class FileLeft(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A file or folder that a snapshot does not contain or a restore did not change."""
+    """A path that a snapshot does not contain or that a restore did not change."""
 
     path: str
     """From the work tree's root; empty for all of it."""
@@ -28,7 +29,7 @@ class FileLeft(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def left_words(left: Sequence[FileLeft], count: int) -> str:
-    """Return in a line which paths a snapshot does not contain, and how many they are."""
+    """Return a line with the paths missing from a snapshot, and their number."""
     named = ", ".join(
         f"{one.path or 'all'} ({one.reason})" for one in left[:LEFT_SHOWN_MAX]
     )
@@ -38,7 +39,7 @@ def left_words(left: Sequence[FileLeft], count: int) -> str:
 
 
 class KeptCopy(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A file that changed between the plan of a restore and its turn."""
+    """A file that changed after its restore was planned, and the copy that was kept."""
 
     path: str
     """Its path from the root of the work tree."""
@@ -54,7 +55,7 @@ class AboutSnapshot(KnowledgeEvent, frozen=True):
 
 
 class SnapshotTaken(AboutSnapshot, frozen=True):
-    """A snapshot of the work tree's files was taken."""
+    """A snapshot of the files in a work tree was taken."""
 
     stays: ClassVar[tuple[str, ...]] = (
         *("snapshot", "tree", "purpose", "worktree", "git", "work_tree"),
@@ -88,9 +89,9 @@ class SnapshotTaken(AboutSnapshot, frozen=True):
 
 
 class RestoreStarted(AboutSnapshot, frozen=True):
-    """A snapshot's files are about to be put into the work tree.
+    """A snapshot's files are about to be written to the work tree.
 
-    Until `files-restored` follows, whoever records next finishes it.
+    Until `files-restored` follows, the next process that records finishes the restore.
     """
 
     stays: ClassVar[tuple[str, ...]] = (
@@ -127,7 +128,7 @@ class RestoreStarted(AboutSnapshot, frozen=True):
 
 
 class FilesRestored(AboutSnapshot, frozen=True):
-    """A restore came to its end."""
+    """A restore finished."""
 
     stays: ClassVar[tuple[str, ...]] = ("kept.copy",)
     only_caused: ClassVar[str] = "`sprintlog rollback TO` records it when all is written"
@@ -148,9 +149,9 @@ class FilesRestored(AboutSnapshot, frozen=True):
 
 
 class SnapshotRewritten(AboutSnapshot, frozen=True):
-    """A snapshot was made again without a text that was erased; the old one is gone.
+    """A snapshot was recreated without erased text, and the old snapshot was removed.
 
-    Whatever names the old one means the new one from here on.
+    References to the old snapshot now resolve to the new one.
     """
 
     stays: ClassVar[tuple[str, ...]] = ("snapshot", "into", "tree", "reason")
@@ -168,7 +169,7 @@ class SnapshotRewritten(AboutSnapshot, frozen=True):
 
 
 class SnapshotsPruned(AboutSnapshot, frozen=True):
-    """Snapshots were removed, to give their room back."""
+    """Snapshots were removed to free disk space."""
 
     stays: ClassVar[tuple[str, ...]] = ("snapshots",)
     only_caused: ClassVar[str] = "`sprintlog store prune` removes them and records it"

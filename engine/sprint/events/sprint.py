@@ -20,7 +20,7 @@ SPRINT = Subject("sprint")
 
 
 class Place(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Where a sprint's PROGRESS.yaml lives: only that work tree writes it."""
+    """The location of a sprint's PROGRESS.yaml, which only that work tree writes."""
 
     path: str
     """Relative to the work tree's root, with forward slashes."""
@@ -29,7 +29,7 @@ class Place(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Source(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A file that a plan was made from."""
+    """A file from which a plan was created."""
 
     path: str
     """Relative to the work tree's root, with forward slashes; absolute outside of it."""
@@ -47,7 +47,7 @@ class AboutDocument(Event, frozen=True):
 
 
 class SprintCompiled(AboutDocument, frozen=True):
-    """A whole plan was added, with every phase pending."""
+    """A complete plan was added, with every phase pending."""
 
     stays: ClassVar[tuple[str, ...]] = ("place", "sources.path", "work_tree")
     schema_version: ClassVar[int] = 2
@@ -60,7 +60,7 @@ class SprintCompiled(AboutDocument, frozen=True):
     """The id of the work tree that the sprint belongs to."""
 
     def remains(self) -> Self:
-        """Return the event without the texts of its document."""
+        """Return the event without the text of its document."""
         # Imported here, and below: hardly any process erases.
         from .remains import remains_of
 
@@ -68,7 +68,7 @@ class SprintCompiled(AboutDocument, frozen=True):
 
 
 class SprintImported(AboutDocument, frozen=True):
-    """Another tool's document was imported, whole or as a JSON Patch."""
+    """Another tool's document was imported, in full or as a JSON Patch."""
 
     stays: ClassVar[tuple[str, ...]] = (
         "source",
@@ -94,7 +94,7 @@ class SprintImported(AboutDocument, frozen=True):
     """The id of the work tree in which it was imported."""
 
     def remains(self) -> Self:
-        """Return the event without the texts of its document."""
+        """Return the event without the text of its document or patch."""
         from .remains import remains_of, remains_of_patch
 
         patch = None if self.patch is None else remains_of_patch(self.patch)
@@ -102,25 +102,25 @@ class SprintImported(AboutDocument, frozen=True):
 
 
 class AboutSprint(Event, frozen=True):
-    """What happened to the sprint as such."""
+    """An event about the sprint itself."""
 
     subject: ClassVar[Subject] = SPRINT
     reach: ClassVar[Reach] = Reach.TOP
 
 
 class SprintStarted(AboutSprint, frozen=True):
-    """Execution began."""
+    """Execution started."""
 
 
 class SprintPaused(AboutSprint, frozen=True):
-    """A person asked to pause."""
+    """A person paused the sprint."""
 
     as_decision: ClassVar[AsDecision | None] = AsDecision("human", stops=True)
     reason: str | None = None
 
 
 class SprintBlocked(AboutSprint, frozen=True):
-    """The sprint cannot go on."""
+    """The sprint cannot continue."""
 
     as_decision: ClassVar[AsDecision | None] = AsDecision(
         "block", looks_back=True, stops=True
@@ -130,14 +130,14 @@ class SprintBlocked(AboutSprint, frozen=True):
 
 
 class SprintInterrupted(AboutSprint, frozen=True):
-    """The loop that drove the sprint was stopped from outside."""
+    """The loop that ran the sprint was stopped from outside."""
 
     as_decision: ClassVar[AsDecision | None] = AsDecision("human", stops=True)
     reason: str | None = None
 
 
 class SprintResumed(AboutSprint, frozen=True):
-    """Execution goes on; after `blocked` and `needs-human` with who and why."""
+    """Execution resumed, with who and why after a block or a request for a person."""
 
     # It ends the wait of the open leaf.
     reach: ClassVar[Reach] = Reach.WHOLE
@@ -157,7 +157,7 @@ class SprintResumed(AboutSprint, frozen=True):
 
 
 class SprintCompleted(AboutSprint, frozen=True):
-    """Every leaf is completed or skipped and the sprint was closed."""
+    """Every leaf was completed or skipped, and the sprint was closed."""
 
     ends: ClassVar[tuple[str, ...]] = (EVERYTHING,)
     summary: str | None = None
@@ -168,7 +168,7 @@ class SprintCompleted(AboutSprint, frozen=True):
 
 
 class SprintReopened(AboutSprint, frozen=True):
-    """A completed sprint was opened again."""
+    """A completed sprint was reopened."""
 
     as_decision: ClassVar[AsDecision | None] = AsDecision("human")
     reason: str | None = None
@@ -181,7 +181,7 @@ class ActivitySeen(AboutSprint, frozen=True):
 
 
 class NoteAdded(KnowledgeEvent, frozen=True):
-    """A remark for whoever reads the log."""
+    """A note was added for the readers of the log."""
 
     stays: ClassVar[tuple[str, ...]] = ("phase",)
     subject: ClassVar[Subject] = Subject("note", ("phase",), "phase")

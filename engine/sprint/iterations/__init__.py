@@ -1,4 +1,4 @@
 """The iterations and runs of a sprint's loop: budgets, measurement, snapshots, rollback.
 
-May import queue, plan and the layers below. Start with `loop.py`.
+The package may import queue, plan and the layers below. Start with `loop.py`.
 """

@@ -1,8 +1,8 @@
-"""Budgets of a run and of the sprint: their use, warnings, prices, and how to continue.
+"""The budgets of a run and of the sprint: their use, warnings, prices, and remedies.
 
-Everything follows from the log and the time. A budget is checked before anything that
-costs: the work under way may exceed it, and the excess is shown. If an agent does not
-report its cost, the given price of tokens is used.
+Everything follows from the log and the time. A budget is checked before an action that
+costs something: work that is already running may exceed the budget, and the excess is
+shown. If an agent does not report its cost, the cost is computed from the given price.
 """
 
 import re
@@ -64,7 +64,7 @@ class BudgetState(msgspec.Struct, frozen=True):
 
     @property
     def left(self) -> str:
-        """Return the rest; negative if the budget was exceeded."""
+        """Return the remaining amount; negative if the budget was exceeded."""
         return usage.minus(self.limit, self.spent)
 
     @property
@@ -74,7 +74,7 @@ class BudgetState(msgspec.Struct, frozen=True):
 
     @property
     def is_spent(self) -> bool:
-        """Return whether nothing is left."""
+        """Return whether nothing is left of the budget."""
         return not usage.is_less(self.spent, self.limit)
 
     def name(self) -> str:
@@ -83,9 +83,9 @@ class BudgetState(msgspec.Struct, frozen=True):
 
 
 def priced(used: usage.Usage | None, price: Price | None) -> usage.Usage | None:
-    """Return the usage of a run with its cost computed, if only its tokens are known.
+    """Return a run's usage, with its cost computed if it reports only tokens.
 
-    Tokens written to a cache cost as much as input tokens.
+    Writing tokens to a cache costs as much as input tokens.
     """
     if (
         price is None
@@ -108,9 +108,9 @@ def priced(used: usage.Usage | None, price: Price | None) -> usage.Usage | None:
 
 
 def price_of(text: str) -> Price:
-    """Return a price from `IN/OUT` or `IN/OUT/CACHED`, in dollars per million tokens.
+    """Return the price in `IN/OUT` or `IN/OUT/CACHED`, in dollars per million tokens.
 
-    Raise `RefusedError` for anything else.
+    Raise `RefusedError` for any other text.
     """
     parts = text.strip().split("/")
     try:
@@ -127,7 +127,7 @@ def price_of(text: str) -> Price:
 
 
 def standings(sprint: Sprint, now: str, *, of: str) -> list[BudgetState]:
-    """Return the use of the budgets of the last run, or of the sprint."""
+    """Return the use of each budget of the last run or of the sprint."""
     knowledge = sprint.knowledge
     loops = knowledge.loops
     limits = loops.budgets
@@ -146,7 +146,7 @@ def standings(sprint: Sprint, now: str, *, of: str) -> list[BudgetState]:
 
 
 class ChangeBudgets(Command, frozen=True):
-    """Set the sprint's budgets; omitted ones stay unchanged, null removes a limit."""
+    """Change the sprint's budgets; null removes a limit."""
 
     budgets: dict[str, float | None]
     """By field of `Budgets`."""

@@ -36,7 +36,7 @@ export interface AdoptEdit {
   by: string;
 }
 
-/** An agent's command ended, or was ended at its time limit. */
+/** An agent's command ended or timed out. */
 export interface AgentRan {
   phase: string;
   status: string;
@@ -163,7 +163,7 @@ export interface BlockSprint {
   reason: string;
 }
 
-/** What may be spent; without a limit it is not bounded. */
+/** The spending limits of a run or a sprint; an absent limit means unlimited. */
 export interface Budgets {
   iterations?: number | null;
   cost_usd?: number | null;
@@ -182,7 +182,7 @@ export interface CaptureBaseline {
   reports?: KeptReport[];
 }
 
-/** Set the sprint's budgets; omitted ones stay unchanged, null removes a limit. */
+/** Change the sprint's budgets; null removes a limit. */
 export interface ChangeBudgets {
   type: "change-budgets";
   budgets: { [name: string]: number | null };
@@ -282,7 +282,7 @@ export interface DiscoverPattern {
   pattern: Pattern;
 }
 
-/** Somebody else changed a state file; this changes nothing but is kept. */
+/** Someone else edited a state file; the edit is stored but changes nothing. */
 export interface EditObserved {
   path: string;
   digest: string;
@@ -418,13 +418,13 @@ export interface FailPhase {
   phase?: string | null;
 }
 
-/** A file or folder that a snapshot does not contain or a restore did not change. */
+/** A path that a snapshot does not contain or that a restore did not change. */
 export interface FileLeft {
   path: string;
   reason: string;
 }
 
-/** A restore came to its end. */
+/** A restore finished. */
 export interface FilesRestored {
   started: number;
   written: number;
@@ -456,7 +456,7 @@ export interface GateResult {
   left_behind?: number;
 }
 
-/** Where a repository stands. */
+/** The state of a Git repository: its commit and whether it has changes. */
 export interface GitState {
   head?: string | null;
   is_dirty?: boolean | null;
@@ -537,7 +537,7 @@ export interface InterruptSprint {
   reason?: string | null;
 }
 
-/** A file that changed between the plan of a restore and its turn. */
+/** A file that changed after its restore was planned, and the copy that was kept. */
 export interface KeptCopy {
   path: string;
   copy: string;
@@ -565,7 +565,7 @@ export interface Learning {
   still_valid: boolean;
 }
 
-/** A temporary limit that kept an agent from working. */
+/** A temporary limit that prevented an agent from working. */
 export interface Limit {
   waits_for: string;
   until?: string | null;
@@ -753,13 +753,13 @@ export interface PauseSprint {
   reason?: string | null;
 }
 
-/** Where a sprint's PROGRESS.yaml lives: only that work tree writes it. */
+/** The location of a sprint's PROGRESS.yaml, which only that work tree writes. */
 export interface Place {
   path: string;
   worktree?: string;
 }
 
-/** What a million tokens cost, in US dollars. */
+/** The price of a million tokens, in US dollars. */
 export interface Price {
   given: number;
   written: number;
@@ -813,7 +813,7 @@ export interface RecordHeartbeat {
   type: "record-heartbeat";
 }
 
-/** Keep how an agent's run went, without anything that follows from it. */
+/** Record an agent's run without any of its consequences. */
 export interface RecordRun {
   type: "record-run";
   ran: AgentRan;
@@ -876,7 +876,7 @@ export interface ReplaceBaseline {
   metrics?: Metrics | null;
 }
 
-/** Record that work on a leaf or on the goal started, or how it ended. */
+/** Record that work on a leaf or the goal started, or how it ended. */
 export interface ReportWork {
   type: "report-work";
   outcome: string;
@@ -885,13 +885,13 @@ export interface ReportWork {
   details?: string | null;
 }
 
-/** The request of an earlier sprint that was deferred to the next one. */
+/** The request of an earlier sprint that was deferred to the next sprint. */
 export interface RequestOrigin {
   sprint: string;
   request: string;
 }
 
-/** A snapshot's files are about to be put into the work tree. */
+/** A snapshot's files are about to be written to the work tree. */
 export interface RestoreStarted {
   snapshot: string;
   before: string;
@@ -964,7 +964,7 @@ export interface RunHook {
   pid?: number | null;
 }
 
-/** The items of an answer, besides the verdict on the run. */
+/** The items of an answer, apart from the verdict on the run. */
 export interface SaidItems {
   requests?: SaidRequest[];
   learnings?: SaidLearning[];
@@ -973,7 +973,7 @@ export interface SaidItems {
   problems?: string[];
 }
 
-/** Information for later runs. */
+/** A learning that an agent reports for later runs. */
 export interface SaidLearning {
   content: string;
   type?: string;
@@ -1030,7 +1030,7 @@ export interface SkipPhase {
   reason?: string | null;
 }
 
-/** A snapshot of the work tree's files was taken. */
+/** A snapshot of the files in a work tree was taken. */
 export interface SnapshotTaken {
   snapshot: string;
   iteration: number;
@@ -1046,7 +1046,7 @@ export interface SnapshotTaken {
   work_tree?: string | null;
 }
 
-/** A file that a plan was made from. */
+/** A file from which a plan was created. */
 export interface Source {
   path: string;
   sha256?: string;
@@ -1091,7 +1091,7 @@ export interface StartPhase {
   model?: string | null;
 }
 
-/** Begin an iteration to repair what a gate found, where each run of an agent is one. */
+/** Start an iteration for the repair of a gate, if each agent run is an iteration. */
 export interface StartRepair {
   type: "start-repair";
   phase: string;
@@ -1105,7 +1105,7 @@ export interface StartRestore {
   rollback?: RollBack | Undo | Redo | null;
 }
 
-/** Begin a loop iteration and in it a leaf; nothing for a leaf that is begun. */
+/** Start an iteration and its leaf; do nothing if the leaf was already started. */
 export interface StartRun {
   type: "start-run";
   phase: string;
@@ -1116,7 +1116,7 @@ export interface StartSprint {
   type: "start-sprint";
 }
 
-/** Begin an iteration for the goal; nothing when one is under way. */
+/** Start an iteration for the goal; do nothing if one is running. */
 export interface StartTurn {
   type: "start-turn";
 }
@@ -1155,7 +1155,7 @@ export interface TakePlan {
   sources?: Source[];
 }
 
-/** Queue the requests, and note the learnings, that an agent says. */
+/** Queue the requests and record the learnings that an agent reported. */
 export interface TakeSaid {
   type: "take-said";
   said: SaidItems;
@@ -1207,7 +1207,7 @@ export interface Usage {
   at_least?: string[];
 }
 
-/** How a run ended, and why: a word of `RUN_STATUSES`. */
+/** The outcome of a run, as one of `RUN_STATUSES`, and its reason. */
 export interface Verdict {
   status: string;
   summary?: string | null;

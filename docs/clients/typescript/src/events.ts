@@ -4,7 +4,7 @@
 export interface ActivitySeen {
 }
 
-/** An agent's command ended, or was ended at its time limit. */
+/** An agent's command ended or timed out. */
 export interface AgentRan {
   phase: string;
   status: string;
@@ -88,12 +88,12 @@ export interface BestSelected {
   reason?: string | null;
 }
 
-/** A phase with `break: true` completed; the sprint waits for a review. */
+/** A phase with `break: true` was completed; the sprint waits for a review. */
 export interface BreakpointReached {
   phase: string;
 }
 
-/** Most of a budget is used; recorded once for each budget. */
+/** Most of a budget is spent; recorded once for each budget. */
 export interface BudgetWarned {
   budget: string;
   of: string;
@@ -101,7 +101,7 @@ export interface BudgetWarned {
   limit: number;
 }
 
-/** What may be spent; without a limit it is not bounded. */
+/** The spending limits of a run or a sprint; an absent limit means unlimited. */
 export interface Budgets {
   iterations?: number | null;
   cost_usd?: number | null;
@@ -139,14 +139,14 @@ export interface DynamicStepAdded {
   iteration?: number;
 }
 
-/** A step towards the goal has another status, another prompt, or both. */
+/** The status or the prompt of a step towards the goal was changed. */
 export interface DynamicStepUpdated {
   id: string;
   status?: string | null;
   prompt?: string | null;
 }
 
-/** An edit that was observed became events, as far as that was possible. */
+/** An observed edit was converted to events as far as possible. */
 export interface EditAdopted {
   path: string;
   edit: number;
@@ -155,7 +155,7 @@ export interface EditAdopted {
   left?: string[];
 }
 
-/** Somebody else changed a state file; this changes nothing but is kept. */
+/** Someone else edited a state file; the edit is stored but changes nothing. */
 export interface EditObserved {
   path: string;
   digest: string;
@@ -187,13 +187,13 @@ export interface EntryRecorded {
   entry: Entry;
 }
 
-/** A file or folder that a snapshot does not contain or a restore did not change. */
+/** A path that a snapshot does not contain or that a restore did not change. */
 export interface FileLeft {
   path: string;
   reason: string;
 }
 
-/** A restore came to its end. */
+/** A restore finished. */
 export interface FilesRestored {
   started: number;
   written: number;
@@ -212,13 +212,13 @@ export interface ForkCreated {
   reason?: string | null;
 }
 
-/** A gate failed as often as it may: its phase is blocked. */
+/** A gate failed as often as allowed, so its phase is blocked. */
 export interface GateBlocked {
   phase: string;
   error: string;
 }
 
-/** A gate's script ended, or was ended at its time limit. */
+/** A gate's script ended or timed out. */
 export interface GateChecked {
   phase: string;
   attempt: number;
@@ -232,18 +232,18 @@ export interface GateChecked {
   elsewhere?: boolean;
 }
 
-/** A gate's run ended without a result; it costs no retry. */
+/** A gate's run ended without a result; it does not use up a retry. */
 export interface GateInterrupted {
   phase: string;
   reason?: string | null;
 }
 
-/** An agent's run to repair the findings of a gate ended: the script must run again. */
+/** An agent's run to repair a gate's findings ended, so the script must run again. */
 export interface GateRepaired {
   phase: string;
 }
 
-/** The script of a phase's gate is about to be run. */
+/** The script of a phase's gate is about to run. */
 export interface GateStarted {
   phase: string;
   attempt: number;
@@ -254,13 +254,13 @@ export interface GateStarted {
   timeout_ms: number;
 }
 
-/** Where a repository stands. */
+/** The state of a Git repository: its commit and whether it has changes. */
 export interface GitState {
   head?: string | null;
   is_dirty?: boolean | null;
 }
 
-/** The goal was claimed to be reached, but the claim was not accepted. */
+/** The goal was reported as reached, but the report was not accepted. */
 export interface GoalClaimed {
   iteration: number;
   reason: string;
@@ -275,7 +275,7 @@ export interface GoalCompleted {
   open_steps?: string[];
 }
 
-/** The goal and its settings were set; the sprint is in Ralph mode. */
+/** The goal and its settings were set, which puts the sprint into Ralph mode. */
 export interface GoalSet {
   goal: string;
   idle_threshold?: number | null;
@@ -283,20 +283,20 @@ export interface GoalSet {
   max_iterations?: number | null;
 }
 
-/** A hook ended well. */
+/** A hook ended successfully. */
 export interface HookTaskCompleted {
   iteration: number;
   hook_id: string;
 }
 
-/** A hook failed; the loop goes on. */
+/** A hook failed; the loop continues. */
 export interface HookTaskFailed {
   iteration: number;
   hook_id: string;
   error?: string | null;
 }
 
-/** A hook's process runs. */
+/** A hook's process is running. */
 export interface HookTaskRunning {
   iteration: number;
   hook_id: string;
@@ -334,7 +334,7 @@ export interface IterationDescribed {
   tags_removed?: string[];
 }
 
-/** A loop iteration ended; the start of the next one ends one that was left open. */
+/** A loop iteration ended; starting the next iteration also ends the current one. */
 export interface IterationEnded {
   number: number;
   summary?: string | null;
@@ -342,7 +342,7 @@ export interface IterationEnded {
   git?: GitState | null;
 }
 
-/** An iteration's run failed; the iteration goes on when it may be tried again. */
+/** An iteration's run failed; if it may be retried, the iteration continues. */
 export interface IterationFailed {
   number: number;
   error: string;
@@ -364,7 +364,7 @@ export interface IterationMeasured {
   reports?: KeptReport[];
 }
 
-/** A loop iteration began; numbers are never given twice. */
+/** A loop iteration started; its number is never reused. */
 export interface IterationStarted {
   number: number;
   max_iterations?: number | null;
@@ -410,7 +410,7 @@ export interface JournalRaised {
   extra?: { [name: string]: unknown };
 }
 
-/** A file that changed between the plan of a restore and its turn. */
+/** A file that changed after its restore was planned, and the copy that was kept. */
 export interface KeptCopy {
   path: string;
   copy: string;
@@ -458,7 +458,7 @@ export interface LearningRetired {
   reason?: string | null;
 }
 
-/** A temporary limit that kept an agent from working. */
+/** A temporary limit that prevented an agent from working. */
 export interface Limit {
   waits_for: string;
   until?: string | null;
@@ -551,7 +551,7 @@ export interface ModelCall {
   model?: string | null;
 }
 
-/** A remark for whoever reads the log. */
+/** A note was added for the readers of the log. */
 export interface NoteAdded {
   text: string;
   phase?: string | null;
@@ -615,7 +615,7 @@ export interface PayloadErased {
   remainders?: string[];
 }
 
-/** Somebody declared a leaf stuck. */
+/** A leaf was declared blocked. */
 export interface PhaseBlocked {
   phase: string;
   reason: string;
@@ -627,14 +627,14 @@ export interface PhaseCompleted {
   summary?: string | null;
 }
 
-/** A leaf's execution failed. */
+/** Work on a leaf failed. */
 export interface PhaseFailed {
   phase: string;
   error: string;
   category?: string;
 }
 
-/** Top phases or sub-phases were injected into the running plan. */
+/** Phases or sub-phases were injected into a running plan. */
 export interface PhaseInjected {
   nodes: { [name: string]: unknown }[];
   position: InjectionPosition;
@@ -645,37 +645,37 @@ export interface PhaseInjected {
   sources?: Source[];
 }
 
-/** A completed or skipped leaf must be done again. */
+/** A completed or skipped leaf was reopened and must be done again. */
 export interface PhaseReopened {
   phase: string;
   reason?: string | null;
 }
 
-/** A failed or blocked leaf waits to be executed again. */
+/** A failed or blocked leaf was reset to pending so that it runs again. */
 export interface PhaseRetried {
   phase: string;
   reason?: string | null;
 }
 
-/** A leaf is left out on purpose. */
+/** A leaf was skipped on purpose. */
 export interface PhaseSkipped {
   phase: string;
   reason?: string | null;
 }
 
-/** A leaf began to execute; `phase` is its address. */
+/** Work on a leaf started; `phase` is the leaf's address. */
 export interface PhaseStarted {
   phase: string;
   model?: string | null;
 }
 
-/** Where a sprint's PROGRESS.yaml lives: only that work tree writes it. */
+/** The location of a sprint's PROGRESS.yaml, which only that work tree writes. */
 export interface Place {
   path: string;
   worktree?: string;
 }
 
-/** What a million tokens cost, in US dollars. */
+/** The price of a million tokens, in US dollars. */
 export interface Price {
   given: number;
   written: number;
@@ -701,7 +701,7 @@ export interface RecommendationGiven {
   evidence?: number[];
 }
 
-/** The loop reflects: too many iterations went by without progress. */
+/** The loop started to reflect after too many iterations without progress. */
 export interface ReflectionStarted {
   iteration: number;
   idle: number;
@@ -729,7 +729,7 @@ export interface RequestInjection {
   model?: string | null;
 }
 
-/** The request of an earlier sprint that was deferred to the next one. */
+/** The request of an earlier sprint that was deferred to the next sprint. */
 export interface RequestOrigin {
   sprint: string;
   request: string;
@@ -748,19 +748,19 @@ export interface RequestQueued {
   origin?: RequestOrigin | null;
 }
 
-/** A decision was withdrawn: the request is pending again; nothing else changed. */
+/** A decision was withdrawn, so the request is pending again; nothing else changed. */
 export interface RequestReopened {
   request: string;
   reason: string;
 }
 
-/** What a request was deferred to was reached: it is pending again. */
+/** A deferred request is due, so it is pending again. */
 export interface RequestReturned {
   request: string;
   until: string;
 }
 
-/** A snapshot's files are about to be put into the work tree. */
+/** A snapshot's files are about to be written to the work tree. */
 export interface RestoreStarted {
   snapshot: string;
   before: string;
@@ -775,7 +775,7 @@ export interface RestoreStarted {
   work_tree?: string | null;
 }
 
-/** Another attempt will be made at a time given by the retry policy or by a limit. */
+/** Another attempt was scheduled for a time set by the retry policy or by a limit. */
 export interface RetryScheduled {
   phase: string;
   next_retry_at: string;
@@ -787,7 +787,7 @@ export interface RetryScheduled {
   is_fallback?: boolean;
 }
 
-/** Execution events after `to` were discarded; nothing is deleted. */
+/** Execution events after `to` were discarded; no event is deleted. */
 export interface RolledBack {
   to: number;
   reason?: string | null;
@@ -815,7 +815,7 @@ export interface RunEnded {
   cut_short?: boolean;
 }
 
-/** A process began to drive the sprint. */
+/** A process started to run the sprint's loop. */
 export interface RunStarted {
   run: string;
   since: string;
@@ -843,7 +843,7 @@ export interface SessionStarted {
   transcript?: string | null;
 }
 
-/** A snapshot was made again without a text that was erased; the old one is gone. */
+/** A snapshot was recreated without erased text, and the old snapshot was removed. */
 export interface SnapshotRewritten {
   snapshot: string;
   into: string;
@@ -852,7 +852,7 @@ export interface SnapshotRewritten {
   reason: string;
 }
 
-/** A snapshot of the work tree's files was taken. */
+/** A snapshot of the files in a work tree was taken. */
 export interface SnapshotTaken {
   snapshot: string;
   iteration: number;
@@ -868,12 +868,12 @@ export interface SnapshotTaken {
   work_tree?: string | null;
 }
 
-/** Snapshots were removed, to give their room back. */
+/** Snapshots were removed to free disk space. */
 export interface SnapshotsPruned {
   snapshots: string[];
 }
 
-/** A file that a plan was made from. */
+/** A file from which a plan was created. */
 export interface Source {
   path: string;
   sha256?: string;
@@ -887,12 +887,12 @@ export interface Span {
   only?: string | null;
 }
 
-/** The sprint cannot go on. */
+/** The sprint cannot continue. */
 export interface SprintBlocked {
   reason: string;
 }
 
-/** A whole plan was added, with every phase pending. */
+/** A complete plan was added, with every phase pending. */
 export interface SprintCompiled {
   document: { [name: string]: unknown };
   place?: Place | null;
@@ -900,14 +900,14 @@ export interface SprintCompiled {
   work_tree?: string | null;
 }
 
-/** Every leaf is completed or skipped and the sprint was closed. */
+/** Every leaf was completed or skipped, and the sprint was closed. */
 export interface SprintCompleted {
   summary?: string | null;
   abandons_goal?: boolean;
   reason?: string | null;
 }
 
-/** Another tool's document was imported, whole or as a JSON Patch. */
+/** Another tool's document was imported, in full or as a JSON Patch. */
 export interface SprintImported {
   source: string;
   document?: { [name: string]: unknown } | null;
@@ -919,33 +919,33 @@ export interface SprintImported {
   work_tree?: string | null;
 }
 
-/** The loop that drove the sprint was stopped from outside. */
+/** The loop that ran the sprint was stopped from outside. */
 export interface SprintInterrupted {
   reason?: string | null;
 }
 
-/** A person asked to pause. */
+/** A person paused the sprint. */
 export interface SprintPaused {
   reason?: string | null;
 }
 
-/** A completed sprint was opened again. */
+/** A completed sprint was reopened. */
 export interface SprintReopened {
   reason?: string | null;
 }
 
-/** Execution goes on; after `blocked` and `needs-human` with who and why. */
+/** Execution resumed, with who and why after a block or a request for a person. */
 export interface SprintResumed {
   by?: string | null;
   why?: string | null;
   done?: string | null;
 }
 
-/** Execution began. */
+/** Execution started. */
 export interface SprintStarted {
 }
 
-/** Steps came into a phase of the plan while it was carried out. */
+/** Steps were injected into a phase of a running plan. */
 export interface StepInjected {
   nodes: { [name: string]: unknown }[];
   position: InjectionPosition;
@@ -981,7 +981,7 @@ export interface Thresholds {
   target?: number | null;
 }
 
-/** The resources that were used; unknown ones are absent, never 0. */
+/** The resources that a run used; unknown amounts are absent, never 0. */
 export interface Took {
   iterations?: number;
   runs?: number;
@@ -1053,7 +1053,7 @@ export interface Weights {
   efficiency?: number;
 }
 
-/** A leaf's work is done; its gate is waited for, or the end of a pause. */
+/** The work on a leaf is done; it waits for its gate or for the sprint to resume. */
 export interface WorkDone {
   phase: string;
   summary?: string | null;
