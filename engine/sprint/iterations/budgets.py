@@ -164,7 +164,7 @@ def _sets(event: BudgetsSet) -> ChangeBudgets:
 
 
 def budgets_of(given: dict[str, float | None], before: Budgets | None = None) -> Budgets:
-    """Return budgets with some limits replaced; raise `RefusedError` if one is invalid."""
+    """Return budgets with limits replaced; raise `RefusedError` for an invalid limit."""
     for name, limit in given.items():
         if name not in Budgets.__struct_fields__:
             known = ", ".join(Budgets.__struct_fields__)
@@ -184,7 +184,7 @@ def budgets_of(given: dict[str, float | None], before: Budgets | None = None) ->
 
 
 class WarnOfBudgets(Command, frozen=True):
-    """Record a warning, once for each budget, when most of it is spent."""
+    """Record a warning for each budget that is nearly spent, once for each budget."""
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
         """Return the events that this command records."""
@@ -197,7 +197,7 @@ class WarnOfBudgets(Command, frozen=True):
 def to_warn_of(sprint: Sprint, now: str) -> list[BudgetState]:
     """Return the budgets that are nearly spent and without a warning so far.
 
-    A budget with nothing left needs no warning: the loop stops.
+    A budget with nothing left needs no warning, because the loop stops.
     """
     loops = sprint.knowledge.loops
     scopes = (OF_RUN, OF_SPRINT) if loops.open is not None else (OF_SPRINT,)
@@ -230,7 +230,7 @@ def said(one: BudgetState) -> str:
 
 
 def amount(budget: str, text: str) -> str:
-    """Return an amount, formatted for people."""
+    """Return an amount formatted for display."""
     if budget == COST:
         return usage.dollars(text)
     whole = int(text.partition(".")[0])
@@ -242,7 +242,7 @@ def amount(budget: str, text: str) -> str:
 
 
 def typed(budget: str, text: str) -> str:
-    """Return a limit as the value of its option."""
+    """Return a limit in the format of the option that sets it."""
     whole, _, part = text.partition(".")
     if budget == TIME:
         seconds = int(whole) + bool(part)
@@ -261,7 +261,7 @@ def options(started: RunStarted) -> str:
 
 
 def limit_options(budgets: Budgets) -> list[str]:
-    """Return the options that set the same limits."""
+    """Return the options that set these limits."""
     return [
         f"--budget-{name} {typed(name, usage.plus(None, limit))}"
         for name, field in FIELDS.items()
@@ -270,10 +270,10 @@ def limit_options(budgets: Budgets) -> list[str]:
 
 
 def run_again(started: RunStarted | None, *, with_budgets: bool = True) -> str:
-    """Return the command that starts the loop again, with the options of that run.
+    """Return the command that starts the loop again, with the options of the given run.
 
-    Command and options are included if they were recorded completely: not truncated, and
-    without masked secrets. Settings that became rules are omitted.
+    The command and the options are included only if they were recorded completely: not
+    truncated, and without masked secrets. Settings that became rules are omitted.
     """
     if started is None:
         return f"sprintlog run -- {UNKNOWN}"
@@ -328,7 +328,7 @@ def _of_run(knowledge: Knowledge, now: str) -> _Took:
 
 
 def _joined(words: Sequence[str], unknown: str) -> str:
-    """Return words quoted for a shell; the placeholder if one is incomplete."""
+    """Return the words quoted for a shell, or the placeholder if a word is incomplete."""
     if len(words) >= WORDS_MAX or not all(map(_is_whole, words)):
         return unknown
     # Imported here: recording an event never needs it.

@@ -1,4 +1,4 @@
-"""Decisions on measured iterations: advice, selection, rules, and corrections."""
+"""Decisions about measured iterations: advice, selection, rules, and corrections."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -19,7 +19,7 @@ from .follow_up import is_answered, loop_rules
 
 
 class GiveRecommendation(Command, frozen=True):
-    """Record a recommendation; the same one again has no effect."""
+    """Record a recommendation, unless it repeats the previous recommendation."""
 
     needs_context: ClassVar[bool] = True
 
@@ -40,7 +40,7 @@ class GiveRecommendation(Command, frozen=True):
 
 
 class GoOn(Command, frozen=True):
-    """Record a person's decision to continue after the last judgement."""
+    """Record a person's decision to continue despite the last judgement."""
 
     reason: str | None = None
 
@@ -59,9 +59,9 @@ class GoOn(Command, frozen=True):
 
 
 class SelectBest(Command, frozen=True):
-    """Keep which iteration's output is the loop's result.
+    """Record which iteration's output is the result of the loop.
 
-    With a number it is the one that a person chose, whatever the scores say.
+    If `number` is given, a person chose that iteration, regardless of the scores.
     """
 
     needs_context: ClassVar[bool] = True
@@ -79,9 +79,9 @@ class SelectBest(Command, frozen=True):
 
 
 class SetRules(Command, frozen=True):
-    """Set weights, limits and policies for all later measurements.
+    """Set the weights, limits and policies for all later measurements.
 
-    They are events, so that a log gives the same result under any configuration (ITR-040).
+    Rules are events so that a log gives the same result under any configuration (ITR-040).
     """
 
     rules: f.RulesSet
@@ -130,7 +130,7 @@ def _sets(event: f.RulesSet) -> SetRules:
 
 
 class ApplyArtifacts(Command, frozen=True):
-    """Keep which files of the selected iteration were put in place, and where."""
+    """Record which files of the selected iteration were copied, and where."""
 
     source: str
     destination: str
@@ -154,9 +154,9 @@ REASON_CHARS_MAX = 1000
 
 
 class RetractMeasurement(Command, frozen=True):
-    """Say that the measurement of an iteration was wrong: nothing is judged by it any more.
+    """Retract the measurement of an iteration, so that it no longer affects judgements.
 
-    It may be measured again. What was recommended before stays.
+    The iteration may be measured again. Earlier recommendations are not changed.
     """
 
     needs_context: ClassVar[bool] = True
@@ -174,7 +174,7 @@ class RetractMeasurement(Command, frozen=True):
 
 
 def check_retraction(sprint: Sprint, number: int, reason: str) -> None:
-    """Raise `NotFoundError` without a measurement, `RefusedError` for a baseline."""
+    """Raise `NotFoundError` without a measurement, `RefusedError` if it is a baseline."""
     check_exists(sprint)
     _check_reason(reason)
     tracker = sprint.knowledge.tracker
@@ -205,7 +205,7 @@ def check_retraction(sprint: Sprint, number: int, reason: str) -> None:
 
 
 class ReplaceBaseline(Command, frozen=True):
-    """Compare what is measured from now on with another iteration; 0 is the first one."""
+    """Compare later measurements with another iteration; 0 is the original baseline."""
 
     needs_context: ClassVar[bool] = True
 

@@ -1,4 +1,4 @@
-"""Descriptions of iterations: parameters, notes, tags."""
+"""Descriptions of iterations: parameters, notes, and tags."""
 
 import re
 from collections.abc import Mapping
@@ -36,7 +36,7 @@ class Description(NamedTuple):
     """The state of the repository at the end of the iteration."""
 
     def having(self, event: IterationDescribed) -> "Description":
-        """Return the description extended by a later event."""
+        """Return this description extended by a later event."""
         gone = {*event.tags_removed}
         kept = (tag for tag in self.tags if tag not in gone)
         notes = () if event.note is None else (event.note,)
@@ -47,16 +47,16 @@ class Description(NamedTuple):
         )
 
     def with_run(self, ran: AgentRan) -> "Description":
-        """Return the description extended by the parameters of an agent's run."""
+        """Return this description extended by the parameters of an agent's run."""
         told = {MODEL: ran.model or ", ".join(ran.models), PROMPT: ran.prompt_sha256}
         known = {name: value for name, value in told.items() if value}
         return self._replace(params={**self.params, **known})
 
 
 class DescribeIteration(Command, frozen=True):
-    """Describe an iteration, by default the latest, by parameters, a note and tags.
+    """Describe an iteration, by default the latest, with parameters, a note and tags.
 
-    The last value of a parameter applies.
+    If a parameter is set again, the last value applies.
     """
 
     number: int | None = None
@@ -88,7 +88,7 @@ class DescribeIteration(Command, frozen=True):
 
 
 def check_description(given: IterationDescribed) -> None:
-    """Raise `RefusedError` for an invalid name or tag, or a text that is too long."""
+    """Raise `RefusedError` if a name or tag is invalid or a text is too long."""
     check_params(given.params)
     for tag in (*given.tags, *given.tags_removed):
         if not TAG.fullmatch(tag):
@@ -108,7 +108,7 @@ def check_description(given: IterationDescribed) -> None:
 
 
 def check_params(params: Mapping[str, str]) -> None:
-    """Raise `RefusedError` for parameters that cannot be."""
+    """Raise `RefusedError` if the parameters are invalid."""
     if len(params) > COUNT_MAX:
         raise RefusedError(f"more than {COUNT_MAX} parameters at once", field="params")
     for name, value in params.items():
@@ -126,7 +126,7 @@ def check_params(params: Mapping[str, str]) -> None:
 
 
 def made_with(number: int, params: Mapping[str, str]) -> list[Event]:
-    """Return the events that record the parameters of an iteration."""
+    """Return the event that records an iteration's parameters, if there are any."""
     check_params(params)
     return [IterationDescribed(number, dict(params))] if params else []
 

@@ -1,4 +1,4 @@
-"""The iterations of a sprint, judged: from a few events by version, or from all at once."""
+"""The judgements of a sprint's iterations, read event by event or in a single scan."""
 
 from collections.abc import Iterator
 
@@ -28,7 +28,7 @@ from .outcomes import LoopHistory, SprintEvents
 
 
 class Judged(LoopHistory):
-    """The evaluated iterations of a sprint at its version."""
+    """The judged iterations of a sprint at its version."""
 
     def __init__(
         self, sprint: Sprint, events: SprintEvents, targets: KnownTargets | None = None
@@ -45,33 +45,33 @@ class Judged(LoopHistory):
 
     @property
     def loop_id(self) -> str:
-        """Return the name of the loop."""
+        """Return the loop's id, which defaults to the sprint's id."""
         baseline = self.tracker.baseline
         return (baseline.loop_id if baseline else None) or self.sprint.id
 
     @property
     def last(self) -> int | None:
-        """Return the iteration measured last on the path, None without one."""
+        """Return the last measured iteration on the effective path, or None."""
         return measurement.last_measured(self.sprint.knowledge, self.sprint.version)
 
     def baseline(self) -> Judgement | None:
-        """Return the judgement of iteration 0, None when it was not captured."""
+        """Return the judgement of iteration 0, or None if no baseline was captured."""
         return self._judge.baseline()
 
     def one(self, number: int) -> Judgement:
-        """Return the judgement of an iteration, read by the chain it was built on."""
+        """Return the judgement of an iteration, reading only the events it depends on."""
         return self._judge.judge(number)
 
     def all(self) -> list[Judgement]:
-        """Return the judgement of every measured iteration, by number; read once."""
+        """Return the judgements of all measured iterations, by number, in a single scan."""
         if self._all is None:
             self._all = Judge(self.tracker, self._in_one_scan()).all()
         return self._all
 
     def hundredths(self, until: int | None = None) -> dict[int, int | None]:
-        """Return the scores up to a version in hundredths, rounded, by iteration.
+        """Return the scores by iteration, up to a version, in rounded hundredths.
 
-        They are read from the saved state, not from events.
+        The scores are read from the saved state if possible, not from events.
         """
         entries = self.tracker.measured
         found = {
@@ -89,7 +89,7 @@ class Judged(LoopHistory):
         return set(self.tracker.numbers()) - set(measurement.measured_on_path(self.sprint))
 
     def left_behind(self) -> set[int]:
-        """Return the iterations that were discarded, measured or not."""
+        """Return the discarded iterations, measured or not."""
         on = effective_ranges(self.sprint.knowledge.rollbacks, self.sprint.version)
         measured = {*self.tracker.numbers()}
         others = {
@@ -98,14 +98,15 @@ class Judged(LoopHistory):
         return self.off_path() | (others - measured)
 
     def best(self) -> Judgement | None:
-        """Return the judgement of the tracker's best iteration, None without one."""
+        """Return the judgement of the tracker's best iteration, or None."""
         best = self.tracker.best
         return None if best is None else self._judge.judge(best.number)
 
     def best_in_force(self) -> Scored | None:
         """Return the best iteration, unless a rollback discarded it as a setback.
 
-        Such an iteration is neither a measure for the others nor a target of rollbacks.
+        A discarded setback is neither a benchmark for other iterations nor a rollback
+        target.
         """
         best = self.tracker.best
         if best is None:
@@ -118,14 +119,14 @@ class Judged(LoopHistory):
         return None if is_setback(judged, None, self.rules) else judged
 
     def target(self) -> int | None:
-        """Return the iteration that a rollback to the best goes to, None without one."""
+        """Return the iteration to which a rollback to the best would go, or None."""
         target = self._target(self.tracker.highest)
         if target is None and self.tracker.best is not None:
             target = max(measurement.measured_on_path(self.sprint), default=None)
         return target
 
     def recommendation(self) -> Recommendation:
-        """Return what to do now; raise `RefusedError` before anything was measured."""
+        """Return the recommended next step; raise `RefusedError` without a measurement."""
         unmeasured = measurement.unmeasured_iteration(self.sprint)
         if unmeasured is not None:
             failure = self.failures().get(unmeasured)
@@ -146,7 +147,7 @@ class Judged(LoopHistory):
         return self.advice(last)
 
     def advice(self, number: int) -> Recommendation:
-        """Return what to do after an iteration that was measured."""
+        """Return the recommended step after a measured iteration."""
         judged, best = self._judge.judge(number), self.best_in_force()
         advice = recommend(
             judged,
@@ -162,7 +163,7 @@ class Judged(LoopHistory):
         )
 
     def _evidence(self, judged: Judgement, best: Scored | None) -> tuple[int, ...]:
-        """Return the versions of the measurements by which an iteration is judged."""
+        """Return the versions of the measurements on which a judgement is based."""
         tracker = self.tracker
         entries = [tracker.entry(n) for n in (judged.previous, best and best.number) if n]
         versions = [judged.version, *(entry.version for entry in entries if entry)]
@@ -171,14 +172,14 @@ class Judged(LoopHistory):
         return tuple(dict.fromkeys(versions))
 
     def _before_unmeasured(self) -> int | None:
-        """Return where a rollback from an iteration goes that was not measured."""
+        """Return the rollback target for an unmeasured iteration, or None."""
         target = self.target()
         if target is None and self.tracker.baseline is not None:
             return BASELINE_NUMBER
         return target
 
     def _target(self, number: int) -> int | None:
-        """Return where a rollback from an iteration goes."""
+        """Return the rollback target for an iteration, or None."""
         on_path = measurement.measured_on_path(self.sprint)
         best, rules = self.best_in_force(), self.rules
         tracker = self.tracker
@@ -193,29 +194,29 @@ class Judged(LoopHistory):
         )
 
     def _verified(self, on_path: list[int], highest: int) -> Iterator[Judgement]:
-        """Yield the verified iterations on the path up to a number, the newest first."""
+        """Yield the verified iterations on the path up to a number, newest first."""
         verified = set(self.tracker.numbers(verified=True))
         found = [n for n in on_path if n <= highest and n in verified]
         yield from self._judge.some(reversed(found)) if found else ()
 
     def retraction(self, number: int, reason: str) -> f.MeasurementRetracted:
-        """Return the event that takes a measurement back, with the best of the others."""
+        """Return the event that retracts a measurement and names the best other one."""
         all_ = Judge(self.tracker, self._in_one_scan())
         return retraction(self.tracker, number, reason, all_.score_of)
 
     def base_figures(self, version: int) -> Figures | None:
-        """Return the figures of the baseline at a version, or None."""
+        """Return the figures of the baseline that applies at a version, or None."""
         metrics = self.tracker.baseline_at(version)
         return None if metrics is None else figures(metrics)
 
     def chosen(self, number: int, reason: str | None) -> Selection:
-        """Return a person's selection; raise `NotFoundError` without a measurement."""
+        """Return a person's selection; raise `NotFoundError` if it was not measured."""
         chosen = self.one(number)
         last = chosen if self.last is None else self.one(self.last)
         return chosen_by_a_person(chosen, last, self.all(), reason, rules=self.rules)
 
     def selection(self) -> Selection:
-        """Return the loop's result if it ended now; raise `RefusedError` without one."""
+        """Return the loop's result as of now; raise `RefusedError` if there is none."""
         last = self.last
         final = BASELINE_NUMBER if last is None else last
         if self.tracker.highest and (last is not None or self.tracker.baseline):

@@ -1,7 +1,7 @@
-"""Facts about the iterations of another loop, and the events that record them; pure.
+"""Facts about another loop's iterations, and the pure functions that turn them into events.
 
-That loop may number the iterations of each run from 1. Here, numbers are unique: a number
-that is already used is replaced by the next free one.
+The other loop may number the iterations of each run from 1. Here, numbers are unique: a
+number that is already used is replaced by the next free number.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -19,7 +19,7 @@ from . import session_runs
 
 
 class Began(NamedTuple):
-    """An iteration began."""
+    """An iteration started."""
 
     key: str
     """Names the fact within its source."""
@@ -28,7 +28,7 @@ class Began(NamedTuple):
     """The loop's own number."""
 
     def events(self, sprint: Sprint, open_number: int | None) -> list[Event]:
-        """Return the events of this fact; a sprint begins with its first iteration.
+        """Return the events of this fact; the first iteration also starts the sprint.
 
         A completed sprint is reopened.
         """
@@ -43,7 +43,7 @@ class Began(NamedTuple):
 
 
 class Ended(NamedTuple):
-    """The iteration that was under way ended, with a run of an agent or without."""
+    """The current iteration ended, with or without a run of an agent."""
 
     key: str
     at: str | None
@@ -53,7 +53,7 @@ class Ended(NamedTuple):
     def events(
         self, sprint: Sprint, open_number: int | None, before: Sequence[e.AgentRan] = ()
     ) -> list[Event]:
-        """Return the events of this fact, or only what is new since the runs `before`."""
+        """Return the events of this fact, without what the runs in `before` recorded."""
         if open_number is None:
             return []
         if self.run is None:
@@ -70,7 +70,7 @@ class Baseline(NamedTuple):
     metrics: dict[str, Any]
 
     def events(self, sprint: Sprint, open_number: int | None) -> list[Event]:
-        """Return the events of this fact; none if anything was measured before."""
+        """Return the events of this fact; empty if anything was measured before."""
         tracker = sprint.knowledge.tracker
         if tracker.baseline is not None or tracker.highest:
             return []
@@ -78,7 +78,7 @@ class Baseline(NamedTuple):
 
 
 class MeasurementSaid(NamedTuple):
-    """What the iteration that began last led to was measured."""
+    """The result of the last started iteration was measured."""
 
     key: str
     at: str | None
@@ -87,7 +87,7 @@ class MeasurementSaid(NamedTuple):
     usage: Usage | None = None
 
     def events(self, sprint: Sprint, open_number: int | None) -> list[Event]:
-        """Return the events of this fact; a measurement is never changed."""
+        """Return the events of this fact; empty if the iteration was already measured."""
         if open_number is None or sprint.knowledge.tracker.entry(open_number) is not None:
             return []
         command = m.MeasureIteration(
@@ -97,7 +97,7 @@ class MeasurementSaid(NamedTuple):
 
 
 class LoopSaid(NamedTuple):
-    """The loop said something."""
+    """The loop printed a message."""
 
     key: str
     at: str | None
@@ -109,7 +109,7 @@ class LoopSaid(NamedTuple):
 
 
 class LoopOver(NamedTuple):
-    """The loop says itself that it is over."""
+    """The loop reported that it has ended."""
 
     key: str
     at: str | None
@@ -127,17 +127,17 @@ Fact = Began | Ended | Baseline | MeasurementSaid | LoopSaid | LoopOver
 
 
 def run_of(outcome: str, **figures: Any) -> e.AgentRan:
-    """Return the run of an iteration's agent, as another loop states it."""
+    """Return the run of an iteration's agent, as reported by another loop."""
     return e.AgentRan("", outcome, **figures)
 
 
 def decision_on(
     fact: Fact, number: int | None, runs: Callable[[], Iterable[e.AgentRan]]
 ) -> Callable[[Sprint, str], list[Event]]:
-    """Return the decision to record a fact of an iteration.
+    """Return a function that decides which events record a fact about an iteration.
 
-    For the end of an iteration that ended before, only what is new beyond its `runs` is
-    recorded.
+    If the fact is the end of an iteration that has already ended, the function returns only
+    what the iteration's recorded `runs` do not contain yet.
     """
 
     def decide(sprint: Sprint, at: str) -> list[Event]:

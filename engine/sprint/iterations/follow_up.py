@@ -1,7 +1,7 @@
-"""The step due after an iteration: to measure it, to decide, or to roll back; pure.
+"""The step due after an iteration: a measurement, a decision or a rollback; pure.
 
-The current rules state whether a loop does that automatically. All inputs are in the log,
-so that a restarted loop continues with the same step.
+The current rules determine whether a loop takes the step automatically. All inputs are in
+the log, so that a restarted loop continues with the same step.
 """
 
 from enum import Enum
@@ -28,7 +28,7 @@ _OF_GOALS = (advised.STALL, advised.CYCLING, advised.INFINITE_LOOP)
 
 
 class Do(Enum):
-    """What to do after an ended iteration."""
+    """The steps that may be due after an iteration."""
 
     MEASURE = "measure"
     DECIDE = "decide"
@@ -50,12 +50,12 @@ class Due(NamedTuple):
 
 
 def loop_rules(sprint: Sprint) -> LoopRules:
-    """Return the automatic actions of the loop by the current rules."""
+    """Return the loop rules that are currently in effect."""
     return sprint.knowledge.tracker.rules_at(sprint.version).loop
 
 
 def is_answered(tracker: Tracker) -> bool:
-    """Return whether nothing has changed since the last recommendation."""
+    """Return whether the last recommendation is newer than all that it depends on."""
     newest = next(tracker.newest_first(), None)
     rules = tracker.rules[-1][0] if tracker.rules else 0
     known = (newest.version if newest is not None else 0, tracker.failed_at, rules)
@@ -63,7 +63,7 @@ def is_answered(tracker: Tracker) -> bool:
 
 
 def due(sprint: Sprint) -> Due | None:
-    """Return the step that is due before anything else; None if there is none."""
+    """Return the step that is due before any other action, or None."""
     plan, rules = sprint.plan, loop_rules(sprint)
     if plan.status not in JUDGED_IN or open_iteration(plan) is not None:
         return None
@@ -81,10 +81,10 @@ def due(sprint: Sprint) -> Due | None:
 
 
 def to_measure(sprint: Sprint) -> int | None:
-    """Return the iteration that `measure` measures; None if there is none.
+    """Return the iteration that `measure` would measure, or None.
 
-    It is the one that is due, else the last one if its measurement failed: the user may
-    have fixed the cause of the failure.
+    This is the iteration that is due, or else the last iteration if its measurement failed:
+    the user may have fixed the cause of the failure.
     """
     found = due(sprint)
     if found is not None and found.do is Do.MEASURE:
@@ -97,7 +97,7 @@ def to_measure(sprint: Sprint) -> int | None:
 
 
 def note_of(sprint: Sprint) -> str | None:
-    """Return a note for the next prompt about unsuccessful work; None if there is none."""
+    """Return a note about unsuccessful work for the next prompt, or None."""
     advice = sprint.knowledge.tracker.recommended
     if loop_rules(sprint).measure is None or advice is None:
         return None
@@ -122,7 +122,7 @@ def _reasons(advice: RecommendationGiven) -> str:
 
 
 def _follow(sprint: Sprint, rules: LoopRules) -> Due | None:
-    """Return the step that follows from the current advice, by the rules."""
+    """Return the step that follows from the current advice under the rules, or None."""
     advice = sprint.knowledge.tracker.recommended
     if advice is None or advice.number != sprint.plan.iteration:
         # The advice is about work that was discarded.
@@ -154,7 +154,7 @@ def _follow(sprint: Sprint, rules: LoopRules) -> Due | None:
 
 
 def _roll_back(sprint: Sprint, advice: RecommendationGiven, rules: LoopRules) -> Due:
-    """Return that files and state are to go back, or why they cannot."""
+    """Return the rollback of files and state, or a stop if the rollback is impossible."""
     begun, target = len(sprint.knowledge.gone_back), advice.target
     why, hint = _why(advice), _ways(sprint, advice)
     if begun >= rules.rollbacks_max:
@@ -192,13 +192,13 @@ def _why(advice: RecommendationGiven) -> str:
 
 
 def _went_back(sprint: Sprint) -> bool:
-    """Return whether the current advice was already followed."""
+    """Return whether a rollback has already followed the current advice."""
     at = sprint.knowledge.tracker.recommended_at
     return any(version > at for version, _ in sprint.knowledge.gone_back[-1:])
 
 
 def _is_over(plan: Plan) -> bool:
-    """Return whether no work is left: a further iteration could not correct anything."""
+    """Return whether no work is left, so that another iteration could not fix anything."""
     return plan.status == COMPLETED or (not plan.is_ralph and not plan.tree.open_leaf())
 
 
@@ -223,7 +223,7 @@ def _is_to_be_measured(sprint: Sprint) -> bool:
 
 
 def _since(tracker: Tracker) -> int:
-    """Return the version since which iterations are measured by rule."""
+    """Return the version since which the rules require iterations to be measured."""
     since = 0
     for version, rules in reversed(tracker.rules):
         if rules.loop.measure is None:

@@ -1,4 +1,4 @@
-"""A goal and how it is reached (LOOP-010 to LOOP-017): rules and evolve."""
+"""The commands for a goal (LOOP-010 to LOOP-017), and their events' effects on the plan."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ from .loop import NUMBER_MAX, EndIteration
 
 
 class SetGoal(Command, frozen=True):
-    """Set the goal, which puts the sprint in Ralph mode."""
+    """Set the goal, which puts the sprint into Ralph mode."""
 
     goal: str
     idle_threshold: int | None = None
@@ -46,9 +46,10 @@ class SetGoal(Command, frozen=True):
 
 
 class CompleteGoal(Command, frozen=True):
-    """Say that the goal is reached; an iteration that is under way ends with it.
+    """Report that the goal is reached, and end the current iteration.
 
-    So it does where the goal is only claimed: the same iteration would claim it again.
+    The iteration ends even if the report is not accepted, because the same iteration would
+    only report it again.
     """
 
     summary: str | None = None
@@ -76,13 +77,13 @@ class CompleteGoal(Command, frozen=True):
 
 
 def claim_in_force(plan: Plan) -> str | None:
-    """Return why the goal was claimed last and not reached; None once it is reached."""
+    """Return why the last report that the goal is reached was not accepted, or None."""
     claim = plan.last.claim
     return None if claim is None or plan.status == COMPLETED else claim.reason
 
 
 def goal_standing(plan: Plan) -> str:
-    """Return in words whether the goal is reached, as far as anybody said it."""
+    """Return a phrase that states whether the goal is reached."""
     if plan.status != COMPLETED:
         return "not reached" if claim_in_force(plan) is None else "said to be reached"
     if mapping_of(plan.document, "ralph-exit").get("detected-at") is None:
@@ -94,10 +95,11 @@ def goal_standing(plan: Plan) -> str:
 def reach_goal(
     sprint: Sprint, *, summary: str | None, besides: list[Event] | None = None
 ) -> Event:
-    """Return that the goal is reached, or only that it was claimed too early.
+    """Return the event that the goal was reached, or that it was reported too early.
 
-    `besides` happens in the same append. Raise `RefusedError` where the sprint cannot be
-    completed. Urgent requests are decided first, those too that the end brings back.
+    `besides` are events of the same append. Raise `RefusedError` if the sprint cannot be
+    completed. Urgent requests must be decided first, including any that are deferred to the
+    end of the sprint.
     """
     check_finished(sprint)
     plan = sprint.plan
@@ -112,10 +114,10 @@ def reach_goal(
 
 
 class FailIteration(Command, frozen=True):
-    """Say that the run of the iteration under way failed at this time.
+    """Record that the current iteration's run failed.
 
-    The policy either allows another attempt in the same iteration, or the sprint blocks:
-    a loop survives some failures in a row, whatever their category.
+    The retry policy either allows another attempt in the same iteration, or the sprint is
+    blocked: a loop tolerates a few failures in a row, whatever their category.
     """
 
     error: str

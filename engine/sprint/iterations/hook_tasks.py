@@ -1,4 +1,4 @@
-"""The hooks that run after each iteration (LOOP-050 to LOOP-055): rules and evolve."""
+"""The hooks that run after each iteration (LOOP-050 to LOOP-055) and their commands."""
 
 import re
 from typing import Any
@@ -23,7 +23,7 @@ TASK_FROM = {RUNNING: (SPAWNED,), COMPLETED: (SPAWNED, RUNNING), FAILED: (SPAWNE
 
 
 class SpawnHook(Command, frozen=True):
-    """Say that a hook is about to be run; `again` when what ran it before is gone."""
+    """Record that a hook is about to run; `again` if its earlier process has died."""
 
     hook_id: str
     iteration: int | None = None
@@ -47,7 +47,7 @@ class SpawnHook(Command, frozen=True):
 
 
 class RunHook(Command, frozen=True):
-    """Say that a hook's process runs."""
+    """Record that a hook's process is running."""
 
     hook_id: str
     iteration: int | None = None
@@ -60,7 +60,7 @@ class RunHook(Command, frozen=True):
 
 
 class CompleteHook(Command, frozen=True):
-    """Say that a hook ended well."""
+    """Record that a hook succeeded."""
 
     hook_id: str
     iteration: int | None = None
@@ -72,7 +72,7 @@ class CompleteHook(Command, frozen=True):
 
 
 class FailHook(Command, frozen=True):
-    """Say that a hook failed."""
+    """Record that a hook failed."""
 
     hook_id: str
     iteration: int | None = None
@@ -85,14 +85,14 @@ class FailHook(Command, frozen=True):
 
 
 def hooks_due(plan: Plan) -> list[Hook]:
-    """Return the hooks of the last ended iteration that were not started."""
+    """Return the hooks that were not started for the last ended iteration."""
     number, hooks = last_ended_iteration(plan), hooks_of(plan.document)
     tasks = tasks_of(plan.document) if number and hooks else {}
     return [hook for hook in hooks if number and (number, hook.id) not in tasks]
 
 
 def tasks_of(document: Data) -> dict[tuple[int, str], Data]:
-    """Return the executions of hooks, by iteration and hook."""
+    """Return the recorded executions of hooks, by iteration and hook id."""
     return {
         (task["iteration"], task["hook-id"]): task
         for task in list_of(document, "hook-tasks")
@@ -148,7 +148,7 @@ def _find(sprint: Sprint, hook_id: str, iteration: int | None) -> tuple[int, Dat
 
 
 def _task(document: Data, number: int, hook_id: str) -> Data | None:
-    """Return the execution of a hook in an iteration; usually it is one of the last."""
+    """Return the record of a hook in an iteration, or None; search the newest first."""
     for task in reversed(list_of(document, "hook-tasks")):
         if (
             isinstance(task, dict)

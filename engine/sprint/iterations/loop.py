@@ -1,7 +1,7 @@
-"""Commands that start and end iterations, of sprintlog's loop or of wrapped commands.
+"""Commands that start and end iterations of sprintlog's loop or of wrapped commands.
 
-Iterations are numbered from 1, and numbers are never reused. Those of wrapped commands are
-recorded regardless of the sprint's status and limits, and may overlap.
+Iterations are numbered from 1, and numbers are never reused. The iterations of wrapped
+commands are recorded regardless of the sprint's status and limits, and may overlap.
 """
 
 from msgspec import field
@@ -23,10 +23,10 @@ NUMBER_MAX = 1_000_000_000
 
 
 class StartIteration(Command, frozen=True):
-    """Begin a loop iteration: the next number, unless a higher one is given (LOOP-031).
+    """Start a loop iteration with the next number or a given higher number (LOOP-031).
 
-    With it begins reflection, when that is due. Past the limit it is refused, unless that
-    is meant. All that were ever begun count, rolled back or not.
+    This also starts reflection if it is due. An iteration beyond the limit is refused
+    unless `beyond_limit` is set. Discarded iterations count towards the limit.
     """
 
     number: int | None = None
@@ -75,7 +75,7 @@ class StartIteration(Command, frozen=True):
 
 
 class LimitIterations(Command, frozen=True):
-    """Set the maximum number of iterations, 0 for none; this starts no iteration."""
+    """Set the maximum number of iterations (0 for no limit) without starting one."""
 
     max_iterations: int
 
@@ -89,27 +89,27 @@ class LimitIterations(Command, frozen=True):
 
 
 def is_used_up(sprint: Sprint) -> bool:
-    """Return whether the maximum number of iterations was started."""
+    """Return whether the maximum number of iterations was reached."""
     most = limit_of(sprint.plan.document)
     return most is not None and sprint.knowledge.iteration_max >= most
 
 
 def more_allowed(begun: int) -> str:
-    """Return what allows more iterations than were begun."""
+    """Return the hint with the command that allows more iterations."""
     return f"`sprintlog sprint limit {begun + 10}` allows more"
 
 
 def is_begun_for(plan: Plan, phase: str) -> bool:
-    """Return whether the current iteration was started for a leaf."""
+    """Return whether the current iteration was started for the given leaf."""
     last = plan.last.iteration
     return isinstance(last, IterationStarted) and last.phase == phase
 
 
 class EndIteration(Command, frozen=True):
-    """End the current iteration, whatever the state of the sprint.
+    """End the current iteration, regardless of the sprint's status.
 
-    `ran` also records the run of an agent; its iteration and phase are filled in. Requests
-    and learnings of the agent are queued, but no step is changed.
+    `ran` records an agent's run as well; its iteration and phase are filled in. Requests
+    and learnings of the agent are recorded, but no step is changed.
     """
 
     number: int | None = None
@@ -156,14 +156,14 @@ class EndIteration(Command, frozen=True):
 
 
 def _is_start(last: Event | None, started: IterationStarted) -> bool:
-    """Return whether a start was recorded, in whatever tree, files and company it began."""
+    """Return whether a start was already recorded, ignoring its snapshot and work tree."""
     if not isinstance(last, IterationStarted):
         return False
     return replace(last, before=None, work_tree=None, overlapping=()) == started
 
 
 def _is_end(last: Event | None, ended: IterationEnded) -> bool:
-    """Return whether an end was already recorded, regardless of the repository's state."""
+    """Return whether an end was already recorded, ignoring the repository's state."""
     return isinstance(last, IterationEnded) and replace(last, git=None) == ended
 
 
@@ -177,7 +177,7 @@ def _made_with(number: int, params: dict[str, str]) -> list[Event]:
 
 
 def last_ended_iteration(plan: Plan) -> int:
-    """Return the iteration that ended last, 0 before the first and while one goes on."""
+    """Return the iteration that ended last; 0 if there is none or one is running."""
     latest = plan.iteration
     return latest if open_iteration(plan) is None or plan.turns.ended == latest else 0
 
@@ -191,7 +191,7 @@ def _check_limit(number: int, *, least: int) -> None:
 
 
 class StartWrapped(Command, frozen=True):
-    """Begin an iteration for a command that another loop runs."""
+    """Start an iteration for a command that another loop runs."""
 
     before: str | None = None
     """The snapshot of the files with which it begins, if they were looked at."""
@@ -210,7 +210,7 @@ class StartWrapped(Command, frozen=True):
 
 
 class EndWrapped(Command, frozen=True):
-    """Record the end of such a command; with `ends`, its iteration ends as well."""
+    """Record the end of a wrapped command; with `ends`, its iteration ends as well."""
 
     ran: AgentRan
     ends: bool = True

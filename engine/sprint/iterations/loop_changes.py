@@ -1,4 +1,4 @@
-"""The changes of plan and knowledge by the events of iterations, and reflection."""
+"""The effects of iteration events on the plan and the knowledge, and reflection."""
 
 from ...log.event import Event, Takers
 from ..events import IterationEnded, IterationsLimited, IterationStarted, ReflectionStarted
@@ -31,9 +31,10 @@ def _evolve_ended(plan: Plan, event: IterationEnded, at: str) -> None:
 
 
 def _is_beside(plan: Plan, event: IterationStarted | IterationEnded) -> bool:
-    """Return whether a wrapped iteration overlaps another one, which remains under way.
+    """Return whether a wrapped iteration overlaps another iteration, which stays current.
 
-    Without an agent at work on that one, it was left open, and the wrapped one follows it.
+    If no agent is working on the other iteration, it was left open, and the wrapped
+    iteration replaces it.
     """
     last = plan.last.iteration
     if not isinstance(last, IterationStarted) or last.is_wrapped:
@@ -44,7 +45,7 @@ def _is_beside(plan: Plan, event: IterationStarted | IterationEnded) -> bool:
 
 
 def record_started(knowledge: Knowledge, event: IterationStarted, version: int) -> None:
-    """Record the number and the start; rollbacks never free the number."""
+    """Record an iteration's number and start; a rollback never frees the number."""
     add_start(knowledge.starts, event.number, version)
     knowledge.begun += 1
     knowledge.iteration_max = max(knowledge.iteration_max, event.number)
@@ -57,7 +58,7 @@ def record_started(knowledge: Knowledge, event: IterationStarted, version: int) 
 def reflection_is_due(plan: Plan) -> bool:
     """Return whether the current iteration, or else the next one, is a reflection.
 
-    Iterations are reflections from the threshold on until a step is completed or added.
+    From the threshold on, iterations are reflections until a step is completed or added.
     """
     turns = plan.turns
     if turns.number or turns.reflects:
@@ -66,7 +67,7 @@ def reflection_is_due(plan: Plan) -> bool:
 
 
 def start_reflection(plan: Plan, *, number: int) -> list[Event]:
-    """Say that reflection starts with an iteration that is about to begin, if it does."""
+    """Return the event that an iteration starts reflection; empty if it does not."""
     idle = plan.turns.idle_next
     reflects = plan.turns.reflects or idle < idle_threshold(plan.document)
     return [] if reflects or not plan.is_at_goal else [ReflectionStarted(number, idle)]

@@ -1,6 +1,6 @@
-"""Measurements: of the baseline before any change, and of each iteration's result.
+"""Measurements of the baseline before any change, and of each iteration's result.
 
-Custom metrics are those that the current rules declare.
+Custom metrics are the metrics that the current rules declare.
 """
 
 import re
@@ -39,13 +39,13 @@ def own_names(sprint: Sprint) -> tuple[str, ...]:
 
 
 def pointers(sprint: Sprint) -> dict[str, str]:
-    """Return the JSON pointers of custom metrics, by name, for those that have one."""
+    """Return the JSON pointers of the custom metrics that have one, by name."""
     rules = sprint.knowledge.tracker.rules_at(sprint.version)
     return {one.name: one.pointer for one in rules.metrics if one.pointer is not None}
 
 
 class CaptureBaseline(Command, frozen=True):
-    """Measure iteration 0, once, before any other is measured (ITR-001)."""
+    """Measure iteration 0, once, before any other iteration is measured (ITR-001)."""
 
     needs_context: ClassVar[bool] = True
 
@@ -86,7 +86,7 @@ class CaptureBaseline(Command, frozen=True):
 
 
 class MeasureIteration(Command, frozen=True):
-    """Measure an iteration, once: the latest one if none is named."""
+    """Measure an iteration once; by default, the latest."""
 
     metrics: dict[str, Any]
     """The metrics by name."""
@@ -122,7 +122,7 @@ class MeasureIteration(Command, frozen=True):
 
 
 def with_tree(events: Sequence[Event], tree: str) -> list[Event]:
-    """Return events, adding the digest of the measured work tree to a measurement."""
+    """Return the events, with the work tree's digest added to a measurement."""
     return [
         replace(event, tree=tree) if isinstance(event, f.IterationMeasured) else event
         for event in events
@@ -132,7 +132,7 @@ def with_tree(events: Sequence[Event], tree: str) -> list[Event]:
 class FailMeasurement(Command, frozen=True):
     """Record that an iteration, by default the latest, could not be measured.
 
-    0 is the baseline, as long as nothing was measured.
+    Iteration 0 is the baseline if nothing has been measured yet.
     """
 
     error: str
@@ -160,10 +160,10 @@ class FailMeasurement(Command, frozen=True):
 
 
 def unmeasured_iteration(sprint: Sprint) -> int | None:
-    """Return the latest effective iteration if it lacks a measurement.
+    """Return the latest effective iteration if it lacks a measurement, or None.
 
-    One that is under way is not due yet, unless its measurement failed. If nothing was
-    ever measured, no measurement is missing.
+    An iteration that is still running is not due yet, unless its measurement failed. If
+    nothing was ever measured, no measurement is missing.
     """
     tracker, number = sprint.knowledge.tracker, current_iteration(sprint)
     if number is None or tracker.entry(number) is not None:
@@ -176,10 +176,10 @@ def unmeasured_iteration(sprint: Sprint) -> int | None:
 
 
 def measured_on_path(sprint: Sprint) -> list[int]:
-    """Return the measured iterations that the current state is built on, in order.
+    """Return the measured iterations that led to the current state, in order.
 
-    Each began on the effective path, and was measured or ended on it: a late measurement
-    refers to the state at the end of its iteration.
+    Each iteration started on the effective path and was measured or ended on it: a late
+    measurement applies to the state at the end of its iteration.
     """
     knowledge = sprint.knowledge
     if not knowledge.rollbacks:
@@ -198,9 +198,10 @@ def measured_on_path(sprint: Sprint) -> list[int]:
 
 
 def observed_measurement(sprint: Sprint, event: f.IterationMeasured) -> f.IterationMeasured:
-    """Return the measurement by another tool, with its place in the chain.
+    """Return another tool's measurement, linked to the iteration before it.
 
-    Its beginning may be unknown, so it is taken as built on the last measured iteration.
+    The start of the iteration may be unknown, so the last measured iteration is assumed to
+    precede it.
     """
     number = event.number or current_iteration(sprint) or 0
     last = previous_of(sprint.knowledge, sprint.version)
@@ -208,7 +209,7 @@ def observed_measurement(sprint: Sprint, event: f.IterationMeasured) -> f.Iterat
 
 
 class EndMeasuredIteration(Command, frozen=True):
-    """End the current iteration and record its measurement, in one append."""
+    """End the current iteration and record its measurement in a single append."""
 
     metrics: dict[str, Any]
     """The metrics by name."""
@@ -233,16 +234,16 @@ class EndMeasuredIteration(Command, frozen=True):
 
 
 def current_iteration(sprint: Sprint) -> int | None:
-    """Return the number of the newest effective iteration; None if there is none."""
+    """Return the number of the newest effective iteration, or None."""
     stretches = effective_ranges(sprint.knowledge.rollbacks, sprint.version)
     started = newest_first(sprint.knowledge.starts)
     return next((number for number, at in started if is_effective(stretches, at)), None)
 
 
 def previous_of(knowledge: Knowledge, began: int) -> int | None:
-    """Return the iteration that another was built on: the last measured at its beginning.
+    """Return the last iteration measured before another iteration started.
 
-    If there is none on its path, return the baseline if there is one.
+    If there is none on the path, return the baseline, or None if there is no baseline.
     """
     last = last_measured(knowledge, began)
     if last is None and knowledge.tracker.baseline is not None:
@@ -267,7 +268,7 @@ def _measures(event: f.IterationMeasured) -> MeasureIteration:
 
 
 def _begun(sprint: Sprint, number: int | None) -> tuple[int, int]:
-    """Return a started iteration, and the version of its start."""
+    """Return the number of a started iteration and the version of its start."""
     check_exists(sprint)
     given = current_iteration(sprint) if number is None else number
     if given is None:

@@ -1,4 +1,4 @@
-"""The history of a loop by iteration: runs, ends, costs, failures, files."""
+"""The history of a loop by iteration: runs, ends, costs, failures, and files."""
 
 from bisect import bisect_right
 from collections import defaultdict
@@ -37,7 +37,7 @@ Begun = list[tuple[int, int]]
 
 
 class RunSeen(NamedTuple):
-    """The properties of a run besides its figures."""
+    """The properties of an agent run other than its figures."""
 
     says_cost: bool
     limit: str | None = None
@@ -56,7 +56,7 @@ OUTCOMES = {
 
 
 class RunEnding(NamedTuple):
-    """An iteration, and how its last run ended."""
+    """The outcome of an iteration's last run."""
 
     number: int
     version: int
@@ -72,7 +72,7 @@ class RunEnding(NamedTuple):
 
     @classmethod
     def of(cls, number: int, version: int, ran: AgentRan, summary: str | None) -> Self:
-        """Return how an iteration ended whose last run is given."""
+        """Return the outcome of an iteration, given its last run."""
         how = (ran.status, ran.error, summary or printed(ran), ran.outcome)
         return cls(
             number, version, *how, ran.limit.until if ran.limit is not None else None
@@ -80,7 +80,7 @@ class RunEnding(NamedTuple):
 
     @property
     def words(self) -> str:
-        """Return how it ended, in words."""
+        """Return a description of the outcome."""
         said = OUTCOMES.get(self.outcome, self.outcome)
         return f"{said} until {self.until}" if self.until else said
 
@@ -90,7 +90,7 @@ def runs_seen(
     ends: Iterable[tuple[int, str, RunEnded]],
     begun: Begun,
 ) -> dict[int, list[RunSeen]]:
-    """Return the runs of agents in each iteration, those that were cut short among them."""
+    """Return the agent runs in each iteration, including runs that were cut short."""
     found: list[tuple[int, int, RunSeen]] = []
     for version, _, ran in runs:
         if ran.is_rest:
@@ -109,12 +109,12 @@ def runs_seen(
 
 
 def iteration_of(ran: AgentRan, version: int, begun: Begun) -> int:
-    """Return the iteration of a run: the recorded one, else the latest at that time."""
+    """Return the iteration of a run: the recorded one, or else the latest at that time."""
     return last_begun(version, begun) if ran.iteration is None else ran.iteration
 
 
 def last_begun(version: int, begun: Begun) -> int:
-    """Return the iteration that was begun last at a version."""
+    """Return the last iteration that was started before a version."""
     at = bisect_right(begun, (version, 0)) - 1
     return begun[at][1] if at >= 0 else BASELINE_NUMBER
 
@@ -125,7 +125,7 @@ def is_lost(seen: RunSeen) -> bool:
 
 
 def printed(ran: AgentRan) -> str | None:
-    """Return the last line of output of a command that is not an agent, or None."""
+    """Return the last output line of a command that is not an agent, or None."""
     lines = ran.output.rstrip().rsplit("\n", 1)
     return lines[-1].strip() or None if ran.agent is None else None
 
@@ -139,20 +139,20 @@ class Failure(NamedTuple):
 
     @property
     def why(self) -> str:
-        """Return why there is none that counts."""
+        """Return why the iteration has no valid measurement."""
         if isinstance(self.event, MeasurementFailed):
             return self.event.error
         return f"its measurement was retracted: {self.event.reason}"
 
 
 class SprintEvents(Protocol):
-    """The events of a sprint, as far as its iterations are judged by them."""
+    """The events of a sprint that are needed to judge its iterations."""
 
     def one(self, version: int) -> tuple[str, Event]:
-        """Return the event at a version, and when it happened."""
+        """Return the time of the event at a version, and the event."""
 
     def all(self, kind: type[Kind]) -> Iterable[tuple[int, str, Kind]]:
-        """Yield version, time and event of each one of a kind, up to its version."""
+        """Yield the version, the time and the event for every event of a kind."""
 
 
 class LoopHistory:
@@ -172,7 +172,7 @@ class LoopHistory:
         return sorted((at, number) for number, at in self.sprint.knowledge.iterations)
 
     def failures(self) -> dict[int, Failure]:
-        """Return why each iteration without a measurement that counts has none."""
+        """Return the reason why an iteration has no valid measurement, by iteration."""
         if self.tracker.failed is None and not self.tracker.retracted:
             return {}
         measured = {BASELINE_NUMBER, *self.tracker.numbers()}
@@ -182,13 +182,13 @@ class LoopHistory:
         return {x.event.number: x for x in found if x.event.number not in measured}
 
     def unmeasured(self) -> list[RunEnding]:
-        """Return the iterations with a run that nobody measured, in their order."""
+        """Return the outcomes of iterations that were run but not measured, in order."""
         seen = {*self.tracker.numbers(), *self.failures()}
         left = [(number, at) for at, number in self._begun if number not in seen]
         return self._endings(left) if left else []
 
     def endings(self) -> dict[int, RunEnding]:
-        """Return how the last run of each iteration ended, measured or not."""
+        """Return the outcome of each iteration's last run, measured or not."""
         return {x.number: x for x in self._endings(self.sprint.knowledge.iterations)}
 
     def _endings(self, iterations: Iterable[tuple[int, int]]) -> list[RunEnding]:
@@ -205,7 +205,7 @@ class LoopHistory:
     def described(self) -> dict[int, Description]:
         """Return the descriptions of iterations by number.
 
-        Parameters that agents report apply unless described otherwise.
+        Parameters that agents report apply unless a description overrides them.
         """
         found: defaultdict[int, Description] = defaultdict(lambda: Description({}))
         for version, _, ran in self._events.all(AgentRan):
@@ -222,14 +222,14 @@ class LoopHistory:
         return {number: one for number, one in found.items() if one != Description({})}
 
     def summaries(self) -> dict[int, str]:
-        """Return the summaries at the end of iterations, by number."""
+        """Return the summaries recorded at the end of iterations, by number."""
         ended = self._events.all(IterationEnded)
         return {event.number: event.summary for _, _, event in ended if event.summary}
 
     def spent(self) -> dict[int, Spent]:
-        """Return the usage of agents in each iteration, including discarded ones.
+        """Return the agent usage in each iteration, including discarded iterations.
 
-        Without a recorded run, it is the usage that the measurement reports.
+        If no run was recorded, this is the usage that the measurement reports.
         """
         found: defaultdict[int, Spent] = defaultdict(Spent)
         for version, _, ran in self._events.all(AgentRan):
@@ -241,12 +241,12 @@ class LoopHistory:
         return dict(found)
 
     def runs_seen(self) -> dict[int, list[RunSeen]]:
-        """Return the runs of agents in each iteration, with their limits."""
+        """Return the agent runs in each iteration, with their limits."""
         runs, ends = self._events.all(AgentRan), self._events.all(RunEnded)
         return runs_seen(runs, ends, self._begun)
 
     def rollbacks(self) -> list[tuple[int, str, str]]:
-        """Return version and time of each rollback, and in words where it went."""
+        """Return the version, the time and a description of the target of each rollback."""
         return [
             (version, at, f"iteration {number}" if number else "before iteration 1")
             for version, at, back in self._events.all(RolledBack)
@@ -255,7 +255,7 @@ class LoopHistory:
         ]
 
     def has_same_files(self, one: int, other: int) -> bool:
-        """Return whether complete snapshots of two iterations have the same files."""
+        """Return whether complete snapshots of two iterations contain the same files."""
         where = {
             WorkTree(held.work_tree, (held.worktree,))
             for held in self.sprint.knowledge.snapshots
@@ -265,7 +265,7 @@ class LoopHistory:
         return len(trees) == 1 and None not in trees
 
     def _tree(self, number: int, work_tree: WorkTree) -> str | None:
-        """Return the id of an iteration's files; None unless all of them are known."""
+        """Return the id of an iteration's file tree; None if its snapshot is incomplete."""
         try:
             held = snapshot_of(self.sprint, number, tree=work_tree)
         except NotFoundError:

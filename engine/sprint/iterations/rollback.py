@@ -1,4 +1,4 @@
-"""Going back: the end of an iteration, rollbacks, undo and redo; rules and evolve."""
+"""Rollbacks, undo and redo, and the version at which an iteration ends."""
 
 from bisect import bisect_right
 from typing import ClassVar
@@ -14,10 +14,10 @@ from ..state.transitions import check_exists
 
 
 def iteration_end(knowledge: Knowledge, number: int, *, version: int) -> int:
-    """Return the last version of an iteration, seen from `version`.
+    """Return the last version of an iteration, as seen from `version`.
 
-    An iteration ends at the start of the next one or at a rollback; iteration 0 precedes
-    the first. Raise `NotFoundError` for a number that was never started.
+    An iteration ends at the start of the next iteration or at a rollback; iteration 0
+    precedes the first. Raise `NotFoundError` if the iteration was never started.
     """
     started = [(n, at) for n, at in knowledge.iterations if at <= version]
     if number == 0:
@@ -35,7 +35,7 @@ def iteration_end(knowledge: Knowledge, number: int, *, version: int) -> int:
 
 
 def iteration_ends(knowledge: Knowledge, *, version: int) -> dict[int, int]:
-    """Return the last version of each iteration, as `iteration_end` has it."""
+    """Return the last version of each iteration, as `iteration_end` does."""
     started = [(n, at) for n, at in knowledge.iterations if at <= version]
     breaks = sorted(
         [at for _, at in started] + [at for at, _ in knowledge.rollbacks if at <= version]
@@ -45,7 +45,7 @@ def iteration_ends(knowledge: Knowledge, *, version: int) -> dict[int, int]:
 
 
 class RollBack(Command, frozen=True):
-    """Go back to the state of an earlier version of this stream."""
+    """Roll back to the state at an earlier version of this stream."""
 
     needs_context: ClassVar[bool] = True
 
@@ -105,7 +105,7 @@ class Undo(Command, frozen=True):
 
 
 def rollback_to_undo(sprint: Sprint) -> int | None:
-    """Return the version of the rollback that an undo would undo."""
+    """Return the version of the rollback that an undo would undo, or None."""
     knowledge = sprint.knowledge
     stretches = effective_ranges(knowledge.rollbacks, sprint.version)
     left = (at for at, _ in reversed(knowledge.rollbacks) if at not in knowledge.undone)
@@ -113,7 +113,7 @@ def rollback_to_undo(sprint: Sprint) -> int | None:
 
 
 class Redo(Command, frozen=True):
-    """Reverse the latest effective undo: restore the state just before it."""
+    """Redo the latest effective undo: restore the state just before it."""
 
     reason: str | None = None
 
@@ -131,14 +131,14 @@ class Redo(Command, frozen=True):
 
 
 def undo_to_redo(sprint: Sprint) -> int | None:
-    """Return the version of the undo that a redo would reverse."""
+    """Return the version of the undo that a redo would reverse, or None."""
     stretches = effective_ranges(sprint.knowledge.rollbacks, sprint.version)
     undos = sorted(sprint.knowledge.undid, reverse=True)
     return next((at for at in undos if is_effective(stretches, at)), None)
 
 
 def record_rollback(knowledge: Knowledge, event: RolledBack, version: int) -> None:
-    """Record a rollback. An undo cannot be undone, only reversed by a redo.
+    """Record a rollback; an undo cannot be undone, only reversed by a redo.
 
     After a redo, the rollback can be undone again.
     """
@@ -155,7 +155,7 @@ def record_rollback(knowledge: Knowledge, event: RolledBack, version: int) -> No
 
 
 def _record_advised(knowledge: Knowledge, version: int) -> None:
-    """Keep that a rollback followed an advice, which is followed once."""
+    """Record that a rollback followed a piece of advice, unless one already did."""
     tracker = knowledge.tracker
     tracker.unmeasured = 0
     advice, last = tracker.recommended, knowledge.gone_back[-1:]

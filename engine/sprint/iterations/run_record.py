@@ -1,4 +1,4 @@
-"""How a run of the loop begins, ends, or is found to be gone; rules."""
+"""The commands that record the start, the end or the loss of a run of the loop."""
 
 from collections.abc import Sequence
 
@@ -20,7 +20,7 @@ WHY_CHARS_MAX = 2_000
 
 
 class BeginRun(Command, frozen=True):
-    """Say that a process drives the sprint from now on."""
+    """Record that a process has started to run the sprint's loop."""
 
     run: str
     host: str
@@ -43,12 +43,12 @@ class BeginRun(Command, frozen=True):
 
 
 def words_of(command: Sequence[str]) -> tuple[str, ...]:
-    """Return a command in its recorded form, limited in number and length of arguments."""
+    """Return a command as it is recorded: limited in number and length of arguments."""
     return tuple(cut(word, WORD_CHARS_MAX) for word in command[:WORDS_MAX])
 
 
 class FinishRun(Command, frozen=True):
-    """Record the end of a run, whatever the state of the sprint."""
+    """Record the end of a run, regardless of the sprint's status."""
 
     run: str
     because: str
@@ -64,7 +64,7 @@ class FinishRun(Command, frozen=True):
 
 
 class LoseRun(Command, frozen=True):
-    """Say that a run is gone and left no end; nothing where it left one."""
+    """Record that a run's process is gone; do nothing if the run has already ended."""
 
     run: str
     last_seen: str
@@ -83,7 +83,7 @@ class LoseRun(Command, frozen=True):
 
 
 def spent_since(sprint: Sprint, now: str) -> Took:
-    """Return the resources that the last run has used by a time."""
+    """Return the resources that the last run had used by a given time."""
     knowledge = sprint.knowledge
     loops, total = knowledge.loops, knowledge.spent
     before = loops.before
@@ -106,7 +106,7 @@ def _is_open(name: str, total: Spent, before: Spent) -> bool:
 
 
 def run_ms(knowledge: Knowledge, now: str) -> int:
-    """Return how long the last run took by now, or until its end; never less than 0."""
+    """Return how long the last run has taken, in milliseconds; never less than 0."""
     loops = knowledge.loops
     if loops.started is None:
         return 0

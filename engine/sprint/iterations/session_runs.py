@@ -1,8 +1,8 @@
-"""Sessions of agents that were recorded elsewhere: each is an iteration, once; pure.
+"""Agent sessions recorded by other programs, each converted to an iteration once; pure.
 
-A session is the union of its files: the calls of models and tools in them, each by its
-key, and the totals that its agent states. A file adds to the sums only by how much the
-union grows with it, so files can be imported in any order and any number of times.
+A session is the union of its files: their model and tool calls, each identified by its key,
+and the totals that the agent reports. A file adds to the sums only what it adds to the
+union, so files can be imported in any order and any number of times.
 """
 
 from collections import Counter
@@ -19,7 +19,7 @@ from ..state.sprint import Sprint
 
 
 def runs_of(session: AgentRan, runs: Sequence[AgentRan]) -> list[AgentRan]:
-    """Return those of some runs that were of the same session."""
+    """Return the runs that belong to the same session."""
     named = set(session.sessions)
     return [
         run
@@ -30,7 +30,7 @@ def runs_of(session: AgentRan, runs: Sequence[AgentRan]) -> list[AgentRan]:
 
 
 def check_not_under_way(sprint: Sprint) -> None:
-    """Raise `RefusedError` where a session would end the iteration that is under way."""
+    """Raise `RefusedError` if a session would end the current iteration."""
     last = sprint.plan.last.iteration
     if isinstance(last, IterationStarted) and not last.is_wrapped:
         raise RefusedError(
@@ -49,10 +49,10 @@ def session_ended(
     summary: str | None,
     elsewhere: Collection[str] = (),
 ) -> list[Event]:
-    """Return the events that record what a session did after the runs `before`.
+    """Return the events that record a session's activity after the runs in `before`.
 
-    `elsewhere` are the keys of calls recorded for other sessions: a session that continues
-    another one may begin with a copy of it.
+    `elsewhere` contains the keys of calls recorded for other sessions, because a session
+    that continues another session may start with a copy of it.
     """
     number = session.iteration
     session = _without(session, elsewhere) if elsewhere else session
@@ -71,7 +71,7 @@ def session_ended(
 
 
 def _without(session: AgentRan, elsewhere: Collection[str]) -> AgentRan:
-    """Return a session without the calls recorded for other sessions."""
+    """Return a session without the calls that were recorded for other sessions."""
     own = tuple(one for one in session.calls if one.key not in elsewhere)
     tools = tuple(key for key in session.tools if key not in elsewhere)
     if len(own) == len(session.calls) or session.usage is None:
@@ -86,7 +86,7 @@ CALLS_MAX = 4_000
 
 
 def _parts(run: AgentRan) -> Iterator[AgentRan]:
-    """Yield a run as events of bounded length; all but the first have only calls."""
+    """Yield a run as events of limited size; all but the first contain only calls."""
     starts = range(0, max(len(run.calls), len(run.tools), 1), CALLS_MAX)
     for start in starts:
         calls = run.calls[start : start + CALLS_MAX]
@@ -102,9 +102,10 @@ _NO_FIGURES: dict[str, Any] = {
 
 
 def used_alone(usage: Usage, before: Sequence[AgentRan]) -> Usage:
-    """Return the usage of a run whose agent reports the total of its session.
+    """Return a run's own usage if its agent reports the total of the session.
 
-    `before` are the session's earlier runs. A total below their sum is the run's own usage.
+    `before` contains the session's earlier runs. A total below their sum is the run's own
+    usage.
     """
     known = [run.usage for run in before if run.usage is not None]
     for name in _GROWING:
@@ -118,9 +119,9 @@ _GROWING = ("input_tokens", "output_tokens", "cache_read_tokens")
 
 
 def is_stated(run: AgentRan) -> bool:
-    """Return whether the full usage of a run was reported by the program that ran it.
+    """Return whether a run's full usage was reported by the program that ran it.
 
-    An interrupted run reports its input on the way, but never its output.
+    An interrupted run reports its input usage while it runs, but never its output usage.
     """
     usage = run.usage
     if usage is None or run.found_in is not None:
@@ -129,7 +130,7 @@ def is_stated(run: AgentRan) -> bool:
 
 
 def recovered(session: AgentRan, *, before: Sequence[AgentRan]) -> list[Event]:
-    """Return the events for a session's usage that nothing else reported."""
+    """Return the events for session usage that nothing else has reported."""
     if session.usage is None:
         return []
     further = _further(session, before) if before else session
@@ -140,10 +141,10 @@ def recovered(session: AgentRan, *, before: Sequence[AgentRan]) -> list[Event]:
 
 
 def _further(session: AgentRan, before: Sequence[AgentRan]) -> AgentRan | None:
-    """Return a session without the runs recorded before; None if nothing is left.
+    """Return what a session adds to the runs recorded before; None if it adds nothing.
 
-    For a run that sprintlog observed, lines and bytes are those of the command's output, so
-    only earlier readings of the transcript are subtracted.
+    For a run that sprintlog observed, lines and bytes are counts of the command's output,
+    so only earlier imports of the transcript are subtracted.
     """
     if any(run.output_sha256 == session.output_sha256 for run in before):
         return None
@@ -187,7 +188,7 @@ _OUTCOME = ("status", "error", "error_kind", "limit", "last_at")
 
 
 def _union(calls: Iterable[ModelCall]) -> dict[str, ModelCall]:
-    """Return calls by their keys, each with the best that is known of it."""
+    """Return the calls by key, each merged from all that is known about it."""
     found: dict[str, ModelCall] = {}
     for call in calls:
         if (other := found.get(call.key)) is not None:
@@ -198,7 +199,7 @@ def _union(calls: Iterable[ModelCall]) -> dict[str, ModelCall]:
 
 
 def _whole(calls: Sequence[ModelCall], stated: Usage | None) -> Usage:
-    """Return the usage of a session: the sum of its calls, or its totals if larger."""
+    """Return a session's usage: the sum of its calls, or its reported totals if larger."""
     if not calls:
         return stated or Usage()
     total = summed(calls)
@@ -210,7 +211,7 @@ def _whole(calls: Sequence[ModelCall], stated: Usage | None) -> Usage:
 def _marks(
     whole: Usage, before: Sequence[AgentRan]
 ) -> tuple[tuple[str, ...], dict[str, int]]:
-    """Return which figures become lower bounds, and of how many runs which are settled."""
+    """Return the new lower bounds and, for each settled figure, the number of runs."""
     marked: Counter[str] = Counter()
     for run in before:
         marked.update(lower_bounds(run.usage) if run.is_rest else open_figures(run.usage))
@@ -223,7 +224,7 @@ def _marks(
 
 
 def _is_newest(session: AgentRan, before: Sequence[AgentRan]) -> bool:
-    """Return whether no file read before has later lines or, without times, is longer."""
+    """Return whether a session is the newest, judged by its last line or its size."""
     latest = max((run.last_at for run in before if run.last_at is not None), default=None)
     if latest is None and session.last_at is None:
         read = [run.output_bytes for run in before if run.output_sha256 and not run.output]
@@ -240,7 +241,7 @@ def _beyond(total: Usage, before: Sequence[Usage]) -> Usage:
 
 
 def _rest(total: Any, before: Sequence[Any]) -> Any:
-    """Return the rest of a total; None if unknown."""
+    """Return the part of a total not yet counted; None if the total is unknown."""
     if total is None:
         return None
     left = total - sum(one for one in before if one is not None)

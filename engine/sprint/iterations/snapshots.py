@@ -1,4 +1,4 @@
-"""Snapshots: which one is an iteration's, what a restore records, which may be let go."""
+"""Snapshots: which belong to an iteration, what a restore records, and which to prune."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -21,10 +21,11 @@ RESTORES_KEPT = 10
 
 
 def purpose_now(sprint: Sprint, *, tree: WorkTree) -> str:
-    """Return the purpose of a snapshot that is taken now.
+    """Return the purpose of a snapshot taken now.
 
-    The measured files are those at the end of the iteration. A later snapshot is one of the
-    moment, unless there was none before or the measurement failed.
+    The first snapshot after an iteration ends belongs to the iteration, because its files
+    are the measured ones. A later snapshot belongs only to its moment, unless the
+    measurement failed.
     """
     number = sprint.plan.iteration
     if not number or open_iteration(sprint.plan) is not None:
@@ -36,14 +37,14 @@ def purpose_now(sprint: Sprint, *, tree: WorkTree) -> str:
 
 
 def was_not_measured(sprint: Sprint, number: int) -> bool:
-    """Return whether the measurement of an iteration failed and was not repeated."""
+    """Return whether an iteration's measurement failed and was not repeated."""
     tracker = sprint.knowledge.tracker
     has_failed = tracker.failed is not None and tracker.failed.number == number
     return has_failed and tracker.entry(number) is None
 
 
 class TakeSnapshot(Command, frozen=True):
-    """Record a snapshot that the store holds."""
+    """Record a snapshot that is in the store."""
 
     taken: f.SnapshotTaken
 
@@ -54,9 +55,9 @@ class TakeSnapshot(Command, frozen=True):
 
 
 def snapshot_of(sprint: Sprint, number: int, *, tree: WorkTree) -> HeldSnapshot:
-    """Return an iteration's snapshot: the newest that was taken at its end.
+    """Return an iteration's snapshot: the newest that was taken by the iteration's end.
 
-    A later one of the same iteration is used only if there is no other. Raise
+    A later snapshot of the iteration is used only if there is no other. Raise
     `NotFoundError` if there is none.
     """
     knowledge = sprint.knowledge
@@ -85,7 +86,7 @@ def snapshot_of(sprint: Sprint, number: int, *, tree: WorkTree) -> HeldSnapshot:
 
 
 def has_snapshot(sprint: Sprint, number: int) -> bool:
-    """Return whether there is a snapshot of an iteration."""
+    """Return whether an iteration has a snapshot."""
     return _is_of(number, sprint.knowledge.snapshots)
 
 
@@ -94,16 +95,16 @@ def _is_of(number: int, held: Sequence[HeldSnapshot]) -> bool:
 
 
 def first_snapshot(sprint: Sprint, *, tree: WorkTree) -> HeldSnapshot | None:
-    """Return the first snapshot of a work tree, from which changes are seen."""
+    """Return the first snapshot of a work tree, with which changes are compared."""
     held = sprint.knowledge.snapshots
     own = (h for h in held if h.purpose == f.OF_ITERATION and tree.has(h))
     return next(own, None)
 
 
 def files_now(sprint: Sprint, *, tree: WorkTree) -> HeldSnapshot | None:
-    """Return the snapshot whose files a work tree held last, as far as one holds them all.
+    """Return the snapshot that matches a work tree's last known files, or None.
 
-    It is the newest one, or the one that was restored since as a whole.
+    This is the newest snapshot, or the one that was completely restored since.
     """
     held = [*filter(tree.has, sprint.knowledge.snapshots)]
     back = [one for one in sprint.knowledge.restored if tree.has(one.event)]
@@ -116,7 +117,7 @@ def files_now(sprint: Sprint, *, tree: WorkTree) -> HeldSnapshot | None:
 
 
 def nothing_before(sprint: Sprint, number: int) -> NotFoundError:
-    """Return the error that no files were kept before an iteration began."""
+    """Return the error that no files were stored before an iteration started."""
     others = f"`sprintlog iteration diff iter:N iter:{number}` compares two that were"
     first = "`sprintlog iteration snapshot` before the first run keeps them"
     is_first = number == min((n for n, _ in sprint.knowledge.iterations), default=0)
@@ -128,7 +129,7 @@ def nothing_before(sprint: Sprint, number: int) -> NotFoundError:
 
 
 def snapshot_named(sprint: Sprint, name: str) -> HeldSnapshot:
-    """Return the snapshot whose id begins so; raise `NotFoundError` for none or several."""
+    """Return the only snapshot with an id prefix; raise `NotFoundError` otherwise."""
     found = {
         h.snapshot: h for h in sprint.knowledge.snapshots if h.snapshot.startswith(name)
     }
@@ -152,7 +153,7 @@ def rewrite_snapshot(sprint: Sprint, rewritten: f.SnapshotRewritten) -> list[Eve
 
 
 def named_snapshots(sprint: Sprint) -> set[str]:
-    """Return every snapshot that a sprint goes back to, or may."""
+    """Return the ids of all snapshots that a sprint references."""
     knowledge = sprint.knowledge
     restores = [r.event for r in (*knowledge.restoring, *knowledge.restored)]
     held = {held.snapshot for held in knowledge.snapshots}
@@ -160,9 +161,9 @@ def named_snapshots(sprint: Sprint) -> set[str]:
 
 
 class StartRestore(Command, frozen=True):
-    """Start a restore of files, after a snapshot of the current ones.
+    """Start a restore of files, after a snapshot of the current files.
 
-    `rollback` is the rollback of the state, if any. It is the first event of its append, so
+    `rollback` is the rollback of the state, if any. Its event comes first in the append, so
     that the version before it can be a rollback target.
     """
 
@@ -182,7 +183,7 @@ class StartRestore(Command, frozen=True):
 
 
 class EndRestore(Command, frozen=True):
-    """Record that a restore came to its end, unless somebody else did already."""
+    """Record the end of a restore, unless another process has already recorded it."""
 
     ended: f.FilesRestored
     applied: tuple[ArtifactsApplied, ...] = ()
@@ -199,7 +200,8 @@ class EndRestore(Command, frozen=True):
 class GiveRestoreUp(Command, frozen=True):
     """Record that a restore was abandoned, and undo its rollback.
 
-    The rollback remains if anything was recorded after it, since that would be lost.
+    The rollback remains if anything was recorded after it, because undoing it would discard
+    those events.
     """
 
     ended: f.FilesRestored
@@ -218,7 +220,7 @@ class GiveRestoreUp(Command, frozen=True):
 def files_with(
     sprint: Sprint, events: Sequence[Event], *, tree: WorkTree
 ) -> Restore | None:
-    """Return the restore that belongs to the rollback that these events undo."""
+    """Return the restore that belongs to the rollback undone by these events, or None."""
     taken_back = {event.undoes for event in events if isinstance(event, f.RolledBack)} - {
         None
     }
@@ -227,9 +229,9 @@ def files_with(
 
 
 def files_to_undo(sprint: Sprint, *, tree: WorkTree, than: int) -> Restore | None:
-    """Return the latest restore of files alone, if an undo undoes it.
+    """Return the latest files-only restore, if it is the next change to undo.
 
-    It does not if the restore is older than the version of the plan that would be undone.
+    It is not if the change to the plan that would be undone is newer.
     """
     undone, _ = _files_taken_back(sprint.knowledge, tree)
     alone = [r for r in _files_alone(sprint.knowledge, tree) if r.version not in undone]
@@ -237,7 +239,7 @@ def files_to_undo(sprint: Sprint, *, tree: WorkTree, than: int) -> Restore | Non
 
 
 def files_to_redo(sprint: Sprint, *, tree: WorkTree) -> Restore | None:
-    """Return the latest undo of files alone, if a redo reverses it."""
+    """Return the latest undo of a files-only restore, if it is the next change to redo."""
     _, undid = _files_taken_back(sprint.knowledge, tree)
     alone = [r for r in _files_alone(sprint.knowledge, tree) if r.version in undid]
     return _newer(alone, undo_to_redo(sprint))
@@ -251,7 +253,7 @@ def _files_alone(knowledge: Knowledge, tree: WorkTree) -> list[Restore]:
 def _files_taken_back(
     knowledge: Knowledge, tree: WorkTree
 ) -> tuple[set[int], dict[int, int]]:
-    """Return the restores that cannot be undone any more, and the restore each undo undid.
+    """Return the restores that can no longer be undone, and the restore each undo undid.
 
     As with rollbacks, an undo is reversed by a redo, after which it can be repeated.
     """
@@ -277,7 +279,7 @@ def _newer(restores: Sequence[Restore], than: int | None) -> Restore | None:
 class PruneSnapshots(Command, frozen=True):
     """Delete all but the newest snapshots and those that may be restored.
 
-    Snapshots of the best and the selected iteration, the first one, the targets of
+    The snapshots of the best and the selected iteration, the first snapshot, the targets of
     rollbacks, those taken before a restore that can be undone, and those of `target`, the
     current target of a rollback to the best, are never deleted. With `until`, only
     snapshots up to that version are deleted.
@@ -308,7 +310,7 @@ class PruneSnapshots(Command, frozen=True):
 
 
 def protected(knowledge: Knowledge, target: int | None = None) -> set[str]:
-    """Return the snapshots that are never let go."""
+    """Return the snapshots that are never pruned."""
     held = [one for one in knowledge.snapshots if one.purpose == f.OF_ITERATION]
     stay = {one.snapshot for one in held[:1]}
     stay |= {one.snapshot for one in held if one.iteration == 0}

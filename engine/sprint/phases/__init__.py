@@ -1,5 +1,5 @@
-"""Phases, steps and sub-phases, their gates, and the life of the sprint around them.
+"""Phases, steps and sub-phases, their gates, and the life cycle of the sprint.
 
-May import fold, state, events and its sibling answers. Start with `leaves.py` for phases,
-`gate.py` for gates and `lifecycle.py` for the sprint.
+The package may import fold, state, events and its sibling answers. Start with `leaves.py`
+for phases, `gate.py` for gates and `lifecycle.py` for the sprint.
 """

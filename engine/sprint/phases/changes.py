@@ -1,4 +1,4 @@
-"""The changes of the plan by the events of the sprint and of its leaves."""
+"""The effects of sprint events and leaf events on the plan."""
 
 from typing import Any
 
@@ -83,7 +83,7 @@ def _becomes(status: str) -> Evolve:
 
 
 def _evolves_sprint(change: Evolve) -> Evolve:
-    """Return the handler of a sprint's event, which also records the event as the last."""
+    """Return a handler that applies a sprint event and records it as the last."""
 
     def evolve(plan: Plan, event: Any, at: str) -> None:
         change(plan, event, at)
@@ -108,7 +108,7 @@ _SPRINT_CHANGES: Evolves = {
 
 
 def _end(data: Data, at: str) -> None:
-    """Say when a leaf came to an end; what it took says `set_elapsed`."""
+    """Record when a leaf ended; `set_elapsed` later computes its duration."""
     data["completed-at"] = at
     if "elapsed" not in data:
         data["elapsed"] = data.get("started-at"), at
@@ -117,9 +117,9 @@ def _end(data: Data, at: str) -> None:
 
 
 def _go_on(node: Node, plan: Plan, done_at: str | None = None) -> None:
-    """End the wait of a leaf, if it waits: something else became of it.
+    """End a leaf's wait, if there is one, because another event has superseded it.
 
-    If its work is done before the limit expires, the fallback did it: the limit remains.
+    If the work is done before the limit expires, the fallback did it, so the limit remains.
     """
     node.data.pop("next-retry-at", None)
     waiting = plan.waiting
@@ -219,7 +219,7 @@ def _reopened(node: Node, event: f.PhaseReopened, plan: Plan, at: str) -> str:
 
 
 def _forget_gates(node: Node) -> None:
-    """Make the gates of a node and its parents due again."""
+    """Make the gates of a node and its ancestors due again."""
     if any("gate" in over.data for over in (node, *node.above())):
         # Imported here: most plans have no gate.
         from .gate import forget_gates
@@ -228,7 +228,7 @@ def _forget_gates(node: Node) -> None:
 
 
 def _evolves_leaf(change: Change, *, is_command: bool) -> Evolve:
-    """Return the evolve of a leaf's event: its fields first, then its status upwards."""
+    """Return a handler that changes a leaf's fields and status, and then its ancestors."""
 
     def evolve(plan: Plan, event: Any, at: str) -> None:
         tree = plan.tree
@@ -256,7 +256,7 @@ def _evolves_leaf(change: Change, *, is_command: bool) -> Evolve:
 
 
 def _note_summary(parent: Node, event: Any) -> None:
-    """Store the summary of a parent whose children are completed."""
+    """Store the summary of a parent whose children are all completed."""
     is_summary = isinstance(event, f.PhaseCompleted) and event.summary is not None
     if is_summary and parent.children and parent.status == COMPLETED:
         put(parent.data, "summary", event.summary)

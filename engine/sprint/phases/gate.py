@@ -1,7 +1,7 @@
-"""A gate: its policy in the plan, its state, when it is due, and the prompt for a repair.
+"""A gate: its policy in the plan, its state, when it is due, and its repair prompt.
 
-A gate is a script that must pass before its phase is finished. Its policy is read here for
-every plan, compiled or imported; `checks.py` records its runs.
+A gate is a script that must pass before its phase can finish. The policy is read here for
+every plan, compiled or imported; `gate_checks.py` records the gate's runs.
 """
 
 import math
@@ -40,7 +40,7 @@ _WAYS = {
 
 
 class GateResult(msgspec.Struct, frozen=True):
-    """The result of a script's run; the fields are those of `gate-checked`."""
+    """The result of a gate script's run, with the same fields as `gate-checked`."""
 
     exit_code: int
     timed_out: bool = False
@@ -52,7 +52,7 @@ class GateResult(msgspec.Struct, frozen=True):
 
 
 class GatePolicy(msgspec.Struct, frozen=True):
-    """The policy of a gate in a plan, with defaults filled in."""
+    """A gate's policy in a plan, with defaults filled in."""
 
     script: str | None
     on_fail_prompt: str | None
@@ -61,7 +61,7 @@ class GatePolicy(msgspec.Struct, frozen=True):
 
     @property
     def attempts_max(self) -> int:
-        """Return the number of attempts before it blocks."""
+        """Return the number of attempts after which the gate blocks."""
         return 1 + self.retries_max
 
 
@@ -77,7 +77,7 @@ def said_of_gate(gate: object, part: str) -> tuple[tuple[str, ...], Any]:
 
 
 def gate_of(node: tree.Node) -> GatePolicy:
-    """Return a node's gate; invalid parts are ignored."""
+    """Return the policy of a node's gate; invalid parts are ignored."""
     gate = node.data.get("gate")
     said = {
         part: value
@@ -93,7 +93,7 @@ def gate_of(node: tree.Node) -> GatePolicy:
 
 
 def gate_problems(gate: tree.Data) -> list[tuple[str, str]]:
-    """Return the ignored parts of a gate: the field and the problem."""
+    """Return the field and the problem of each invalid part of a gate."""
     found = []
     for part in FIELDS:
         path, value = said_of_gate(gate, part)
@@ -114,7 +114,7 @@ def check_gate(gate: object, field: str) -> None:
 
 
 def check_gates(nodes: object, field: str, *, level: int = 1) -> None:
-    """Raise `RefusedError` unless the gates of these nodes, of a valid shape, are valid."""
+    """Raise `RefusedError` unless the gates of all these nodes are valid."""
     for index, node in enumerate(nodes if isinstance(nodes, list) else ()):
         where = f"{field}[{index}]"
         if isinstance(node, dict):
@@ -151,7 +151,7 @@ def attempts_of(node: tree.Node) -> int:
 
 
 def is_due(node: tree.Node) -> bool:
-    """Return whether a node has ended except for its gate, or its own end after that."""
+    """Return whether a node only has to pass its gate, or to end after passing it."""
     if node.children:
         return tree.waits_for_gate(node)
     if node.leaf < 0 or not tree.gate_is_open(node.data):
@@ -164,10 +164,10 @@ def is_due(node: tree.Node) -> bool:
 
 
 def find_gate(sprint: Sprint, phase: str | None) -> tree.Node:
-    """Return the node with a gate at an address, or the one the pointer waits for.
+    """Return the node whose gate is meant: the one at an address, or at the pointer.
 
-    That is the first with an open gate from the pointer's leaf upwards, preferably one
-    that is due. Raise `RefusedError` if there is no gate.
+    Without an address, this is the first node with an open gate from the pointer's leaf
+    upwards, preferably one whose gate is due. Raise `RefusedError` if there is no gate.
     """
     node = find_node(sprint, phase)
     if phase is not None and tree.gate_status(node.data) is not None:
@@ -186,7 +186,7 @@ def find_gate(sprint: Sprint, phase: str | None) -> tree.Node:
 
 
 def check_due(node: tree.Node) -> None:
-    """Raise `RefusedError` unless the node waits for its gate."""
+    """Raise `RefusedError` unless the node is waiting for its gate."""
     if is_due(node):
         return
     leaf = next((x for x in node.leaves() if x.status not in words.FINISHED), None)
@@ -202,7 +202,7 @@ def check_due(node: tree.Node) -> None:
 
 
 def _way_on(node: tree.Node) -> str | None:
-    """Return the command that continues from a node that a gate waits for."""
+    """Return the command that must run before the gate of a node can, or None."""
     if is_due(node):
         return f"`sprintlog gate run --phase {node.address}` first"
     way = _WAYS.get(node.status) if node.leaf >= 0 else None

@@ -76,7 +76,7 @@ export interface AgentRan {
   is_fallback?: boolean;
 }
 
-/** Keep which files of the selected iteration were put in place, and where. */
+/** Record which files of the selected iteration were copied, and where. */
 export interface ApplyArtifacts {
   type: "apply-artifacts";
   source: string;
@@ -114,7 +114,7 @@ export interface BacklogRequest {
   rule?: string | null;
 }
 
-/** Say that a process drives the sprint from now on. */
+/** Record that a process has started to run the sprint's loop. */
 export interface BeginRun {
   type: "begin-run";
   run: string;
@@ -172,7 +172,7 @@ export interface Budgets {
   failures?: number | null;
 }
 
-/** Measure iteration 0, once, before any other is measured. */
+/** Measure iteration 0, once, before any other iteration is measured. */
 export interface CaptureBaseline {
   type: "capture-baseline";
   metrics: { [name: string]: unknown };
@@ -208,13 +208,13 @@ export interface CheckGate {
   result: GateResult;
 }
 
-/** Say that the goal is reached; an iteration that is under way ends with it. */
+/** Report that the goal is reached, and end the current iteration. */
 export interface CompleteGoal {
   type: "complete-goal";
   summary?: string | null;
 }
 
-/** Say that a hook ended well. */
+/** Record that a hook succeeded. */
 export interface CompleteHook {
   type: "complete-hook";
   hook_id: string;
@@ -266,7 +266,7 @@ export interface DeferRequest {
   rule?: string | null;
 }
 
-/** Describe an iteration, by default the latest, by parameters, a note and tags. */
+/** Describe an iteration, by default the latest, with parameters, a note and tags. */
 export interface DescribeIteration {
   type: "describe-iteration";
   number?: number | null;
@@ -293,7 +293,7 @@ export interface EditObserved {
   fields?: string[];
 }
 
-/** End the current iteration, whatever the state of the sprint. */
+/** End the current iteration, regardless of the sprint's status. */
 export interface EndIteration {
   type: "end-iteration";
   number?: number | null;
@@ -303,7 +303,7 @@ export interface EndIteration {
   params?: { [name: string]: string };
 }
 
-/** End the current iteration and record its measurement, in one append. */
+/** End the current iteration and record its measurement in a single append. */
 export interface EndMeasuredIteration {
   type: "end-measured-iteration";
   metrics: { [name: string]: unknown };
@@ -327,7 +327,7 @@ export interface EndRepair {
   again?: boolean;
 }
 
-/** Record that a restore came to its end, unless somebody else did already. */
+/** Record the end of a restore, unless another process has already recorded it. */
 export interface EndRestore {
   type: "end-restore";
   ended: FilesRestored;
@@ -355,7 +355,7 @@ export interface EndWork {
   summary?: string | null;
 }
 
-/** Record the end of such a command; with `ends`, its iteration ends as well. */
+/** Record the end of a wrapped command; with `ends`, its iteration ends as well. */
 export interface EndWrapped {
   type: "end-wrapped";
   ran: AgentRan;
@@ -380,7 +380,7 @@ export interface Entry {
   context?: Context | null;
 }
 
-/** Say that a hook failed. */
+/** Record that a hook failed. */
 export interface FailHook {
   type: "fail-hook";
   hook_id: string;
@@ -388,7 +388,7 @@ export interface FailHook {
   error?: string | null;
 }
 
-/** Say that the run of the iteration under way failed at this time. */
+/** Record that the current iteration's run failed. */
 export interface FailIteration {
   type: "fail-iteration";
   error: string;
@@ -435,7 +435,7 @@ export interface FilesRestored {
   given_up?: boolean;
 }
 
-/** Record the end of a run, whatever the state of the sprint. */
+/** Record the end of a run, regardless of the sprint's status. */
 export interface FinishRun {
   type: "finish-run";
   run: string;
@@ -445,7 +445,7 @@ export interface FinishRun {
   cut_short?: boolean;
 }
 
-/** The result of a script's run; the fields are those of `gate-checked`. */
+/** The result of a gate script's run, with the same fields as `gate-checked`. */
 export interface GateResult {
   exit_code: number;
   timed_out?: boolean;
@@ -462,7 +462,7 @@ export interface GitState {
   is_dirty?: boolean | null;
 }
 
-/** Record a recommendation; the same one again has no effect. */
+/** Record a recommendation, unless it repeats the previous recommendation. */
 export interface GiveRecommendation {
   type: "give-recommendation";
   given?: RecommendationGiven | null;
@@ -474,7 +474,7 @@ export interface GiveRestoreUp {
   ended: FilesRestored;
 }
 
-/** Record a person's decision to continue after the last judgement. */
+/** Record a person's decision to continue despite the last judgement. */
 export interface GoOn {
   type: "go-on";
   reason?: string | null;
@@ -572,7 +572,7 @@ export interface Limit {
   said_by?: string | null;
 }
 
-/** Set the maximum number of iterations, 0 for none; this starts no iteration. */
+/** Set the maximum number of iterations (0 for no limit) without starting one. */
 export interface LimitIterations {
   type: "limit-iterations";
   max_iterations: number;
@@ -597,7 +597,7 @@ export interface LoopRules {
   selects?: boolean;
 }
 
-/** Say that a run is gone and left no end; nothing where it left one. */
+/** Record that a run's process is gone; do nothing if the run has already ended. */
 export interface LoseRun {
   type: "lose-run";
   run: string;
@@ -605,7 +605,7 @@ export interface LoseRun {
   cut_short?: boolean;
 }
 
-/** Measure an iteration, once: the latest one if none is named. */
+/** Measure an iteration once; by default, the latest. */
 export interface MeasureIteration {
   type: "measure-iteration";
   metrics: { [name: string]: unknown };
@@ -819,7 +819,7 @@ export interface RecordRun {
   ran: AgentRan;
 }
 
-/** Reverse the latest effective undo: restore the state just before it. */
+/** Redo the latest effective undo: restore the state just before it. */
 export interface Redo {
   type: "redo";
   reason?: string | null;
@@ -868,7 +868,7 @@ export interface RepairGate {
   phase: string;
 }
 
-/** Compare what is measured from now on with another iteration; 0 is the first one. */
+/** Compare later measurements with another iteration; 0 is the original baseline. */
 export interface ReplaceBaseline {
   type: "replace-baseline";
   number: number;
@@ -922,7 +922,7 @@ export interface RetireLearning {
   reason?: string | null;
 }
 
-/** Say that the measurement of an iteration was wrong: nothing is judged by it any more. */
+/** Retract the measurement of an iteration, so that it no longer affects judgements. */
 export interface RetractMeasurement {
   type: "retract-measurement";
   number: number;
@@ -937,7 +937,7 @@ export interface RetryPhase {
   reason?: string | null;
 }
 
-/** Go back to the state of an earlier version of this stream. */
+/** Roll back to the state at an earlier version of this stream. */
 export interface RollBack {
   type: "roll-back";
   to: number;
@@ -956,7 +956,7 @@ export interface RulesSet {
   loop?: LoopRules;
 }
 
-/** Say that a hook's process runs. */
+/** Record that a hook's process is running. */
 export interface RunHook {
   type: "run-hook";
   hook_id: string;
@@ -1000,7 +1000,7 @@ export interface ScheduleRetry {
   phase?: string | null;
 }
 
-/** Keep which iteration's output is the loop's result. */
+/** Record which iteration's output is the result of the loop. */
 export interface SelectBest {
   type: "select-best";
   number?: number | null;
@@ -1008,7 +1008,7 @@ export interface SelectBest {
   selected?: BestSelected | null;
 }
 
-/** Set the goal, which puts the sprint in Ralph mode. */
+/** Set the goal, which puts the sprint into Ralph mode. */
 export interface SetGoal {
   type: "set-goal";
   goal: string;
@@ -1017,7 +1017,7 @@ export interface SetGoal {
   max_iterations?: number | null;
 }
 
-/** Set weights, limits and policies for all later measurements. */
+/** Set the weights, limits and policies for all later measurements. */
 export interface SetRules {
   type: "set-rules";
   rules: RulesSet;
@@ -1052,7 +1052,7 @@ export interface Source {
   sha256?: string;
 }
 
-/** Say that a hook is about to be run; `again` when what ran it before is gone. */
+/** Record that a hook is about to run; `again` if its earlier process has died. */
 export interface SpawnHook {
   type: "spawn-hook";
   hook_id: string;
@@ -1074,7 +1074,7 @@ export interface StartGate {
   timeout_seconds?: number | null;
 }
 
-/** Begin a loop iteration: the next number, unless a higher one is given. */
+/** Start a loop iteration with the next number or a given higher number. */
 export interface StartIteration {
   type: "start-iteration";
   number?: number | null;
@@ -1097,7 +1097,7 @@ export interface StartRepair {
   phase: string;
 }
 
-/** Start a restore of files, after a snapshot of the current ones. */
+/** Start a restore of files, after a snapshot of the current files. */
 export interface StartRestore {
   type: "start-restore";
   before: SnapshotTaken;
@@ -1121,7 +1121,7 @@ export interface StartTurn {
   type: "start-turn";
 }
 
-/** Begin an iteration for a command that another loop runs. */
+/** Start an iteration for a command that another loop runs. */
 export interface StartWrapped {
   type: "start-wrapped";
   before?: string | null;
@@ -1161,7 +1161,7 @@ export interface TakeSaid {
   said: SaidItems;
 }
 
-/** Record a snapshot that the store holds. */
+/** Record a snapshot that is in the store. */
 export interface TakeSnapshot {
   type: "take-snapshot";
   taken: SnapshotTaken;
@@ -1220,7 +1220,7 @@ export interface Verdict {
   limit?: Limit | null;
 }
 
-/** Record a warning, once for each budget, when most of it is spent. */
+/** Record a warning for each budget that is nearly spent, once for each budget. */
 export interface WarnOfBudgets {
   type: "warn-of-budgets";
 }
