@@ -210,7 +210,7 @@ def _way_on(node: tree.Node) -> str | None:
 
 
 def next_attempt(plan: Plan, node: tree.Node) -> int:
-    """Return the number of the next check, which restarts after a person's intervention."""
+    """Return the number of the next check; the count restarts after a person intervenes."""
     begins_anew = (
         tree.gate_status(node.data) == words.BLOCKED or node.address in plan.renewed
     )
@@ -218,24 +218,25 @@ def next_attempt(plan: Plan, node: tree.Node) -> int:
 
 
 def verdict_of(event: GateChecked) -> str:
-    """Return the gate's status after a check, before it may be blocked."""
+    """Return a gate's status after a check, even if its retries are used up."""
     if event.exit_code == 0 and not event.timed_out:
         return words.PASSED
     return word_after(event.attempt)
 
 
 def word_after(attempts: int) -> str:
-    """Return the status of a gate after a number of failures."""
+    """Return a gate's status after a number of failed attempts."""
     if attempts < 1:
         return words.PENDING
     return words.RETRYING if attempts == 1 else words.FAILED
 
 
 def forget_gates(node: tree.Node) -> None:
-    """Make the gates of a node and its parents due again, because work on it restarts.
+    """Make the gates of a node and its ancestors due again, because work on it restarts.
 
-    A failed gate that may be retried keeps its count, which bounds the retries. A gate
-    whose attempts were used up after its leaf had failed did not block; it is reset, too.
+    A failed gate that may be retried keeps its count, which limits the retries. A gate
+    whose attempts were used up after its leaf had failed was not blocked; it is reset as
+    well.
     """
     over = node
     while over.parent is not None:
@@ -252,7 +253,7 @@ def forget_gates(node: tree.Node) -> None:
 
 
 def track(node: tree.Node, attempts: int, status: str, **fields: Any) -> None:
-    """Write a gate's state in the order of the document (SPR-104)."""
+    """Write a gate's state with its keys in the document's order (SPR-104)."""
     old = mapping_of(node.data, "gate-tracking")
     tracking: tree.Data = {"attempts": attempts, "status": status}
     tracking.update((k, v) for k, v in old.items() if k not in tracking)
@@ -262,9 +263,9 @@ def track(node: tree.Node, attempts: int, status: str, **fields: Any) -> None:
 
 
 def repair_prompt(plan: Plan, node: tree.Node) -> str | None:
-    """Return the prompt for the repair of a failed gate; None if no repair is due.
+    """Return the prompt for repairing a failed gate, or None if no repair is due.
 
-    It is the gate's own prompt, followed by its failure.
+    The prompt consists of the gate's own prompt and a description of the failure.
     """
     if tree.gate_status(node.data) not in (words.RETRYING, words.FAILED):
         return None
@@ -293,7 +294,7 @@ def failure_text(
     timed_out: bool,
     output: str,
 ) -> str:
-    """Return a description of a gate's failure, with script and output indented."""
+    """Return a description of a gate's failure, with its script and output indented."""
     # The exit status of a script that was ended is only that of the signal.
     how = "at its time limit" if timed_out else f"with exit code {exit_code}"
     parts = [

@@ -1,7 +1,7 @@
-"""The commands and events of a gate's checks: start, result, interruption, submission.
+"""The commands that record a gate's runs and results, and the events' effects.
 
-The first failure leads to `retrying`, a failed retry to `failed`. If the retries are used
-up, the gate, its phase and the sprint are `blocked` (SPR-107).
+The first failure sets the status to `retrying`, a failed retry to `failed`. Once the
+retries are used up, the gate, its phase and the sprint are `blocked` (SPR-107).
 """
 
 from collections.abc import Callable
@@ -24,10 +24,10 @@ SECONDS_MAX = 10**7
 
 
 class StartGate(Command, frozen=True):
-    """Start a run of a gate's script; interrupt an earlier run whose process is gone.
+    """Start a run of a gate's script; an earlier run whose process has died is interrupted.
 
-    Nothing is run if the gate has passed. Raise `RefusedError` while another process runs
-    it, or if the phase is not ready for its gate.
+    Nothing is recorded if the gate has passed. Raise `RefusedError` if another process is
+    running the script, or if the phase is not ready for its gate.
     """
 
     needs_context: ClassVar[bool] = True
@@ -66,7 +66,7 @@ class StartGate(Command, frozen=True):
 
 
 class CheckGate(Command, frozen=True):
-    """Record the end of a run, whatever the state of the sprint.
+    """Record the end of a gate's run, regardless of the sprint's status.
 
     Raise `RefusedError` only if the run is no longer valid.
     """
@@ -91,19 +91,19 @@ class CheckGate(Command, frozen=True):
 
 
 class RepairGate(Command, frozen=True):
-    """Say that an agent's work to repair what a gate found is done."""
+    """Record the end of an agent's work to repair the findings of a gate."""
 
     phase: str
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Return the end of the repair; nothing if no repair is due."""
+        """Return the end of the repair; empty if no repair is due."""
         node = gates.find_gate(sprint, self.phase)
         waits = gates.repair_prompt(sprint.plan, node) is not None
         return [f.GateRepaired(node.address)] if waits else []
 
 
 class InterruptGate(Command, frozen=True):
-    """Record that a run ended without a result, unless it is no longer valid."""
+    """Record that a gate's run ended without a result, if the run is still valid."""
 
     phase: str
     run: str
@@ -116,11 +116,10 @@ class InterruptGate(Command, frozen=True):
 
 
 class RecordGate(Command, frozen=True):
-    """Take in the result of a script that somebody else ran; it is marked as such.
+    """Record the result of a script that another program ran; the event is marked as such.
 
-    It may come while the sprint is paused or stopped, unless a person must first say
-    what becomes of a gate that has blocked. With `attempt` the same result of the same
-    attempt is recorded once.
+    The sprint may be paused or stopped, unless a person must first decide about a blocked
+    gate. With `attempt`, the same result of the same attempt is recorded only once.
     """
 
     needs_context: ClassVar[bool] = True
@@ -165,7 +164,7 @@ class RecordGate(Command, frozen=True):
 
 
 def run_of(plan: Plan, node: Node) -> f.GateStarted | None:
-    """Return the start of the current run; None if sprintlog did not start one."""
+    """Return the start of the gate's current run; None if sprintlog did not start it."""
     if gate_status(node.data) != words.RUNNING:
         return None
     last = plan.last.gates.of(node.address)
@@ -183,7 +182,7 @@ def _started_as(sprint: Sprint, node: Node | None, run: str) -> f.GateStarted | 
 
 
 def _check_free(sprint: Sprint, node: Node, lost: str | None) -> list[Event]:
-    """Return the end of a run that was lost; raise `RefusedError` if none may begin."""
+    """Return the end of a lost run; raise `RefusedError` if a new run may not start."""
     gates.check_due(node)
     if gate_status(node.data) != words.RUNNING:
         return []
@@ -205,7 +204,7 @@ def _check_free(sprint: Sprint, node: Node, lost: str | None) -> list[Event]:
 def _checked(
     sprint: Sprint, node: Node, attempt: int, result: gates.GateResult, *, elsewhere: bool
 ) -> list[Event]:
-    """Return a check and what follows from it."""
+    """Return the event of a check and the events that follow from it."""
     event = _event(node, attempt, result, elsewhere=elsewhere)
     status = sprint.plan.status
     if status == words.COMPLETED:
@@ -239,7 +238,7 @@ def _event(
 
 
 def _take_up(plan: Plan, node: Node, at: str) -> None:
-    """Take up again a leaf that its gate had blocked, since that is checked again."""
+    """Resume a leaf that was blocked by its gate, because the gate is checked again."""
     plan.renewed.pop(node.address, None)
     if plan.waiting is not None and plan.waiting.phase == node.address:
         plan.waiting = None
@@ -280,7 +279,7 @@ def _blocked(node: Node, event: f.GateBlocked, plan: Plan, at: str) -> None:
 
 
 def _evolves(change: Callable[[Node, Any, Plan, str], None]) -> Evolve:
-    """Return the evolve of a gate's event: its state first, then what follows upwards."""
+    """Return a handler that changes the state of a gate and then of its ancestors."""
 
     def evolve(plan: Plan, event: Any, at: str) -> None:
         node = plan.tree.find(event.phase)

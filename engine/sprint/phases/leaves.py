@@ -1,6 +1,6 @@
-"""The commands on a leaf (a phase, step or sub-phase without children).
+"""The commands on a leaf: a phase, step or sub-phase without children.
 
-Skip, retry and reopen also accept a parent, and then apply to all such leaves below it.
+Skip, retry and reopen also accept a parent, and then apply to all suitable leaves below.
 """
 
 from ...command import Command, Events
@@ -16,7 +16,7 @@ from .retry import next_retry_at, retries_used
 
 
 class StartPhase(Command, frozen=True):
-    """Begin to execute a leaf."""
+    """Start work on a leaf."""
 
     phase: str | None = None
     model: str | None = None
@@ -36,8 +36,8 @@ class CompletePhase(Command, frozen=True):
     """Complete a leaf; after a phase with `break: true`, the sprint pauses.
 
     If the sprint was stopped during the work, the work is recorded as done, and the leaf
-    ends when the sprint resumes. A parent is completed by its children; this sets its
-    summary.
+    ends when the sprint resumes. A parent is completed by its children; for a completed
+    parent, this command sets the summary.
     """
 
     phase: str | None = None
@@ -74,7 +74,7 @@ class CompletePhase(Command, frozen=True):
 
 
 def _sum_up(sprint: Sprint, node: Node, summary: str | None) -> list[Event]:
-    """Set the summary of a completed parent."""
+    """Return the event that sets a completed parent's summary, if the summary is new."""
     known = node.data.get("summary")
     if summary in (None, known):
         return []
@@ -90,9 +90,9 @@ def _sum_up(sprint: Sprint, node: Node, summary: str | None) -> list[Event]:
 
 
 class EndWork(Command, frozen=True):
-    """Say that the work on a leaf is done where something else must come before its end.
+    """Record that the work on a leaf is done although the leaf cannot end yet.
 
-    That is its gate, or the end of a pause. `next_action` answers accordingly.
+    The leaf ends after its gate has passed or the sprint has resumed.
     """
 
     phase: str | None = None
@@ -109,7 +109,7 @@ class EndWork(Command, frozen=True):
 
 
 class SkipPhase(Command, frozen=True):
-    """Leave a leaf out on purpose, or all that is unfinished of a step or a phase."""
+    """Skip a leaf, or all unfinished leaves of a step or a phase."""
 
     phase: str | None = None
     reason: str | None = None
@@ -122,9 +122,9 @@ class SkipPhase(Command, frozen=True):
 
 
 class FailPhase(Command, frozen=True):
-    """Say that a leaf's execution failed at this time.
+    """Record that the work on a leaf failed.
 
-    The policy either schedules another attempt, or the sprint blocks.
+    The retry policy either schedules another attempt, or the sprint is blocked.
     """
 
     error: str
@@ -149,7 +149,7 @@ class FailPhase(Command, frozen=True):
 
 
 class BlockPhase(Command, frozen=True):
-    """Declare a leaf stuck; the sprint blocks with it."""
+    """Block a leaf and the sprint."""
 
     reason: str
     phase: str | None = None
@@ -165,7 +165,7 @@ class BlockPhase(Command, frozen=True):
 
 
 class RetryPhase(Command, frozen=True):
-    """Put back what failed or is blocked: a leaf, or all such of a step or a phase."""
+    """Retry a failed or blocked leaf, or all such leaves of a step or a phase."""
 
     phase: str | None = None
     reason: str | None = None
@@ -177,7 +177,7 @@ class RetryPhase(Command, frozen=True):
 
 
 class ReopenPhase(Command, frozen=True):
-    """Put back what is finished, to be done again: a leaf, or all of a step or a phase."""
+    """Reopen a finished leaf, or all finished leaves of a step or a phase."""
 
     phase: str
     reason: str | None = None
@@ -195,9 +195,9 @@ def _for_leaves(
     kind: type[f.PhaseSkipped | f.PhaseRetried | f.PhaseReopened],
     reason: str | None,
 ) -> list[Event]:
-    """Return a command's event for each leaf from a node on; none when it came before.
+    """Return an event for each suitable leaf from a node on; empty for a repeated command.
 
-    Raise `RefusedError` when it is for none.
+    Raise `RefusedError` if no leaf is suitable.
     """
     leaves = list(node.leaves())
     fitting = [leaf for leaf in leaves if leaf.status in transitions.PHASE_FROM[verb]]
@@ -219,7 +219,7 @@ def _for_leaves(
 
 
 def check_word(name: str, word: str | None, allowed: tuple[str, ...]) -> None:
-    """Raise `RefusedError` unless the word is absent or one of those allowed."""
+    """Raise `RefusedError` unless the word is None or allowed."""
     if word is not None and word not in allowed:
         raise RefusedError(
             f"{name} {word[:40]!r} is unknown; allowed: {', '.join(allowed)}",
@@ -233,7 +233,7 @@ def _check(sprint: Sprint, leaf: Node, verb: str) -> None:
 
 
 def _is_again(sprint: Sprint, leaf: Node, event: Event, verb: str) -> bool:
-    """Return whether this repeats the last command with the same content (SPR-042)."""
+    """Return whether a command repeats the last command with the same content (SPR-042)."""
     return (
         leaf.status == transitions.PHASE_TO[verb]
         and sprint.plan.last.nodes.of(leaf.address) == event

@@ -1,4 +1,4 @@
-"""The commands on a whole sprint: start, pause, stop, resume, complete, reopen, note."""
+"""The commands on a sprint: start, pause, stop, resume, complete, reopen, note."""
 
 from ...command import Command, Events
 from ...errors import NotFoundError, RefusedError
@@ -18,7 +18,7 @@ STALE_AFTER_SECONDS = 15 * 60
 
 
 class StartSprint(Command, frozen=True):
-    """Begin to execute."""
+    """Start the sprint."""
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
         """Return the events that this command records."""
@@ -26,7 +26,7 @@ class StartSprint(Command, frozen=True):
 
 
 class PauseSprint(Command, frozen=True):
-    """Pause, as a person asks."""
+    """Pause the sprint at a person's request."""
 
     reason: str | None = None
 
@@ -36,7 +36,7 @@ class PauseSprint(Command, frozen=True):
 
 
 class BlockSprint(Command, frozen=True):
-    """Declare that the sprint cannot go on."""
+    """Record that the sprint cannot continue."""
 
     reason: str
 
@@ -46,7 +46,7 @@ class BlockSprint(Command, frozen=True):
 
 
 class InterruptSprint(Command, frozen=True):
-    """Say that the loop was stopped from outside."""
+    """Record that the loop was stopped from outside."""
 
     reason: str | None = None
 
@@ -56,9 +56,9 @@ class InterruptSprint(Command, frozen=True):
 
 
 class NeedHuman(Command, frozen=True):
-    """Wait for a person at a leaf, by default the pointer's (SPR-130).
+    """Request a person's help with a leaf, by default the current leaf (SPR-130).
 
-    In Ralph mode, where no leaf is open, it is the goal that a person is needed for.
+    In Ralph mode, if no leaf is open, the request concerns the goal.
     """
 
     reason: str
@@ -83,13 +83,13 @@ class NeedHuman(Command, frozen=True):
 
 
 def need_of(leaf: Node) -> Data | None:
-    """Return reason and details of a blocked leaf's need for a person."""
+    """Return the reason and details of a blocked leaf's request for a person, or None."""
     needed = leaf.data.get("human-needed")
     return needed if leaf.status == words.BLOCKED and isinstance(needed, dict) else None
 
 
 def leaf_in_need(plan: Plan) -> Node | None:
-    """Return the leaf that a person is needed for, the one said last of several."""
+    """Return the leaf that needs a person; of several leaves, the latest to request one."""
     leaves = [leaf for leaf in plan.tree.leaves if need_of(leaf) is not None]
     last = plan.last.sprint
     named = (leaf for leaf in leaves if leaf.address == getattr(last, "phase", ""))
@@ -97,11 +97,12 @@ def leaf_in_need(plan: Plan) -> Node | None:
 
 
 class ResumeSprint(Command, frozen=True):
-    """Resume; after `blocked` and `needs-human` with who resolved the problem, and how.
+    """Resume the sprint.
 
-    With `retry`, failed and blocked work is reset in the same append. After a breakpoint on
-    the last phase, the sprint completes. A breakpoint that was reached while the sprint was
-    blocked pauses it then.
+    If it is blocked or needs a person, state who resolved the problem and how. With
+    `retry`, failed and blocked work is reset in the same append. After a breakpoint on the
+    last phase, the sprint completes. If a breakpoint was reached during a block, the sprint
+    then pauses.
     """
 
     by: str | None = None
@@ -110,7 +111,7 @@ class ResumeSprint(Command, frozen=True):
     retry: bool = False
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
-        """Return the resumption; if the sprint is in progress, it ends a wait."""
+        """Return the resumption, which only ends a wait if the sprint is in progress."""
         event = f.SprintResumed(self.by, self.why, self.done)
         stuck = _stuck(sprint.plan) if self.retry else []
         again = [f.PhaseRetried(leaf.address, self.why) for leaf in stuck]
@@ -135,9 +136,9 @@ class ResumeSprint(Command, frozen=True):
 
 
 def _stuck(plan: Plan) -> list[Node]:
-    """Return the leaves that wait for a person's word after they failed or blocked.
+    """Return the failed and blocked leaves that wait for a person's decision.
 
-    One whose gate has blocked waits for that alone.
+    A leaf whose own gate is blocked is excluded, because it waits only for the gate.
     """
     return [
         leaf
@@ -149,9 +150,9 @@ def _stuck(plan: Plan) -> list[Node]:
 
 
 class CompleteSprint(Command, frozen=True):
-    """Close the sprint once every leaf is completed or skipped, and the goal reached.
+    """Close the sprint once every leaf is completed or skipped and the goal is reached.
 
-    A goal that is not reached can be given up, with the reason.
+    A goal that was not reached can be abandoned, with a reason.
     """
 
     summary: str | None = None
@@ -181,7 +182,7 @@ class CompleteSprint(Command, frozen=True):
 
 
 def _check_goal_is_over(sprint: Sprint, event: f.SprintCompleted) -> None:
-    """Raise `RefusedError` unless the goal, if there is one, is reached or given up."""
+    """Raise `RefusedError` unless the goal, if there is one, is reached or abandoned."""
     is_open = sprint.plan.is_ralph and not _has_left(sprint.plan)
     if event.abandons_goal and not is_open:
         raise RefusedError(f"sprint {sprint.id} has no goal to abandon", command="complete")
@@ -207,7 +208,7 @@ def _has_left(plan: Plan) -> bool:
 
 
 def check_finished(sprint: Sprint) -> None:
-    """Raise `RefusedError` unless the sprint goes on and no leaf of it is open."""
+    """Raise `RefusedError` unless the sprint is in progress without any open leaf."""
     transitions.check_sprint(sprint, "complete")
     leaf = sprint.plan.tree.open_leaf()
     if leaf is not None:
@@ -225,7 +226,7 @@ def check_finished(sprint: Sprint) -> None:
 
 
 class ReopenSprint(Command, frozen=True):
-    """Open a completed sprint again."""
+    """Reopen a completed sprint."""
 
     reason: str | None = None
 
@@ -250,10 +251,10 @@ class RecordHeartbeat(Command, frozen=True):
 
 
 def is_stale(sprint: Sprint, *, now: str, moved: str | None = None) -> bool:
-    """Return whether a running sprint was silent for more than 15 minutes before `now`.
+    """Return whether a running sprint had no activity in the 15 minutes before `now`.
 
-    Computed on each query, never stored. A rollback also discards the time of the last
-    activity, so `moved`, the time of the rollback, counts as activity.
+    The result is computed on each query and never stored. A rollback also discards the time
+    of the last activity, so `moved`, the time of the rollback, counts as activity.
     """
     last = sprint.document.get("last-activity")
     if not sprint.is_running or not isinstance(last, str):
@@ -274,7 +275,7 @@ def _command(sprint: Sprint, command: str, event: Event) -> list[Event]:
 
 
 class AddNote(Command, frozen=True):
-    """Leave a remark for whoever reads the log, about a phase or the whole sprint."""
+    """Add a note for the readers of the log, about a phase or the entire sprint."""
 
     text: str
     phase: str | None = None

@@ -1,7 +1,7 @@
-"""The retry policy: which failures are retried, how often, and after which wait.
+"""The retry policy: which failures are retried, how often, and after how long.
 
-The counters in a document only grow. A budget of retries starts again when a person
-intervenes, because whoever resolves a problem wants the work to be retried.
+The counters in a document only grow. The number of allowed retries is reset when a person
+intervenes, because a person who resolves a problem wants the work to be retried.
 """
 
 from typing import Any, TypeGuard
@@ -21,7 +21,7 @@ _MINUTES = (1, 2, 4, 8, 16, 32, 60)
 
 
 class RetryPolicy(msgspec.Struct, frozen=True):
-    """A plan's `retry` mapping, or the defaults."""
+    """A plan's retry policy, with defaults for missing values."""
 
     attempts_max: int = 3
     """The maximum number of retries of a leaf."""
@@ -41,11 +41,11 @@ class RetryPolicy(msgspec.Struct, frozen=True):
     """The pause after each of them."""
 
     def limit_wait(self, waited: int) -> int:
-        """Return the wait for a limit, after `waited` waits in a row."""
+        """Return the wait for a limit in milliseconds, after `waited` consecutive waits."""
         return _nth(self.limit_wait_ms, waited)
 
     def wait_ms(self, tried: int) -> int:
-        """Return the wait before another attempt, after `tried` retries."""
+        """Return the wait in milliseconds before another attempt, after `tried` retries."""
         return _nth(self.backoff_ms, tried)
 
 
@@ -53,12 +53,12 @@ DEFAULT = RetryPolicy()
 
 
 def retries_used(plan: Plan, leaf: Node) -> int:
-    """Return how often a leaf was retried since a person intervened."""
+    """Return how often a leaf was retried since a person last intervened."""
     return max(count_of(leaf.data, "retry-count") - plan.retried.get(leaf.address, 0), 0)
 
 
 def renew(plan: Plan, node: Node) -> None:
-    """Reset the retries of a leaf, and the checks of its gate and those above."""
+    """Reset the retries of a leaf and the checks of its own and its ancestors' gates."""
     if count := count_of(node.data, "retry-count"):
         plan.retried[node.address] = count
     for one in (node, *node.above()):
@@ -66,7 +66,7 @@ def renew(plan: Plan, node: Node) -> None:
 
 
 def renew_all(plan: Plan) -> None:
-    """Reset the retries and checks of the whole plan: a person resolved its problem."""
+    """Reset all retries and checks in the plan, because a person resolved its problem."""
     for node in plan.tree.root.walk():
         if node.leaf >= 0 and (count := count_of(node.data, "retry-count")):
             plan.retried[node.address] = count
@@ -75,7 +75,7 @@ def renew_all(plan: Plan) -> None:
 
 
 def is_waiting(plan: Plan, now: str) -> bool:
-    """Return whether the sprint waits for a limit or for another attempt."""
+    """Return whether the sprint is waiting for a limit or for another attempt."""
     waiting, leaf = plan.waiting, plan.tree.open_leaf()
     if waiting is not None and waiting.holds(now):
         return True
@@ -84,7 +84,7 @@ def is_waiting(plan: Plan, now: str) -> bool:
 
 
 def end_waits(plan: Plan, at: str) -> None:
-    """End every wait: the work is due at this time."""
+    """End every wait, so that the work is due at the given time."""
     plan.turns.due = None
     if plan.waiting is not None:
         # It is kept, because it counts among the waits in a row.
@@ -101,12 +101,12 @@ def _renew_gate(plan: Plan, node: Node) -> None:
 
 
 def _nth(waits: tuple[int, ...], before: int) -> int:
-    """Return the wait after `before` earlier ones; the last applies to further ones."""
+    """Return the wait after `before` earlier waits; the last value is repeated."""
     return min(waits[min(before, len(waits) - 1)], WAIT_MS_MAX)
 
 
 def policy_of(document: dict[str, Any]) -> RetryPolicy:
-    """Return the plan's `retry`, with defaults filled in."""
+    """Return the plan's retry policy, with defaults filled in."""
     given = mapping_of(document, "retry")
     attempts, on = given.get("maxAttempts"), given.get("retryOn")
     waits, failures = given.get("maxLimitWaits"), given.get("maxFailures")
@@ -124,7 +124,7 @@ def policy_of(document: dict[str, Any]) -> RetryPolicy:
 def next_retry_at(
     document: dict[str, Any], *, tried: int, category: str, at: str
 ) -> str | None:
-    """Return the time of the next retry, after `tried` retries; None if there is none."""
+    """Return the time of the next retry after `tried` retries, or None."""
     policy = policy_of(document)
     if category not in policy.retry_on or tried >= policy.attempts_max:
         return None
@@ -132,9 +132,9 @@ def next_retry_at(
 
 
 def failures_survived(sprint: Sprint, category: str) -> int:
-    """Return how many consecutive failures a goal's loop allows.
+    """Return how many consecutive failures the loop for a goal allows.
 
-    A larger budget of failures, of the sprint or the run, replaces the policy's number.
+    A larger failure budget of the sprint or the run overrides the policy's number.
     """
     policy, loops = policy_of(sprint.plan.document), sprint.knowledge.loops
     most = policy.attempts_max if category in policy.retry_on else policy.failures_max
@@ -143,7 +143,7 @@ def failures_survived(sprint: Sprint, category: str) -> int:
 
 
 def next_turn_at(sprint: Sprint, category: str, at: str) -> str | None:
-    """Return the time of the next attempt at a goal's iteration; None if there is none."""
+    """Return the time of the next attempt at the iteration for a goal, or None."""
     policy, turns = policy_of(sprint.plan.document), sprint.plan.turns
     tried = turns.failures - turns.forgiven
     if tried >= failures_survived(sprint, category):

@@ -1,9 +1,9 @@
-"""Waits for limits: the command that records one, and the computation of its end.
+"""Waits for limits: the command that records a wait, and the computation of its end.
 
-A wait is not a failure: the current iteration and attempt continue. Its end is the one that
-the agent reports; if unknown, consecutive waits grow. The growing wait is the minimum from
-the second consecutive wait on, so that an agent that always reports one second is not
-called endlessly.
+A wait is not a failure: the current iteration and attempt continue. A wait ends at the time
+that the agent reports; if that time is unknown, consecutive waits grow. From the second
+consecutive wait on, the growing wait is the minimum, so that an agent that always reports
+one second is not called endlessly.
 """
 
 from msgspec.structs import replace
@@ -27,10 +27,10 @@ LIMITS = ("usage-limit", "overload", "network")
 
 
 class ScheduleRetry(Command, frozen=True):
-    """Say that a limit keeps the agent from working, not before when it is asked again.
+    """Record that a limit blocks the agent, and when the agent may work again.
 
-    That is the agent at a leaf, at the repair of a gate, or in the iteration towards the
-    goal; without `phase` the one that is worked on.
+    The agent may be working on a leaf, on the repair of a gate, or on an iteration for the
+    goal. Without `phase`, the current work waits.
     """
 
     next_retry_at: str
@@ -80,9 +80,9 @@ def wait_for(
     phase: str | None = None,
     is_fallback: bool = False,
 ) -> list[Event]:
-    """Return that a limit is waited for; empty where as many waits as allowed were made.
+    """Return the wait for a limit; empty if the maximum number of waits was reached.
 
-    If the fallback meets one as well, the wait ends when either agent may work again.
+    If the fallback reaches a limit as well, the wait ends when either agent may work again.
     """
     address, iteration = _subject(sprint, phase)
     waited, policy = _in_row(sprint.plan, address, iteration), policy_of(sprint.document)
@@ -99,7 +99,7 @@ def wait_for(
 
 
 def limit_of_own(plan: Plan) -> LimitWait | None:
-    """Return the last wait for a limit, if it is not one of the fallback as well."""
+    """Return the last wait for a limit, unless the limit also blocks the fallback."""
     waiting = plan.waiting
     return None if waiting is None or waiting.is_fallback else waiting
 
@@ -107,7 +107,7 @@ def limit_of_own(plan: Plan) -> LimitWait | None:
 def wait_after(sprint: Sprint, ran: AgentRan, ended: str) -> RetryScheduled:
     """Return the wait for the limit that ended a run of a custom loop.
 
-    Each run of such a loop is an iteration, so waits of consecutive iterations are
+    Each run of a custom loop is an iteration, so waits in consecutive iterations count as
     consecutive.
     """
     limit, before = ran.limit, sprint.plan.waiting
@@ -122,7 +122,7 @@ def wait_after(sprint: Sprint, ran: AgentRan, ended: str) -> RetryScheduled:
 
 
 def due(policy: RetryPolicy, until: str | None, *, waited: int, at: str) -> str:
-    """Return when an agent is asked again, after so many waits in a row."""
+    """Return when an agent may work again, after `waited` consecutive waits."""
     if until is None or parse(until) <= parse(at):
         return later(at, milliseconds=policy.limit_wait(waited))
     if not waited:
@@ -134,7 +134,7 @@ def due(policy: RetryPolicy, until: str | None, *, waited: int, at: str) -> str:
 def wait_in_force(
     plan: Plan, *, phase: str = "", iteration: int | None = None, now: str
 ) -> LimitWait | None:
-    """Return the wait that holds up a leaf, a repair or an iteration, if one does."""
+    """Return the wait that blocks a leaf, a repair or an iteration, or None."""
     waiting = plan.waiting
     if waiting is None or not waiting.is_of(phase, iteration) or not waiting.holds(now):
         return None
@@ -147,7 +147,7 @@ def has_waited(plan: Plan, *, phase: str = "", iteration: int | None = None) -> 
 
 
 def _subject(sprint: Sprint, phase: str | None) -> tuple[str, int | None]:
-    """Return the address and the iteration towards the goal that would wait."""
+    """Return the address and, for a goal, the iteration to which a wait would apply."""
     plan = sprint.plan
     if not phase and plan.is_at_goal:
         return "", plan.turns.number
@@ -160,7 +160,7 @@ def _in_row(plan: Plan, phase: str, iteration: int | None) -> int:
 
 
 def _check_waits(sprint: Sprint, phase: str, iteration: int | None) -> None:
-    """Raise `RefusedError` unless an agent is at work there."""
+    """Raise `RefusedError` unless an agent is working on this phase or iteration."""
     if iteration is not None:
         if not iteration:
             raise RefusedError(

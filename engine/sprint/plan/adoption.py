@@ -1,8 +1,8 @@
-"""Adoption of an edit of the state file: its changes, and the events that record them.
+"""The adoption of an edit to the state file: its changes, and the events recording them.
 
-A status is changed by the commands that lead to it and a new node is injected, so the rules
-of these commands apply. Other fields are imported as a patch, derived fields are ignored.
-Fields that changed in the log since the edit keep the value of the log.
+A status is changed with the commands that lead to it and a new node is injected, so the
+rules of these commands apply. Other fields are imported as a patch, except derived fields,
+which are ignored. Fields that changed in the log since the edit keep the log's value.
 """
 
 from collections.abc import Sequence
@@ -41,7 +41,7 @@ _GONE = object()
 
 
 class EditChange(NamedTuple):
-    """One change of an edit."""
+    """A single change in an edit."""
 
     path: str
     """The address and the field, for messages."""
@@ -58,12 +58,12 @@ class EditChange(NamedTuple):
 
     @property
     def is_gone(self) -> bool:
-        """Return whether the field is removed."""
+        """Return whether the change removes the field."""
         return self.value is _GONE
 
 
 class EditChanges(NamedTuple):
-    """All changes of an edit."""
+    """All changes in an edit."""
 
     statuses: list[EditChange]
     new: list[EditChange]
@@ -96,7 +96,7 @@ def changes_of(base: Data, theirs: Data, ours: Data) -> EditChanges:
 
 
 def set_field(document: Data, change: EditChange) -> None:
-    """Apply a change of a field to a document."""
+    """Apply a change to a field of a document."""
     node = Tree(document).find(change.address) if change.address else None
     data = document if node is None else node.data
     *parents, last = change.key.split("\0")
@@ -145,7 +145,7 @@ def _sort(
 def _is_left(
     found: EditChanges, path: str, current: Any, pair: tuple[Any, Any], *, is_derived: bool
 ) -> bool:
-    """Return whether a change is not applied; if it cannot be, add the reason to `left`."""
+    """Return whether a change is skipped; add the reason to `left` if it is rejected."""
     if same(current, pair[1]):
         return True
     if is_derived:
@@ -177,7 +177,7 @@ def _compare_order(found: EditChanges, old: Node, new: Node) -> None:
 
 
 def _add(found: EditChanges, before: Tree, after: Tree, node: Node) -> None:
-    """Add a new node, with its descendants."""
+    """Add a new node and its descendants to the changes."""
     parent = node.parent
     assert parent is not None
     if parent.address and before.find(parent.address) is None:
@@ -211,9 +211,9 @@ def _to_begin(data: Data) -> Data:
 
 
 class AdoptEdit(Command, frozen=True):
-    """Record an edit; `base` is the document that was edited.
+    """Adopt an edit, where `base` is the document before the edit.
 
-    Raise `RefusedError` with each reason if nothing of the edit can be adopted.
+    Raise `RefusedError` with all the reasons if no part of the edit can be adopted.
     """
 
     edit: int
@@ -270,7 +270,7 @@ class AdoptEdit(Command, frozen=True):
 
 
 class _Adopting:
-    """The adoption of one edit: its events so far, and the state after them."""
+    """The adoption of an edit: its events so far, and the state after them."""
 
     def __init__(self, sprint: Sprint, reason: str, by: str, at: str) -> None:
         self.events: list[Event] = []
@@ -280,7 +280,7 @@ class _Adopting:
         self._reason, self._by, self._at = reason, by, at
 
     def take_fields(self, found: EditChanges, path: str) -> None:
-        """Import the fields that no command sets, as a patch."""
+        """Import the fields that no command sets as a patch."""
         ours = self._state.document
         wanted = deepcopy(ours)
         for change in found.fields:
@@ -305,7 +305,7 @@ class _Adopting:
         self._try(change.path, [injection_of(change.level, [change.value], position)])
 
     def take_statuses(self, found: EditChanges) -> None:
-        """Reach each status by the commands that lead to it, stops of the sprint last."""
+        """Change each status with the commands that lead to it; stop the sprint last."""
         whole = [c for c in found.statuses if not c.address]
         for change in [c for c in whole if c.value == words.IN_PROGRESS]:
             self._try(change.path, self._sprint_steps(change))
@@ -350,7 +350,7 @@ class _Adopting:
         return [commands[command] for command in way or ()]
 
     def _try(self, path: str, steps: Sequence[Command]) -> None:
-        """Do all steps or none; keep the reason if one is refused."""
+        """Run all steps or none; record the reason if a step is refused."""
         if not steps:
             self.left.append(f"{path}: no command leads there")
             return
@@ -371,7 +371,7 @@ class _Adopting:
 
 
 def _problem_of(change: EditChange) -> str | None:
-    """Return why a field cannot have its new value; None if it can."""
+    """Return why a field cannot have its new value, or None."""
     *parents, field = change.key.split("\0")
     # A removed field is checked as a missing one.
     data: Data = {} if change.is_gone else {field: change.value}

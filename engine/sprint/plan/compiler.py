@@ -1,6 +1,6 @@
-"""Compilation of a SPRINT.yaml and its workflows into the plan for `create_sprint`.
+"""The compilation of a SPRINT.yaml and its workflows into the plan for `create_sprint`.
 
-The hierarchy consists of simple phases, and of for-each phases with a step for each item.
+A plan consists of simple phases, and of for-each phases with a step for each item.
 """
 
 from collections.abc import Iterable, Sequence
@@ -41,7 +41,7 @@ _PROMPTS = ("goal-prompt", "reflection-prompt")
 
 
 class Compiled(NamedTuple):
-    """The result of a compilation: a plan, or None if there are errors."""
+    """The result of a compilation; the plan is None if there are errors."""
 
     plan: Data | None
     problems: list[Problem]
@@ -56,11 +56,11 @@ def compile_sprint(
     available: Sequence[str] = (),
     searched: str = ".claude/workflows",
 ) -> Compiled:
-    """Return the plan of a SPRINT.yaml, and all its problems.
+    """Return the plan compiled from a SPRINT.yaml, and all problems.
 
-    `workflows` contains the workflows that it names, directly or through others;
-    `available` lists further existing ones, and `searched` is their folder, for hints. The
-    caller checks the shape of the files: a field of the wrong type counts as absent.
+    `workflows` contains the workflows that the sprint names, directly or indirectly.
+    `available` lists other existing workflows and `searched` is their folder, for hints.
+    The caller checks the shape of the files: a field of the wrong type counts as absent.
     """
     problems = Problems()
     _check_id(sprint, sprint_id, problems)
@@ -97,7 +97,7 @@ def compile_sprint(
 
 
 def settings_of(sprint: Definition, main: Definition | None, problems: Problems) -> Data:
-    """Return the plan's top-level fields except phases, in the order of the document."""
+    """Return the plan's top-level fields except phases, in document order."""
     data = sprint.data
     workflow: Data = main.data if main is not None else {}
     is_ralph = (text_of(data, "mode") or text_of(workflow, "mode")) == RALPH
@@ -154,7 +154,7 @@ class Hierarchy:
         self._laid_out: dict[tuple[str, layout.InWorkflow], list[layout.Flat]] = {}
 
     def phases(self, workflow: str) -> list[Data]:
-        """Return the top phases; raise `TooLargeError` if they cannot be recorded."""
+        """Return the top-level phases; raise `TooLargeError` if they cannot be recorded."""
         kinds = tuple(self._collections)
         around = layout.InWorkflow()
         flats = self._outline.flat(workflow, named_by=self._sprint, around=around)
@@ -234,7 +234,7 @@ class Hierarchy:
     def _phases_of_step(
         self, name: str, named_by: Definition, outer: layout.Flat
     ) -> list[layout.Flat]:
-        """Return the phases of a workflow for items; report those not allowed there."""
+        """Return the phases of an item's workflow; report phases not allowed there."""
         around = outer.around._replace(prefix="")
         key = (name, around)
         if key in self._laid_out:
@@ -264,7 +264,7 @@ class Hierarchy:
         return flats
 
     def _unique(self, flats: Iterable[layout.Flat]) -> list[layout.Flat]:
-        """Return sibling phases, with their ids checked."""
+        """Return sibling phases; report invalid and duplicate ids."""
         seen: set[str] = set()
         found = []
         for flat in flats:
@@ -286,14 +286,14 @@ class Hierarchy:
         return leaf
 
     def _with_model(self, leaf: Data, flat: layout.Flat, model: str | None) -> Data:
-        """Return a leaf with its model, by precedence: step, phase, sprint, workflow."""
+        """Return a leaf with its model, from the step, phase, sprint or workflow."""
         of_sprint = text_of(self._sprint.data, "model")
         around = flat.around
         named = model or around.phase_model or of_sprint or around.workflow_model
         return {**leaf, "model": named} if named else leaf
 
     def _gate(self, gate: Definition, scope: Scope) -> Data:
-        """Return a compiled gate: flat, with defaults filled in."""
+        """Return the compiled gate in flat form, with defaults filled in."""
         compiled: Data = {"script": text_of(gate.data, "script") or ""}
         path, prompt = said_of_gate(gate.data, "on-fail-prompt")
         if isinstance(prompt, str) and prompt:
@@ -319,7 +319,7 @@ class Hierarchy:
 
 
 def _kept(sprint: Data, workflow: Data) -> Data:
-    """Return the fields for other tools: those of the sprint override the workflow's."""
+    """Return the fields for other tools; the sprint's fields override the workflow's."""
     found: Data = {}
     for key in KEPT:
         said = [data[key] for data in (workflow, sprint) if is_given(data, key)]
@@ -335,7 +335,7 @@ def _kept(sprint: Data, workflow: Data) -> Data:
 
 
 def _max_iterations(data: Data) -> int | None:
-    """Return the limit of iterations: 0 for no limit, None if it is not stated."""
+    """Return the maximum number of iterations: 0 for no limit, None if not specified."""
     most = data.get("max-iterations")
     if most is None:
         most = mapping_of(data, "config").get("max-iterations")
@@ -345,7 +345,7 @@ def _max_iterations(data: Data) -> int | None:
 
 
 def _hooks(sprint: Definition, main: Definition | None, problems: Problems) -> list[Data]:
-    """Return the workflow's hooks, enabled or disabled by the sprint."""
+    """Return the workflow's hooks, enabled or disabled as the sprint specifies."""
     hooks: dict[str, Data] = {}
     given: list[Any] = list_of(main.data, "per-iteration-hooks") if main else []
     for index, hook in enumerate(given):

@@ -1,4 +1,4 @@
-"""The commands that create a plan, or import one of another tool."""
+"""The commands that create a plan or import another tool's plan."""
 
 from typing import Any
 
@@ -22,11 +22,11 @@ ID_CHARS_MAX = 128
 
 
 class CreateSprint(Command, frozen=True):
-    """Take in a compiled plan in which nothing has happened yet.
+    """Create a sprint from a compiled plan on which no work has started.
 
-    `plan` has the shape of PROGRESS.yaml; statuses, pointer and figures may be left
-    out. Raise `RefusedError` when a phase is neither simple nor for-each, when siblings
-    share an id, or when the plan has already begun.
+    `plan` has the structure of PROGRESS.yaml; statuses, pointer and figures may be omitted.
+    Raise `RefusedError` if a phase is neither simple nor for-each, if siblings share an id,
+    or if work on the plan has already started.
     """
 
     plan: Data
@@ -55,10 +55,11 @@ class CreateSprint(Command, frozen=True):
 
 
 class ImportDocument(Command, frozen=True):
-    """Import a document of another tool, whole or as the difference to the current one.
+    """Import another tool's document, in full or as the difference from the current one.
 
-    It is not changed, even if it contains contradictions and unknown keys. `with_facts`
-    also records the events that must have happened since the previous version.
+    The document is not changed, even if it contains contradictions and unknown keys. With
+    `with_facts`, the events that must have happened since the previous version are recorded
+    as well.
     """
 
     document: Data
@@ -95,9 +96,10 @@ def _creates(event: SprintCompiled) -> CreateSprint:
 
 
 def is_same_sprint(older: object, newer: object) -> bool:
-    """Return whether a document is an earlier version of another one.
+    """Return whether a document is an earlier version of another document.
 
-    It is if both have one id, or if it has none and the other one contains all of its work.
+    It is if both have the same id, or if it has no id and the other document contains all
+    of its work.
     """
     if not isinstance(older, dict) or not isinstance(newer, dict):
         return False
@@ -113,9 +115,9 @@ def is_same_sprint(older: object, newer: object) -> bool:
 
 
 def patch_to(sprint: Sprint, document: Data) -> list[Operation]:
-    """Return the operations from the plan alone, to which they are applied, to a document.
+    """Return the operations that change the plan without its queue into a document.
 
-    An unchanged operator queue is omitted: its requests and decisions remain.
+    An unchanged operator queue is omitted, so its requests and decisions remain.
     """
     derived, queue = sprint.plan.derived_document(), sprint.queue
     others = {**document, QUEUE: derived.get(QUEUE)}
@@ -136,7 +138,7 @@ def patch_to(sprint: Sprint, document: Data) -> list[Operation]:
 
 
 def prepare(plan: Data, *, sprint_id: str) -> Data:
-    """Return the plan as a document with every status, the pointer and the figures."""
+    """Return the plan as a document with all statuses, the pointer and the figures."""
     if plan.get("mode") == RALPH:
         plan = _with_ralph_fields(plan)
     document: Data = {"sprint-id": sprint_id, "status": NOT_STARTED}
@@ -165,7 +167,7 @@ def prepare(plan: Data, *, sprint_id: str) -> Data:
 
 
 def _with_ralph_fields(plan: Data) -> Data:
-    """Return a plan in Ralph mode with all that such a document has."""
+    """Return a Ralph-mode plan with all the fields that such a document has."""
     goal = plan.get("goal")
     if not isinstance(goal, str) or not goal.strip():
         raise RefusedError("goal: a plan in Ralph mode needs one", field="goal")
@@ -177,9 +179,9 @@ def _with_ralph_fields(plan: Data) -> Data:
 
 
 def prepare_nodes(nodes: Any, field: str, *, level: int) -> list[Data]:
-    """Return nodes of one level, 1 to 3, as a document has them, with every status.
+    """Return the nodes of one level (1 to 3) in document form, including their statuses.
 
-    Raise `RefusedError` naming the field that is wrong.
+    Raise `RefusedError` naming the invalid field.
     """
     if not isinstance(nodes, list):
         raise RefusedError(f"{field}: must be a list", field=field)
@@ -225,7 +227,7 @@ def _prepare_one(node: Data, where: str, *, level: int) -> Data:
 
 
 def check_id(identity: object, *, field: str) -> None:
-    """Raise `RefusedError` unless this can be an id: 1 to 128 printable characters."""
+    """Raise `RefusedError` unless a value is a valid id: 1 to 128 printable characters."""
     problem = None
     if not isinstance(identity, str) or not identity:
         problem = "is missing or not text"
@@ -244,7 +246,7 @@ def check_id(identity: object, *, field: str) -> None:
 
 
 def check_sprint_id(identity: object, *, field: str = "sprint-id") -> None:
-    """Raise `RefusedError` unless this can name a sprint: an id that is safe in a path."""
+    """Raise `RefusedError` unless a value is a valid sprint id, which is safe in a path."""
     check_id(identity, field=field)
     text = str(identity)
     if "/" in text or "\\" in text or text in (".", "..") or text.startswith("-"):
@@ -258,7 +260,7 @@ def check_sprint_id(identity: object, *, field: str = "sprint-id") -> None:
 
 
 def check_same_id(sprint: Sprint, document: Data) -> None:
-    """Raise `RefusedError` when a document names another sprint than its stream."""
+    """Raise `RefusedError` if a document names a different sprint than its stream."""
     named = document.get("sprint-id", sprint.id)
     if named != sprint.id:
         raise RefusedError(

@@ -1,4 +1,4 @@
-"""What can be wrong with a SPRINT.yaml or a workflow: stable codes, all gathered."""
+"""The problems that a SPRINT.yaml or a workflow can have, with their stable codes."""
 
 from typing import NamedTuple
 
@@ -63,12 +63,12 @@ class Definition(NamedTuple):
     """Where the part is in the file."""
 
     def part(self, data: Data, *keys: str | int) -> "Definition":
-        """Return the part that these keys lead to."""
+        """Return the part that is found at these keys."""
         return Definition(self.file, data, (*self.path, *keys))
 
 
 class Problem(NamedTuple):
-    """One thing that is wrong, where it stands, and what would be right."""
+    """A problem in a definition: its location, a message, and a hint."""
 
     code: str
     message: str
@@ -84,12 +84,12 @@ class Problem(NamedTuple):
 
     @property
     def is_warning(self) -> bool:
-        """Return whether the definition compiles in spite of the problem."""
+        """Return whether the definition compiles despite the problem."""
         return self.code in WARNINGS and not self.is_strict
 
 
 class Problems:
-    """Gathers problems; the same one at the same place counts once."""
+    """A collection of problems; a problem repeated at the same location counts once."""
 
     def __init__(self) -> None:
         self._found: dict[tuple[str, str, Path, str | None], Problem] = {}
@@ -104,7 +104,7 @@ class Problems:
         hint: str | None = None,
         near: str | None = None,
     ) -> None:
-        """Take one more problem of a known code; the path is one within the part."""
+        """Add a problem with a known code; `path` is relative to the part."""
         if code not in ERRORS and code not in WARNINGS:
             raise KeyError(code)
         path = (*where.path, *path)
@@ -116,7 +116,7 @@ class Problems:
 
     @property
     def found(self) -> list[Problem]:
-        """Return the problems in the order they were found."""
+        """Return the problems in the order in which they were found."""
         return list(self._found.values())
 
 
@@ -126,7 +126,7 @@ def is_given(data: Data, key: str) -> bool:
 
 
 def nearest(word: str, known: list[str]) -> str:
-    """Return a hint with the closest known word, else with all known ones."""
+    """Return a hint with the closest known word, or with all known words."""
     # Imported when something is wrong, and only then.
     from difflib import get_close_matches
 

@@ -1,4 +1,4 @@
-"""The changes of the plan and the knowledge by events that contain a document.
+"""The effects of events that contain a document on the plan and the knowledge.
 
 The ids of requests in such documents are recorded, so that they are never reused.
 """

@@ -1,4 +1,4 @@
-"""Dynamic steps towards a goal (LOOP-020 to LOOP-024): rules and evolve."""
+"""The commands for dynamic steps towards a goal (LOOP-020 to LOOP-024)."""
 
 from collections.abc import Iterable
 
@@ -21,7 +21,7 @@ _ALLOTTED = "\nstep"
 
 
 class AddStep(Command, frozen=True):
-    """Add a step; without an id it gets the next `step-N` that was never given."""
+    """Add a step; its id defaults to the next unused `step-N`."""
 
     prompt: str
     step: str | None = None
@@ -46,7 +46,7 @@ class AddStep(Command, frozen=True):
 
 
 class UpdateStep(Command, frozen=True):
-    """Give a step another status, another prompt, or both."""
+    """Change the status of a step, its prompt, or both."""
 
     step: str
     status: str | None = None
@@ -85,10 +85,10 @@ def _updates(event: DynamicStepUpdated) -> UpdateStep:
 def take_steps(
     sprint: Sprint, *, completed: Iterable[str], pending: Iterable[OpenStep]
 ) -> list[Event]:
-    """Apply the steps that an agent reports at the end of an iteration.
+    """Return the events for the steps that an agent reports at the end of an iteration.
 
-    A pending step with a known id, or with the prompt of an open step, is that step; if it
-    was completed, it is open again. Invalid steps are noted.
+    A pending step with a known id, or with the prompt of an open step, refers to that step;
+    a completed step is reopened. Invalid steps are recorded as notes.
     """
     steps = steps_of(sprint.plan.document)
     events: list[Event] = []
@@ -124,7 +124,7 @@ def take_steps(
 
 
 def steps_of(document: Data) -> dict[str, Data]:
-    """Return the steps by id, without those that have no id."""
+    """Return the steps by id; steps without an id are omitted."""
     return {
         step["id"]: step
         for step in list_of(document, "dynamic-steps")
@@ -133,7 +133,7 @@ def steps_of(document: Data) -> dict[str, Data]:
 
 
 def _step(document: Data, identity: str) -> Data | None:
-    """Return a step by its id; mostly it is among the last."""
+    """Return the step with the given id, or None; search the newest steps first."""
     for step in reversed(list_of(document, "dynamic-steps")):
         if isinstance(step, dict) and step.get("id") == identity:
             return step
@@ -141,7 +141,7 @@ def _step(document: Data, identity: str) -> Data | None:
 
 
 def open_steps(sprint: Sprint, events: Iterable[Event] = ()) -> tuple[str, ...]:
-    """Return the ids of the steps that are not completed, once these events happened."""
+    """Return the ids of the steps that are not completed after the given events."""
     steps = {
         identity: step.get("status")
         for identity, step in steps_of(sprint.plan.document).items()
@@ -166,7 +166,7 @@ def _added(sprint: Sprint, prompt: str, identity: str) -> Event:
 def _changed(
     identity: str, step: Data, status: str | None, prompt: str | None
 ) -> list[Event]:
-    """Return the event for a change; none if the same command is repeated (SPR-042)."""
+    """Return the event for a change; empty if nothing changes (SPR-042)."""
     now = None if status == step.get("status") else status
     text = None if prompt == step.get("prompt") else prompt
     return [] if now is None and text is None else [DynamicStepUpdated(identity, now, text)]
@@ -183,7 +183,7 @@ def _next_number(sprint: Sprint) -> int:
 
 
 def _number_of(identity: str) -> int:
-    """Return N of `step-N`, -1 for any other id."""
+    """Return N for the id `step-N`, or -1 for any other id."""
     number = identity.removeprefix(PREFIX)
     is_number = number.isascii() and number.isdigit() and len(number) < 10
     return int(number) if is_number and number != identity else -1
@@ -218,7 +218,7 @@ def _evolve_updated(plan: Plan, event: DynamicStepUpdated, at: str) -> None:
 
 
 def record_added(knowledge: Knowledge, event: DynamicStepAdded, version: int) -> None:
-    """Keep the highest `step-N` that was ever given: none is allotted again."""
+    """Record the highest N of any `step-N`, so that no id is assigned twice."""
     number = max(knowledge.allotted.get(_ALLOTTED, 0), _number_of(event.id) + 1)
     knowledge.allotted[_ALLOTTED] = number
 

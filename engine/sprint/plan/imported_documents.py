@@ -1,8 +1,8 @@
-"""Documents of other tools: older forms, contradictions to our rules, changes as events.
+"""Other tools' documents: former formats, contradictions to the rules, changes as events.
 
 Contradictions are reported, never corrected. The events are derived from the difference
-between two versions of a document. Documents of the first generation have tasks in a queue
-instead of phases: each task is read as a simple phase.
+between two versions of a document. First-generation documents have tasks in a queue
+instead of phases: each task is imported as a simple phase.
 """
 
 from collections.abc import Iterator
@@ -23,10 +23,10 @@ _TIMES = ("started-at", "completed-at", "next-retry-at", "injected-at")
 
 
 def contradictions(document: Data) -> list[str]:
-    """Return what in a document contradicts our rules, one sentence each.
+    """Return what in a document contradicts the rules, one sentence for each contradiction.
 
-    Such a document is imported unchanged (SPR-170): figures, pointer and parents are
-    derived from the first event that sprintlog records itself.
+    The document is imported unchanged (SPR-170): sprintlog derives figures, pointer and
+    parents only when it records the first event of its own.
     """
     view = settled(deepcopy(document))
     return [
@@ -139,7 +139,7 @@ _SAID_CHARS_MAX = 2_000
 
 
 def observations(before: Data, after: Data, *, source: str) -> list[Event]:
-    """Return what happened from one version to the next, in a possible order."""
+    """Return the events between two versions of a document, in a possible order."""
     older, newer = Tree(before), Tree(after)
     known = {node.address: node for node in _nodes(older.root)}
     return [
@@ -156,7 +156,7 @@ def observations(before: Data, after: Data, *, source: str) -> list[Event]:
 
 
 def losses(before: Data, after: Data) -> tuple[str, ...]:
-    """Return the leaves that were done and are no more: open again, or gone."""
+    """Return the leaves that were finished before but are now open or missing."""
     there = {leaf.address: leaf.status for leaf in Tree(after).leaves}
     done = (leaf.address for leaf in Tree(before).leaves if leaf.status in words.FINISHED)
     parents = {node.address for node in _nodes(Tree(after).root)} - there.keys()
@@ -168,7 +168,7 @@ def losses(before: Data, after: Data) -> tuple[str, ...]:
 
 
 def _nodes(node: Node) -> Iterator[Node]:
-    """Yield all nodes below one, each before those below it."""
+    """Yield all descendants of a node, each before its own descendants."""
     for child in node.children:
         yield child
         yield from _nodes(child)
@@ -218,7 +218,7 @@ def _injected(node: Node, known: dict[str, Node]) -> Iterator[Event]:
 
 
 def _of_leaf(leaf: Node, older: Node | None, source: str) -> Iterator[Event]:
-    """Yield what happened to a leaf."""
+    """Yield the events that explain a leaf's change of status."""
     was, is_now = older.status if older else words.PENDING, leaf.status
     if was == is_now:
         return
@@ -274,9 +274,9 @@ def is_first_generation(document: object) -> bool:
 
 
 def with_phases(document: Data) -> Data:
-    """Return a document of the first generation with its tasks as phases.
+    """Return a first-generation document with its tasks converted to phases.
 
-    The phases replace the first of the lists. Raise `RefusedError` for an invalid task.
+    The phases replace the first of the lists. Raise `RefusedError` if a task is invalid.
     """
     phases = [
         _phase(task, name, f"{name}[{index}]", document.get(CURRENT))

@@ -1,4 +1,4 @@
-"""Injection of phases and steps into a running plan; rules and evolve.
+"""The injection of phases and steps into a running plan.
 
 Wherever work is injected, the pointer stays on the same leaf (SPR-074).
 """
@@ -22,12 +22,12 @@ from .insertion_points import STEP, SUB_PHASE, TOP, Spot, spot_of_phases, spot_o
 
 
 class InjectPhases(Command, frozen=True):
-    """Inject phases into the plan, all of them or none, as siblings in their order.
+    """Inject phases into the plan as siblings in the given order, all of them or none.
 
-    `nodes` have the shape of PROGRESS.yaml. They are steps if their siblings are. With
-    `id_prefix`, their ids are `id_prefix-0`, `-1` …, never reused. A repeated command has
-    no effect unless it `is_new`. Raise `RefusedError` if the position does not exist or
-    does not accept such nodes, or if an id is taken.
+    `nodes` have the structure of PROGRESS.yaml; they become steps if their siblings are
+    steps. With `id_prefix`, their ids are `id_prefix-0`, `id_prefix-1` and so on, and never
+    reused. A repeated command has no effect unless `is_new` is set. Raise `RefusedError` if
+    the position does not exist or does not accept such nodes, or if an id is in use.
     """
 
     nodes: list[Data]
@@ -46,7 +46,7 @@ class InjectPhases(Command, frozen=True):
 
 
 class InjectSteps(Command, frozen=True):
-    """Put steps into a phase that has steps, as `inject_phases` does with phases."""
+    """Inject steps into a phase that has steps, as `InjectPhases` does with phases."""
 
     nodes: list[Data]
     position: InjectionPosition
@@ -71,7 +71,7 @@ class InjectSteps(Command, frozen=True):
 def injection_of(
     level: int, nodes: list[Data], position: InjectionPosition
 ) -> InjectPhases | InjectSteps:
-    """Return what puts nodes of a level into the plan."""
+    """Return the command that injects nodes at a level of the plan."""
     return (InjectSteps if level == STEP else InjectPhases)(nodes, position)
 
 
@@ -81,7 +81,7 @@ def _injects(event: Injection) -> InjectPhases | InjectSteps:
 
 
 def addresses(event: Injection) -> list[str]:
-    """Return the addresses of injected nodes, in order."""
+    """Return the addresses of the injected nodes, in order."""
     came = filter(takes_part, event.nodes)
     return [_address(event.into or "", node["id"]) for node in came]
 
@@ -122,7 +122,7 @@ def _coming(
 
 
 def _named(sprint: Sprint, nodes: list[Data], id_prefix: str | None) -> list[list[Data]]:
-    """Return nodes with their ids; with a prefix first those of the same command before."""
+    """Return the nodes with their ids; with a prefix, preceded by those of a repetition."""
     if id_prefix is None:
         return [nodes]
     check_id(id_prefix and f"{id_prefix}-0", field="id_prefix")
@@ -142,7 +142,7 @@ def _named(sprint: Sprint, nodes: list[Data], id_prefix: str | None) -> list[lis
 
 
 def _said(event: Injection, into: str) -> Iterator[tuple[str, Injection]]:
-    """Yield, by address, an injection as requested, whatever its final position."""
+    """Yield each node's address and its injection without the final position."""
     for node in filter(takes_part, event.nodes):
         one = type(event)([node], event.position, id_prefix=event.id_prefix)
         yield _address(into, node["id"]), one
@@ -165,7 +165,7 @@ def _check_free(plan: Plan, coming: Injection, spot: Spot) -> None:
 
 
 def _check_nodes(nodes: list[Data], field: str, *, level: int) -> None:
-    """Raise `RefusedError` for valid nodes that could not be executed."""
+    """Raise `RefusedError` if nodes are valid but could not be executed."""
     key = CHILDREN[level] if level < len(CHILDREN) else None
     for index, node in enumerate(nodes):
         where = f"{field}[{index}]"
@@ -205,7 +205,7 @@ def _refused(field: str, problem: str, hint: str | None = None) -> RefusedError:
 
 
 def _holder(document: Data, indices: tuple[int, ...]) -> tuple[Data, str]:
-    """Return what holds a place, and the key of its list there."""
+    """Return the node that contains a position, and the key of its list of children."""
     for key, index in zip(CHILDREN, indices, strict=False):
         document = document[key][index]
     return document, CHILDREN[len(indices)]
@@ -237,7 +237,7 @@ def _evolve(plan: Plan, event: Injection, at: str) -> None:
 
 
 def _open(holder: Data, key: str) -> None:
-    """Give a node the list of its children; a sprint has it before its pointer."""
+    """Add an empty list of children to a node; in a sprint, it precedes the pointer."""
     behind = list(holder)
     behind = behind[behind.index("current") :] if "current" in holder else []
     put(holder, key, [])
@@ -247,7 +247,7 @@ def _open(holder: Data, key: str) -> None:
 
 
 def _marked(node: Data, at: str, *, level: int) -> Data:
-    """Return a copy for the document, marked as injected, with the time (SPR-141)."""
+    """Return a copy of a node, marked as injected at the given time (SPR-141)."""
     first = ("id", "status", "prompt", "model")
     marked = {key: value for key, value in node.items() if key in first}
     marked.update({"injected": True, "injected-at": at})
@@ -264,7 +264,7 @@ def _marked(node: Data, at: str, *, level: int) -> Data:
 
 
 def record_injected(knowledge: Knowledge, event: Injection, version: int) -> None:
-    """Keep the highest number that each prefix was given: none is given again."""
+    """Record the highest number used with each id prefix, so that no number is reused."""
     if event.id_prefix is None:
         return
     for node in event.nodes:

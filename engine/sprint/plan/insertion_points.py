@@ -1,4 +1,4 @@
-"""Insertion points: from a requested position to an index in the tree of a plan."""
+"""The conversion of a requested position to an insertion point in a plan."""
 
 from typing import NamedTuple
 
@@ -21,13 +21,13 @@ TOP, STEP, SUB_PHASE = 1, 2, 3
 
 
 def parse_position(text: str) -> InjectionPosition | None:
-    """Return the position in a text such as `after:build`; None if it is invalid."""
+    """Return the position in a text such as `after:build`, or None if it is invalid."""
     kind, _, ref = text.partition(":")
     return InjectionPosition(kind, ref or None) if kind in POSITIONS else None
 
 
 class Spot(NamedTuple):
-    """A spot in the plan: beside a node, or at the end of what `into` holds."""
+    """An insertion point: next to a node, or at the end of the children of `into`."""
 
     holder: tuple[int, ...]
     """The indices of what holds it, from the root."""
@@ -45,7 +45,7 @@ class Spot(NamedTuple):
 def spot_of_phases(
     sprint: Sprint, position: InjectionPosition, *, is_for_each: bool
 ) -> Spot:
-    """Return the insertion point of phases; phases with steps are inserted at the top."""
+    """Return the insertion point for phases; for-each phases go to the top level."""
     leaf = sprint.plan.pointed()
     if spot := _named_spot(sprint, position, leaf):
         return spot
@@ -55,7 +55,7 @@ def spot_of_phases(
 
 
 def spot_of_steps(sprint: Sprint, position: InjectionPosition) -> Spot:
-    """Return the insertion point of steps; nodes at other levels accept none."""
+    """Return the insertion point for steps; the caller must check its level."""
     leaf = sprint.plan.pointed()
     if spot := _named_spot(sprint, position, leaf):
         return spot
@@ -65,7 +65,7 @@ def spot_of_steps(sprint: Sprint, position: InjectionPosition) -> Spot:
 
 
 def _last_open(plan: Plan) -> Spot:
-    """Return the end of the last phase with steps that is not finished."""
+    """Return the end of the last unfinished phase that has steps."""
     tops = [top for top in plan.tree.root.children if "steps" in top.data]
     if not tops:
         return Spot((), "")
@@ -86,7 +86,7 @@ def _last_open(plan: Plan) -> Spot:
 def _named_spot(
     sprint: Sprint, position: InjectionPosition, leaf: Node | None
 ) -> Spot | None:
-    """Return the insertion point that a position alone determines, or None."""
+    """Return the insertion point if the position alone determines it, or None."""
     check_word("position", position.type, POSITIONS)
     takes_ref = position.type in (*BESIDE, END_OF_PHASE)
     if (position.type in BESIDE and not position.ref) or (position.ref and not takes_ref):
@@ -114,7 +114,7 @@ def _named_spot(
 def _behind(plan: Plan, node: Node) -> Spot:
     """Return the point after a node and after earlier insertions at the same position.
 
-    So nodes inserted after the current one are processed in order of their insertion.
+    Nodes inserted after the current node are therefore processed in order of insertion.
     """
     if not node.place:
         return Spot((), "")
@@ -130,7 +130,7 @@ def _behind(plan: Plan, node: Node) -> Spot:
 
 
 def _waits(plan: Plan, node: Node) -> bool:
-    """Return whether a node was inserted after the current one and is unchanged."""
+    """Return whether a node was inserted after the current node and is unchanged."""
     last = plan.last.nodes.of(node.address)
     return isinstance(last, Injection) and last.position.type == AFTER_CURRENT
 

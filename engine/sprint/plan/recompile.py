@@ -1,4 +1,4 @@
-"""A plan that is compiled again: replaced while nothing has begun, else added to."""
+"""Recompilation of a plan, which is replaced before work starts and extended afterwards."""
 
 from collections.abc import Iterable, Iterator
 from itertools import zip_longest
@@ -30,7 +30,7 @@ _SHOWN_MAX = 60
 
 
 class Addition(NamedTuple):
-    """New sibling nodes, and their insertion point."""
+    """New sibling nodes and their insertion point."""
 
     level: int
     """The level of the nodes: 1 for top phases, 2 for steps, 3 for sub-phases."""
@@ -39,18 +39,18 @@ class Addition(NamedTuple):
 
 
 class PlanChanges(NamedTuple):
-    """All that is new, and all that is otherwise."""
+    """The additions to a plan, and all other differences."""
 
     additions: list[Addition]
     differences: list[str]
 
     def differs(self, address: str, said: str) -> None:
-        """Add a difference as one line for people; the sprint itself has no address."""
+        """Add a difference as a line of text; the address of the sprint itself is empty."""
         self.differences.append(f"{address}: {said}" if address else said)
 
 
 def changes(old: Data, new: Data) -> PlanChanges:
-    """Return what leads from a plan that is carried out to a definition's new one."""
+    """Return the changes from a running plan to a newly compiled plan."""
     found = PlanChanges([], [])
     _compare_fields(old, new, "", _OF_SPRINT, found)
     limit = _limit(new)
@@ -68,7 +68,7 @@ def _limit(document: Data) -> Any:
 def _compare_children(
     old: Data, new: Data, address: str, level: int, found: PlanChanges
 ) -> None:
-    """Compare the children of two nodes that are the same one, by their ids."""
+    """Compare the children of two corresponding nodes by their ids."""
     if level == len(CHILDREN):
         return
     key = CHILDREN[level]
@@ -142,7 +142,7 @@ def _changed(field: str, was: Any, now: Any) -> str:
 
 
 def _around(old: str | None, new: str | None) -> tuple[str, str]:
-    """Return two lines from shortly before their first difference."""
+    """Return excerpts of two lines that start shortly before their first difference."""
     if old is None or new is None:
         return _shown(old), _shown(new)
     pairs = enumerate(zip(old, new, strict=False))
@@ -163,9 +163,9 @@ def _shown(value: Any) -> str:
 class TakePlan(Command, frozen=True):
     """Create the sprint from a plan, or update it to a newly compiled plan.
 
-    A sprint that was not started gets the new plan. A started one gets the new nodes at
-    their positions in the definition; raise `RefusedError` with the differences if anything
-    else differs.
+    If the sprint was not started, the new plan replaces the old one. Otherwise, new nodes
+    are injected at their positions in the definition; raise `RefusedError` with the
+    differences if anything else differs.
     """
 
     plan: Data
@@ -188,7 +188,7 @@ class TakePlan(Command, frozen=True):
 
 
 def _added(sprint: Sprint, document: Data, at: str) -> list[Event]:
-    """Return the injections of all that is new; refuse whatever is otherwise."""
+    """Return the injections of all new nodes; raise `RefusedError` for any other change."""
     if sprint.plan.last.goal is not None:
         # A goal that was set later is in no definition.
         document |= {key: sprint.plan.document[key] for key in ("mode", "goal", "ralph")}

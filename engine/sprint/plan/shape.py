@@ -1,7 +1,7 @@
-"""The schema of PROGRESS.yaml: the type and the allowed words of each known field.
+"""The schema of PROGRESS.yaml: the type and the allowed values of each known field.
 
-Files that are read and edits that are adopted are checked against it. Unknown fields may
-have any value.
+Documents that are read and edits that are adopted are checked against the schema. Unknown
+fields may have any value.
 """
 
 import re
@@ -15,7 +15,7 @@ from ..state import words
 
 
 def one_of(allowed: tuple[str, ...]) -> msgspec.Meta:
-    """Return the constraint that a text is one of the given words."""
+    """Return the constraint that a string must be one of the given words."""
     pattern = f"^({'|'.join(allowed)})$"
     return msgspec.Meta(pattern=pattern, extra_json_schema={"enum": [*allowed]})
 
@@ -37,7 +37,7 @@ class Shape(msgspec.Struct, rename="kebab"):
 
 
 class CompiledGate(Shape):
-    """CompiledGate; an authored gate has its prompt under `on-fail` (SPR-101)."""
+    """A compiled gate; an authored gate has its prompt under `on-fail` (SPR-101)."""
 
     script: str
     on_fail_prompt: str | None = None
@@ -47,7 +47,7 @@ class CompiledGate(Shape):
 
 
 class GateTracking(Shape):
-    """GateTracking: the run-time state of a gate."""
+    """The run-time state of a gate."""
 
     attempts: Count | None = None
     status: Annotated[str, one_of(words.GATE_STATUSES)] | None = None
@@ -66,7 +66,7 @@ class HumanNeededReason(Shape):
 class CompiledNode(Shape):
     """The fields that phases, steps and sub-phases share.
 
-    Documents of other tools contain nodes without `id` or `status`: such a node is inert.
+    Other tools' documents may contain nodes without `id` or `status`; such nodes are inert.
     """
 
     known_beside: ClassVar[tuple[str, ...]] = (
@@ -93,24 +93,24 @@ class CompiledNode(Shape):
 
 
 class SubPhase(CompiledNode):
-    """CompiledPhase."""
+    """A sub-phase of a step."""
 
 
 class CompiledStep(CompiledNode):
-    """CompiledStep."""
+    """A step of a for-each phase."""
 
     phases: list[SubPhase] | None = None
 
 
 class CompiledTopPhase(CompiledNode):
-    """CompiledTopPhase: simple with a prompt, or for-each with steps."""
+    """A top-level phase: simple with a prompt, or for-each with steps."""
 
     steps: list[CompiledStep] | None = None
     break_: bool | None = msgspec.field(default=None, name="break")
 
 
 class CurrentPointer(Shape):
-    """CurrentPointer: the indices of the current phase, step and sub-phase."""
+    """The indices of the current phase, step and sub-phase."""
 
     phase: Count
     step: Count | None = None
@@ -118,7 +118,7 @@ class CurrentPointer(Shape):
 
 
 class SprintStats(Shape):
-    """SprintStats: times, counters and iteration figures."""
+    """The times, counters and iteration figures of a sprint."""
 
     started_at: str | None = None
     completed_at: str | None = None
@@ -132,7 +132,7 @@ class SprintStats(Shape):
 
 
 class OperatorDecision(Shape, rename=None):
-    """OperatorDecision; its keys are camel case in the document."""
+    """An operator's decision; its keys are in camel case in the document."""
 
     decision: Annotated[str, one_of(words.DECISIONS)]
     reasoning: str
@@ -142,7 +142,7 @@ class OperatorDecision(Shape, rename=None):
 
 
 class QueuedRequest(Shape, kw_only=True):
-    """QueuedRequest: an entry of the operator queue."""
+    """An entry in the operator queue."""
 
     id: Identity
     title: str
@@ -160,7 +160,7 @@ class QueuedRequest(Shape, kw_only=True):
 
 
 class Ralph(Shape):
-    """Settings of Ralph mode."""
+    """The settings of Ralph mode."""
 
     idle_threshold: Count = 3
     min_iterations: Count | None = None
@@ -188,7 +188,7 @@ class DynamicStep(Shape):
 
 
 class HookTask(Shape):
-    """One execution of a per-iteration hook."""
+    """An execution of a per-iteration hook."""
 
     iteration: Count
     hook_id: Identity
@@ -198,7 +198,7 @@ class HookTask(Shape):
 
 
 class RalphExit(Shape):
-    """Detection of the goal's completion."""
+    """The record that the goal was reached."""
 
     detected_at: str | None = None
     iteration: Count | None = None
@@ -206,7 +206,7 @@ class RalphExit(Shape):
 
 
 class CompiledPlan(Shape):
-    """A compiled plan: a PROGRESS.yaml in which nothing has happened yet."""
+    """A compiled plan: a PROGRESS.yaml on which no work has started."""
 
     known_beside: ClassVar[tuple[str, ...]] = (
         *KEPT,
@@ -231,14 +231,14 @@ class CompiledPlan(Shape):
 
 
 class Progress(CompiledPlan, kw_only=True):
-    """PROGRESS.yaml."""
+    """The contents of a PROGRESS.yaml file."""
 
     sprint_id: Identity
     status: SprintStatus
 
 
 class Phases(Shape):
-    """A list of top phases."""
+    """A list of top-level phases."""
 
     phases: list[CompiledTopPhase]
 
@@ -258,7 +258,7 @@ _MISSING = re.compile(r"Object missing required field `(.*)`")
 
 
 class ShapeProblem(NamedTuple):
-    """The first field of a document that has an invalid value, and why it is invalid."""
+    """The first field of a document with an invalid value, and why it is invalid."""
 
     field: str
     """Its path: `phases[0].id`; empty for the document itself."""
@@ -267,7 +267,7 @@ class ShapeProblem(NamedTuple):
 
 
 def find_problem(shape: type[msgspec.Struct], data: object) -> ShapeProblem | None:
-    """Return the first problem of a document, None if it has the shape."""
+    """Return the first problem in a document, or None if the document has the shape."""
     try:
         msgspec.convert(data, shape)
     except msgspec.ValidationError as error:
@@ -287,7 +287,7 @@ def find_problem(shape: type[msgspec.Struct], data: object) -> ShapeProblem | No
 
 
 def check_shape(data: object, *, level: int) -> None:
-    """Raise `RefusedError` for the first field with an invalid value."""
+    """Raise `RefusedError` naming the first field with an invalid value."""
     if (problem := find_problem(LEVELS[level], data)) is not None:
         message = f"{problem.field}: {problem.message}"
         raise RefusedError(message, field=problem.field)

@@ -1,8 +1,8 @@
-r"""The items of a SPRINT.yaml, and the templates of prompts that are filled with them.
+r"""The items of a SPRINT.yaml, and the prompt templates that are filled with them.
 
-A variable such as `{{item.prompt}}` is replaced by its value in one pass: values are never
-expanded again. `\{{name}}` stands for the braces themselves. The prompt file of a loop is
-such a template, too.
+A variable such as `{{item.prompt}}` is replaced by its value in a single pass: values are
+never expanded again. `\{{name}}` produces the braces themselves. The prompt file of a loop
+is such a template, too.
 """
 
 import re
@@ -28,7 +28,7 @@ Report = Callable[[str, str, str, str | None], None]
 
 
 class Scope(NamedTuple):
-    """What the variables of a prompt can name."""
+    """The values that a prompt's variables can name."""
 
     sprint: Data
     phase: Data
@@ -39,7 +39,7 @@ class Scope(NamedTuple):
 
 
 class Variable(NamedTuple):
-    """A variable in a text: its name, and how it is written there."""
+    """A variable in a text: its name, and how it is written in the text."""
 
     name: str
     written: str
@@ -50,7 +50,7 @@ Template = list[str | Variable]
 
 
 def cut(text: str) -> Template:
-    """Return a text as a template."""
+    """Return a text split at its variables."""
     pieces: Template = []
     end = 0
     for found in _VARIABLE.finditer(text):
@@ -66,7 +66,7 @@ def cut(text: str) -> Template:
 
 
 def names_in(value: Any) -> Iterator[str]:
-    """Yield what the variables of all texts in some data name, word for word."""
+    """Yield every name in the variables of all texts in a value, split at the dots."""
     values = [value]
     for found in values:
         if isinstance(found, dict | list):
@@ -78,7 +78,7 @@ def names_in(value: Any) -> Iterator[str]:
 
 
 def filled(template: Template, scope: Scope, report: Report) -> Iterator[str]:
-    """Yield the pieces of the text; a variable without a value is reported and stays."""
+    """Yield the pieces of the filled text; report variables without a value unreplaced."""
     for piece in template:
         yield piece if isinstance(piece, str) else _value(piece, scope, report)
 
@@ -119,7 +119,7 @@ def _called(head: str, scope: Scope) -> str:
 
 
 def _report_without_item(variable: Variable, fields: list[str], report: Report) -> None:
-    """Report a variable of an item outside a `for-each` phase; it remains as written."""
+    """Report an item's variable outside a `for-each` phase; it remains as written."""
     if len(fields) == 1 and fields[0] in OF_EVERY_ITEM and "." in variable.name:
         report(
             "variable-without-item",
@@ -166,7 +166,7 @@ VARIABLES = {
 
 
 class PromptTemplate(msgspec.Struct, frozen=True):
-    """A text cut at its variables, each of which has a meaning."""
+    """A text split at its variables, all of which are known."""
 
     pieces: tuple[str | Variable, ...]
 
@@ -189,7 +189,7 @@ def read_template(text: str, *, file: str) -> PromptTemplate:
 
 
 def filled_prompt(template: PromptTemplate, values: Mapping[str, str]) -> str:
-    """Return the text with what its variables stand for."""
+    """Return the text with its variables replaced by their values."""
     return "".join(
         piece if isinstance(piece, str) else values.get(piece.name, "")
         for piece in template.pieces
@@ -202,14 +202,14 @@ RESERVED = ("phase", "sprint")
 
 
 class Collection(NamedTuple):
-    """A named list of items, each as templates see it, and where it stands."""
+    """A named list of items as templates see them, and its location."""
 
     items: list[Definition]
     path: Path
 
 
 def collections_of(sprint: Definition, problems: Problems) -> dict[str, Collection]:
-    """Return the collections by name; `steps` is the one called `step`."""
+    """Return the collections by name; a `steps` list becomes the collection `step`."""
     data = sprint.data
     if "steps" in data and "collections" in data:
         problems.add(
@@ -300,7 +300,7 @@ def _check_dependencies(
 
 
 def check_text_id(identity: str, where: Definition, path: Path, problems: Problems) -> bool:
-    """Return whether a text is a valid id; report a problem if not."""
+    """Return whether a text is a valid id; report a problem if it is not."""
     try:
         check_id(identity, field="id")
     except RefusedError as error:
@@ -310,7 +310,7 @@ def check_text_id(identity: str, where: Definition, path: Path, problems: Proble
 
 
 def missing_items(sprint: Definition, problems: Problems) -> None:
-    """Take it as a problem when there are neither `steps` nor `collections`."""
+    """Report a problem if there are neither `steps` nor `collections`."""
     if not is_given(sprint.data, "steps") and not is_given(sprint.data, "collections"):
         problems.add(
             "missing-items",

@@ -1,9 +1,9 @@
-"""The workflows of a sprint: references to them, and their phases with others inlined.
+"""A sprint's workflows: the references to them, and their phases after inlining.
 
-The id of an inlined phase is that of the inlining phase, a dash, and its own. This does
-not depend on items, so a workflow is laid out once and filled in for each item. The size
-of the plan is limited while it is built: a few workflows that inline each other, or a
-template that repeats a long text, can otherwise exceed the memory.
+The id of an inlined phase consists of the inlining phase's id, a dash, and its own id.
+Since this does not depend on items, a workflow is laid out once and filled in for each
+item. The size of the plan is limited while it is built; otherwise, a few workflows that
+inline each other, or a template that repeats a long text, could exhaust the memory.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,25 +23,25 @@ Workflows = Mapping[str, Definition | None]
 
 
 class Reference(NamedTuple):
-    """A place that names a workflow."""
+    """A location that names a workflow."""
 
     name: str
     path: Path
 
 
 def canonical(name: str) -> str:
-    """Return a workflow's name without the ending of its file."""
+    """Return a workflow's name without its file extension."""
     return name.removesuffix(".yaml").removesuffix(".yml")
 
 
 def workflow_of(data: Any) -> str | None:
-    """Return the workflow that a sprint, phase or item names."""
+    """Return the workflow that a sprint, phase or item names, or None."""
     name = text_of(data, "workflow")
     return canonical(name) if name else None
 
 
 def sprint_references(data: Data) -> Iterator[Reference]:
-    """Yield where a SPRINT.yaml names workflows: the sprint's own first."""
+    """Yield the references to workflows in a SPRINT.yaml, the sprint's own first."""
     if name := workflow_of(data):
         yield Reference(name, ("workflow",))
     collections = data.get("collections")
@@ -55,7 +55,7 @@ def sprint_references(data: Data) -> Iterator[Reference]:
 
 
 def workflow_references(data: Data) -> Iterator[Reference]:
-    """Yield where the phases of a workflow name workflows."""
+    """Yield the references to workflows in the phases of a workflow."""
     for index, phase in enumerate(list_of(data, "phases")):
         if name := workflow_of(phase):
             yield Reference(name, ("phases", index, "workflow"))
@@ -69,7 +69,7 @@ def check_references(
     available: Sequence[str],
     searched: str,
 ) -> None:
-    """Take each place that names a workflow which is not there as a problem."""
+    """Report a problem for each reference to a workflow that does not exist."""
     for where, references in _all_references(sprint, workflows):
         for name, path in references:
             if name not in workflows:
@@ -115,7 +115,7 @@ class Part(NamedTuple):
 
 
 class InWorkflow(NamedTuple):
-    """The surroundings of a workflow."""
+    """The context in which a workflow is used."""
 
     chain: tuple[str, ...] = ()
     """The enclosing workflows, outermost first."""
@@ -127,7 +127,7 @@ class InWorkflow(NamedTuple):
 
 
 class Flat(NamedTuple):
-    """A phase in its place, with the settings inherited from inlining phases."""
+    """A phase after inlining, with the settings inherited from inlining phases."""
 
     id: str
     part: Part
@@ -138,7 +138,7 @@ class Flat(NamedTuple):
 
 
 class Budget:
-    """The remaining size of a plan."""
+    """The size that remains available for a plan."""
 
     def __init__(self) -> None:
         self._left = DOCUMENT_BYTES_MAX
@@ -151,7 +151,7 @@ class Budget:
 
 
 class Outline:
-    """Lays out workflows, and reports their problems."""
+    """Lays out workflows and reports their problems."""
 
     def __init__(self, workflows: Workflows, problems: Problems, budget: Budget) -> None:
         self._workflows = workflows
@@ -162,7 +162,7 @@ class Outline:
     def flat(
         self, name: str, *, named_by: Definition, around: InWorkflow
     ) -> Iterator[Flat]:
-        """Yield the phases of a workflow, with inlined phases in place."""
+        """Yield the phases of a workflow, with other workflows inlined."""
         if self._workflows.get(name) is None or not self._may_stand(name, named_by, around):
             return
         parts, model = self._parts(name)
@@ -181,7 +181,7 @@ class Outline:
             yield from self._passed_on(part, inlined)
 
     def _parts(self, name: str) -> tuple[list[Part], str | None]:
-        """Return the phases of a workflow and its model; check them the first time."""
+        """Return a workflow's phases and its model; check the phases on first use."""
         if name not in self._read:
             where = self._workflows[name]
             assert where is not None
@@ -213,7 +213,7 @@ class Outline:
         )
 
     def _may_stand(self, name: str, named_by: Definition, around: InWorkflow) -> bool:
-        """Return whether a workflow may be used here; report cycles and excess depth."""
+        """Return whether a workflow may be used here; report cycles and excessive depth."""
         chain, path = around.chain, ("workflow",)
         if name in chain[-1:]:
             message = f"workflow {name!r} names itself"
@@ -235,7 +235,7 @@ class Outline:
     def _passed_on(self, part: Part, inlined: Iterator[Flat]) -> Iterator[Flat]:
         """Yield inlined phases with the settings of the phase that inlines them.
 
-        The inlining phase ends with the last of them, which gets its gate and its break.
+        The gate and the breakpoint of the inlining phase apply to the last inlined phase.
         """
         if not part.flags and part.gate is None:
             yield from inlined

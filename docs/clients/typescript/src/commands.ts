@@ -13,21 +13,21 @@ export interface AddLearning {
   observation?: number;
 }
 
-/** Leave a remark for whoever reads the log, about a phase or the whole sprint. */
+/** Add a note for the readers of the log, about a phase or the entire sprint. */
 export interface AddNote {
   type: "add-note";
   text: string;
   phase?: string | null;
 }
 
-/** Add a step; without an id it gets the next `step-N` that was never given. */
+/** Add a step; its id defaults to the next unused `step-N`. */
 export interface AddStep {
   type: "add-step";
   prompt: string;
   step?: string | null;
 }
 
-/** Record an edit; `base` is the document that was edited. */
+/** Adopt an edit, where `base` is the document before the edit. */
 export interface AdoptEdit {
   type: "adopt-edit";
   edit: number;
@@ -150,14 +150,14 @@ export interface BestSelected {
   reason?: string | null;
 }
 
-/** Declare a leaf stuck; the sprint blocks with it. */
+/** Block a leaf and the sprint. */
 export interface BlockPhase {
   type: "block-phase";
   reason: string;
   phase?: string | null;
 }
 
-/** Declare that the sprint cannot go on. */
+/** Record that the sprint cannot continue. */
 export interface BlockSprint {
   type: "block-sprint";
   reason: string;
@@ -200,7 +200,7 @@ export interface ChangeRules {
   budgets?: { [name: string]: number | null };
 }
 
-/** Record the end of a run, whatever the state of the sprint. */
+/** Record the end of a gate's run, regardless of the sprint's status. */
 export interface CheckGate {
   type: "check-gate";
   phase: string;
@@ -228,7 +228,7 @@ export interface CompletePhase {
   summary?: string | null;
 }
 
-/** Close the sprint once every leaf is completed or skipped, and the goal reached. */
+/** Close the sprint once every leaf is completed or skipped and the goal is reached. */
 export interface CompleteSprint {
   type: "complete-sprint";
   summary?: string | null;
@@ -248,7 +248,7 @@ export interface Context {
   blocker_valid?: boolean | null;
 }
 
-/** Take in a compiled plan in which nothing has happened yet. */
+/** Create a sprint from a compiled plan on which no work has started. */
 export interface CreateSprint {
   type: "create-sprint";
   plan: { [name: string]: unknown };
@@ -348,7 +348,7 @@ export interface EndTurn {
   verdict: Verdict;
 }
 
-/** Say that the work on a leaf is done where something else must come before its end. */
+/** Record that the work on a leaf is done although the leaf cannot end yet. */
 export interface EndWork {
   type: "end-work";
   phase?: string | null;
@@ -410,7 +410,7 @@ export interface FailMeasurement {
   reports?: KeptReport[];
 }
 
-/** Say that a leaf's execution failed at this time. */
+/** Record that the work on a leaf failed. */
 export interface FailPhase {
   type: "fail-phase";
   error: string;
@@ -488,7 +488,7 @@ export interface HandOverLearnings {
   iteration: number;
 }
 
-/** Import a document of another tool, whole or as the difference to the current one. */
+/** Import another tool's document, in full or as the difference from the current one. */
 export interface ImportDocument {
   type: "import-document";
   document: { [name: string]: unknown };
@@ -498,7 +498,7 @@ export interface ImportDocument {
   with_facts?: boolean;
 }
 
-/** Inject phases into the plan, all of them or none, as siblings in their order. */
+/** Inject phases into the plan as siblings in the given order, all of them or none. */
 export interface InjectPhases {
   type: "inject-phases";
   nodes: { [name: string]: unknown }[];
@@ -508,7 +508,7 @@ export interface InjectPhases {
   is_new?: boolean;
 }
 
-/** Put steps into a phase that has steps, as `inject_phases` does with phases. */
+/** Inject steps into a phase that has steps, as `InjectPhases` does with phases. */
 export interface InjectSteps {
   type: "inject-steps";
   nodes: { [name: string]: unknown }[];
@@ -523,7 +523,7 @@ export interface InjectionPosition {
   ref?: string | null;
 }
 
-/** Record that a run ended without a result, unless it is no longer valid. */
+/** Record that a gate's run ended without a result, if the run is still valid. */
 export interface InterruptGate {
   type: "interrupt-gate";
   phase: string;
@@ -531,7 +531,7 @@ export interface InterruptGate {
   reason: string;
 }
 
-/** Say that the loop was stopped from outside. */
+/** Record that the loop was stopped from outside. */
 export interface InterruptSprint {
   type: "interrupt-sprint";
   reason?: string | null;
@@ -682,7 +682,7 @@ export interface ModelCall {
   model?: string | null;
 }
 
-/** Wait for a person at a leaf, by default the pointer's. */
+/** Request a person's help with a leaf, by default the current leaf. */
 export interface NeedHuman {
   type: "need-human";
   reason: string;
@@ -747,7 +747,7 @@ export interface Pattern {
   confidence?: string;
 }
 
-/** Pause, as a person asks. */
+/** Pause the sprint at a person's request. */
 export interface PauseSprint {
   type: "pause-sprint";
   reason?: string | null;
@@ -799,7 +799,7 @@ export interface RecordEntry {
   entry: Entry;
 }
 
-/** Take in the result of a script that somebody else ran; it is marked as such. */
+/** Record the result of a script that another program ran; the event is marked as such. */
 export interface RecordGate {
   type: "record-gate";
   result: GateResult;
@@ -842,7 +842,7 @@ export interface RejectRequest {
   rule?: string | null;
 }
 
-/** Put back what is finished, to be done again: a leaf, or all of a step or a phase. */
+/** Reopen a finished leaf, or all finished leaves of a step or a phase. */
 export interface ReopenPhase {
   type: "reopen-phase";
   phase: string;
@@ -856,13 +856,13 @@ export interface ReopenRequest {
   reason: string;
 }
 
-/** Open a completed sprint again. */
+/** Reopen a completed sprint. */
 export interface ReopenSprint {
   type: "reopen-sprint";
   reason?: string | null;
 }
 
-/** Say that an agent's work to repair what a gate found is done. */
+/** Record the end of an agent's work to repair the findings of a gate. */
 export interface RepairGate {
   type: "repair-gate";
   phase: string;
@@ -906,7 +906,7 @@ export interface RestoreStarted {
   work_tree?: string | null;
 }
 
-/** Resume; after `blocked` and `needs-human` with who resolved the problem, and how. */
+/** Resume the sprint. */
 export interface ResumeSprint {
   type: "resume-sprint";
   by?: string | null;
@@ -930,7 +930,7 @@ export interface RetractMeasurement {
   retracted?: MeasurementRetracted | null;
 }
 
-/** Put back what failed or is blocked: a leaf, or all such of a step or a phase. */
+/** Retry a failed or blocked leaf, or all such leaves of a step or a phase. */
 export interface RetryPhase {
   type: "retry-phase";
   phase?: string | null;
@@ -990,7 +990,7 @@ export interface SaidRequest {
   context?: { [name: string]: unknown } | null;
 }
 
-/** Say that a limit keeps the agent from working, not before when it is asked again. */
+/** Record that a limit blocks the agent, and when the agent may work again. */
 export interface ScheduleRetry {
   type: "schedule-retry";
   next_retry_at: string;
@@ -1023,7 +1023,7 @@ export interface SetRules {
   rules: RulesSet;
 }
 
-/** Leave a leaf out on purpose, or all that is unfinished of a step or a phase. */
+/** Skip a leaf, or all unfinished leaves of a step or a phase. */
 export interface SkipPhase {
   type: "skip-phase";
   phase?: string | null;
@@ -1062,7 +1062,7 @@ export interface SpawnHook {
   again?: boolean;
 }
 
-/** Start a run of a gate's script; interrupt an earlier run whose process is gone. */
+/** Start a run of a gate's script; an earlier run whose process has died is interrupted. */
 export interface StartGate {
   type: "start-gate";
   run: string;
@@ -1084,7 +1084,7 @@ export interface StartIteration {
   params?: { [name: string]: string };
 }
 
-/** Begin to execute a leaf. */
+/** Start work on a leaf. */
 export interface StartPhase {
   type: "start-phase";
   phase?: string | null;
@@ -1111,7 +1111,7 @@ export interface StartRun {
   phase: string;
 }
 
-/** Begin to execute. */
+/** Start the sprint. */
 export interface StartSprint {
   type: "start-sprint";
 }
@@ -1187,7 +1187,7 @@ export interface Undo {
   first?: number;
 }
 
-/** Give a step another status, another prompt, or both. */
+/** Change the status of a step, its prompt, or both. */
 export interface UpdateStep {
   type: "update-step";
   step: string;
