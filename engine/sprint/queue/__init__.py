@@ -1,4 +1,4 @@
-"""The operators' queue of requests, and the decisions on them.
+"""The operator queue: its requests, and the decisions about them.
 
-May import plan, phases and the layers below. Start with `requests.py`.
+The package may import plan, phases and the layers below. Start with `requests.py`.
 """

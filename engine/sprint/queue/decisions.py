@@ -1,4 +1,4 @@
-"""The commands that decide on requests of the operator queue, and reopen them."""
+"""The commands that decide on requests in the operator queue and reopen them."""
 
 from msgspec import structs
 
@@ -29,8 +29,8 @@ _OF_INJECTIONS = ("prompt", "workflow", "id_prefix", "model")
 class ApproveRequest(Command, frozen=True):
     """Approve a request and inject its work, by default after the current work.
 
-    The default prompt is that of the step in the request, else its title and description.
-    `nodes` are the phases of `workflow`, which replaces the prompt.
+    The default prompt is that of the step proposed in the request, or else the request's
+    title and description. `nodes` are the phases of `workflow`, which replaces the prompt.
     """
 
     request: str
@@ -82,7 +82,7 @@ class ApproveRequest(Command, frozen=True):
 
 
 class RejectRequest(Command, frozen=True):
-    """Reject a request; the reasoning is also the default reason."""
+    """Reject a request; the rejection reason defaults to the reasoning."""
 
     request: str
     reasoning: str
@@ -100,7 +100,7 @@ class RejectRequest(Command, frozen=True):
 
 
 class DeferRequest(Command, frozen=True):
-    """Put a request off to the end of the phase, of the sprint, or to the next sprint."""
+    """Defer a request to the end of the phase or of the sprint, or to the next sprint."""
 
     request: str
     reasoning: str
@@ -134,7 +134,7 @@ class DeferRequest(Command, frozen=True):
 
 
 class BacklogRequest(Command, frozen=True):
-    """Put a request into the backlog."""
+    """Move a request to the backlog."""
 
     request: str
     reasoning: str
@@ -148,9 +148,9 @@ class BacklogRequest(Command, frozen=True):
 
 
 class ReopenRequest(Command, frozen=True):
-    """Take a decision back: the request is pending again.
+    """Withdraw a decision, so that the request is pending again.
 
-    Nothing else changes: what an approval put into the plan stays there.
+    Nothing else changes: work that an approval injected stays in the plan.
     """
 
     request: str
@@ -175,7 +175,7 @@ class ReopenRequest(Command, frozen=True):
 
 
 def decision_of(event: f.RequestDecided) -> Command:
-    """Return the decision that an event, or a rule in its form, asks for."""
+    """Return the command for a decision given as an event or by a rule."""
     check_word("decision", event.decision, DECISIONS)
     to: Data = {"request": event.request, "reasoning": event.reasoning, "rule": event.rule}
     match event.decision:
@@ -194,7 +194,7 @@ def decision_of(event: f.RequestDecided) -> Command:
 
 
 def step_of(entry: Data) -> Data | None:
-    """Return the step that a request carries; None where it carries none."""
+    """Return the step that a request proposes, or None."""
     step = mapping_of(mapping_of(entry, "context"), STEP)
     is_step = (
         entry.get("type") == IMPROVEMENT and str(text_of(step, "prompt") or "").strip()
@@ -203,7 +203,7 @@ def step_of(entry: Data) -> Data | None:
 
 
 def _behind(sprint: Sprint, step: Data) -> f.InjectionPosition | None:
-    """Return where a proposed step wants to be, if that place is there."""
+    """Return the position that a proposed step asks for, or None if it does not exist."""
     after = text_of(step, "insertAfter")
     there = after is not None and sprint.plan.tree.find(after) is not None
     return f.InjectionPosition(AFTER, after) if there else None
@@ -217,7 +217,7 @@ def _prompt_of(entry: Data) -> str:
 
 
 def _is_again(sprint: Sprint, entry: Data, event: f.RequestDecided) -> bool:
-    """Return whether this decision is already recorded; raise if none is possible."""
+    """Return whether a decision is already recorded; raise an error if it is impossible."""
     if not event.reasoning.strip():
         raise RefusedError("reasoning: required", field="reasoning")
     status = entry["status"]

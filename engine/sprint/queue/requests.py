@@ -1,8 +1,8 @@
 """The commands and events of requests in the operator queue (SPR-150 to SPR-156).
 
 Decisions are in `decisions.py`, the return of deferred requests in `returns.py`. Requests
-are knowledge, so no rollback loses one. Decisions are execution: a rollback to before an
-approval discards the approval and the injected work.
+are knowledge, so no rollback discards them. Decisions are execution: a rollback to a
+version before an approval discards the approval and the injected work.
 """
 
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ ALLOTTED = "req"
 
 
 class SubmittedRequest(msgspec.Struct, frozen=True):
-    """A request as somebody hands it in; what is left out has a default."""
+    """A submitted request; omitted fields have default values."""
 
     title: str
     priority: str
@@ -46,9 +46,9 @@ class SubmittedRequest(msgspec.Struct, frozen=True):
 
 
 class QueueRequests(Command, frozen=True):
-    """Put requests into the queue, all of them or none.
+    """Add requests to the queue, all of them or none.
 
-    One with the id and the content of one that is there is accepted and records nothing.
+    A request that repeats the id and the content of a queued request records nothing.
     """
 
     requests: Sequence[SubmittedRequest]
@@ -81,16 +81,16 @@ class QueueRequests(Command, frozen=True):
 
 
 def _queues(event: f.RequestQueued) -> QueueRequests:
-    """Return the command for a request that somebody asks for as an event says it."""
+    """Return the command for a request that is given as an event."""
     given = structs.asdict(event)
     left_out = [name for name, value in given.items() if name != "title" and value == ""]
     return QueueRequests([SubmittedRequest(**{**given, **dict.fromkeys(left_out)})])
 
 
 class TakeOverRequest(Command, frozen=True):
-    """Go on with a request that an earlier sprint deferred to the next one.
+    """Take over a request that an earlier sprint deferred to the next sprint.
 
-    It keeps its id where that is free.
+    The request keeps its id if the id is available.
     """
 
     entry: Data
@@ -116,7 +116,7 @@ class TakeOverRequest(Command, frozen=True):
 
 
 def find_request(sprint: Sprint, identity: str) -> Data:
-    """Return a request as the document shows it; raise `NotFoundError` without one."""
+    """Return a request as the document shows it; raise `NotFoundError` if there is none."""
     check_exists(sprint)
     plan, requests = sprint.plan, sprint.knowledge.requests
     since = plan.imported_at
@@ -171,7 +171,7 @@ def _time(text: str | None) -> str | None:
 def _known(
     sprint: Sprint, events: list[f.RequestQueued], identity: str
 ) -> f.RequestQueued | str | None:
-    """Return who has an id, or that somebody had it."""
+    """Return the request with an id, the id itself if its request is unknown, or None."""
     if named := next((event for event in events if event.request == identity), None):
         return named
     if identity in sprint.knowledge.requests:
@@ -180,7 +180,7 @@ def _known(
 
 
 def _says(event: f.RequestQueued, asked: SubmittedRequest) -> bool:
-    """Return whether a recorded request equals a submitted one; defaults match anything."""
+    """Return whether a recorded request equals a submitted one, ignoring omitted fields."""
     said = structs.asdict(asked)
     said["created_at"] = _time(asked.created_at)
     known = structs.asdict(event)
@@ -188,7 +188,7 @@ def _says(event: f.RequestQueued, asked: SubmittedRequest) -> bool:
 
 
 def _highest(sprint: Sprint) -> int:
-    """Return the highest number that an allotted id ever had."""
+    """Return the highest number ever used in a generated id."""
     knowledge, highest = sprint.knowledge, 0
     for identity in (*knowledge.requests, *knowledge.request_ids):
         if is_allotted(identity):
@@ -198,13 +198,13 @@ def _highest(sprint: Sprint) -> int:
 
 
 def is_allotted(identity: str) -> bool:
-    """Return whether an id has the form of generated ones."""
+    """Return whether an id has the form of a generated id."""
     prefix, _, number = identity.rpartition("-")
     return prefix == ALLOTTED and number.isascii() and number.isdigit()
 
 
 def _path(node: Node) -> str:
-    """Return the path of a node in the document: ids joined by ` > `."""
+    """Return a node's path in the document: its ids joined by ` > `."""
     ids: list[str] = []
     here: Node | None = node
     while here is not None and here.level:

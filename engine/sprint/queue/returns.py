@@ -1,10 +1,10 @@
-"""Events from an agent's items, and the return of deferred requests.
+"""The events for the items of an agent's answer, and the return of deferred requests.
 
-Items become notes, steps and requests; requests are knowledge, queued regardless of the
-run's outcome, undecided, and only once if they are repeated. Deferred requests return at
-the end of a phase or of the sprint: the returns are appended together with the event that
-reaches that end, so that each deferral returns exactly once. Requests deferred to the next
-sprint are taken over by that sprint.
+Items become notes, steps and requests. Requests are knowledge: they are queued undecided,
+regardless of the run's outcome, and only once if they are repeated. Deferred requests
+return at the end of a phase or of the sprint: the returns are appended together with the
+event that reaches that end, so that each deferral returns exactly once. Requests deferred
+to the next sprint are taken over by that sprint.
 """
 
 from ...log.event import Event, Kind, made_from
@@ -26,7 +26,7 @@ _END_NOTHING = (f.ActivitySeen, f.IterationStarted, f.PhaseStarted)
 
 
 def with_returns(sprint: Sprint, events: list[Event], *, at: str) -> list[Event]:
-    """Return decided events, followed by the returns of requests that they cause."""
+    """Return the decided events, followed by the request returns that they cause."""
     if all(x.kind is Kind.KNOWLEDGE or isinstance(x, _END_NOTHING) for x in events):
         return events
     waiting = _waiting(sprint)
@@ -56,7 +56,7 @@ def with_returns(sprint: Sprint, events: list[Event], *, at: str) -> list[Event]
 
 
 def for_the_next_sprint(sprint: Sprint) -> list[Data]:
-    """Return the requests for the next sprint, in the form of the document."""
+    """Return the requests deferred to the next sprint, in document form."""
     return [
         entry
         for entry in sprint.queue
@@ -67,7 +67,7 @@ def for_the_next_sprint(sprint: Sprint) -> list[Data]:
 
 
 def copied(sprint: Sprint) -> Sprint:
-    """Return a copy of a sprint for further folding."""
+    """Return a copy of a sprint to which further events can be applied."""
     return unpack(pack(sprint))
 
 
@@ -79,7 +79,7 @@ def with_item_events(
     *,
     steps: bool = True,
 ) -> list[Event]:
-    """Return the decided events of an agent's run, with its items after the run."""
+    """Return the events decided for an agent's run, with its items after the run."""
     if said is None or not decided or not isinstance(decided[0], AgentRan):
         return decided
     taken = events_from_items(sprint, said, at, steps=steps, phase=decided[0].phase or None)
@@ -94,9 +94,9 @@ def events_from_items(
     steps: bool = True,
     phase: str | None = None,
 ) -> list[Event]:
-    """Return the events for an answer's items; without `steps`, steps are not handled.
+    """Return the events for the items of an answer; without `steps`, ignore its steps.
 
-    `phase` is the phase that the agent worked on.
+    `phase` is the phase on which the agent worked.
     """
     # Imported here: few answers have items.
     from .requests import QueueRequests, SubmittedRequest
@@ -128,7 +128,7 @@ def events_from_items(
 
 
 def _waiting(sprint: Sprint) -> dict[str, f.RequestDecided]:
-    """Return the deferrals that return within this sprint."""
+    """Return the deferrals that end within this sprint."""
     plan = sprint.plan
     found = deferrals(plan.document, plan.decisions)
     if not found:
@@ -151,7 +151,7 @@ def _is_due(
 
 
 def _no_steps(said: SaidItems, phase: str | None) -> list[Event]:
-    """Return a note on step ids that a sprint without a goal does not have."""
+    """Return a note about step ids in an answer, because the sprint has no goal."""
     bare = [wanted.id for wanted in said.pending if wanted.prompt is None]
     named = [*said.completed, *filter(None, bare)]
     if not named:
@@ -163,10 +163,10 @@ def _no_steps(said: SaidItems, phase: str | None) -> list[Event]:
 def _new(
     sprint: Sprint, requests: tuple[SaidRequest, ...]
 ) -> list[tuple[SaidRequest, str | None]]:
-    """Return the new requests, each with its id unless that is not available.
+    """Return the new requests, each with its id if the id is available.
 
-    A request with the same title, text and type as another one is the same request,
-    regardless of that one's status.
+    Requests with the same title, text and type are the same request, regardless of their
+    status.
     """
     from .requests import is_allotted
 

@@ -1,4 +1,4 @@
-"""Automatic rules for the operator queue; they decide only when requested."""
+"""The automatic rules for the operator queue, which are applied only on request."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -20,7 +20,7 @@ from .returns import copied
 
 
 class Rule(msgspec.Struct, frozen=True):
-    """The decision on requests of some priorities and types."""
+    """A rule that decides requests of certain priorities and types."""
 
     name: str
     decision: str
@@ -44,7 +44,7 @@ DEFAULT_RULES = (
 
 
 class Ruling(NamedTuple):
-    """What became of one pending request."""
+    """The result of applying the rules to a pending request."""
 
     request: str
     rule: str | None
@@ -83,7 +83,7 @@ def decide_by_rules(sprint: Sprint, *, rules: Sequence[Rule], at: str) -> list[R
 
 
 class DecideByRules(Command, frozen=True):
-    """Let rules decide on every pending request, all in one append."""
+    """Decide on all pending requests by rules, in a single append."""
 
     rules: tuple[Rule, ...] = DEFAULT_RULES
 
@@ -118,7 +118,7 @@ _DONE = {
 
 
 def _said(rule: Rule) -> str:
-    """Return a rule in words."""
+    """Return a description of a rule."""
     priority, kind = " or ".join(rule.priorities), " or ".join(rule.types)
     what = ", ".join(filter(None, (priority, kind))) or "whatever no other rule fits"
     return f"rule {rule.name}: {what} {_DONE[rule.decision]}"

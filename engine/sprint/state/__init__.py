@@ -1,4 +1,5 @@
 """The state of a sprint at one version: its plan, its knowledge, and allowed transitions.
 
-May import only events. Start with `sprint.py`, and `tree.py` for the plan's nodes.
+The package may import only events. Start with `sprint.py`; `tree.py` contains the index of
+the plan's nodes.
 """

@@ -1,7 +1,7 @@
 """The completion of leaves, phases and the sprint, and the requests that prevent it.
 
-A leaf's work can be done before the leaf ends. A sprint pauses for a review after a phase
-with `break: true`.
+The work on a leaf can be done before the leaf ends. A sprint pauses for a review after a
+phase with `break: true`.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from .tree import Data, Node, gate_is_open
 
 
 def breakpoint_after(node: Node, status: str) -> list[Event]:
-    """Return the breakpoint reached when a node ends, if that completes its phase.
+    """Return the breakpoint that is reached if the end of a node completes its phase.
 
     `status` is the future status of the node: `completed` or `skipped`.
     """
@@ -49,13 +49,13 @@ def _is_done(node: Node) -> bool:
 
 
 def done_work(plan: Plan, address: str) -> WorkDone | None:
-    """Return the report that a leaf's work is done although it has not ended, or None."""
+    """Return the event that a leaf's work is done, or None; the leaf has not ended yet."""
     work = plan.last.work
     return work.of(address) if address in work else None
 
 
 def waits_to_go_on(plan: Plan) -> bool:
-    """Return whether a leaf with its work done waits for a stopped sprint to resume."""
+    """Return whether the sprint is stopped and a leaf whose work is done waits for it."""
     if plan.status not in words.STOPPED:
         return False
     begun = (leaf for leaf in plan.tree.leaves if leaf.status == words.IN_PROGRESS)
@@ -63,7 +63,7 @@ def waits_to_go_on(plan: Plan) -> bool:
 
 
 def has_ended(plan: Plan) -> bool:
-    """Return whether nothing is left to do; in Ralph mode only its goal decides."""
+    """Return whether nothing is left to do; in Ralph mode, only the goal decides."""
     if plan.status == words.COMPLETED:
         return True
     tree = plan.tree
@@ -71,7 +71,7 @@ def has_ended(plan: Plan) -> bool:
 
 
 def finished_phases(plan: Plan) -> set[str]:
-    """Return the addresses of the finished top phases.
+    """Return the addresses of the finished top-level phases.
 
     Phases that the pointer passes over are not included.
     """
@@ -90,9 +90,9 @@ NEXT_SPRINT = words.DEFERRALS[-1]
 
 
 def urgent(sprint: Sprint, *, priority: str = HIGH, put_off: bool = False) -> list[str]:
-    """Return the pending requests of this priority or a higher one.
+    """Return the ids of the pending requests that have at least this priority.
 
-    With `put_off`, include those deferred until the end of this sprint.
+    With `put_off`, include requests that are deferred until later in this sprint.
     """
     priorities = words.PRIORITIES[: words.PRIORITIES.index(priority) + 1]
     queue = filter(takes_part, sprint.queue)
@@ -105,20 +105,20 @@ def urgent(sprint: Sprint, *, priority: str = HIGH, put_off: bool = False) -> li
 
 
 def undecided_at_end(sprint: Sprint) -> list[str]:
-    """Return the requests that somebody must look at before the sprint is finished.
+    """Return the requests that a person must decide before the sprint is finished.
 
-    Those are the urgent ones, and those that were put off until now.
+    These are the urgent requests and the deferred requests that have returned.
     """
     return list(dict.fromkeys([*urgent(sprint), *came_back(sprint)]))
 
 
 def listed(requests: Sequence[str]) -> str:
-    """Return the first few ids of requests, for one line."""
+    """Return the first few request ids as one line."""
     return ", ".join(requests[:5]) + (" …" if len(requests) > 5 else "")
 
 
 def came_back(sprint: Sprint) -> list[str]:
-    """Return the requests that were put off, came back, and wait for a decision."""
+    """Return the requests that are pending again after a deferral or reopening."""
     returned = [i for i, last in sprint.plan.decisions.items() if last.returned is not None]
     if not returned:
         return []

@@ -1,7 +1,7 @@
 """Typed access to the fields of a document, which may contain anything.
 
-A field of another type counts as missing. The second half reads the settings of a goal's
-loop.
+A field of another type is treated as missing. The second half of the module reads the
+settings of the loop for a goal.
 """
 
 from enum import Enum
@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 
 class Missing(Enum):
-    """The marker for a field that a document does not have: `null` is a value."""
+    """The marker for a missing field, because `null` is a value."""
 
     MISSING = "missing"
 
@@ -18,25 +18,25 @@ MISSING: Final = Missing.MISSING
 
 
 def text_of(data: Any, key: str) -> str | None:
-    """Return a field that is text and not empty; None for anything else."""
+    """Return a field if it is a non-empty string, otherwise None."""
     value = data.get(key) if isinstance(data, dict) else None
     return value if isinstance(value, str) and value else None
 
 
 def mapping_of(data: Any, key: str) -> dict[str, Any]:
-    """Return a field that is a mapping, else an empty one."""
+    """Return a field if it is a mapping, otherwise an empty mapping."""
     value = data.get(key) if isinstance(data, dict) else None
     return value if isinstance(value, dict) else {}
 
 
 def list_of(data: Any, key: str) -> list[Any]:
-    """Return a field that is a list, else an empty one."""
+    """Return a field if it is a list, otherwise an empty list."""
     value = data.get(key) if isinstance(data, dict) else None
     return value if isinstance(value, list) else []
 
 
 def count_of(data: dict[str, Any], key: str) -> int:
-    """Return a field that is a whole number above 0, else 0."""
+    """Return a field if it is a positive integer, otherwise 0."""
     value = data.get(key)
     return value if type(value) is int and value > 0 else 0
 
@@ -54,7 +54,7 @@ HOOKS = "per-iteration-hooks"
 
 
 class Hook(NamedTuple):
-    """One entry of `per-iteration-hooks` that is switched on."""
+    """An enabled entry of `per-iteration-hooks`."""
 
     id: str
     workflow: str | None
@@ -70,7 +70,7 @@ def ralph_fields(
     min_iterations: int | None = None,
     hooks: list[dict[str, Any]] | None = None,
 ) -> dict[str, Any]:
-    """Return the fields of a document in Ralph mode, in the order they are shown."""
+    """Return the fields that a document has in Ralph mode, in display order."""
     ralph: dict[str, Any] = {"idle-threshold": idle_threshold or IDLE_THRESHOLD}
     if min_iterations is not None:
         ralph["min-iterations"] = min_iterations
@@ -86,7 +86,7 @@ def ralph_fields(
 
 
 def max_iterations(document: dict[str, Any]) -> int | None:
-    """Return how many iterations may begin; 0 in a document stands for no limit."""
+    """Return the maximum number of iterations, or None; 0 in a document means no limit."""
     given = mapping_of(document, "stats").get("max-iterations")
     if type(given) is int and given >= 0:
         return given or None
@@ -94,19 +94,19 @@ def max_iterations(document: dict[str, Any]) -> int | None:
 
 
 def idle_threshold(document: dict[str, Any]) -> int:
-    """Return after how many idle iterations the loop reflects."""
+    """Return the number of idle iterations after which the loop reflects."""
     return count_of(mapping_of(document, "ralph"), "idle-threshold") or IDLE_THRESHOLD
 
 
 def min_iterations(document: dict[str, Any]) -> int:
-    """Return the first iteration in which the goal can be reached; 0 for any."""
+    """Return the first iteration in which the goal can be reached; 0 if any can."""
     return count_of(mapping_of(document, "ralph"), "min-iterations")
 
 
 def goal_said(document: dict[str, Any]) -> str | None:
-    """Return the first line of the goal; None if none was set.
+    """Return the first line of the goal, or None if no goal was set.
 
-    The sprint of a wrapped loop has a name as its goal, and no limit.
+    A generated goal is ignored: a wrapped loop's sprint has such a goal and no limit.
     """
     goal = (text_of(document, "goal") or "").strip().partition("\n")[0]
     is_name = goal.startswith(LOOP_IN) and max_iterations(document) is None
@@ -114,7 +114,7 @@ def goal_said(document: dict[str, Any]) -> str | None:
 
 
 def hooks_of(document: dict[str, Any]) -> list[Hook]:
-    """Return the hooks that are switched on, in their order."""
+    """Return the enabled hooks in order."""
     found: dict[str, Hook] = {}
     for hook in list_of(document, HOOKS):
         identity = text_of(hook, "id")

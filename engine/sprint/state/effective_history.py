@@ -1,7 +1,7 @@
-"""Effective versions: those that no rollback has discarded, as seen from a version.
+"""Effective versions: the versions that no rollback has discarded, as of a given version.
 
-The parent of a rollback is its target, the parent of any other event the one before it. The
-events on the path from a version to the root are the effective ones at that version.
+The parent of a rollback is its target; the parent of any other event is the event before
+it. The events on the path from a version to the root are effective at that version.
 """
 
 from bisect import bisect_left, bisect_right
@@ -19,8 +19,8 @@ def effective_ranges(
 ) -> list[VersionRange]:
     """Return the ranges of the effective versions at `version`, in order.
 
-    `rollbacks` are (version, target) in order of version; later ones are ignored. A
-    rollback itself is effective.
+    `rollbacks` contains the version and the target of each rollback, in order of version;
+    later rollbacks are ignored. A rollback itself is effective.
     """
     stretches: list[VersionRange] = []
     last = version
@@ -59,7 +59,7 @@ def stretches_only_in(
 
 
 def _add(stretches: list[VersionRange], first: int, last: int) -> None:
-    """Append a range, joined with the previous one if adjacent; ignore an empty one."""
+    """Append a range, merged with the previous range if adjacent; ignore an empty range."""
     if first > last:
         return
     if stretches and stretches[-1][1] == first - 1:
@@ -78,7 +78,7 @@ class TurnedBack(msgspec.Struct, frozen=True):
 
 
 def turns(rollbacks: Sequence[tuple[int, int]]) -> Iterator[TurnedBack]:
-    """Yield what each rollback changed; one that goes back on its path costs only that."""
+    """Yield the changes that each rollback made, in order."""
     stretches: list[VersionRange] = []
     begun = 1
     for at, to in rollbacks:
@@ -101,7 +101,7 @@ def turns(rollbacks: Sequence[tuple[int, int]]) -> Iterator[TurnedBack]:
 
 
 def turned_by(rollbacks: Sequence[tuple[int, int]], at: int, to: int) -> TurnedBack:
-    """Return the changes that a rollback at one version, to another, makes or made."""
+    """Return the changes that a rollback from version `at` to version `to` makes."""
     before, after = effective_ranges(rollbacks, at - 1), effective_ranges(rollbacks, to)
     gone, back = stretches_only_in(before, after), stretches_only_in(after, before)
     return TurnedBack(at, gone, back)
@@ -110,7 +110,7 @@ def turned_by(rollbacks: Sequence[tuple[int, int]], at: int, to: int) -> TurnedB
 def discarded_by(
     versions: Sequence[int], rollbacks: Sequence[tuple[int, int]]
 ) -> dict[int, int]:
-    """Return, for each discarded version, the rollback that discarded it."""
+    """Return the rollback that discarded each discarded version, by version."""
     taken: dict[int, int] = {}
     for turned in turns(rollbacks):
         for first, last in turned.gone:
@@ -127,7 +127,7 @@ def _between(versions: Sequence[int], first: int, last: int) -> Sequence[int]:
 
 
 def is_in_force(version: int, rollbacks: Sequence[tuple[int, int]], *, until: int) -> bool:
-    """Return whether a version is effective at another, given the later rollbacks."""
+    """Return whether a version is effective as of the version `until`."""
     last = until
     for at, to in reversed(rollbacks):
         if to < at <= last:

@@ -1,4 +1,4 @@
-"""The knowledge of a sprint, which rollbacks do not affect."""
+"""A sprint's knowledge, which rollbacks do not affect."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from struct import Struct
@@ -20,7 +20,7 @@ COUNT_MAX = 2**63 - 1
 
 
 class Spent(msgspec.Struct, array_like=True):
-    """What all runs of agents took together; None is what none of them said."""
+    """The total usage of all agent runs; a figure is None if no run reported it."""
 
     runs: int = 0
     duration_ms: int = 0
@@ -38,7 +38,7 @@ class Spent(msgspec.Struct, array_like=True):
 
     @property
     def tokens(self) -> int | None:
-        """Return the tokens; None if none are known."""
+        """Return the number of tokens, or None if it is unknown."""
         return tokens_of(self)
 
     @property
@@ -54,21 +54,21 @@ class Spent(msgspec.Struct, array_like=True):
 
     @property
     def without_cost(self) -> int:
-        """Return how many of the runs did not state their whole cost."""
+        """Return the number of runs whose cost is not fully known."""
         return self.missing.get("cost_usd", 0)
 
     @property
     def without_tokens(self) -> int:
-        """Return of how many of them the tokens are not fully known."""
+        """Return the number of runs whose tokens are not fully known."""
         return self.missing.get(TOKENS, 0)
 
     @property
     def cost_usd(self) -> float | None:
-        """Return the cost as a number: the one that has these decimals."""
+        """Return the cost as a float, or None if it is unknown."""
         return None if self.cost is None else float(self.cost)
 
     def add(self, used: Usage | None) -> None:
-        """Add the known tokens, turns and cost."""
+        """Add the known tokens, turns and cost of a usage report."""
         for name in _COUNTED:
             if (value := getattr(used, name, None)) is not None and value >= 0:
                 total = (getattr(self, name) or 0) + value
@@ -81,7 +81,7 @@ class Spent(msgspec.Struct, array_like=True):
             self.cost = plus(self.cost, cost)
 
     def add_run(self, event: f.AgentRan) -> None:
-        """Add what one run took."""
+        """Add the usage of a run."""
         self.add(event.usage)
         if event.is_rest:
             # The run was counted when it ended, and so were its unknown figures.
@@ -113,7 +113,7 @@ def says_cost(used: Usage | None) -> bool:
 
 
 class Runs(msgspec.Struct, array_like=True):
-    """The runs of the loop; all details only of the last one."""
+    """The runs of the loop, with details only of the last run."""
 
     version: int = 0
     """The version that began the last one; 0 before the first."""
@@ -142,12 +142,12 @@ class Runs(msgspec.Struct, array_like=True):
 
     @property
     def open(self) -> f.RunStarted | None:
-        """Return the run of which no end is known."""
+        """Return the last run if it has not ended, otherwise None."""
         return self.started if self.ended is None else None
 
 
 class HeldSnapshot(msgspec.Struct, array_like=True):
-    """A snapshot that the store holds."""
+    """A snapshot in the store."""
 
     snapshot: str
     iteration: int
@@ -158,22 +158,22 @@ class HeldSnapshot(msgspec.Struct, array_like=True):
 
 
 class Restore(msgspec.Struct, array_like=True):
-    """A restore, and the version that began it."""
+    """A restore, and the version that started it."""
 
     version: int
     event: f.RestoreStarted
 
 
 class NamesTree(Protocol):
-    """Whatever records the work tree that it belongs to."""
+    """A record that names its work tree."""
 
     @property
     def work_tree(self) -> str | None:
-        """Return its id; None if only its name was recorded."""
+        """Return the work tree's id; None if only its name was recorded."""
 
     @property
     def worktree(self) -> str:
-        """Return the name of the linked work tree; empty for the main one."""
+        """Return the linked work tree's name; empty for the main work tree."""
 
 
 class OwnTree(msgspec.Struct, array_like=True, frozen=True):
@@ -184,7 +184,7 @@ class OwnTree(msgspec.Struct, array_like=True, frozen=True):
 
 
 class WorkTree(NamedTuple):
-    """A work tree as records name it."""
+    """A work tree, with its id and the names that older records use for it."""
 
     id: str | None
     """None as long as nothing was recorded in it."""
@@ -192,14 +192,14 @@ class WorkTree(NamedTuple):
     """What older records may call it: the name of a linked one, empty for the main one."""
 
     def has(self, one: NamesTree) -> bool:
-        """Return whether something was recorded in this tree, or belongs to it."""
+        """Return whether a record belongs to this work tree."""
         if one.work_tree is not None:
             return one.work_tree == self.id
         return one.worktree in self.names
 
 
 class Knowledge(msgspec.Struct):
-    """Knowledge and counters, which rollbacks do not affect."""
+    """A sprint's knowledge and counters, which rollbacks do not affect."""
 
     rollbacks: list[tuple[int, int]] = []
     """Every rollback so far: its version and its target."""
@@ -250,24 +250,24 @@ class Knowledge(msgspec.Struct):
         return self.tree or OwnTree()
 
     def tree_of(self, iteration: int) -> OwnTree:
-        """Return the work tree in which an iteration began."""
+        """Return the work tree in which an iteration started."""
         tree, own = self.elsewhere.get(iteration, self.first_tree), self.own_tree
         return own if tree in (None, own.work_tree) else OwnTree(tree)
 
     @property
     def iterations(self) -> list[tuple[int, int]]:
-        """Return every iteration ever started: number, and version that started it."""
+        """Return the number and the start version of every iteration ever started."""
         return list(newest_first(self.starts))[::-1]
 
 
 def note_tree(knowledge: Knowledge, work_tree: str | None, worktree: str | None) -> None:
-    """Keep which work tree the sprint belongs to: the first one that an event names."""
+    """Record the work tree that the sprint belongs to: the first that an event names."""
     if knowledge.tree is None and (work_tree is not None or worktree is not None):
         knowledge.tree = OwnTree(work_tree, worktree or "")
 
 
 def record_spent(knowledge: Knowledge, event: f.AgentRan, version: int) -> None:
-    """Add what a run took to what all of them took."""
+    """Add the usage of a run to the total."""
     knowledge.spent.add_run(event)
     loops = knowledge.loops
     if event.found_in is not None:
@@ -298,7 +298,7 @@ def record_budgets(knowledge: Knowledge, event: f.BudgetsSet, version: int) -> N
 
 
 def record_warned(knowledge: Knowledge, event: f.BudgetWarned, version: int) -> None:
-    """Keep of which budget somebody was warned."""
+    """Record that a warning was given for a budget."""
     # Imported here: what most commands read costs nothing.
     from ...usage import plus
 
@@ -319,7 +319,7 @@ def record_began(knowledge: Knowledge, event: f.RunStarted, version: int) -> Non
 
 
 def record_ended(knowledge: Knowledge, event: f.RunEnded, version: int) -> None:
-    """Keep how a run of the loop ended; of one that is not the last no more than counts."""
+    """Record the end of the last run of the loop; ignore the end of any other run."""
     loops = knowledge.loops
     if loops.open is not None and event.run == loops.open.run:
         loops.duration_ms = min(loops.duration_ms + event.spent.duration_ms, COUNT_MAX)
@@ -339,7 +339,7 @@ _NUMBER_MAX = 2**63 - 1
 
 
 def add_start(starts: bytearray, number: int, version: int) -> None:
-    """Keep the version that started an iteration."""
+    """Record the version that started an iteration."""
     # Whatever another tool counted: a fold never fails.
     number = max(-_NUMBER_MAX, min(number, _NUMBER_MAX))
     if starts:
@@ -353,7 +353,7 @@ def add_start(starts: bytearray, number: int, version: int) -> None:
 
 
 def newest_first(starts: bytearray) -> Iterator[tuple[int, int]]:
-    """Yield number and version of every iteration, beginning with the last one."""
+    """Yield the number and the start version of every iteration, newest first."""
     if not starts:
         return
     place = len(starts) - _START.size

@@ -1,8 +1,8 @@
 """The nodes of a plan's index, and the fields that parents derive from their children.
 
-A parent's status, error and times follow from the nodes below it. A long list of plain
-phases needs no nodes: most commands are about one phase, and a process ends after one
-command.
+A parent's status, error and times follow from the nodes below it. For a long list of plain
+phases, no nodes are created in advance: most commands concern a single phase, and a process
+ends after one command.
 """
 
 from collections import Counter
@@ -20,7 +20,7 @@ Data = dict[str, Any]
 
 
 class Node:
-    """One phase, step or sub-phase of the index, or the root above them."""
+    """A phase, step or sub-phase of the index, or the root above them."""
 
     __slots__ = (
         "address",
@@ -60,7 +60,7 @@ class Node:
 
     @property
     def status(self) -> str:
-        """Return the node's status word."""
+        """Return the node's status."""
         return self.data["status"]  # type: ignore[no-any-return]
 
     @property
@@ -72,31 +72,31 @@ class Node:
 
     @property
     def is_passed_over(self) -> bool:
-        """Return whether it is empty, without a gate or a breakpoint."""
+        """Return whether the node is empty and has neither a gate nor a breakpoint."""
         holds = gate_status(self.data) is not None or self.data.get("break") is True
         return self.is_empty and not holds
 
     def move(self, level: int, by: int) -> None:
-        """Shift the index at a level, in this node and all its descendants."""
+        """Shift the index at a level in this node and in all its descendants."""
         self.place = (*self.place[:level], self.place[level] + by, *self.place[level + 1 :])
         for child in self.children:
             child.move(level, by)
 
     def walk(self) -> Iterator["Node"]:
-        """Yield all descendants, in document order."""
+        """Yield all descendants in document order."""
         for child in self.children:
             yield child
             yield from child.walk()
 
     def leaves(self) -> Iterator["Node"]:
-        """Yield the leaves, in document order; a leaf yields itself."""
+        """Yield the leaves from this node on in document order; a leaf yields itself."""
         if self.leaf >= 0:
             yield self
         for child in self.children:
             yield from child.leaves()
 
     def above(self) -> Iterator["Node"]:
-        """Yield the ancestors upwards, except the root."""
+        """Yield the ancestors except the root, starting with the parent."""
         node = self.parent
         while node is not None and node.parent is not None:
             yield node
@@ -125,7 +125,7 @@ class Root(Node):
 
 
 def gate_status(data: dict[str, Any]) -> str | None:
-    """Return the status word of a node's gate; None if it has no gate."""
+    """Return the status of a node's gate, or None if it has no gate."""
     if not isinstance(data.get("gate"), dict):
         return None
     tracking = data.get("gate-tracking")
@@ -134,12 +134,12 @@ def gate_status(data: dict[str, Any]) -> str | None:
 
 
 def gate_is_open(data: dict[str, Any]) -> bool:
-    """Return whether the node has a gate that has not passed."""
+    """Return whether a node has a gate that has not passed."""
     return gate_status(data) not in (None, words.PASSED)
 
 
 def takes_part(data: dict[str, Any]) -> bool:
-    """Return whether a node has an id and a status word of the specification."""
+    """Return whether a node has an id and a status that the specification defines."""
     identity = data.get("id")
     return (
         isinstance(identity, str)
@@ -151,7 +151,7 @@ def takes_part(data: dict[str, Any]) -> bool:
 def escape(segment: str) -> str:
     """Return an id escaped for an address: `~` as `~0`, `/` as `~1`, a first `#` as `~2`.
 
-    So no id can be mistaken for an index in an address.
+    The escaped id cannot be mistaken for an index in an address.
     """
     if "~" in segment or "/" in segment:
         segment = segment.replace("~", "~0").replace("/", "~1")
@@ -159,7 +159,7 @@ def escape(segment: str) -> str:
 
 
 def derived_status(node: Node) -> str:
-    """Return a parent's status from its children's (SPR-052, SPR-053)."""
+    """Return a parent's status, derived from its children (SPR-052, SPR-053)."""
     tally, total = node.tally, len(node.children)
     if tally[words.BLOCKED]:
         return words.BLOCKED
@@ -179,7 +179,7 @@ def derived_status(node: Node) -> str:
 def waits_for_gate(node: Node) -> bool:
     """Return whether a parent is finished except for its gate.
 
-    The leaves decide: the statuses of nodes in between may be wrong in a document.
+    The leaves decide, because a document may contain wrong statuses of nodes in between.
     """
     if not gate_is_open(node.data):
         return False
@@ -197,7 +197,7 @@ def needs_gate(leaf: Node) -> bool:
 
 
 def put(data: Data, key: str, value: Any) -> None:
-    """Set a key; a new one is put before a list of children at the end."""
+    """Set a key; insert a new key before a list of children at the end."""
     last = next(reversed(data), None)
     data[key] = value
     if last in ("steps", "phases"):
@@ -212,7 +212,7 @@ def drop(data: Data, *keys: str) -> None:
 
 
 def note_error(parent: Node) -> None:
-    """Set a parent's error to that of its first failed or blocked child, or its gate."""
+    """Set a parent's error to that of its first failed or blocked child, or of its gate."""
     data, source = parent.data, None
     if parent.tally[words.FAILED] or parent.tally[words.BLOCKED]:
         source = next(
@@ -227,10 +227,10 @@ def note_error(parent: Node) -> None:
 
 
 def set_elapsed(data: Data) -> None:
-    """Replace the start and end times in a leaf's `elapsed` by their difference.
+    """Replace the start and end times in a leaf's `elapsed` with their difference.
 
-    Computing it takes longer than the rest of an event, and most leaves of a long stream
-    end several times: so a fold computes it only for the last end.
+    Computing the difference takes longer than the rest of an event, and most leaves of a
+    long stream end several times, so a fold computes it only for the last end.
     """
     if type(span := data.get("elapsed")) is tuple:
         if (duration := elapsed(*span)) is None:
@@ -273,11 +273,11 @@ class FlatPhases:
         self._asked = 0
 
     def ids(self) -> list[str]:
-        """Return the id of each."""
+        """Return the ids of the phases."""
         return [*map(itemgetter("id"), self.phases)]
 
     def place_of(self, address: str) -> int | None:
-        """Return the index of the phase with an id; None when there is none."""
+        """Return the index of the phase with an id, or None."""
         if self._places is None:
             # A process that ends asks once or twice: to look through takes less then.
             self._asked += 1
@@ -296,9 +296,9 @@ class FlatPhases:
 def flat_phases(
     document: Mapping[str, Any], *, known: dict[str, int] | None = None
 ) -> FlatPhases | None:
-    """Return the phases of a document if they are many and all of them are plain.
+    """Return a document's phases if there are many and all of them are plain, or None.
 
-    Where that is `known`, as their tally, they are not looked at.
+    If their tally is `known`, the phases are not inspected.
     """
     phases = document.get("phases")
     if known is not None and type(phases) is list:

@@ -1,7 +1,7 @@
 """Paths in documents, and differences as JSON Patch (RFC 6902), including key order.
 
-A patch made here reproduces the other document exactly, so that a state file has the same
-bytes: a `move` of a key onto itself puts that key last.
+A patch created here reproduces the other document exactly, so that a state file has the
+same bytes: a `move` of a key onto itself puts that key last.
 """
 
 import re
@@ -18,20 +18,20 @@ Operation: TypeAlias = dict[str, Any]
 
 
 class SomeItems(NamedTuple):
-    """A list reduced to the items to compare: item and name, by index."""
+    """A list reduced to the items to compare: each item with its name, by index."""
 
     items: dict[int, tuple[str, Any]]
 
 
 def diff(old: Any, new: Any) -> list[Operation]:
-    """Return the operations that turn `old` into `new`; empty when they are equal."""
+    """Return the operations that change `old` into `new`; empty if the values are equal."""
     operations: list[Operation] = []
     _diff(old, new, "", operations)
     return operations
 
 
 def apply(document: Any, operations: list[Operation]) -> Any:
-    """Return the document with the operations applied; the document itself changes."""
+    """Return the document with the operations applied; the document is changed in place."""
     for operation in operations:
         path = operation["path"]
         if path == "":
@@ -51,12 +51,12 @@ def segments(pointer: str) -> list[str]:
 
 
 def escape(segment: object) -> str:
-    """Return a segment as a JSON Pointer writes it."""
+    """Return a segment escaped for a JSON Pointer."""
     return str(segment).replace("~", "~0").replace("/", "~1")
 
 
 def same(a: Any, b: Any) -> bool:
-    """Return whether two values are equal in value, type and order of keys."""
+    """Return whether two values are equal, including their types and the order of keys."""
     kind = type(a)
     if kind is not type(b):
         return False
@@ -158,7 +158,7 @@ def _diff_lists(old: list[Any], new: list[Any], path: str, out: list[Operation])
 
 
 def _identity(item: Any) -> tuple[str, str]:
-    """Return what makes an item of a list the same item in the next document."""
+    """Return the key by which an item is recognized in another version of a list."""
     if isinstance(item, dict):
         return ("object", str(item.get("id", "")))
     return (type(item).__name__, str(item)[:200])
@@ -179,7 +179,7 @@ _PLAIN_ID = re.compile(r'[^\[\]"]+')
 
 
 class FieldChange(msgspec.Struct, frozen=True):
-    """The change of one field."""
+    """A change to one field."""
 
     field: str
     """Its name, with the ids of list items if they have ids."""
@@ -222,7 +222,7 @@ def find(document: Any, path: Path) -> Any:
 
 
 def index_of(items: list[Any], identity: str) -> int:
-    """Return the index of the first item with an id; -1 if there is none."""
+    """Return the index of the first item with an id, or -1."""
     for index, item in enumerate(items):
         if isinstance(item, dict) and item.get("id") == identity:
             return index
@@ -231,14 +231,14 @@ def index_of(items: list[Any], identity: str) -> int:
 
 @lru_cache(maxsize=8192)
 def under_key(prefix: str, key: str) -> str:
-    """Return the name of a mapping's field."""
+    """Return the name of a field in a mapping."""
     if _PLAIN_NAME.fullmatch(key):
         return f"{prefix}.{key}" if prefix else key
     return f"{prefix}[{_quoted(key)}]"
 
 
 def named_items(prefix: str, items: list[Any]) -> Iterator[tuple[str, Any]]:
-    """Yield a list's items by name: by id, unless an earlier item has the same id."""
+    """Yield each item of a list with its name, which contains its id or its index."""
     ids: set[str] = set()
     for index, item in enumerate(items):
         identity = item.get("id") if isinstance(item, dict) else None
@@ -305,7 +305,7 @@ def _changes(name: str, old: Any, new: Any) -> Iterator[FieldChange]:
 def _in_both(
     name: str, old: dict[str, Any], new: dict[str, Any], places: dict[str, str]
 ) -> Iterator[FieldChange]:
-    """Yield the changes in a collection; `places` are the names of its items."""
+    """Yield the changes in a collection; `places` maps keys to field names."""
     for key, value in old.items():
         if key not in new:
             yield FieldChange(places[key], "removed", value)

@@ -1,8 +1,8 @@
 """The records of a plan that its document does not contain.
 
-They are the counters of the loop, the wait for a limit, and the last event about each
-subject. Agents retry: a command whose event is still the last one about its subject
-records nothing (SPR-042).
+These are the loop's counters, the wait for a limit, and the last event about each subject.
+Agents retry commands: a command whose event is still the last about its subject records
+nothing (SPR-042).
 """
 
 from typing import Any, Generic, TypeVar, cast
@@ -19,7 +19,7 @@ CLOCK_STEP_SECONDS = 60
 
 
 class LoopCounters(msgspec.Struct, array_like=True):
-    """Counts over the events on the path; an iteration here is one towards the goal."""
+    """Counters over the effective events, for iterations towards a goal."""
 
     number: int = 0
     """The iteration that is under way; 0 between two of them."""
@@ -44,32 +44,32 @@ class LoopCounters(msgspec.Struct, array_like=True):
 
     @property
     def idle_next(self) -> int:
-        """Return the idle count when the next iteration begins: that ends this one."""
+        """Return the idle count after the end of the current iteration."""
         return self.idle + (self.number > 0 and not self.moved)
 
     def begin(self, number: int) -> None:
-        """Begin an iteration; one that was left open ends."""
+        """Start an iteration, and end one that was left open."""
         self.end()
         self.number = number
 
     def end(self) -> None:
-        """End the iteration that is under way, if there is one."""
+        """End the current iteration, if there is one."""
         self.idle, self.moved = self.idle_next, False
         self.ended, self.number = self.number or self.ended, 0
         self.failures, self.forgiven, self.due, self.error = 0, 0, None, None
 
     def move(self) -> None:
-        """Take notice that a step was completed or added."""
+        """Record that a step was completed or added."""
         self.idle, self.reflects = 0, False
         self.moved = self.number > 0
 
     def fail(self, error: str, due: str | None) -> None:
-        """Take notice that the run of the iteration under way failed."""
+        """Record that the current iteration's run failed."""
         self.failures, self.error, self.due = self.failures + 1, error, due
 
 
 class LimitWait(msgspec.Struct, array_like=True):
-    """The latest wait for a limit: of a leaf, of a gate's repair, or of an iteration."""
+    """The latest wait for a limit, by a leaf, by a gate's repair or by an iteration."""
 
     since: str
     until: str
@@ -92,8 +92,8 @@ class LimitWait(msgspec.Struct, array_like=True):
     def holds(self, now: str) -> bool:
         """Return whether the wait still applies.
 
-        It does not if the clock was set back since it began, because its end is then
-        uncertain.
+        It does not if the clock was set back after the wait started, because its end is
+        then uncertain.
         """
         try:
             until, since, at = parse(self.until), parse(self.since), parse(now)
@@ -136,7 +136,7 @@ class Latest(dict[str, "Kind | Stored"], Generic[Kind]):
     """The last events about the subjects of one kind, by name."""
 
     def of(self, name: str) -> Kind | None:
-        """Return the last event about a subject, None without one."""
+        """Return the last event about a subject, or None."""
         kept = self.get(name)
         if not isinstance(kept, tuple):
             return kept
@@ -146,11 +146,11 @@ class Latest(dict[str, "Kind | Stored"], Generic[Kind]):
         return event
 
     def stored(self) -> dict[str, Stored]:
-        """Return them as a checkpoint keeps them."""
+        """Return the events in the form that a checkpoint stores."""
         return {k: v if isinstance(v, tuple) else _stored(v) for k, v in self.items()}
 
     def forget_indices(self) -> None:
-        """Forget what is addressed by its index, since that may be another one now."""
+        """Remove the events addressed by an index, which may now refer to another node."""
         for name in [name for name in self if is_by_index(name)]:
             del self[name]
 
@@ -183,13 +183,13 @@ class LastEvents(msgspec.Struct):
         return any(getattr(self, name) for name in self.__struct_fields__)
 
     def forget_indices(self) -> None:
-        """Forget what is addressed by its index, since that may be another one now."""
+        """Remove the events addressed by an index, which may now refer to another node."""
         found = self.nodes, self.gates, self.work, self.repaired, self.failures
         for latest in found:
             latest.forget_indices()
 
     def stored(self) -> dict[str, dict[str, Stored]]:
-        """Return them as a checkpoint keeps them, those about one subject without name."""
+        """Return the events as a checkpoint stores them: by field and by subject name."""
         found = {}
         for name in self.__struct_fields__:
             if kept := getattr(self, name):
@@ -199,7 +199,7 @@ class LastEvents(msgspec.Struct):
 
 
 def read(stored: dict[str, dict[str, Stored]]) -> LastEvents:
-    """Return the last events that a checkpoint kept."""
+    """Return the last events that a checkpoint stored."""
     last = LastEvents()
     for name, kept in stored.items():
         latest = getattr(last, name)
@@ -216,7 +216,7 @@ def without_indices(addresses: dict[str, Any]) -> dict[str, Any]:
 
 
 def is_by_index(address: str) -> bool:
-    """Return whether any part of an address is an index."""
+    """Return whether any segment of an address is an index."""
     return "/#" in f"/{address}"
 
 

@@ -1,7 +1,7 @@
-"""The operator queue as PROGRESS.yaml shows it: requests, and the decisions on them.
+"""The operator queue as PROGRESS.yaml shows it: requests, and the decisions about them.
 
-The knowledge contains the requests, the plan the decisions; this module combines them. The
-queue of an imported document replaces everything queued before it.
+The knowledge contains the requests and the plan contains the decisions; this module
+combines them. The queue of an imported document replaces everything queued before it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -26,7 +26,7 @@ _OF_DECISIONS = ("decided-at", "decision", "rejection-reason", "deferred-until")
 
 
 class Decided(msgspec.Struct, frozen=True):
-    """The last word on a request: a decision, or that it is pending again."""
+    """The latest decision on a request, or its return to pending."""
 
     event: RequestDecided
     at: str
@@ -35,7 +35,7 @@ class Decided(msgspec.Struct, frozen=True):
 
     @property
     def status(self) -> str:
-        """Return the request's status word."""
+        """Return the request's status."""
         return PENDING if self.returned is not None else STATUS_OF[self.event.decision]
 
 
@@ -45,9 +45,9 @@ Decisions = Mapping[str, Decided]
 def queue_of(
     document: Data, decisions: Decisions, requests: Requests, *, since: int
 ) -> list[Any]:
-    """Return the queue in recording order; the document's own list if nothing came.
+    """Return the queue in recording order; the document's own list if nothing was added.
 
-    Of the `requests` those count that were queued after the version `since`.
+    Only the `requests` queued after the version `since` are included.
     """
     entries = list_of(document, QUEUE)
     if not requests and not decisions:
@@ -59,7 +59,7 @@ def queue_of(
 def find(
     document: Data, decisions: Decisions, requests: Requests, identity: str, *, since: int
 ) -> Data | None:
-    """Return one request of the queue as the document shows it."""
+    """Return a request in the queue as the document shows it, or None."""
     for name, base in _bases(list_of(document, QUEUE), requests, since):
         if name == identity:
             shown: Data = _shown(base, decisions.get(identity))
@@ -68,13 +68,13 @@ def find(
 
 
 def counts(queue: Iterable[Any]) -> dict[str, int]:
-    """Return how many requests have each status, in the order of the statuses."""
+    """Return the number of requests in each status, in the order of the statuses."""
     words = [entry["status"] for entry in queue if takes_part(entry)]
     return {word: words.count(word) for word in REQUEST_STATUSES if word in words}
 
 
 def with_queue(document: Data, queue: list[Any]) -> Data:
-    """Return a document that shows this queue; the same one where it does already."""
+    """Return a document that contains this queue; the same document if it already does."""
     if not queue or document.get(QUEUE) is queue:
         return document
     if QUEUE in document or "last-activity" not in document:
@@ -88,7 +88,7 @@ def with_queue(document: Data, queue: list[Any]) -> Data:
 
 
 def deferrals(document: Data, decisions: Decisions) -> dict[str, RequestDecided]:
-    """Return the deferred requests, by our decisions or those of an imported document."""
+    """Return the deferrals by request, decided here or in an imported document."""
     found: dict[str, RequestDecided] = {}
     seen: set[str] = set()
     for entry in filter(takes_part, list_of(document, QUEUE)):
@@ -109,7 +109,7 @@ def says_queue(patch: Iterable[Mapping[str, Any]]) -> bool:
 
 
 def takes_part(entry: object) -> bool:
-    """Return whether an entry of a document has an id and a known status."""
+    """Return whether a queue entry has an id and a known status."""
     if not isinstance(entry, dict):
         return False
     identity = entry.get("id")
@@ -121,7 +121,7 @@ def takes_part(entry: object) -> bool:
 
 
 def _bases(entries: list[Any], requests: Requests, since: int) -> Iterator[tuple[str, Any]]:
-    """Yield each entry with its id; an id of "" takes no part."""
+    """Yield each entry with its id; an inert entry has an empty id."""
     seen: set[str] = set()
     for entry in entries:
         identity = entry["id"] if takes_part(entry) and entry["id"] not in seen else ""
@@ -167,7 +167,7 @@ def _entry(event: RequestQueued) -> Data:
 
 
 def _fields(event: RequestDecided, at: str) -> Data:
-    """Return the fields that a decision adds to a request; its keys are in camel case."""
+    """Return the fields that a decision adds to a request."""
     decision: Data = {"decision": event.decision, "reasoning": event.reasoning}
     fields: Data = {"decided-at": at, "decision": decision}
     if event.injection is not None:

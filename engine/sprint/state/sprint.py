@@ -1,7 +1,7 @@
-"""The state of one sprint: its plan, which rollbacks affect, and its knowledge.
+"""The state of a sprint: its plan, which rollbacks affect, and its knowledge.
 
-The plan is stored in the shape of its document, with the order and the unknown keys of the
-document. A fold owns the state that it changes; all other code only reads it.
+The plan is stored in the structure of its document, with the document's key order and
+unknown keys. A fold owns the state that it changes; all other code only reads the state.
 """
 
 from collections.abc import Callable
@@ -27,7 +27,7 @@ MEANING = 11
 
 
 class Plan:
-    """Execution events on the path, as a document."""
+    """The document that results from the effective execution events."""
 
     __slots__ = (
         *(
@@ -76,12 +76,12 @@ class Plan:
         return self.index
 
     def restore_tally(self, tally: dict[str, int]) -> None:
-        """Know that all phases are plain, with how many have each status."""
+        """Set the saved number of phases in each status, if all phases are plain."""
         self._tally = tally or None
 
     @property
     def held(self) -> str | None:
-        """Return the address of the leaf that the pointer is held at, if it is held."""
+        """Return the address of the leaf at which the pointer is held, or None."""
         if self.index is None:
             return self._held
         return self.index.held.address if self.index.held is not None else None
@@ -94,39 +94,39 @@ class Plan:
 
     @property
     def status(self) -> str:
-        """Return the sprint's status word."""
+        """Return the sprint's status."""
         status = self.document.get("status")
         return status if status in SPRINT_STATUSES else NOT_STARTED
 
     @property
     def is_ralph(self) -> bool:
-        """Return whether the sprint has a goal that ends it."""
+        """Return whether the sprint is in Ralph mode, in which a goal ends the sprint."""
         return self.document.get("mode") == "ralph"
 
     @property
     def is_at_goal(self) -> bool:
-        """Return whether the goal itself is worked on: no phase is open."""
+        """Return whether the goal itself is being worked on, because no phase is open."""
         return self.is_ralph and self.tree.open_leaf() is None
 
     @property
     def iteration(self) -> int:
-        """Return the number of the latest iteration, 0 without one."""
+        """Return the number of the latest iteration, or 0."""
         return count_of(self.given_stats, "current-iteration")
 
     @property
     def completed_at(self) -> str | None:
-        """Return when the sprint was completed, as the document states it."""
+        """Return when the sprint was completed according to the document, or None."""
         at = self.given_stats.get("completed-at")
         return at if isinstance(at, str) else None
 
     @property
     def given_stats(self) -> Data:
-        """Return the document's own figures."""
+        """Return the figures in the document; empty if there are none."""
         return mapping_of(self.document, "stats")
 
     @property
     def stats(self) -> Data:
-        """Return the document's figures; missing ones are made."""
+        """Return the figures in the document, creating them if necessary."""
         stats = self.document.get("stats")
         if not isinstance(stats, dict):
             stats = self.document["stats"] = {}
@@ -142,9 +142,9 @@ class Plan:
     def grow(
         self, owner: Node, siblings: list[Any], index: int, nodes: list[Data], at: str
     ) -> None:
-        """Insert nodes among the children of a node; the pointer stays on the same work.
+        """Insert nodes among a node's children; the pointer stays on the same work.
 
-        The status of parents is then derived from their children.
+        The statuses of the parents are then derived from their children.
         """
         tree = self.tree
         tree.make_all()
@@ -172,7 +172,7 @@ class Plan:
             tree.hold(working)
 
     def set_status(self, status: str) -> None:
-        """Give the sprint a status."""
+        """Set the sprint's status."""
         self.document["status"] = status
 
     def finish_fold(self) -> None:
@@ -181,10 +181,11 @@ class Plan:
             self.index.finish_fold()
 
     def derived_document(self) -> Data:
-        """Return the document as readers see it, with derived pointer and figures.
+        """Return the document as readers see it, with the derived pointer and figures.
 
-        They are functions of the state alone and are not stored in it, so calling this has
-        no effect. A document that was not changed since its import is returned unchanged.
+        The derived fields are functions of the state alone and are not stored, so calling
+        this method has no effect. A document that was not changed since its import is
+        returned as is.
         """
         if not self.touched:
             return self.document
@@ -202,12 +203,12 @@ class Plan:
             tree.derive_empty()
 
     def pointed(self) -> Node | None:
-        """Return the leaf at the pointer; None if there is no leaf."""
+        """Return the leaf at the pointer, or None if the plan has no leaf."""
         tree = self.tree
         return tree.open_leaf() or (tree.leaves[-1] if tree.leaf_count else None)
 
     def pointer(self) -> Data:
-        """Return where the pointer stands, as indices."""
+        """Return the pointer's position as indices."""
         leaf = self.pointed()
         place: tuple[int | None, ...] = leaf.place if leaf else (0,)
         phase, step, sub_phase = (*place, None, None)[:3]
@@ -219,7 +220,7 @@ FIGURES = ("total-phases", "completed-phases", "total-steps", "completed-steps",
 
 
 def figures(given: Any, tree: Tree, last_at: str | None) -> Data:
-    """Return all of `stats`: what a document has there, and what follows from the plan."""
+    """Return `stats`: the figures in a document, and those derived from the plan."""
     found: Data = dict(given) if isinstance(given, dict) else {}
     found["total-phases"] = sum(tree.phases.values())
     found["completed-phases"] = tree.phases[COMPLETED]
@@ -243,11 +244,11 @@ Learns = dict[type[Event], Learn]
 
 
 def evolve_nothing(plan: Plan, event: Any, at: str) -> None:
-    """Change nothing: the time of the last event is kept for every event."""
+    """Change nothing; the fold records the time of every event."""
 
 
 def settled(document: dict[str, Any]) -> dict[str, Any]:
-    """Return a document with the pointer and the figures of its plan."""
+    """Return a document with the pointer and the figures derived from its plan."""
     plan = Plan()
     plan.replace(document)
     plan.touched = True
@@ -255,7 +256,7 @@ def settled(document: dict[str, Any]) -> dict[str, Any]:
 
 
 class Sprint:
-    """One sprint at a version of its stream."""
+    """A sprint at a version of its stream."""
 
     __slots__ = ("id", "knowledge", "plan", "version")
 
@@ -272,7 +273,7 @@ class Sprint:
 
     @property
     def document(self) -> Data:
-        """Return PROGRESS.yaml as data, settled."""
+        """Return the contents of PROGRESS.yaml, including derived fields."""
         document = self.plan.derived_document()
         if not self.knowledge.requests and not self.plan.decisions:
             # The document's own queue, if it has any.
@@ -293,7 +294,7 @@ class Sprint:
 
 
 class _Saved(msgspec.Struct, array_like=True):
-    """A state as a checkpoint keeps it."""
+    """A state in the form that a checkpoint stores."""
 
     id: str
     version: int
@@ -334,7 +335,7 @@ _knowledge = PartsDecoder(Knowledge)
 
 
 def pack(sprint: Sprint) -> bytes:
-    """Return the state as bytes that `unpack` reads again."""
+    """Return the state as bytes that `unpack` can read."""
     plan = sprint.plan
     flat = flat_phases(plan.document)
     state = _Saved(
@@ -349,7 +350,7 @@ def pack(sprint: Sprint) -> bytes:
 
 
 def unpack(saved: bytes | memoryview) -> Sprint:
-    """Return the state saved by `pack`; raise `msgspec.DecodeError` for anything else."""
+    """Return the state saved by `pack`; raise `msgspec.DecodeError` for any other bytes."""
     state = _decoder.decode(unsealed(saved))
     sprint = Sprint(state.id)
     sprint.version = state.version
@@ -362,7 +363,7 @@ def unpack(saved: bytes | memoryview) -> Sprint:
 
 
 def open_iteration(plan: Plan) -> int | None:
-    """Return the number of the iteration that is under way, None between two of them."""
+    """Return the number of the current iteration, or None between two iterations."""
     last = plan.last.iteration
     if isinstance(last, IterationStarted):
         # A wrapped one with a higher number may have begun since.

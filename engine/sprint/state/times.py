@@ -1,4 +1,4 @@
-"""Times as ISO 8601 text in UTC, and the arithmetic the state files need."""
+"""Times as ISO 8601 text in UTC, and the arithmetic that state files require."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -12,7 +12,7 @@ _moment = datetime.fromisoformat
 
 
 def parse(text: str) -> datetime:
-    """Return the moment; raise `InvalidInputError` unless it is ISO 8601 with a zone."""
+    """Return the time; raise `InvalidInputError` unless it is ISO 8601 with a zone."""
     if not re.fullmatch(_SHAPE, text, re.ASCII):
         raise InvalidInputError(
             f"{text[:40]!r} is not a time; give ISO 8601 with a zone, "
@@ -26,7 +26,7 @@ def parse(text: str) -> datetime:
 
 
 def to_text(moment: datetime) -> str:
-    """Return ISO 8601 in UTC with `Z`, and milliseconds only where there are any."""
+    """Return ISO 8601 text in UTC with `Z`, and with milliseconds unless they are 0."""
     moment = moment.astimezone(UTC)
     text = moment.replace(tzinfo=None).isoformat(timespec="seconds")
     milliseconds = moment.microsecond // 1000
@@ -34,17 +34,17 @@ def to_text(moment: datetime) -> str:
 
 
 def from_milliseconds(milliseconds: int) -> str:
-    """Return the text of a wall clock's milliseconds since 1970."""
+    """Return the text of a time given in milliseconds since 1970."""
     return to_text(datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=milliseconds))
 
 
 def normalise(text: str) -> str:
-    """Return any accepted time in the one form the log keeps."""
+    """Return a time in the format that the log stores."""
     return to_text(parse(text))
 
 
 def later(text: str, *, milliseconds: int) -> str:
-    """Return the time that many milliseconds after `text`, year 9999 at most."""
+    """Return the time `milliseconds` after `text`, but not after the year 9999."""
     try:
         return to_text(parse(text) + timedelta(milliseconds=milliseconds))
     except OverflowError:
@@ -52,10 +52,10 @@ def later(text: str, *, milliseconds: int) -> str:
 
 
 def elapsed(started: Any, ended: Any) -> str | None:
-    """Return `HH:MM:SS` between two times: whole seconds, never negative.
+    """Return the duration between two times as `HH:MM:SS`; it is never negative.
 
-    Hours may exceed 24. Return None if either time is missing or invalid, as in documents
-    of other tools.
+    The hours may exceed 24. Return None if either time is missing or invalid, as in other
+    tools' documents.
     """
     try:
         duration = _moment(ended) - _moment(started)

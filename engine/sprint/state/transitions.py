@@ -99,7 +99,7 @@ def check_running(sprint: Sprint, command: str) -> None:
 def _refused(
     sprint: Sprint, command: str, said: str, allowed: list[str], hint: str | None = None
 ) -> RefusedError:
-    """Return that the sprint's status does not allow a command."""
+    """Return the error that the sprint's status does not allow a command."""
     status = sprint.plan.status
     return RefusedError(
         f"sprint {sprint.id} is {status}: cannot {said}",
@@ -124,14 +124,14 @@ def check_goal(sprint: Sprint, command: str) -> None:
 
 
 def check_open(sprint: Sprint, command: str) -> None:
-    """Raise `RefusedError` when the sprint is completed."""
+    """Raise `RefusedError` if the sprint is completed."""
     check_exists(sprint)
     if sprint.plan.status == words.COMPLETED:
         raise _refused(sprint, command, f"{command}; allowed: reopen", ["reopen"], _REOPEN)
 
 
 def check_growing(sprint: Sprint) -> None:
-    """Raise `RefusedError` when the sprint is completed: its plan grows no more."""
+    """Raise `RefusedError` if the sprint is completed, so that its plan cannot grow."""
     if sprint.plan.status == words.COMPLETED:
         raise _refused(sprint, "inject", "inject anything into it", ["reopen"], _REOPEN)
 
@@ -155,10 +155,10 @@ def check_phase(leaf: Node, command: str) -> None:
 
 
 def find_leaf(sprint: Sprint, address: str | None) -> Node:
-    """Return the leaf at an address, by default the one at the pointer.
+    """Return the leaf at an address, by default the leaf at the pointer.
 
-    Raise `NotFoundError` if there is none, `RefusedError` for a parent, whose status is
-    derived, and for an inert node.
+    Raise `NotFoundError` if there is no node, or `RefusedError` if the node is inert or is
+    a parent, whose status is derived.
     """
     node = find_node(sprint, address)
     if node.leaf < 0:
@@ -179,7 +179,7 @@ def find_leaf(sprint: Sprint, address: str | None) -> Node:
 def find_node(sprint: Sprint, address: str | None) -> Node:
     """Return the node at an address, by default the leaf at the pointer.
 
-    Raise `NotFoundError` if there is none, `RefusedError` for an inert one.
+    Raise `NotFoundError` if there is no node, or `RefusedError` if it is inert.
     """
     check_exists(sprint)
     if address is None:
@@ -211,7 +211,7 @@ def _example(sprint: Sprint) -> str | None:
 
 
 def check_moment(sprint: Sprint, events: list[Event], at: str) -> None:
-    """Raise `RefusedError` for an end before the beginning, of a leaf or of the sprint."""
+    """Raise `RefusedError` if a leaf or the sprint would end before it started."""
     for event in events:
         if isinstance(event, SprintCompleted):
             _check(f"sprint {sprint.id}", sprint.plan.given_stats.get("started-at"), at)

@@ -1,9 +1,8 @@
-"""The index over a plan's document: nodes by address, leaves in order, derived parents.
+"""The index of a plan's document: nodes by address, leaves in order, derived parents.
 
-The document stays the truth and is changed in place; the index is built from it when
-it is first needed and holds nothing that the document does not say, but where the
-pointer is held. A node without id or status is inert: it keeps its place but takes no
-part.
+The document remains authoritative and is changed in place. The index is built from the
+document on first use and adds no information, except for a leaf that holds the pointer. A
+node without an id or a status is inert: it keeps its position but is otherwise ignored.
 """
 
 from bisect import bisect_left
@@ -30,7 +29,7 @@ CHILDREN = ("phases", "steps", "phases")
 class Tree:
     """All nodes of a document by address, and its leaves in order.
 
-    The nodes of many plain phases are made when they are asked for.
+    The nodes of many plain phases are created on first access.
     """
 
     def __init__(
@@ -81,18 +80,18 @@ class Tree:
 
     @property
     def root(self) -> Node:
-        """Return the node that stands for the sprint."""
+        """Return the node that represents the sprint."""
         return self._root
 
     @property
     def nodes(self) -> dict[str, Node]:
-        """Return each node by its address."""
+        """Return the nodes by address."""
         self.make_all()
         return self.made
 
     @property
     def leaves(self) -> list[Node]:
-        """Return the leaves in the order of the document."""
+        """Return the leaves in document order."""
         self.make_all()
         return self._leaves
 
@@ -106,16 +105,16 @@ class Tree:
         self._flat = self.asked = None
 
     def watch(self) -> set[int] | None:
-        """Start to record the phases whose nodes are requested; return the record.
+        """Start recording the phases whose nodes are requested; return the record.
 
-        To change a phase requires its node, so all other phases are unchanged, as long as
-        the record is that of `asked`. Return None if all nodes exist.
+        Changing a phase requires its node, so all other phases are unchanged as long as
+        `asked` is the same record. Return None if all nodes exist.
         """
         self.asked = None if self._flat is None else set()
         return self.asked
 
     def _plain(self, flat: FlatPhases, index: int) -> Node:
-        """Return the node of a plain phase, made when it is first asked for."""
+        """Return the node of a plain phase, creating it on first access."""
         if self.asked is not None:
             self.asked.add(index)
         data = flat.phases[index]
@@ -130,7 +129,7 @@ class Tree:
         return self._leaves[index] if flat is None else self._plain(flat, index)
 
     def find(self, address: str) -> Node | None:
-        """Return the node that takes part under this address, if there is one."""
+        """Return the node at an address, or None; inert nodes are not found."""
         flat = self._flat
         if flat is not None and (place := flat.place_of(address)) is not None:
             return self._plain(flat, place)
@@ -143,10 +142,10 @@ class Tree:
         return self._by_index.get(address)
 
     def open_leaf(self) -> Node | None:
-        """Return the first leaf that is not finished; None if all are.
+        """Return the first leaf that is not finished, or None.
 
         A phase with an open gate is held at its last leaf. Leaves inserted before the
-        current one wait until that one is finished.
+        current leaf wait until it is finished.
         """
         if self.held is not None and self._stays_at(self.held.leaf):
             return self._leaf(self.held.leaf)
@@ -159,16 +158,16 @@ class Tree:
 
     @property
     def leaf_count(self) -> int:
-        """Return how many leaves there are."""
+        """Return the number of leaves."""
         return len(self._leaves if self._flat is None else self._flat.phases)
 
     def node_of(self, data: Data) -> Node | None:
-        """Return the node that stands for a piece of the document, a new one first."""
+        """Return the node for a part of the document, or None; search new nodes first."""
         found = (node for node in reversed(self.nodes.values()) if node.data is data)
         return next(found, None)
 
     def graft(self, owner: Node, index: int, new: list[Data]) -> None:
-        """Index nodes that were inserted among the children of a node of a plain tree.
+        """Index nodes that were inserted among the children of a node in a plain tree.
 
         The result equals a new index except for the order of `nodes`; only the following
         siblings are changed.
@@ -198,10 +197,10 @@ class Tree:
         self.cursor = min(self.cursor, first)
 
     def hold(self, leaf: Node) -> None:
-        """Keep the pointer on a leaf although others were inserted before it.
+        """Keep the pointer on a leaf even if other leaves were inserted before it.
 
-        A leaf that only waits for its gate loses the pointer: the gate also checks the new
-        work.
+        A leaf that is only waiting for its gate loses the pointer, because the gate also
+        checks the new work.
         """
         self.held = None
         first = self.open_leaf()
@@ -210,14 +209,14 @@ class Tree:
         self.alone.clear()
 
     def finish_fold(self) -> None:
-        """Do what a fold left to its end for leaves that are alone."""
+        """Complete the work that a fold deferred for independent leaves."""
         if self.changed:
             self._count()
         while self._ended:
             set_elapsed(self._ended.pop().data)
 
     def _count(self) -> None:
-        """Count leaves that a fold changed as what they are now."""
+        """Update the tallies for the leaves that a fold changed."""
         for node in self.changed:
             if (counted := node.counted) is not None:
                 node.peers[counted] -= 1
@@ -230,7 +229,7 @@ class Tree:
         self.changed.clear()
 
     def is_alone(self, node: Node) -> bool:
-        """Return whether a change of a leaf affects only the tally of its siblings."""
+        """Return whether a change to a leaf affects only the tally of its siblings."""
         is_top = node.parent is self._root and self._root.tally is self.phases
         has_children = "steps" in node.data or "phases" in node.data
         return self.held is None and is_top and node.leaf >= 0 and not has_children
@@ -245,7 +244,7 @@ class Tree:
         return None
 
     def set_status(self, node: Node, status: str, at: str) -> None:
-        """Give a node a status and derive its parents' from their children."""
+        """Set the status of a node, and derive its ancestors' from their children."""
         if (held := self.held) is not None and node.leaf >= 0:
             was_taken_up = node.leaf < held.leaf and status not in words.FINISHED
             if was_taken_up or not self._stays_at(held.leaf):
@@ -276,7 +275,7 @@ class Tree:
             parent = node.parent
 
     def derive_gate(self, node: Node, at: str) -> None:
-        """Bring the pointer and the statuses in step with a node's gate that changed."""
+        """Update the pointer and the statuses after a change to a node's gate."""
         last = node
         while last.children:
             last = last.children[-1]
@@ -295,7 +294,7 @@ class Tree:
             self.held = None
 
     def _derive_empty_gate(self, node: Node, at: str) -> None:
-        """Let its gate do with a phase without steps as with one that has some."""
+        """Derive the status of a phase without steps from its gate."""
         word = gate_status(node.data)
         if node.status == words.PENDING and word != words.PENDING:
             self.set_status(node, words.IN_PROGRESS, at)
@@ -333,7 +332,7 @@ class Tree:
         return False
 
     def _gather(self, data: Data, owner: Node, prefix: str, place: tuple[int, ...]) -> None:
-        """Index the children of `data`; `owner` is the nearest node that takes part."""
+        """Index the children of `data`; `owner` is the nearest node that is not inert."""
         for index, child in enumerate(_children(data, len(place))):
             if isinstance(child, dict):
                 self._gather_one(child, owner, prefix, (*place, index))
@@ -380,7 +379,7 @@ class Tree:
 
 
 def _by_index(address: str, node: Node) -> str:
-    """Return a node's address with its index instead of its id."""
+    """Return a node's address with the node's index in place of its id."""
     return f"{address[: address.rfind('/') + 1]}#{node.place[-1]}"
 
 

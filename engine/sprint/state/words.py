@@ -1,4 +1,4 @@
-"""The closed word lists of PROGRESS.yaml (SPR-040, SPR-050)."""
+"""The fixed word lists of PROGRESS.yaml (SPR-040, SPR-050)."""
 
 NOT_STARTED = "not-started"
 IN_PROGRESS = "in-progress"
@@ -60,6 +60,6 @@ AGENTS = (
 
 
 def is_agent(program: str) -> bool:
-    """Return whether a program is that of an agent whose output is understood."""
+    """Return whether a program is an agent whose output sprintlog can parse."""
     name = program.rpartition("/")[2]
     return name == "agy" or name.removesuffix("-agent") in AGENTS

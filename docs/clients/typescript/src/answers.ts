@@ -351,7 +351,7 @@ export interface ExtensionsInstalled {
   programs: ProgramRow[];
 }
 
-/** The change of one field. */
+/** A change to one field. */
 export interface FieldChange {
   field: string;
   what: string;

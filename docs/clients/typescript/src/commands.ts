@@ -106,7 +106,7 @@ export interface ArtifactsApplied {
   files_copied?: string[];
 }
 
-/** Put a request into the backlog. */
+/** Move a request to the backlog. */
 export interface BacklogRequest {
   type: "backlog-request";
   request: string;
@@ -257,7 +257,7 @@ export interface CreateSprint {
   max_iterations?: number | null;
 }
 
-/** Put a request off to the end of the phase, of the sprint, or to the next sprint. */
+/** Defer a request to the end of the phase or of the sprint, or to the next sprint. */
 export interface DeferRequest {
   type: "defer-request";
   request: string;
@@ -774,7 +774,7 @@ export interface PruneSnapshots {
   until?: number | null;
 }
 
-/** Put requests into the queue, all of them or none. */
+/** Add requests to the queue, all of them or none. */
 export interface QueueRequests {
   type: "queue-requests";
   requests: SubmittedRequest[];
@@ -833,7 +833,7 @@ export interface ReferenceLearning {
   times?: number;
 }
 
-/** Reject a request; the reasoning is also the default reason. */
+/** Reject a request; the rejection reason defaults to the reasoning. */
 export interface RejectRequest {
   type: "reject-request";
   request: string;
@@ -849,7 +849,7 @@ export interface ReopenPhase {
   reason?: string | null;
 }
 
-/** Take a decision back: the request is pending again. */
+/** Withdraw a decision, so that the request is pending again. */
 export interface ReopenRequest {
   type: "reopen-request";
   request: string;
@@ -1127,7 +1127,7 @@ export interface StartWrapped {
   before?: string | null;
 }
 
-/** A request as somebody hands it in; what is left out has a default. */
+/** A submitted request; omitted fields have default values. */
 export interface SubmittedRequest {
   title: string;
   priority: string;
@@ -1140,7 +1140,7 @@ export interface SubmittedRequest {
   origin?: RequestOrigin | null;
 }
 
-/** Go on with a request that an earlier sprint deferred to the next one. */
+/** Take over a request that an earlier sprint deferred to the next sprint. */
 export interface TakeOverRequest {
   type: "take-over-request";
   entry: { [name: string]: unknown };
