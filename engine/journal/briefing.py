@@ -47,16 +47,16 @@ class Room(NamedTuple):
     """Computes the length of a briefing in characters."""
 
     def holds(self, prepared: Prepared) -> bool:
-        """Return whether a briefing fits."""
+        """Return whether a briefing fits into the available space."""
         return self.length(prepared) <= self.budget
 
 
 def prepare(
     document: JournalDocument, prd_id: str, *, room: Room | None = None
 ) -> Prepared:
-    """Return the briefing for the next iteration of a PRD, shortened to the available room.
+    """Return the briefing for the next iteration of a PRD, shortened to fit `room`.
 
-    Raise `RefusedError` if the iteration itself does not fit.
+    Raise `RefusedError` if it does not fit even without learnings and patterns.
     """
     last = last_entry(document, prd_id)
     failed = last if last is not None and last.status != parts.COMPLETED else None
@@ -83,10 +83,10 @@ def prepare(
 
 
 def lines_within(learnings: Iterable[Learning], budget: int) -> list[str]:
-    """Return learnings as lines that fit into a number of characters, newlines included.
+    """Return learnings as lines that fit into a number of characters, including newlines.
 
-    The most used come first, of equal ones the newest; they are returned in their own
-    order.
+    The most used learnings have priority; among equally used ones, the newest. The lines
+    are in the order of `learnings`.
     """
     said = {
         one.id: _line(one) for one in learnings if one.still_valid and one.content.strip()
@@ -101,7 +101,7 @@ def lines_within(learnings: Iterable[Learning], budget: int) -> list[str]:
 
 
 def _line(learning: Learning) -> str:
-    """Return a learning as one line, so that its text cannot form a heading."""
+    """Return a learning as a single line, so that its text cannot form a heading."""
     content, where = (" ".join(t.split()) for t in (learning.content, learning.context))
     if len(content) > LINE_CHARS_MAX:
         content = f"{content[: LINE_CHARS_MAX - 1]}{CUT}"
@@ -109,7 +109,7 @@ def _line(learning: Learning) -> str:
 
 
 def _by_use(learnings: Iterable[Learning]) -> list[Learning]:
-    """Return the most used first, of equals that with the higher number."""
+    """Return learnings sorted by use, then by id, both in descending order."""
     newest = sorted(learnings, key=lambda learning: learning.id, reverse=True)
     return sorted(newest, key=lambda learning: -learning.times_referenced)
 
@@ -128,7 +128,7 @@ def _titles(entry: Entry) -> list[str]:
 
 
 def _shortened(bare: Prepared, room: Room) -> Prepared:
-    """Return a shortened briefing: fewer titles, then a shorter reason.
+    """Return a shortened briefing, with fewer titles and then a shorter reason.
 
     Raise `RefusedError` if the rest does not fit.
     """
@@ -155,10 +155,11 @@ def _shortened(bare: Prepared, room: Room) -> Prepared:
 
 
 def _filled(bare: Prepared, whole: Prepared, room: Room) -> Prepared:
-    """Return the briefing with learnings by their number of uses, then patterns, that fit.
+    """Return the briefing with the learnings and patterns that fit.
 
-    Patterns are in order of confidence; of equal ones, the higher number is first. Parts
-    that do not fit are skipped in favour of shorter ones.
+    Learnings are added in order of use, then patterns in order of confidence; among equals,
+    the highest number is first. Parts that do not fit are skipped, so that shorter ones can
+    fit.
     """
     sure = {word: place for place, word in enumerate(parts.CONFIDENCES)}
     used = _by_use(whole.learnings)

@@ -1,4 +1,4 @@
-"""The journal with all of its texts: what progress.json shows and the queries ask."""
+"""The journal with all its texts, for progress.json and queries."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar, TypeVar
@@ -21,7 +21,7 @@ LISTS: dict[type[ClosedObject], str] = {
 
 
 class JournalDocument(msgspec.Struct, eq=False):
-    """Everything a journal says, at a version of its stream."""
+    """The full content of a journal at a version of its stream."""
 
     id: ClassVar[str] = JOURNAL
     version: int = 0
@@ -37,12 +37,12 @@ class JournalDocument(msgspec.Struct, eq=False):
     _learnings: dict[str, int] = {}
 
     def entry(self, entry_id: str) -> Entry | None:
-        """Return the entry of an id, the first of several."""
+        """Return the first entry with the given id, or None."""
         index = self._entries.get(entry_id)
         return None if index is None else self.entries[index]
 
     def learning(self, learning_id: str) -> Learning | None:
-        """Return the first learning with an id in its current state."""
+        """Return the first learning with the given id in its current state, or None."""
         index = self._learnings.get(learning_id)
         return None if index is None else self.learnings[index]
 
@@ -53,7 +53,7 @@ class JournalDocument(msgspec.Struct, eq=False):
             self.learnings[index] = replace(self.learnings[index], **changes)
 
     def link(self, entry_id: str, observation: int, learning_id: str) -> None:
-        """Let an observation, counted from 1, name the learning that came from it."""
+        """Store in an observation, counted from 1, the learning that resulted from it."""
         index = self._entries.get(entry_id)
         if index is None or observation > len(self.entries[index].observations):
             return
@@ -69,7 +69,7 @@ def fold_document(
     events: Iterable[Versioned],
     live: Sequence[tuple[int, int]] | None = None,
 ) -> JournalDocument:
-    """Return the document, changed in place by events that follow its version."""
+    """Apply the events after the document's version to it in place, and return it."""
     for version, _, event in events:
         evolve = EVOLVE.get(type(event))
         if evolve is not None:
@@ -89,7 +89,7 @@ def _raised(document: JournalDocument, event: f.JournalRaised) -> None:
 
 
 def _corrected(document: JournalDocument, event: f.JournalCorrected) -> None:
-    """Replace the existing parts with the same ids."""
+    """Replace the existing parts that have the same ids as the corrected ones."""
     for entry in event.entries:
         if (index := document._entries.get(entry.id)) is not None:
             document.entries[index] = entry

@@ -29,7 +29,7 @@ PLACE = ".ralph/progress.json"
 
 
 def _in(field: str, names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the names of fields inside a field."""
+    """Return the paths of fields inside another field."""
     return tuple(f"{field}.{name}" for name in names)
 
 
@@ -42,14 +42,14 @@ class JournalEvent(Event, frozen=True):
     """The field with the time of the event, if any."""
 
     def own_time(self) -> str | None:
-        """Return when it happened, as the log takes it."""
+        """Return the time stated in the event, in the log's format, or None."""
         if not self.moment:
             return None
         return event_time(attrgetter(self.moment)(self), field=self.moment)
 
 
 class JournalOpened(JournalEvent, frozen=True):
-    """The journal began."""
+    """The journal was opened."""
 
     stays: ClassVar[tuple[str, ...]] = ("created_at", "version", "worktree", "place")
     moment: ClassVar[str] = "created_at"
@@ -68,7 +68,7 @@ class JournalOpened(JournalEvent, frozen=True):
 
 
 class JournalMoved(JournalEvent, frozen=True):
-    """Its file has another place from now on."""
+    """The journal's file was moved to another path."""
 
     stays: ClassVar[tuple[str, ...]] = ("place", "worktree")
     reach: ClassVar[Reach] = Reach.NOTHING
@@ -80,7 +80,7 @@ class JournalMoved(JournalEvent, frozen=True):
 
 
 class JournalRaised(JournalEvent, frozen=True):
-    """Its file came back by a later version of the schema."""
+    """The journal's file was imported with a later schema version."""
 
     stays: ClassVar[tuple[str, ...]] = ("version",)
     reach: ClassVar[Reach] = Reach.TOP
@@ -94,7 +94,7 @@ class JournalRaised(JournalEvent, frozen=True):
 
 
 class JournalCorrected(JournalEvent, frozen=True):
-    """Recorded parts were corrected manually; these are their new values."""
+    """Recorded parts were corrected manually; the event contains their new values."""
 
     stays: ClassVar[tuple[str, ...]] = (
         *_in("entries", OF_ENTRY),
@@ -114,7 +114,7 @@ class JournalCorrected(JournalEvent, frozen=True):
 
 
 class EntryRecorded(JournalEvent, frozen=True):
-    """An iteration's work on a PRD ended."""
+    """An iteration of work on a PRD ended."""
 
     stays: ClassVar[tuple[str, ...]] = _in("entry", OF_ENTRY)
     moment: ClassVar[str] = "entry.timestamp"
@@ -125,7 +125,7 @@ class EntryRecorded(JournalEvent, frozen=True):
 
 
 class LearningAdded(JournalEvent, frozen=True):
-    """Something was learned."""
+    """A learning was added."""
 
     stays: ClassVar[tuple[str, ...]] = _in("learning", OF_LEARNING)
     moment: ClassVar[str] = "learning.created_at"
@@ -155,7 +155,7 @@ class LearningReferenced(JournalEvent, frozen=True):
 
 
 class LearningRetired(JournalEvent, frozen=True):
-    """A learning no longer holds; it stays readable."""
+    """A learning was marked as invalid; it remains readable."""
 
     stays: ClassVar[tuple[str, ...]] = ("learning_id",)
     subject: ClassVar[Subject] = Subject("learning", ("learning_id",))
@@ -166,7 +166,7 @@ class LearningRetired(JournalEvent, frozen=True):
 
 
 class PatternDiscovered(JournalEvent, frozen=True):
-    """A pattern of the codebase was discovered."""
+    """A pattern in the codebase was discovered."""
 
     stays: ClassVar[tuple[str, ...]] = _in("pattern", OF_PATTERN)
     moment: ClassVar[str] = "pattern.discovered_at"

@@ -1,6 +1,6 @@
-"""The fold of a journal: applies events in order to the state that the rules need.
+"""The fold of a journal, which applies events in order to the state for the rules.
 
-It never raises because of the content of an event: the event has happened.
+It never raises an error because of an event's content, since the event has happened.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,9 +15,9 @@ def fold(
     events: Iterable[Versioned],
     live: Sequence[tuple[int, int]] | None = None,
 ) -> Journal:
-    """Return the journal, changed in place by the events after its version.
+    """Apply the events after the journal's version to it in place, and return it.
 
-    A journal has no rollbacks, so `live` always covers everything.
+    A journal has no rollbacks, so `live` always covers all events.
     """
     for version, _, event in events:
         evolve = EVOLVE.get(type(event))

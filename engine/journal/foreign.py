@@ -1,9 +1,9 @@
-"""Events from a file of the journal: another tool's progress.json, or an edit of our file.
+"""Events from a journal file: another tool's progress.json, or an edit of our file.
 
-An import reports the new parts of the file and its problems. Of an edit, only the changes
-since the edited version are adopted, so later events are kept. Entries, learnings and
-patterns are matched by id, repeated ids in order, so importing the same file again adds
-nothing. Other tools use the name progress.json for other data; such a file is described
+An import reports the file's new parts and its problems. Only the changes since the edited
+version are adopted from an edit, so later events are preserved. Entries, learnings and
+patterns are matched by id (repeated ids in order), so importing the same file again adds
+nothing. Other tools use the name progress.json for different data; such a file is described
 but not imported.
 """
 
@@ -28,7 +28,7 @@ from .state import Journal, entry_id
 
 
 class AdoptJournalEdit(JournalCommand, frozen=True):
-    """Make true what somebody changed in the file of a journal."""
+    """Adopt the changes from an edit of the journal's file."""
 
     needs_context: ClassVar[bool] = True
 
@@ -109,7 +109,7 @@ def _without_uses(part: Part) -> Part:
 
 
 def _with_uses(part: Part, before: Part, now: Part) -> Part:
-    """Return a learning with the uses that were counted since it was edited."""
+    """Return a learning, including the uses that were counted since it was edited."""
     if isinstance(part, Learning):
         assert isinstance(before, Learning)
         assert isinstance(now, Learning)
@@ -152,7 +152,7 @@ class ForeignEvents(NamedTuple):
 
 
 def stranger(data: object) -> str | None:
-    """Return a description of a file that is not a journal; None if it may be one."""
+    """Return a description of data that is not a journal; None if it may be a journal."""
     if not isinstance(data, dict):
         return "JSON, but not an object"
     names = {str(name) for name in data}
@@ -165,7 +165,7 @@ def stranger(data: object) -> str | None:
 
 
 def check_no_stranger(content: bytes, place: str) -> None:
-    """Raise `RefusedError` that describes another tool's file at the journal's place."""
+    """Raise a `RefusedError` that describes another tool's file at the journal's path."""
     try:
         found = stranger(msgspec.json.decode(content))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -179,7 +179,7 @@ def check_no_stranger(content: bytes, place: str) -> None:
 
 
 def schema_version(text: str) -> tuple[int, int]:
-    """Return the version of a schema; raise `RefusedError` unless it is 1.x."""
+    """Return the numbers of a schema version; raise `RefusedError` unless it is 1.x."""
     match = _SCHEMA.fullmatch(text)
     version = (int(match[1]), int(match[2])) if match else (0, 0)
     if version >= (2, 0):
@@ -191,7 +191,7 @@ def schema_version(text: str) -> tuple[int, int]:
 
 
 def shape_of(kind: type[Kind], data: object, *, field: str) -> Kind:
-    """Return an object of progress.json; unknown fields become its `extra`."""
+    """Return an object from progress.json; unknown fields are stored in its `extra`."""
     return converted(_gathered(kind, data), kind, field=field)
 
 
@@ -233,7 +233,10 @@ class TakeDocument(JournalCommand, frozen=True):
 
 
 def take_document(ours: JournalDocument, theirs: Data) -> ForeignEvents:
-    """Return events for the parts of a checked document that ours lacks, at their times."""
+    """Return events, at their original times, for the missing parts of a document.
+
+    The document must have been checked.
+    """
     problems: list[str] = []
     events = [*_of_the_file(ours, theirs, problems)]
     for kind, event_of in _EVENTS.items():
@@ -249,7 +252,7 @@ def take_document(ours: JournalDocument, theirs: Data) -> ForeignEvents:
 
 
 def remarks(document: JournalDocument) -> Iterator[str]:
-    """Yield remarks on content of other tools that our commands would reject."""
+    """Yield remarks on other tools' content that our commands would reject."""
     for list_name in LISTS.values():
         seen: set[str] = set()
         for index, part in enumerate(getattr(document, list_name)):
@@ -273,7 +276,7 @@ def remarks(document: JournalDocument) -> Iterator[str]:
 def _of_the_file(
     ours: JournalDocument, theirs: Data, problems: list[str]
 ) -> Iterator[Event]:
-    """Yield events for changes of the file itself."""
+    """Yield events for changes to the file's own fields."""
     version, created_at = theirs["version"], theirs["created_at"]
     name = theirs.get("project_name", "")
     own = {"version", "created_at", "project_name", *LISTS.values()}
@@ -296,7 +299,7 @@ def _of_the_file(
 def _matched(
     kind: type[Part], theirs: Data, ours: JournalDocument
 ) -> Iterator[tuple[Part, str, Part | None]]:
-    """Yield each part of a list, with its place and our matching part or None."""
+    """Yield each part in a list, with its path, and our matching part or None."""
     name = LISTS[kind]
     known: dict[str, list[Part]] = defaultdict(list)
     for part in getattr(ours, name):
@@ -332,7 +335,7 @@ def _counted_less(
 def _of_learning(
     document: JournalDocument, theirs: parts.Learning, ours: parts.Learning
 ) -> Iterator[Event]:
-    """Yield the later events of a learning; of several with the same id, of the first."""
+    """Yield the later events of a learning; if its id is repeated, only for the first."""
     if document.learning(ours.id) is not ours:
         return
     more = theirs.times_referenced - ours.times_referenced

@@ -1,9 +1,8 @@
-"""The parts of a journal, field by field in the order of progress.json, with their rules.
+"""The parts of a journal, with fields in the order of progress.json and their rules.
 
 The rules (JRN-070, and the closed word lists) apply to new records and imported files;
-stored events are decoded without them. Empty fields are omitted, as by the
-specification's own writer: absent values, "", [] and counters at 0. `false` is a
-statement and is written.
+stored events are decoded without them. As in the specification's own writer, empty fields
+are omitted: absent values, "", [] and counters at 0. `false` is a value and is written.
 """
 
 import re
@@ -81,7 +80,7 @@ _MOMENT = re.compile(
 
 
 class FieldRule(NamedTuple):
-    """The rule of a field, beyond its type."""
+    """The constraints on a field, in addition to its type."""
 
     is_needed: bool = False
     words: tuple[str, ...] = ()
@@ -101,14 +100,14 @@ FromOne = Annotated[int, FieldRule(is_needed=True, least=1)]
 
 
 class ClosedObject(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """A closed object of progress.json."""
+    """A closed object in progress.json."""
 
     extra: dict[str, Any] = {}
     """Fields of a later version of the schema, kept unchanged."""
 
 
 class Observation(ClosedObject, frozen=True, kw_only=True):
-    """Something noticed while working on an entry."""
+    """An observation made while working on an entry."""
 
     type: Annotated[str, FieldRule(True, OBSERVATION_TYPES)]
     """`blocker` (cannot go on), `finding` (noticed) or `completion` (already done)."""
@@ -129,7 +128,7 @@ class Observation(ClosedObject, frozen=True, kw_only=True):
 
 
 class Context(ClosedObject, frozen=True, kw_only=True):
-    """How an iteration came about."""
+    """The context of an iteration."""
 
     retry_count: Count = 0
     """The number of earlier retries of this PRD."""
@@ -148,7 +147,7 @@ class Context(ClosedObject, frozen=True, kw_only=True):
 
 
 class Entry(ClosedObject, frozen=True, kw_only=True):
-    """One iteration's work on a PRD, as it ended."""
+    """The completed work of an iteration on a PRD."""
 
     id: Annotated[str, FieldRule(pattern=state.ENTRY_ID)] = ""
     """`{prd_id}-{iteration}`, in lower-case letters, digits and dashes."""
@@ -198,7 +197,7 @@ class Learning(ClosedObject, frozen=True, kw_only=True):
 
 
 class Pattern(ClosedObject, frozen=True, kw_only=True):
-    """A recurring convention of the codebase."""
+    """A recurring convention in the codebase."""
 
     id: Annotated[str, FieldRule(pattern=state.PATTERN_ID)] = ""
     """`pattern-` and four digits."""
@@ -220,7 +219,7 @@ class Pattern(ClosedObject, frozen=True, kw_only=True):
 
 @cache
 def rules_of(kind: type[ClosedObject]) -> dict[str, FieldRule]:
-    """Return the rule of each field of a part, in order."""
+    """Return the rule for each field of a part, in order."""
     fields = [field for field in structs.fields(kind) if field.name != "extra"]
     return {
         field.name: next(iter(getattr(field.type, "__metadata__", ())), ANY)
@@ -236,7 +235,7 @@ def refuse(field: str, problem: str, hint: str | None = None) -> RefusedError:
 def event_time(text: str, *, field: str) -> str:
     """Return a time in the log's precision; raise `RefusedError` if it is invalid.
 
-    The first moment of year 1 counts as missing: other tools write it for no time.
+    The first moment of year 1 counts as missing, because other tools use it for no time.
     """
     match = _MOMENT.fullmatch(text)
     try:
@@ -253,9 +252,10 @@ def event_time(text: str, *, field: str) -> str:
 
 
 def check(part: ClosedObject, field: str) -> None:
-    """Raise `RefusedError` naming the first field with an invalid value.
+    """Raise a `RefusedError` that names the first field with an invalid value.
 
-    Times are checked last: a missing one is filled in if all else is valid.
+    Times are checked last, because a missing time is filled in if all other fields are
+    valid.
     """
     moments = []
     for name, rule in rules_of(type(part)).items():
@@ -273,7 +273,7 @@ def check(part: ClosedObject, field: str) -> None:
 
 
 def _problem(rule: FieldRule, value: Any) -> str | None:
-    """Return why the value of a field is invalid; None if it is valid."""
+    """Return why a field's value is invalid; None if it is valid."""
     if rule.least is not None:
         if rule.least > 0 and value < rule.least:
             return f"must be >= {rule.least}"

@@ -1,10 +1,10 @@
-"""Import of a progress.txt in the form that many loops keep: entries, learnings, patterns.
+"""Import of a progress.txt in a common format: entries, learnings and patterns.
 
-An entry begins at `## [date] - STORY` and ends at a line of dashes. Its learnings follow
-`**Learnings for future iterations:**`; the patterns follow `## Codebase Patterns`. Other
-text is kept only in the whole text, which is stored as well (JRN-114). Known parts are
-recognized by their content, so importing a text again adds nothing, and a longer version
-adds only its new parts.
+An entry starts at `## [date] - STORY` and ends at a line of dashes. Its learnings follow
+`**Learnings for future iterations:**`; the patterns follow `## Codebase Patterns`. The full
+text is stored as well (JRN-114), and is the only place that contains other text. Known
+parts are recognized by their content, so importing a text again adds nothing, and a longer
+version adds only its new parts.
 """
 
 import re
@@ -78,14 +78,14 @@ SOURCE = "migration"
 
 
 class Noted(NamedTuple):
-    """A learning of an entry."""
+    """A learning from an entry."""
 
     type: str
     content: str
 
 
 class Told(NamedTuple):
-    """One entry."""
+    """An entry in the text."""
 
     prd_id: str
     timestamp: str
@@ -99,7 +99,7 @@ class Told(NamedTuple):
 
 
 class Habit(NamedTuple):
-    """One pattern."""
+    """A pattern in the text."""
 
     name: str
     type: str
@@ -107,7 +107,7 @@ class Habit(NamedTuple):
 
 
 class Parsed(NamedTuple):
-    """The content of a text in the known form."""
+    """The content of a text in the known format."""
 
     entries: list[Told]
     patterns: list[Habit]
@@ -116,7 +116,7 @@ class Parsed(NamedTuple):
 
 
 def parse_text(text: str) -> Parsed:
-    """Return the entries and patterns of a text, in order; ignore unknown forms."""
+    """Return the entries and patterns in a text, in order; skip unknown sections."""
     entries: list[Told] = []
     patterns: list[Habit] = []
     unread: list[str] = []
@@ -131,7 +131,7 @@ def parse_text(text: str) -> Parsed:
 
 
 def _sections(text: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield each heading with the lines up to the next one, or to a line of dashes."""
+    """Yield each heading with its lines, up to the next heading or a line of dashes."""
     heading, lines = "", list[str]()
     for line in text.splitlines():
         found = _HEADING.fullmatch(line.rstrip())
@@ -148,7 +148,7 @@ def _sections(text: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def _bullets(lines: Iterable[str]) -> list[tuple[int, str]]:
-    """Return the indentation and text of each list item, with its continuation lines."""
+    """Return the indentation and text of each list item, including continuation lines."""
     found: list[tuple[int, list[str]]] = []
     goes_on = False
     for line in lines:
@@ -211,13 +211,13 @@ def _moment(dated: re.Match[str]) -> str | None:
 
 
 def _status(said: str) -> str:
-    """Return the status of an entry; by default completed, as entries follow the work."""
+    """Return the status of an entry; by default `completed`, as entries follow the work."""
     words = re.findall(r"[a-z]+", said.lower())
     return next((_ENDINGS[word] for word in words if word in _ENDINGS), parts.COMPLETED)
 
 
 def _paths(said: str) -> Iterator[str]:
-    """Yield the file paths in a list, without comments in parentheses."""
+    """Yield the file paths in a list, without the comments in parentheses."""
     without = re.sub(r"\([^()]*\)", "", said)
     for part in without.split(","):
         path = part.strip().rstrip(".").strip("`").strip()
@@ -243,12 +243,12 @@ def _habit(said: str) -> Habit:
 
 
 class TakeText(JournalCommand, frozen=True):
-    """Import a text that another tool kept; `ours` is the current journal.
+    """Import another tool's progress text; `ours` is the current journal.
 
-    The whole text is stored as one learning, besides its entries, learnings and patterns.
-    This creates the journal if there is none; a blank text adds no learning. If parts were
-    recognized, the learning with the whole text is marked invalid, so that agents do not
-    get both.
+    The full text is stored as a learning, in addition to its entries, learnings and
+    patterns. The journal is created if there is none; a blank text adds no learning. If
+    parts were recognized, the learning with the full text is marked invalid, so that agents
+    do not get its content twice.
     """
 
     needs_context: ClassVar[bool] = True
@@ -283,7 +283,7 @@ class TakeText(JournalCommand, frozen=True):
 
 
 def came_from(document: JournalDocument, text: str) -> bool:
-    """Return whether a text was imported before, as a whole."""
+    """Return whether a text was already imported."""
     return any(x.content == text and x.context == CONTEXT for x in document.learnings)
 
 
@@ -316,7 +316,7 @@ def _whole(journal: Journal, text: str, parsed: Parsed, at: str) -> Event:
 def _take_entries(
     taking: DraftJournal, document: JournalDocument, entries: list[Told]
 ) -> list[str]:
-    """Record the new entries; return the id of each entry."""
+    """Record the new entries; return the ids of all entries."""
     known = {(x.prd_id, x.timestamp, x.summary): x.id for x in document.entries}
     ids = []
     for told in entries:

@@ -1,7 +1,7 @@
 """Queries of a journal (JRN-080 to JRN-085), and the recovery proposed after a failure.
 
 Results are in the order of recording. A recovery is to retry with guidance that helped
-before, or to ask a person; other actions are recorded only if somebody chose them
+before, or to ask a person; other actions are recorded only if a person chose them
 (JRN-107).
 """
 
@@ -43,17 +43,17 @@ class Recovery(NamedTuple):
 
 
 def recent_observations(document: JournalDocument, count: int) -> list[Observation]:
-    """Return all observations of the last `count` entries."""
+    """Return all observations in the last `count` entries."""
     return _observations(document.entries[-count:] if count > 0 else [])
 
 
 def observations_of(document: JournalDocument, prd_id: str) -> list[Observation]:
-    """Return all observations of a PRD, of every iteration."""
+    """Return all observations about a PRD, from every iteration."""
     return _observations(entries_of(document, prd_id))
 
 
 def entries_of(document: JournalDocument, prd_id: str) -> list[Entry]:
-    """Return the entries of a PRD."""
+    """Return the entries for a PRD."""
     return [entry for entry in document.entries if entry.prd_id == prd_id]
 
 
@@ -68,30 +68,30 @@ def learnings_of_type(document: JournalDocument, type_: str) -> list[Learning]:
 
 
 def patterns_of_type(document: JournalDocument, type_: str) -> list[Pattern]:
-    """Return the patterns of a type, at any confidence."""
+    """Return the patterns of a type, with any confidence."""
     return [pattern for pattern in document.patterns if pattern.type == type_]
 
 
 def attempts(document: JournalDocument, prd_id: str) -> int:
-    """Return how often a PRD was tried: the number of its entries, completed or not."""
+    """Return the number of attempts at a PRD: its entries, completed or not."""
     return len(entries_of(document, prd_id))
 
 
 def next_iteration(document: JournalDocument, prd_id: str) -> int:
-    """Return the next iteration of a PRD: the highest plus one, even if there are gaps."""
+    """Return the next iteration number of a PRD: the highest plus 1, even with gaps."""
     found = entries_of(document, prd_id)
     taken = (iteration_reached(e.id, e.prd_id, e.iteration) for e in found)
     return max(taken, default=0) + 1
 
 
 def last_entry(document: JournalDocument, prd_id: str) -> Entry | None:
-    """Return the entry of a PRD that was recorded last, regardless of its time."""
+    """Return the last recorded entry for a PRD, regardless of its time."""
     found = entries_of(document, prd_id)
     return found[-1] if found else None
 
 
 def failure_patterns(document: JournalDocument) -> dict[str, int]:
-    """Return how often each category was observed in failed or blocked entries."""
+    """Return the number of observations by category in failed or blocked entries."""
     failed = [e for e in document.entries if e.status in (parts.FAILED, parts.BLOCKED)]
     return dict(Counter(o.category for o in _observations(failed) if o.category))
 
@@ -101,7 +101,7 @@ def _observations(entries: Iterable[Entry]) -> list[Observation]:
 
 
 def recover(document: JournalDocument, prd_id: str, *, failure: str) -> Recovery:
-    """Return the recovery to propose for a failure of a PRD."""
+    """Return the recovery to propose after a failure of a PRD."""
     failures = unsuccessful(document, prd_id)
     if failures >= FAILURES_MAX:
         said = f"PRD {prd_id} has failed {failures} times - needs human review"
@@ -120,7 +120,7 @@ def recover(document: JournalDocument, prd_id: str, *, failure: str) -> Recovery
 
 
 def unsuccessful(document: JournalDocument, prd_id: str) -> int:
-    """Return the number of entries of a PRD after its last completed one."""
+    """Return the number of entries for a PRD after the last completed one."""
     count = 0
     for entry in entries_of(document, prd_id):
         count = 0 if entry.status == parts.COMPLETED else count + 1
@@ -128,7 +128,7 @@ def unsuccessful(document: JournalDocument, prd_id: str) -> int:
 
 
 def failure_of(document: JournalDocument, prd_id: str) -> str:
-    """Return the failure described in a PRD's last entry; empty if it completed."""
+    """Return the failure described in a PRD's last entry; empty if it was completed."""
     last = last_entry(document, prd_id)
     if last is None or last.status == parts.COMPLETED:
         return ""
@@ -156,8 +156,8 @@ def _by_blocker(
 def _workaround(document: JournalDocument, index: int, blocker: Observation) -> str:
     """Return the resolution of a blocker; empty unless its PRD was completed later.
 
-    In this order: the learning that the blocker names, the guidance of the completed
-    entry, a learning of that entry, its summary.
+    The first of these that exists is used: the learning that the blocker names, the
+    guidance in the completed entry, a learning from that entry, its summary.
     """
     prd_id = document.entries[index].prd_id
     later = (x for x in document.entries[index + 1 :] if x.prd_id == prd_id)
@@ -193,10 +193,10 @@ def _by_learning(
 
 
 def similarity(one: str, other: str) -> Fraction:
-    """Return the similarity of two texts, from 0 to 1; it can be checked by hand.
+    """Return the similarity of two texts, from 0 to 1; it can be verified by hand.
 
     A word is a run of three or more letters and digits, case-folded. The similarity is the
-    share of the words of the text with fewer words that the other text contains as well.
+    fraction of the words in the text with fewer words that the other text also contains.
     """
     ours, theirs = (frozenset(_WORD.findall(text.casefold())) for text in (one, other))
     shared = len(ours & theirs)

@@ -1,6 +1,6 @@
-"""The commands of the journal: what may be recorded, and as which events.
+"""The commands of the journal: what may be recorded, and the events that record it.
 
-An event that a user wants recorded is converted into the command that causes it.
+An event that a user wants to record is converted into the command that causes it.
 """
 
 from typing import ClassVar, TypeVar
@@ -29,7 +29,7 @@ _PARTS: dict[type[Event], tuple[str, type[parts.ClosedObject]]] = {
 
 
 class DraftJournal:
-    """A copy of a journal with events not yet recorded, for further decisions."""
+    """A copy of a journal with unrecorded events, used to decide further commands."""
 
     def __init__(self, journal: Journal, at: str) -> None:
         self.journal = unpack(pack(journal))
@@ -37,22 +37,22 @@ class DraftJournal:
         self._at = at
 
     def take(self, *events: Event) -> None:
-        """Add events without a decision."""
+        """Add events without deciding on a command."""
         for event in events:
             fold(self.journal, [(self.journal.version + 1, self._at, event)])
             self.events.append(event)
 
     def decide(self, command: JournalCommand) -> list[Event]:
-        """Decide on a command, and add its events."""
+        """Decide on a command, and add the resulting events."""
         events = command.decide(self.journal, self._at)
         self.take(*events)
         return events
 
 
 class OpenJournal(JournalCommand, frozen=True):
-    """Begin the journal, as the first record does automatically.
+    """Open the journal, as the first record does automatically.
 
-    If it is open already, change the place of its file.
+    If the journal is already open, change the path of its file.
     """
 
     project_name: str = ""
@@ -79,7 +79,7 @@ class OpenJournal(JournalCommand, frozen=True):
 class RecordEntry(JournalCommand, frozen=True):
     """Record how an iteration of a PRD ended.
 
-    The iteration defaults to the one after the highest of this PRD.
+    By default, the iteration is the one after the highest of this PRD.
     """
 
     entry: parts.Entry
@@ -110,7 +110,7 @@ class RecordEntry(JournalCommand, frozen=True):
 
 
 class AddLearning(JournalCommand, frozen=True):
-    """Record a learning; with `observation`, link it to that observation of its entry."""
+    """Record a learning; with `observation`, link it to that observation in its entry."""
 
     learning: parts.Learning
     observation: int = 0
@@ -131,7 +131,7 @@ class AddLearning(JournalCommand, frozen=True):
 
 
 class ReferenceLearning(JournalCommand, frozen=True):
-    """Count that a learning was used."""
+    """Record the use of a learning."""
 
     learning_id: str
     prd_id: str = ""
@@ -150,7 +150,7 @@ class ReferenceLearning(JournalCommand, frozen=True):
 
 
 class HandOverLearnings(JournalCommand, frozen=True):
-    """Count that learnings were passed to an iteration."""
+    """Record that learnings were passed to an iteration."""
 
     needs_context: ClassVar[bool] = True
 
@@ -169,7 +169,7 @@ class HandOverLearnings(JournalCommand, frozen=True):
 
 
 class RetireLearning(JournalCommand, frozen=True):
-    """Mark a learning as invalid; it stays readable."""
+    """Mark a learning as invalid; it remains readable."""
 
     learning_id: str
     reason: str | None = None
@@ -183,7 +183,7 @@ class RetireLearning(JournalCommand, frozen=True):
 
 
 class DiscoverPattern(JournalCommand, frozen=True):
-    """Record a pattern of the codebase."""
+    """Record a pattern in the codebase."""
 
     pattern: parts.Pattern
 
@@ -194,10 +194,10 @@ class DiscoverPattern(JournalCommand, frozen=True):
 
 
 def to_event(tag: str, data: object) -> Event:
-    """Return the event of a tag from its data, as decoded from JSON.
+    """Return the event for a tag, given its data as decoded from JSON.
 
-    Fields that are filled in may be missing: ids, iterations, times. Raise `RefusedError`
-    naming a field that is missing, unknown or of the wrong type.
+    Ids, iterations and times may be missing, because they are filled in. Raise a
+    `RefusedError` that names a field that is missing, unknown or of the wrong type.
     """
     kind = BY_TAG[tag]
     if isinstance(data, dict):
@@ -210,7 +210,7 @@ def to_event(tag: str, data: object) -> Event:
 
 
 def part_of(kind: type[Part], data: object, *, field: str) -> Part:
-    """Return an entry, observation, learning or pattern from a user's data."""
+    """Return an entry, observation, learning or pattern made from a user's data."""
     part = shape_of(kind, data, field=field)
     inner: list[parts.ClosedObject] = [part]
     if isinstance(part, parts.Entry):
@@ -223,7 +223,7 @@ def part_of(kind: type[Part], data: object, *, field: str) -> Part:
 
 
 def command_of(event: Event) -> Command:
-    """Return the command that causes an event; raise `RefusedError` if none does."""
+    """Return the command that causes an event; raise `RefusedError` if there is none."""
     made = CAUSED.get(type(event))
     if made is None or (isinstance(event, f.LearningReferenced) and event.entry_id):
         why = event.only_caused or "it is not an event of the journal"
@@ -234,7 +234,7 @@ def command_of(event: Event) -> Command:
 
 
 def _completed(part: Numbered, next_id: str | None, **times: str) -> Numbered:
-    """Return a learning or pattern with the next id, and with the times it lacks."""
+    """Return a learning or pattern with the next id and its missing times filled in."""
     word = type(part).__name__.lower()
     new_id = _given(word, next_id)
     missing = {name: at for name, at in times.items() if not getattr(part, name)}
@@ -246,7 +246,7 @@ def _completed(part: Numbered, next_id: str | None, **times: str) -> Numbered:
 
 
 def _given(word: str, next_id: str | None) -> str:
-    """Return the id for a new part; raise `RefusedError` if none is left."""
+    """Return the id for a new part; raise `RefusedError` if no id is left."""
     if next_id is None:
         last = f"{word}-{NUMBER_MAX}"
         raise parts.refuse(f"{word}.id", f"{last} was the last possible id")
@@ -254,7 +254,7 @@ def _given(word: str, next_id: str | None) -> str:
 
 
 def _check_link(journal: Journal, source: str, observation: int) -> None:
-    """Raise unless the observation exists and is not linked to another learning."""
+    """Raise `RefusedError` unless the observation exists and is not linked yet."""
     count = journal.entries.get(source, 0)
     if not 1 <= observation <= count:
         why = f"{source or 'no entry'} has no observation {observation}; it has {count}"
@@ -286,7 +286,7 @@ Proposal = tuple[int, parts.Learning]
 
 
 def extract(entry: parts.Entry) -> list[Proposal]:
-    """Return the learnings in an entry's observations that name no learning."""
+    """Return learnings for an entry's observations that do not name a learning."""
     return [
         (number, _learning(entry, observation))
         for number, observation in enumerate(entry.observations, 1)

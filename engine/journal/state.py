@@ -1,7 +1,7 @@
-"""The state of a journal that its rules need: ids and counts, but no texts.
+"""The state of a journal that its rules require: ids and counts, but no texts.
 
-Recording costs the same, regardless of the size of the journal. To read the texts, fold
-the `JournalDocument`. This module also makes the ids of entries, learnings and patterns.
+The cost of recording does not depend on the size of the journal. To read the texts, fold
+the `JournalDocument`. This module also creates the ids of entries, learnings and patterns.
 """
 
 import re
@@ -56,21 +56,21 @@ class Journal(msgspec.Struct):
 
     @property
     def exists(self) -> bool:
-        """Return whether anything was ever recorded."""
+        """Return whether any event was recorded."""
         return self.version > 0
 
     def next_iteration(self, prd_id: str) -> int:
-        """Return the next iteration of a PRD: the highest plus one, even with gaps."""
+        """Return the next iteration number of a PRD: the highest plus 1, even with gaps."""
         return self.iterations.get(prd_id, 0) + 1
 
     @property
     def next_learning_id(self) -> str | None:
-        """Return the id of the next learning; None if no id is left."""
+        """Return the id for the next learning; None if no id is left."""
         return next_id("learning", highest=self.learning_max)
 
     @property
     def next_pattern_id(self) -> str | None:
-        """Return the id of the next pattern; None if no id is left."""
+        """Return the id for the next pattern; None if no id is left."""
         return next_id("pattern", highest=self.pattern_max)
 
     def check_learning(self, learning_id: str, *, field: str = "learning") -> None:
@@ -97,9 +97,9 @@ def entry_id(prd_id: str, iteration: int) -> str:
 
 
 def iteration_reached(id_: str, prd_id: str, iteration: int) -> int:
-    """Return the highest iteration of a PRD that one of its entries occupies.
+    """Return the highest iteration of a PRD that an entry occupies.
 
-    Other tools write ids whose iteration differs from that of the entry.
+    Other tools write ids whose iteration differs from the entry's iteration.
     """
     stem = entry_id(prd_id, 0).removesuffix("0")
     number = id_.removeprefix(stem)
@@ -108,7 +108,7 @@ def iteration_reached(id_: str, prd_id: str, iteration: int) -> int:
 
 
 def number_of(id_: str) -> int:
-    """Return the number of a learning or pattern; -1 if the id is neither."""
+    """Return the number in the id of a learning or pattern; -1 for any other id."""
     match = _NUMBERED.fullmatch(id_)
     return int(match[2]) if match else -1
 
@@ -116,7 +116,7 @@ def number_of(id_: str) -> int:
 def next_id(word: str, *, highest: int) -> str | None:
     """Return the id after the highest number ever assigned; 0 is never assigned.
 
-    Return None when the four digits are exhausted.
+    Return None if the four-digit numbers are exhausted.
     """
     number = max(highest, 0) + 1
     return f"{word}-{number:04d}" if number <= NUMBER_MAX else None

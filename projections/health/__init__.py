@@ -1,1 +1,1 @@
-"""Whether a log is sound, what is saved of a damaged one, its copies and redactions."""
+"""Verification and salvage of logs, and their copies and redactions."""

@@ -1,4 +1,4 @@
-"""Pure rules from the findings of doctor to checks."""
+"""Pure rules that derive checks from the findings of `doctor`."""
 
 from collections.abc import Iterator
 
@@ -54,7 +54,7 @@ def judge(findings: Findings) -> list[Check]:
 
 
 def judge_here(here: Here) -> list[Check]:
-    """Return the checks of this machine's files of a log on a server."""
+    """Return the checks of the local files that belong to a log on a server."""
     left = (_displaced(here), _left_over(here))
     found = (_versions(here), *_of_files(here), *left, *_of_kept(here))
     return [check for check in found if check]
@@ -212,7 +212,7 @@ def _space(here: Here) -> Check:
 
 
 def _sizes(here: Here) -> Check | None:
-    """Return the use of space, with the commands that free some."""
+    """Return the disk usage, with a hint about how to free space."""
     if not here.sizes:
         return None
     said = [f"{word} {in_units(count)}" for word, count in here.sizes.items()]
@@ -276,7 +276,7 @@ def _state_files(findings: Findings) -> Iterator[Check]:
 
 
 def judge_files(states: dict[str, Refreshed]) -> Iterator[Check]:
-    """Yield the checks of state files, compared with a readable log."""
+    """Yield the results of comparing state files with a readable log."""
     drifted = [file for file in states.values() if file.problem]
     for file in drifted:
         hint = "`sprintlog rebuild`"
@@ -346,7 +346,7 @@ def _snapshots(here: Here) -> Check | None:
 
 
 def _agents(here: Here) -> Check | None:
-    """Return the agents whose output is not understood, so that costs may be missing."""
+    """Return the agents whose output is not understood; their costs may be missing."""
     if not here.agents:
         return None
     odd = [a for a in here.agents if a.unknown > UNKNOWN_LINES_MAX * a.lines]

@@ -1,6 +1,6 @@
-"""The examination of `doctor`: the log, and the files of this machine that belong to it.
+"""The examination by `doctor` of the log and its files on this machine.
 
-It only reads; what has to be opened is copied first.
+It only reads; anything that must be opened is copied first.
 """
 
 import os
@@ -69,7 +69,7 @@ def look_here(
     agents: tuple[AgentLines, ...],
     sessions: tuple[int, int, int],
 ) -> Here:
-    """Return what there is in the folder of a log, and beside state files at `places`."""
+    """Return the findings in a log's folder, and next to the state files at `places`."""
     folder = location.folder
     drafts, displaced = _left_over(location, places)
     disk = os.statvfs(folder)
@@ -94,7 +94,7 @@ def look_here(
 
 
 def count_sessions(log: EventStore) -> tuple[int, int, int]:
-    """Return how many sessions there are, with how many events of how many bytes."""
+    """Return the number of sessions, of their events, and of the events' bytes."""
     streams = {s: v for s, v in log.streams().items() if session_of(s) is not None}
     payloads = (row[-1] for s in streams for page in log.scan(s) for row in page.rows)
     size = sum(len(payload) for payload in payloads if payload)
@@ -102,7 +102,7 @@ def count_sessions(log: EventStore) -> tuple[int, int, int]:
 
 
 def _files(folder: Path) -> list[File]:
-    """Return the folder and its contents, except for git's ignore file."""
+    """Return the log's folder and its contents, except for `.gitignore`."""
     paths = [folder, *sorted(folder.iterdir()), *sorted((folder / EDITS).glob("*"))]
     found = []
     for path in paths:
@@ -119,7 +119,7 @@ def _files(folder: Path) -> list[File]:
 
 
 def _left_over(location: Location, places: list[str]) -> tuple[list[str], list[str]]:
-    """Return the drafts of writes that did not end, and files they had moved."""
+    """Return the drafts of interrupted writes, and the files that they had moved."""
     drafts = [*location.folder.glob(f"{DATABASE}-new*")]
     displaced = []
     kept = [*(location.folder / EDITS).glob(".*")]
@@ -135,7 +135,7 @@ def _left_over(location: Location, places: list[str]) -> tuple[list[str], list[s
 
 
 def _of_store(folder: Path) -> list[str] | None:
-    """Return what of the snapshots is not what was written; no git is needed for that."""
+    """Return the damaged files of snapshots, without using git; None if there are none."""
     store = folder / STORE
     if not store.is_dir():
         return None
@@ -157,7 +157,7 @@ REST_SECONDS = 0.02
 
 
 class Inside(NamedTuple):
-    """What a look into a copy of the log gave."""
+    """The results of examining a copy of the log."""
 
     wal: bool | None = None
     schema: int | None = None
@@ -171,7 +171,7 @@ class Inside(NamedTuple):
 
 
 def examine(location: Location) -> Findings:
-    """Return everything that doctor judges; nothing is changed, locked or waited for.
+    """Return all findings for doctor, without changing, locking or waiting for anything.
 
     The process must not have the log open.
     """
@@ -219,7 +219,7 @@ def examine(location: Location) -> Findings:
 
 
 def _look_inside(location: Location, known: Head | None) -> Inside:
-    """Return the findings of a copy of the log, which SQLite may recover."""
+    """Return the findings from a copy of the log, which SQLite may recover."""
     try:
         with backup.private_copy(location.database) as copy:
             with closing(PageImages(copy)) as pages:
@@ -264,15 +264,15 @@ def _damage(inside: Inside) -> list[str]:
 
 
 def _rested(stamps: list[backup.Stamp]) -> bool:
-    """Return whether the files are old enough for another write to change their time."""
+    """Return whether the files are old enough for another write to change their times."""
     changed = max((stamp[2] for stamp in stamps if stamp), default=0)
     return abs(time.time_ns() - changed) > REST_SECONDS * 1e9
 
 
 def _git_says(folder: Path) -> tuple[str, bool | None, bool]:
-    """Return where the folder is for git, and whether git ignores or tracks the log.
+    """Return the folder's place for git, and whether git ignores and tracks the log.
 
-    None means that git does not report whether it ignores it.
+    If git does not report whether it ignores the log, return None for that value.
     """
     if ".git" in folder.parts:
         return IN_GIT, None, False

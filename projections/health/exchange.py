@@ -1,7 +1,8 @@
-"""A whole log in another place: the same events, positions and hashes.
+"""Transfer of a complete log: the same events, positions and hashes.
 
-It is exported as JSON Lines and imported, or copied into another store. A copy continues
-the target, which must be the beginning of the source: a repeated copy adds what is new.
+A log is exported as JSON Lines and imported, or copied into another store. A copy extends
+its target, which must be the beginning of the source, so repeating a copy adds only new
+events.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -43,7 +44,7 @@ Progress = Callable[[int], None]
 
 
 class Carried(NamedTuple):
-    """The result of an export or a copy of a log."""
+    """The result of exporting or copying a log."""
 
     events: int
     head: Head
@@ -67,10 +68,10 @@ def export_log(
     sprint_id: str | None = None,
     progress: Progress = lambda count: None,
 ) -> Carried:
-    """Write a log, or the events of one sprint, as lines; the chain is checked on the way.
+    """Write a log, or the events of a sprint, as lines; verify the chain at the same time.
 
-    The end is fixed at the beginning. Raise `UnreadableError` at the first problem: what
-    was written until then lacks the last line, and is not an export.
+    The end of the export is fixed at the start. Raise `UnreadableError` at the first
+    problem: the output then lacks its last line and is not a valid export.
     """
     log = workspace.log
     stream = None if sprint_id is None else catalogue.sprint_stream(sprint_id)
@@ -118,11 +119,11 @@ def import_log(
     file: str,
     progress: Progress = lambda count: None,
 ) -> ImportedLog:
-    """Take in the export of a whole log, all of it or nothing.
+    """Import the export of a complete log, either all of it or nothing.
 
-    Everything is checked on the way: lines, limits, events, chain, head, and that every
-    sprint can be read. State files that are missing are written. Raise `RefusedError`
-    where the log holds an event already, `InvalidInputError` naming the line.
+    All lines, limits, events, the chain, the head, and the readability of every sprint are
+    checked. Missing state files are written. Raise `RefusedError` if the log is not empty,
+    or `InvalidInputError` naming the invalid line.
     """
     with workspace.log.taking_over() as take:
         if workspace.log.head().position:
@@ -150,9 +151,9 @@ def _take_all(
     file: str,
     progress: Progress,
 ) -> list[int]:
-    """Take the events of an export; raise `InvalidInputError` at its first problem.
+    """Import the events of an export; raise `InvalidInputError` at the first problem.
 
-    Return the positions of those that were erased.
+    Return the positions of erased events.
     """
     number = 1
     erased: list[int] = []
@@ -196,10 +197,10 @@ def _check_erased(workspace: Workspace, erased: Sequence[int], file: str) -> Non
 
 
 def events_of(lines: Iterable[bytes], *, file: str) -> Iterator[tuple[int, RecordedEvent]]:
-    """Yield the events of an export, each with the number of its line.
+    """Yield the events in an export, each with its line number.
 
-    Raise `InvalidInputError` for one that our own log would not hold, and for a head that
-    is not that of the events before it.
+    Raise `InvalidInputError` for an event that our own log would not accept, and for a head
+    that does not match the events before it.
     """
     head = START
     for number, found in enumerate(read_lines(lines, file=file), start=2):
@@ -216,7 +217,7 @@ def events_of(lines: Iterable[bytes], *, file: str) -> Iterator[tuple[int, Recor
 
 
 def problem_of(recorded: RecordedEvent) -> str | None:
-    """Return why our own log would not hold such an event, if it would not."""
+    """Return why our own log would not accept an event; None if it would."""
     try:
         event = None if recorded.payload is None else catalogue.CODEC.decode(recorded)
         checked = NewEvent(
@@ -265,7 +266,7 @@ def _check_readable(workspace: Workspace, file: str) -> None:
 
 
 def _state_file(file: ProjectedFile[catalogue.State], name: str) -> Refreshed:
-    """Write a missing state file; existing ones are unchanged."""
+    """Write a state file if it is missing; existing files are unchanged."""
     found = file.check_head(name)
     if found.state != "missing":
         return found
@@ -275,10 +276,10 @@ def _state_file(file: ProjectedFile[catalogue.State], name: str) -> Refreshed:
 def copy_log(
     source: Log, target: Log, *, progress: Progress = lambda count: None
 ) -> Carried:
-    """Copy what a log lacks of another one, in steps that each are whole appends.
+    """Copy the events that the target lacks, in steps that consist of complete appends.
 
-    Positions, ids, keys and hashes stay, and the chain is checked on the way. Raise
-    `RefusedError` where the target is not the beginning of the source.
+    Positions, ids, keys and hashes are preserved, and the chain is verified during the
+    copy. Raise `RefusedError` if the target is not the beginning of the source.
     """
     end = source.head()
     before = target.head()
@@ -295,7 +296,10 @@ def copy_export(
     file: str,
     progress: Progress = lambda count: None,
 ) -> Carried:
-    """Copy what a log lacks of an export; raise `InvalidInputError` naming a wrong line."""
+    """Copy the events of an export that the target lacks.
+
+    Raise `InvalidInputError` naming the invalid line.
+    """
     before = target.head()
     pages = _pages_of(lines, before, file)
     # Lines may come slowly: the target is not held meanwhile.
@@ -303,7 +307,7 @@ def copy_export(
 
 
 def _pages_of(lines: Iterable[bytes], before: Head, file: str) -> Pages:
-    """Yield the events of an export one by one, and see that the target is in it."""
+    """Yield the events of an export singly, and ensure that the target is part of it."""
     is_met = before == START
     for _, found in events_of(lines, file=file):
         is_met = is_met or Head(found.position, found.hash) == before
@@ -323,7 +327,10 @@ def _copy(
     hand: int = EVENTS_A_HAND,
     start: Head | None = None,
 ) -> Carried:
-    """Copy pages; the target is given `hand` events at a time, and keeps steps of many."""
+    """Copy pages; pass `hand` events at a time to the target, and commit in larger steps.
+
+    The chain is verified from `start`, by default from the target's head.
+    """
     count, head = 0, before
     waiting: list[RecordedEvent] = []
     take: Take | None = None
@@ -332,7 +339,7 @@ def _copy(
     with ExitStack() as step:
 
         def hand_on() -> None:
-            """Let the target write verified events while more are verified."""
+            """Pass verified events to the target while further ones are verified."""
             nonlocal take, taken, head
             # Whoever is cut short leaves whole appends.
             whole = len(waiting)

@@ -1,4 +1,4 @@
-"""The findings of `doctor` as plain values, including the disk space that is in use."""
+"""The findings of `doctor` as plain values, including the disk usage."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -36,7 +36,7 @@ _WORDS = {
 
 
 def sizes(folder: Path) -> dict[str, int]:
-    """Return how many bytes everything in a log's folder takes, the largest first."""
+    """Return the sizes in bytes of a log folder's contents by purpose, largest first."""
     found: dict[str, int] = {}
     for path in folder.rglob("*"):
         try:
@@ -53,7 +53,7 @@ def sizes(folder: Path) -> dict[str, int]:
 
 
 def old_copies(folder: Path, *, before_seconds: float) -> dict[str, int]:
-    """Return the copies that were not used since a moment, and their sizes."""
+    """Return the copies that were not used since a moment, with their sizes."""
     found = {}
     for name, _ in COPIES:
         path = folder / name
@@ -63,7 +63,7 @@ def old_copies(folder: Path, *, before_seconds: float) -> dict[str, int]:
 
 
 def remove_copies(workspace: Workspace, names: dict[str, int]) -> None:
-    """Throw copies away; the next question makes them again."""
+    """Delete copies; the next query makes them again."""
     for name, lock in COPIES:
         if name in names:
             with workspace.log.locks.hold(lock):
@@ -71,7 +71,7 @@ def remove_copies(workspace: Workspace, names: dict[str, int]) -> None:
 
 
 def in_units(count: int) -> str:
-    """Return a number of bytes as people read it: `312 bytes`, `4.2 MiB`."""
+    """Return a human-readable number of bytes: `312 bytes`, `4.2 MiB`."""
     if count < 1024:
         return f"{count} bytes"
     if count < 1024**2:
@@ -86,7 +86,7 @@ EVENTS_LOOKED_AT = 10_000
 
 
 class AgentLines(NamedTuple):
-    """The output read from one version of an agent."""
+    """The output that was read from a version of an agent."""
 
     agent: str
     version: str | None
@@ -99,12 +99,12 @@ class AgentLines(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Return agent and version."""
+        """Return the agent and its version."""
         return f"{self.agent} {self.version or '(version not said)'}"
 
 
 def agent_lines(workspace: Workspace) -> tuple[AgentLines, ...]:
-    """Return the output read from each agent, by name and version."""
+    """Return the output that was read from each agent, sorted by name and version."""
     found: dict[tuple[str, str], AgentLines] = {}
     after = max(0, workspace.log.head().position - EVENTS_LOOKED_AT)
     for recorded in workspace.log.read(after=after):
@@ -140,7 +140,7 @@ class File(NamedTuple):
 
 
 class Here(NamedTuple):
-    """What this machine keeps of a log, whether the log is here or on a server."""
+    """The findings about a log's files on this machine, for local and server logs."""
 
     folder: str
     versions: dict[str, str]

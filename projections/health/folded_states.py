@@ -1,7 +1,7 @@
-"""States of long streams, folded while the log is read for another reason.
+"""The states of long streams, folded while the log is read for another purpose.
 
-`verify` reads every event of a log to check its chain. What it decodes on the way makes
-the states that it compares, so that long streams are not read a second time.
+`verify` reads every event in a log to check the chain. The events that it decodes are also
+folded to the states that it compares, so that long streams are not read twice.
 """
 
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ _row_of = itemgetter(*map(_place_of, ("at", "type", "payload")))
 
 
 def page_of(rows: Sequence[StoredRow]) -> Page:
-    """Return the decoded events of some rows, in order of position."""
+    """Return the decoded events in some rows, in order of position."""
     shapes, own = [*map(_shape_of, rows)], [*map(_row_of, rows)]
     if {*shapes} != {1}:
         own = [
@@ -56,9 +56,9 @@ class OnTheWay:
         }
 
     def take(self, rows: Sequence[StoredRow]) -> Sequence[StoredRow]:
-        """Take a page of the log, and return those of its rows that were not decoded.
+        """Fold a page of the log, and return its rows that were not decoded.
 
-        A stream that cannot be folded here is read separately by the caller.
+        A stream that cannot be folded here must be read separately by the caller.
         """
         streams = {*map(_stream_of, rows)}
         left = streams - self._followed.keys()
@@ -72,7 +72,7 @@ class OnTheWay:
         return [row for row in rows if _stream_of(row) in left] if left else []
 
     def of(self, name: str, version: int) -> "CheckedSprint | None":
-        """Return a sprint that was followed up to a version; it is let go with that."""
+        """Return a sprint that was folded up to a version, and stop following it."""
         found = self._followed.pop(sprint_stream(name), None)
         if found is None or found.state.version != version:
             return None
@@ -81,7 +81,7 @@ class OnTheWay:
 
 
 class CheckedSprint:
-    """One sprint on the way, and which of its saved states are not what they should be."""
+    """A sprint that is being folded, and the versions of its incorrect saved states."""
 
     def __init__(self, repository: Repository[Sprint], name: str) -> None:
         self.state: Sprint = repository.kind.begin(name)
@@ -92,9 +92,9 @@ class CheckedSprint:
         self._kept = sorted(repository.checkpoints.versions(self._stream))
 
     def take(self, page: Page) -> bool:
-        """Decode and fold the next rows; return whether that was all of them.
+        """Decode and fold the next rows; return whether all of them could be folded.
 
-        Past a rollback the state would be another one.
+        After a rollback, the folded state would be wrong.
         """
         after = self.state.version
         if page.versions != [*range(after + 1, after + 1 + len(page.rows))]:

@@ -1,8 +1,9 @@
-"""The registry of every place that keeps text, for scans and erasure.
+"""The registry of all places that store text, for scans and erasure.
 
-It is here because only the projections reach all of them: the log, the store of snapshots,
-the copies beside the log, and the state files. Copies made elsewhere (a backup, an export,
-files restored into another folder) belong to their owner; the log does not know them.
+It is here because only the projections can access all of them: the log, the store of
+snapshots, the copies next to the log, and the state files. Copies made elsewhere (a backup,
+an export, files restored into another folder) are the responsibility of their owner; the
+log does not know them.
 """
 
 from hashlib import sha256
@@ -42,7 +43,7 @@ LOCK = "not-understood.lock"
 
 
 def keep_lines(workspace: Workspace, source: str, lines: list[dict[str, Any]]) -> Path:
-    """Keep lines as JSON lines; return the file, the same for the same lines."""
+    """Store lines as JSON Lines; return the file, which is the same for the same lines."""
     content = b"".join(msgspec.json.encode(mask_all(line)) + b"\n" for line in lines)
     folder = workspace.location.folder / FOLDER
     name = (

@@ -1,8 +1,8 @@
-"""Secrets in a log: in events, in stored files, in snapshots.
+"""Secrets in a log: in events, stored files and snapshots.
 
-The forms are those masked at recording (`engine/masking_forms.toml`), tokens beyond doubt,
-and the public rules that depend on a nearby name (`public_rules.toml`). Text recorded
-before a form was known, or with --no-mask, can contain them.
+The patterns are those used for masking (`engine/masking_forms.toml`), which are
+unambiguous, and the public rules that depend on a nearby name (`public_rules.toml`). Text
+recorded before a pattern was known, or with --no-mask, can contain secrets.
 """
 
 import re
@@ -25,7 +25,7 @@ FILE = "public_rules.toml"
 
 
 class PublicRule(msgspec.Struct, frozen=True):
-    """A form that a secret may have behind a word."""
+    """A pattern for a secret that follows a keyword."""
 
     name: str
     words: tuple[str, ...]
@@ -39,7 +39,7 @@ class _Rules(msgspec.Struct):
 
 @cache
 def public_rules() -> tuple[PublicRule, ...]:
-    """Return all rules."""
+    """Return all public rules."""
     content = own_text(__name__, FILE)
     return tuple(msgspec.convert(tomllib.loads(content), _Rules).form)
 
@@ -59,7 +59,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 def secrets_by_rules(text: str) -> Iterator[tuple[str, int, int]]:
-    """Yield the rule of each secret of a text, and where it begins and ends."""
+    """Yield the rule, start and end of each secret in a text."""
     # One byte for each character, so that a place in one is that in the other.
     lowered = text.encode("ascii", "replace").lower()
     for word, rules in _by_word().items():
@@ -75,7 +75,10 @@ def secrets_by_rules(text: str) -> Iterator[tuple[str, int, int]]:
 
 
 def _is_drawn(secret: str) -> bool:
-    """Return whether it may be random: words have no digit, examples a single letter."""
+    """Return whether a string may be random.
+
+    Words contain no digits, and placeholders repeat a single character.
+    """
     return any(map(str.isdigit, secret)) and len({*secret}) > 1
 
 
@@ -93,7 +96,7 @@ def leaks(
     since: str | None = None,
     progress: Callable[[int], None] = lambda count: None,
 ) -> Iterator[LeakFound]:
-    """Yield every secret, in events since a time and in all stored files."""
+    """Yield every secret in events since a time and in all stored files."""
     moment = None if since is None else parse(since)
     for event in workspace.log.read():
         if event.position % 10_000 == 0:
@@ -128,7 +131,7 @@ def _overlaps(one: Span, others: list[Span]) -> bool:
 
 
 def _masked(text: str, begin: int, end: int, spans: list[Span]) -> str:
-    """Return a part of a text without its secrets, also where it begins inside of one."""
+    """Return a part of a text with secrets masked, even if it starts inside a secret."""
     pieces, last = [], begin
     for rule, start, after in spans:
         if last < after and start < end:

@@ -1,13 +1,13 @@
-"""Heads of a log that a person signs, and files that prove an event was in the log.
+"""Heads of a log for signing, and files that prove that an event was in the log.
 
     sprintlog-head 1
     log: the id of its first event
     position: the last event
-    hash: its hash, which stands for all before it
-    root: of the Merkle tree over all events
-    time: when it was written
+    hash: the hash of the last event, which covers all earlier events
+    root: the root of the Merkle tree over all events
+    time: when the head was written
 
-Signing is OpenSSH's (`ssh-keygen -Y`): with an agent, a hardware key, or a file.
+OpenSSH makes the signatures (`ssh-keygen -Y`), with an agent, a hardware key, or a file.
 """
 
 import re
@@ -47,7 +47,7 @@ _TRAILED = re.compile(rf"{TRAILER}: (\d{{1,18}}):([0-9a-f]{{16,64}})", re.ASCII)
 
 
 class WrittenHead(msgspec.Struct, frozen=True):
-    """A head that was written down."""
+    """A log head that was written to a file."""
 
     log: str
     position: int
@@ -57,7 +57,7 @@ class WrittenHead(msgspec.Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """Return the signed form of the head."""
+        """Return the head in the format that is signed."""
         return (
             f"{FIRST}\nlog: {self.log}\nposition: {self.position}\n"
             f"hash: {self.hash}\nroot: {self.root}\ntime: {self.time}\n"
@@ -65,7 +65,7 @@ class WrittenHead(msgspec.Struct, frozen=True):
 
 
 def tree_of(log: EventStore, size: int) -> MerkleTree:
-    """Return the tree of the first events of a log."""
+    """Return the Merkle tree over the first events of a log."""
     pages = log.pages(until=size)
     return MerkleTree(bytes(row[_HASH]) for page in pages for row in page)
 
@@ -80,7 +80,7 @@ def head_of(workspace: Workspace) -> WrittenHead:
 
 
 def read_head(file: Path) -> WrittenHead:
-    """Return a head from its file; raise `InvalidInputError` for anything else."""
+    """Return the head in a file; raise `InvalidInputError` for any other content."""
     try:
         text = read_whole(file, at_most=FILE_BYTES_MAX).decode()
     except (OSError, UnicodeDecodeError) as error:
@@ -89,7 +89,7 @@ def read_head(file: Path) -> WrittenHead:
 
 
 def parse_head(text: str, *, file: str) -> WrittenHead:
-    """Return a head from its text."""
+    """Return the head in a text; raise `InvalidInputError` for any other text."""
     match = _LINE.fullmatch(text)
     if match is None:
         raise InvalidInputError("not a head: `sprintlog verify head` writes one", file=file)
@@ -98,7 +98,7 @@ def parse_head(text: str, *, file: str) -> WrittenHead:
 
 
 def sign(file: Path, key: Path, environment: Mapping[str, str]) -> Path:
-    """Sign a file with OpenSSH; return where the signature is."""
+    """Sign a file with OpenSSH; return the path of the signature."""
     made = file.with_name(f"{file.name}.sig")
     made.unlink(missing_ok=True)
     call = ("-Y", "sign", "-n", NAMESPACE, "-f", str(key), str(file))
@@ -109,7 +109,7 @@ def sign(file: Path, key: Path, environment: Mapping[str, str]) -> Path:
 def check_signature(
     content: bytes, signature: Path, signers: Path, environment: Mapping[str, str]
 ) -> str:
-    """Return the listed signer of some bytes; raise `RefusedError` if there is none."""
+    """Return the allowed signer of some bytes; raise `RefusedError` if there is none."""
     found = ("-Y", "find-principals", "-s", str(signature), "-f", str(signers))
     said = _ssh_keygen(found, environment, "its key is not among the allowed signers")
     who = said.splitlines()[0].strip() if said.strip() else ""
@@ -137,14 +137,14 @@ def compare(workspace: Workspace, head: WrittenHead) -> Iterator[str]:
 
 
 def trailer(head: WrittenHead) -> str:
-    """Return the line by which a commit bears witness."""
+    """Return the trailer for a commit message that records the head."""
     return f"{TRAILER}: {head.position}:{head.hash}"
 
 
 def witnessed(workspace: Workspace) -> tuple[int, list[tuple[str, str]]]:
-    """Return how often commits name a head, and which name one that the log has not.
+    """Return how often commits name a head, and the commits that name an unknown head.
 
-    In a trailer of its message, or in a note on it.
+    A commit names a head in a trailer of its message, or in a note.
     """
     repository = repository_around(workspace.location.root)
     if repository is None:
@@ -201,7 +201,7 @@ FILE_BYTES_MAX = 4 * DOCUMENT_BYTES_MAX
 
 
 class Proof(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """An event, and the way from it to a head."""
+    """An event, and the path from it to a head."""
 
     format: str
     format_version: int
@@ -218,7 +218,7 @@ class Proof(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def prove(
     workspace: Workspace, position: int, head: WrittenHead, signature: str | None
 ) -> bytes:
-    """Return the proof that an event was there when a head was written."""
+    """Return the proof that an event was in the log when a head was written."""
     if not 0 < position <= head.position:
         raise NotFoundError(
             f"the head is of position {head.position}: it proves nothing of {position}",
@@ -240,7 +240,7 @@ def prove(
 
 
 def read_proof(file: Path) -> Proof:
-    """Return a proof from its file; raise `InvalidInputError` for anything else."""
+    """Return the proof in a file; raise `InvalidInputError` for any other content."""
     try:
         proof = msgspec.json.decode(read_whole(file, at_most=FILE_BYTES_MAX), type=Proof)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
@@ -251,7 +251,7 @@ def read_proof(file: Path) -> Proof:
 
 
 def problems(proof: Proof, *, file: str) -> list[str]:
-    """Return in words why a proof proves nothing; an empty list where it does."""
+    """Return the reasons why a proof is invalid; an empty list if it is valid."""
     head = parse_head(proof.head, file=file)
     try:
         event, previous = event_in(msgspec.json.encode(proof.event))
@@ -275,5 +275,5 @@ def problems(proof: Proof, *, file: str) -> list[str]:
 
 
 def is_erased(proof: Proof) -> bool:
-    """Return whether what the event said was erased: then only that it was is proved."""
+    """Return whether the event's text was erased, so that only its existence is proved."""
     return proof.event.get("salt") is None and proof.event.get("stream") != ERASURES

@@ -1,4 +1,4 @@
-"""Erasing text everywhere that sprintlog can reach, and the copies that it cannot reach.
+"""Erasure of text from all places that sprintlog can access, and a list of the others.
 
 The plan is first stored in a note in the log's folder. The next process that opens the log
 finishes an interrupted erasure, or removes the note if no event was erased yet. The note
@@ -69,7 +69,7 @@ _WITHOUT: set[Skippable] = {"finish_restores", "refuse_edits", "record_lost_run"
 
 
 class Note(msgspec.Struct, frozen=True):
-    """The pending erasure."""
+    """The plan of a pending erasure."""
 
     reason: str
     actor: str
@@ -80,7 +80,7 @@ class Note(msgspec.Struct, frozen=True):
 
 
 def redact(workspace: Workspace, note: Note) -> RedactionDone:
-    """Erase events and texts, and whatever follows from them."""
+    """Erase events and texts, and all data derived from them."""
     place = workspace.location.folder / REDACTION
     with workspace.log.locks.hold(REDACTION_LOCK):
         try:
@@ -172,7 +172,7 @@ def _erase_events(workspace: Workspace, note: Note) -> Iterator[Appended]:
 def _rewrite_state_files(
     workspace: Workspace, needle: places.Needle | None, streams: set[str]
 ) -> None:
-    """Write every state file again that may contain erased text."""
+    """Rewrite every state file that may contain erased text."""
     sprints, journals = SprintFile(workspace), JournalFile(workspace)
     entry = next(one for one in KEPT_TEXT if isinstance(one, places.TreeFiles))
     is_found = needle is not None and bool(entry.scan(workspace, needle))
@@ -196,7 +196,7 @@ def _rewrite_state_files(
 def _over_imported(
     file: ProjectedFile[State], name: str, needle: places.Needle | None
 ) -> None:
-    """Rewrite an unchanged imported file that contains the text in our own layout."""
+    """Rewrite an unchanged imported file in our own layout if it contains the text."""
     state = file.repository.current(name)
     path = file.path(state)
     if path is None or needle is None:
@@ -211,7 +211,7 @@ def _over_imported(
 def _rewrite_snapshots(
     workspace: Workspace, needle: places.Needle, note: Note
 ) -> dict[str, str]:
-    """Make snapshots again without the texts, record that, and delete the old ones."""
+    """Recreate snapshots without the texts, record this, and delete the old snapshots."""
     store = store_of(workspace)
     entry = next(one for one in KEPT_TEXT if isinstance(one, places.Snapshots))
     if not store.exists or not entry.scan(workspace, needle):
@@ -236,9 +236,10 @@ def _rewrite_snapshots(
 def _changed(
     store: Store, commit: str, change: "partial[bytes]", known: dict[str, bytes | None]
 ) -> dict[str, bytes]:
-    """Return the files of a snapshot that hold a text, without it.
+    """Return the files in a snapshot that contain a text, with the text removed.
 
-    `known` has by their ids the contents that were looked at before, None for the others.
+    `known` contains, by id, the changed content of files examined earlier; None if
+    unchanged.
     """
     found = {}
     with store.blobs() as blob:
@@ -255,7 +256,7 @@ def _changed(
 def _in_place_of(
     workspace: Workspace, store: Store, commit: str, contents: dict[str, bytes], note: Note
 ) -> str:
-    """Put another snapshot in the place of one, and record it in each sprint."""
+    """Replace a snapshot with another one, and record this in each sprint."""
     new = store.aliases().get(commit)
     if new is None:
         new = rewrite(store, commit, contents).commit
@@ -274,7 +275,7 @@ def _in_place_of(
 
 
 def settle(workspace: Workspace) -> None:
-    """Record edits of state files before events are chosen by text."""
+    """Record edits of state files before events are selected by text."""
     for name in workspace.sprints():
         workspace.refresh(name)
     if workspace.journal().exists:
@@ -289,7 +290,7 @@ def note_of(
     actor: str,
     at: str,
 ) -> Note:
-    """Return the record of a redaction that is written before it begins."""
+    """Return the note for a redaction, which is written before the redaction starts."""
     places = [(event.stream, event.version) for event in events]
     return Note(reason, actor, at, places, [*texts])
 
@@ -297,7 +298,7 @@ def note_of(
 def unreached(
     workspace: Workspace, events: Sequence[RecordedEvent], needle: places.Needle
 ) -> list[UnreachedPlace]:
-    """Return what holds a text and stays when some events are erased."""
+    """Return the places that will still contain a text after some events are erased."""
     found = [
         *_of_log(workspace, {event.position for event in events}, needle),
         *_of_other_trees(workspace),
@@ -334,7 +335,7 @@ def _of_log(
 
 
 def _of_other_trees(workspace: Workspace) -> Iterator[UnreachedPlace]:
-    """Yield the state files in other work trees of the log: they are written there."""
+    """Yield state files in the log's other work trees, where they must be rewritten."""
     for name in workspace.sprints():
         sprint = workspace.sprint(name)
         place = sprint.plan.place
@@ -348,7 +349,7 @@ def _of_other_trees(workspace: Workspace) -> Iterator[UnreachedPlace]:
 
 
 def _of_repository(workspace: Workspace, needle: places.Needle) -> Iterator[UnreachedPlace]:
-    """Yield the commits of the person's own repository that brought in the text."""
+    """Yield the commits in the user's own repository that added the text."""
     repository = repository_around(workspace.location.root)
     if repository is None:
         return

@@ -1,4 +1,4 @@
-"""Save what is sound of a damaged log: a new log's folder, and what else was readable."""
+"""Salvage of a damaged log: a new log with the sound events, and other readable data."""
 
 import os
 import shutil
@@ -48,7 +48,7 @@ class Rescue(NamedTuple):
 
     @property
     def is_whole(self) -> bool:
-        """Return whether the new log has everything that is known of the old one."""
+        """Return whether the new log contains all known content of the old one."""
         return self.salvaged.problem is None and not self.edits_left
 
 
@@ -59,10 +59,10 @@ def salvage(
     clock: Clock = wall_clock,
     progress: Callable[[int], None] = lambda count: None,
 ) -> Rescue:
-    """Make a new log of the undamaged events of a damaged one, which is unchanged.
+    """Create a new log from the undamaged events of a damaged one, which is unchanged.
 
-    Raise `RefusedError` over anything that exists, `UnreadableError` when no event at
-    all is found. The process must not have the old log open.
+    Raise `RefusedError` if the target exists, `UnreadableError` if no event is found. The
+    process must not have the old log open.
     """
     check_is_sqlite(location.database, "salvage")
     target = folder.absolute().parent.resolve() / folder.name
@@ -118,7 +118,7 @@ def _check_target(location: Location, target: Path) -> None:
 
 @contextmanager
 def _private(path: Path) -> Iterator[IO[bytes]]:
-    """Give a new file that nobody else may read, and is on the disk afterwards."""
+    """Yield a new private file, which is synced to disk afterwards."""
     with held_open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY) as descriptor:
         os.fchmod(descriptor, 0o600)
         with open(descriptor, "wb", closefd=False) as file:
@@ -127,14 +127,14 @@ def _private(path: Path) -> Iterator[IO[bytes]]:
 
 
 class _Lost:
-    """The file of the events that did not get into the new log."""
+    """The file that contains the events missing from the new log."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self.count = 0
         self._file = file
 
     def keep(self, event: RecordedEvent, problem: str) -> None:
-        """Write an event as a line, with the reason why it is here."""
+        """Write an event as a line, with the reason why it was lost."""
         fields: dict[str, Any] = {"problem": problem, **msgspec.structs.asdict(event)}
         payload = fields.pop("payload")
         fields = {k: v.hex() if isinstance(v, bytes) else v for k, v in fields.items()}
@@ -149,7 +149,7 @@ class _Lost:
 
 
 def _shown(payload: object) -> object:
-    """Return a payload as JSON, or as far as possible as text if it is damaged."""
+    """Return a payload as JSON; if it is damaged, return as much as possible as text."""
     if not isinstance(payload, bytes):
         return payload
     try:
@@ -160,7 +160,7 @@ def _shown(payload: object) -> object:
 
 
 class _Judge:
-    """Answers why an event cannot be read although its hash fits."""
+    """Determines why an event cannot be read although its hash matches."""
 
     def __init__(self, erasures: Callable[[], Iterator[RecordedEvent]]) -> None:
         self._found = erasures
@@ -186,7 +186,7 @@ class _Judge:
 
 
 def _copy_edits(source: Path, target: Path) -> int:
-    """Copy what was kept of other people's edits; return how many could not be."""
+    """Copy the stored third-party edits; return how many could not be copied."""
     if not source.is_dir():
         return 0
     target.mkdir(mode=0o700)
@@ -204,7 +204,7 @@ def _copy_edits(source: Path, target: Path) -> int:
 
 
 def _folded(database: Path, salvaged: Salvaged, clock: Clock) -> Salvaged:
-    """Return the result, with the problems found when the new log is read."""
+    """Return the result, with any problem found when the new log is folded."""
     try:
         log = SqliteLog(database, clock=clock, entropy=urandom, readonly=True)
         with closing(log):
@@ -215,7 +215,7 @@ def _folded(database: Path, salvaged: Salvaged, clock: Clock) -> Salvaged:
 
 
 def _know_state_files(location: Location, clock: Clock) -> None:
-    """Accept state files that match the new log, which does not know them yet."""
+    """Accept state files that match the new log, which has no record of them yet."""
     log = SqliteLog(location.database, clock=clock, entropy=urandom)
     with Workspace(location, log, clock=clock) as workspace:
         for name in workspace.sprints():
@@ -226,7 +226,7 @@ def _know_state_files(location: Location, clock: Clock) -> None:
 
 
 def salvaged(rescue: Rescue) -> SalvagedLog:
-    """Return what could be saved."""
+    """Return a summary of the salvaged log."""
     found, folder = rescue.salvaged, rescue.folder
     return SalvagedLog(
         str(folder),

@@ -1,4 +1,4 @@
-"""The events to erase, by place, time or text, and their texts."""
+"""Selection of events to erase, by position, time or text, and their texts."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -35,7 +35,7 @@ DOCUMENTS = frozenset(
 
 
 class Selector(msgspec.Struct, frozen=True):
-    """The chosen events: those that meet all conditions."""
+    """The conditions for selecting events; all of them must be met."""
 
     positions: tuple[tuple[int, int], ...] = ()
     """First and last of each range."""
@@ -48,7 +48,7 @@ class Selector(msgspec.Struct, frozen=True):
 
 
 class Chosen(NamedTuple):
-    """The selection."""
+    """The selected events and their texts."""
 
     events: list[RecordedEvent]
     texts: list[str]
@@ -56,7 +56,7 @@ class Chosen(NamedTuple):
 
     @property
     def needle(self) -> Needle | None:
-        """Return the texts to search for; None if there are none to search for."""
+        """Return the texts to search for; None if there are none."""
         return Needle(*self.texts) if self.texts else None
 
 
@@ -81,7 +81,7 @@ def chosen(workspace: Workspace, selector: Selector) -> Chosen:
 
 
 def said_by(event: RecordedEvent) -> Iterator[str]:
-    """Yield the texts of an event that erasing takes away."""
+    """Yield the texts in an event that an erasure removes."""
     left = {*texts_in(msgspec.json.decode(remainder(event)))}
     for text in texts_in(msgspec.json.decode(event.payload or b"null")):
         if text not in left:
@@ -89,7 +89,7 @@ def said_by(event: RecordedEvent) -> Iterator[str]:
 
 
 def texts_in(part: Any) -> Iterator[str]:
-    """Yield every text in some data."""
+    """Yield every text in the given data."""
     if isinstance(part, str):
         yield part
     elif isinstance(part, dict):
@@ -170,7 +170,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 def _with_documents(
     workspace: Workspace, events: list[RecordedEvent], selector: Selector
 ) -> list[RecordedEvent]:
-    """Return events, with all events of their sprints if a plan is among them."""
+    """Return the events, plus all events of their sprints if one contains a plan."""
     plans = {event.stream: event for event in events if event.type in DOCUMENTS}
     if not plans:
         return events
@@ -190,7 +190,7 @@ def _with_documents(
 def _matches(
     workspace: Workspace, events: Sequence[RecordedEvent], pattern: re.Pattern[str]
 ) -> list[str]:
-    """Return all that a pattern matches: in events, kept files and snapshots."""
+    """Return all matches of a pattern in events, stored files and snapshots."""
     said = (
         text for e in events for text in texts_in(msgspec.json.decode(e.payload or b""))
     )
@@ -203,10 +203,7 @@ def _matches(
 
 
 def contents(workspace: Workspace) -> Iterator[tuple[str, bytes]]:
-    """Yield what is kept beside the events: files in the log's folder, and snapshots.
-
-    Each has its place.
-    """
+    """Yield the files in the log's folder and in snapshots, each with its location."""
     store = store_of(workspace)
     for name, path in files_in(workspace.location.folder):
         is_ours = name.startswith((workspace.location.database.name, "snapshots/"))

@@ -1,4 +1,4 @@
-"""The kinds of places that keep text: how it is found there, and what can be let go."""
+"""The types of places that store text: how text is found in them and removed."""
 
 import json
 import os
@@ -34,7 +34,7 @@ PIECE_CHARS, PIECES_MAX = 64, 64
 
 
 class Why(Enum):
-    """Why text cannot be let go of where it stands."""
+    """The reason why text cannot be removed from a place."""
 
     CHAINED = "`redact` erases the text of events"
     FOLLOWS = "it is computed from the events"
@@ -46,7 +46,7 @@ class Why(Enum):
 
 
 class Needle:
-    """Texts that are looked for, in all the ways in which they are written down."""
+    """Texts to search for, in all the encodings in which they may be stored."""
 
     def __init__(self, *texts: str) -> None:
         if not texts or any(not text or "\n" in text for text in texts):
@@ -59,19 +59,19 @@ class Needle:
         self._any = re.compile(b"|".join(map(re.escape, self.forms)))
 
     def is_in(self, content: bytes) -> bool:
-        """Return whether bytes hold the text."""
+        """Return whether the bytes contain one of the texts."""
         if len(self.forms) <= FEW:
             return any(form in content for form in self.forms)
         return self._any.search(content) is not None
 
     def erased_from(self, content: bytes) -> bytes:
-        """Return bytes without the texts; where parts of one are left, nothing else is."""
+        """Return the bytes without the texts; if parts of one remain, only a marker."""
         for form in sorted(self.wholes, key=len, reverse=True):
             content = content.replace(form, ERASED.encode())
         return f"{ERASED}\n".encode() if self.is_in(content) else content
 
     def is_in_file(self, path: Path) -> bool:
-        """Return whether a plain file holds the text, in its name or in its bytes."""
+        """Return whether a plain file contains the text, in its name or in its content."""
         if self.is_in(os.fsencode(path.name)):
             return True
         before = b""
@@ -84,7 +84,7 @@ class Needle:
 
 
 class Erased(NamedTuple):
-    """What became of the places of a text."""
+    """The places from which a text was erased, and those where it remains."""
 
     gone: tuple[str, ...] = ()
     left: tuple[str, ...] = ()
@@ -93,7 +93,7 @@ class Erased(NamedTuple):
 
 
 class KeptText(msgspec.Struct, frozen=True):
-    """One kind of place that keeps text."""
+    """A type of place that stores text."""
 
     name: str
     files: tuple[str, ...] = ()
@@ -104,30 +104,30 @@ class KeptText(msgspec.Struct, frozen=True):
     """The parts of the store that are it."""
 
     def scan(self, workspace: Workspace, needle: Needle) -> list[str]:
-        """Return where the text stands."""
+        """Return the locations of the text."""
         raise NotImplementedError
 
     def erase(self, workspace: Workspace, needle: Needle) -> Erased:
-        """Take the text away where that can be done; caches come back without it."""
+        """Erase the text if possible; caches are made again without it."""
         found = self.scan(workspace, needle)
         left = self.let_go(workspace, found, needle) if found else []
         gone = tuple(place for place in found if place not in left)
         return Erased(gone, tuple(left), self.why if left else None)
 
     def let_go(self, workspace: Workspace, found: list[str], needle: Needle) -> list[str]:
-        """Take away what was found, if that can be done; return what stays."""
+        """Remove the text from the given locations, if possible; return the others."""
         return found
 
 
 class Files(KeptText, frozen=True):
-    """Files below the log's folder, of which those that hold the text can be removed."""
+    """Files below the log's folder; those that contain the text can be removed."""
 
     lock: str | None = None
     """The lock under which they come and go; without one they cannot be removed."""
     is_compressed: bool = False
 
     def scan(self, workspace: Workspace, needle: Needle) -> list[str]:
-        """Return the files that hold the text."""
+        """Return the files that contain the text."""
         return [
             name
             for name, path in files_in(workspace.location.folder)
@@ -136,7 +136,7 @@ class Files(KeptText, frozen=True):
         ]
 
     def let_go(self, workspace: Workspace, found: list[str], needle: Needle) -> list[str]:
-        """Remove the files that hold the text."""
+        """Remove the files that contain the text."""
         if self.lock is None:
             return found
         with workspace.log.locks.hold(self.lock):
@@ -146,10 +146,10 @@ class Files(KeptText, frozen=True):
 
 
 class WaitingEvents(Files, frozen=True):
-    """Queued events of sessions: in the log's folder, or in the user's."""
+    """Spooled session events, in the log's folder or in the user's state folder."""
 
     def scan(self, workspace: Workspace, needle: Needle) -> list[str]:
-        """Return the files that hold the text, those elsewhere by their whole paths."""
+        """Return the files that contain the text; those elsewhere have absolute paths."""
         found = (path for path in self._elsewhere(workspace) if needle.is_in_file(path))
         return [*Files.scan(self, workspace, needle), *map(str, found)]
 
@@ -159,14 +159,14 @@ class WaitingEvents(Files, frozen=True):
 
 
 class Rows(KeptText, frozen=True):
-    """The store's derived data; it is made again unless there is a reason to keep it."""
+    """The store's derived data, which can be recomputed unless it must be preserved."""
 
     def scan(self, workspace: Workspace, needle: Needle) -> list[str]:
-        """Return the rows that hold the text."""
+        """Return the rows that contain the text."""
         return [*workspace.log.holding(needle.forms, self.tables)]
 
     def let_go(self, workspace: Workspace, found: list[str], needle: Needle) -> list[str]:
-        """Delete data that can be made again."""
+        """Delete the data that can be recomputed."""
         if self.why is not None:
             return found
         for stream in workspace.log.streams():
@@ -176,10 +176,10 @@ class Rows(KeptText, frozen=True):
 
 
 class Events(KeptText, frozen=True):
-    """The events themselves: payloads and envelopes."""
+    """The payloads and envelopes of events."""
 
     def scan(self, workspace: Workspace, needle: Needle) -> list[str]:
-        """Return the events that hold the text in any field."""
+        """Return the events that contain the text in any field."""
         return [
             f"position {event.position}"
             for event in workspace.log.read()
@@ -193,26 +193,26 @@ class Copy(Files, frozen=True, kw_only=True):
     lock: str
 
     def scan(self, workspace: Workspace, needle: Needle) -> list[str]:
-        """Return the files, and the rows, that hold the text."""
+        """Return the files and rows that contain the text."""
         found = Files.scan(self, workspace, needle)
         return [*found, *proof.rows_with(self._database(workspace), needle.forms)]
 
     def let_go(self, workspace: Workspace, found: list[str], needle: Needle) -> list[str]:
-        """Throw the copy away."""
+        """Delete the copy."""
         with workspace.log.locks.hold(self.lock):
             proof.remove(self._database(workspace))
         return []
 
     def _database(self, workspace: Workspace) -> Path:
-        """Return the file that its auxiliary files are named after."""
+        """Return the main database file, after which its auxiliary files are named."""
         return workspace.location.folder / self.files[0].removesuffix("*")
 
 
 class Snapshots(KeptText, frozen=True):
-    """The files of the work tree at the ends of iterations."""
+    """The work tree's files in snapshots."""
 
     def scan(self, workspace: Workspace, needle: Needle) -> list[str]:
-        """Return the files of snapshots that contain the text, and unreferenced objects."""
+        """Return the snapshot files that contain the text, and unreferenced objects."""
         store = store_of(workspace)
         if not store.exists:
             return []
@@ -226,7 +226,7 @@ class Snapshots(KeptText, frozen=True):
         return [*found, *(f"object {oid}" for oid in sorted(oids - {*found.values()}))]
 
     def let_go(self, workspace: Workspace, found: list[str], needle: Needle) -> list[str]:
-        """Delete unreferenced objects; the others are named by events."""
+        """Delete unreferenced objects; all others are referenced by events."""
         store = store_of(workspace)
         with store.lock():
             store.tidy()
@@ -234,46 +234,46 @@ class Snapshots(KeptText, frozen=True):
 
 
 class Pages(Files, frozen=True):
-    """The files of the database, also the space in them that nothing takes any more."""
+    """The database files, including their unused space."""
 
     def let_go(self, workspace: Workspace, found: list[str], needle: Needle) -> list[str]:
-        """Let the store rewrite its files, which drops deleted rows."""
+        """Make the store rewrite its files, which removes deleted rows."""
         workspace.log.give_back()
         return self.scan(workspace, needle)
 
 
 class TreeFiles(KeptText, frozen=True):
-    """State files in the work tree, which stay: they follow from the events."""
+    """State files in the work tree, where text remains because events determine them."""
 
     def scan(self, workspace: Workspace, needle: Needle) -> list[str]:
-        """Return the files that hold the text."""
+        """Return the files that contain the text."""
         paths = {*kept_out(workspace)} - {HIDDEN, *_transcript_paths(workspace)}
         return _found_below(workspace, paths, needle)
 
 
 class ResultFiles(KeptText, frozen=True):
-    """The result files of a loop in the work tree."""
+    """A loop's result files in the work tree."""
 
     def scan(self, workspace: Workspace, needle: Needle) -> list[str]:
-        """Return the files that hold the text."""
+        """Return the files that contain the text."""
         return _found_below(workspace, {OUTPUT}, needle)
 
     def let_go(self, workspace: Workspace, found: list[str], needle: Needle) -> list[str]:
-        """Remove those that hold it; `sprintlog restore` puts results there again."""
+        """Remove the files with the text; `sprintlog restore` creates results again."""
         remove_from_tree(workspace, found)
         return []
 
 
 class Transcripts(ResultFiles, frozen=True):
-    """What hooks printed, in the folders of their sprints."""
+    """The output of hooks, in the folders of their sprints."""
 
     def scan(self, workspace: Workspace, needle: Needle) -> list[str]:
-        """Return the transcripts that hold the text."""
+        """Return the transcripts that contain the text."""
         return _found_below(workspace, _transcript_paths(workspace), needle)
 
 
 def remove_from_tree(workspace: Workspace, paths: Sequence[str]) -> None:
-    """Remove our files from the work tree without following links."""
+    """Remove sprintlog's files from the work tree without following links."""
     for path in paths:
         folder, _, name = path.rpartition("/")
         with (
@@ -284,9 +284,9 @@ def remove_from_tree(workspace: Workspace, paths: Sequence[str]) -> None:
 
 
 def _forms(text: str) -> Iterator[bytes]:
-    """Yield a text verbatim, and as JSON, JSON within JSON, and YAML quote it.
+    """Yield a text verbatim, and as quoted in JSON, JSON within JSON, and YAML.
 
-    Bytes that are not UTF-8 are also spelt readably, as everything recorded spells them.
+    Bytes that are not valid UTF-8 are also yielded in the escaped form used in records.
     """
     if (spelt := readable(text)) != text:
         quoted = as_json(text)[1:-1]
@@ -301,7 +301,7 @@ def _forms(text: str) -> Iterator[bytes]:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """Yield what a text is known by: itself, or pieces of it from end to end."""
+    """Yield the text, or pieces distributed over its full length if it is long."""
     if len(text) <= 2 * PIECE_CHARS:
         yield text
         return
@@ -312,7 +312,7 @@ def _pieces(text: str) -> Iterator[str]:
 
 
 def files_in(folder: Path) -> Iterator[tuple[str, Path]]:
-    """Yield every plain file below a folder, with its path from there."""
+    """Yield the plain files below a folder, each preceded by its relative path."""
     for path in sorted(folder.rglob("*")):
         if path.is_file() and not path.is_symlink():
             yield path.relative_to(folder).as_posix(), path
@@ -334,7 +334,7 @@ def _transcript_paths(workspace: Workspace) -> set[str]:
 
 
 def _found_below(workspace: Workspace, paths: set[str], needle: Needle) -> list[str]:
-    """Return which plain files of the work tree, at or below some paths, hold a text."""
+    """Return the plain files at or below the given paths that contain a text."""
     root = workspace.location.root
     found = []
     for path in map(root.joinpath, sorted(paths)):
@@ -346,5 +346,5 @@ def _found_below(workspace: Workspace, paths: set[str], needle: Needle) -> list[
 
 
 def matches(name: str, patterns: tuple[str, ...]) -> bool:
-    """Return whether a path below the log's folder fits one of some patterns."""
+    """Return whether a path below the log's folder matches any of the patterns."""
     return any(fnmatchcase(name, pattern) for pattern in patterns)

@@ -1,4 +1,4 @@
-"""Check a log from end to end: its chain, its payloads, its state files."""
+"""Verification of a complete log: its chain, its payloads and its state files."""
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from hashlib import sha256
@@ -60,11 +60,11 @@ def verify(
     expected: Head | None = None,
     progress: Callable[[int], None] = lambda count: None,
 ) -> Verification:
-    """Return the problems of a log; `progress` receives the number of events checked.
+    """Return the problems in a log; `progress` receives the number of events checked.
 
-    `quick` reads only the newest events and trusts the checkpoints; with `full` the store
-    of snapshots is read as well, as far as the sprints need it. The log must still contain
-    `expected`, a head that was stored elsewhere.
+    With `quick`, only the newest events are read, and checkpoints are trusted. With `full`,
+    the snapshots that the sprints require are also checked in the store. `expected` is a
+    head that was stored elsewhere and that the log must still contain.
     """
     findings: list[Finding] = []
     after = _start(workspace, quick=quick)
@@ -101,7 +101,7 @@ def verify(
 
 
 def _on_the_way(workspace: Workspace, *, quick: bool) -> OnTheWay:
-    """Return what makes states of the events that are read for the chain."""
+    """Return the object that folds states from the events that are read for the chain."""
     try:
         sprints = {} if quick else workspace.sprints()
         return OnTheWay(workspace.repository, sprints)
@@ -127,7 +127,7 @@ def _of_snapshots(workspace: Workspace, sprints: Iterable[str]) -> Iterator[Find
 
 
 def _start(workspace: Workspace, *, quick: bool) -> Head:
-    """Return after which event the chain is read."""
+    """Return the head after which the chain is read."""
     if not quick:
         return START
     position = workspace.log.last_position() - QUICK_EVENTS
@@ -160,7 +160,7 @@ def _of_heads(workspace: Workspace, expected: Head | None) -> Iterator[Finding]:
 
 
 class _Counted:
-    """The rows on their way to the chain's check; their payloads are read on the way."""
+    """The rows that the chain check reads; their payloads are checked at the same time."""
 
     def __init__(
         self,
@@ -191,7 +191,7 @@ class _Counted:
             yield page
 
     def _take(self, page: list[Row]) -> None:
-        """Read the payloads of a page, each once unless one is damaged or erased."""
+        """Decode the payloads of a page once, except for any that are damaged or erased."""
         left = self._on_the_way.take(page)
         if rows := [row for row in left if row[_PAYLOAD] is not None]:
             self._read(rows)
@@ -201,7 +201,7 @@ class _Counted:
             ]
 
     def _read(self, rows: list[Row]) -> None:
-        """Decode a page; a second time one by one if something in it is damaged."""
+        """Decode a page; if it contains damage, decode its rows again one by one."""
         try:
             list(CODEC.events_of_rows([page_of(rows)]))
         except UnreadableError as error:
@@ -286,7 +286,7 @@ def _of_stream(
 def _of_checkpoints(
     repository: Repository[State], name: str
 ) -> Generator[Finding, None, State]:
-    """Compare every saved state with the fold of the events before it; return the last."""
+    """Compare every saved state with a fold of the events; return the last state."""
     stream, head = repository.kind.stream(name), repository.version(name)
     kept = repository.checkpoints.versions(stream)
     rollbacks = repository.rollbacks(name, head)
@@ -312,7 +312,7 @@ def _along_saved(
     kept: Sequence[int],
     rollbacks: Sequence[tuple[int, int]],
 ) -> tuple[State, set[int]]:
-    """Return the state at the head, and which saved ones on the way to it are right."""
+    """Return the state at the head, and the versions of the correct saved states."""
     stream, head = repository.kind.stream(name), repository.version(name)
     live = path_to(rollbacks, head)
     versions = [version for version in sorted(kept) if version < head]
@@ -331,7 +331,7 @@ def _is_saved(repository: Repository[State], stream: str, state: State) -> bool:
 
 
 def _as_followed(followed: CheckedSprint, name: str) -> Generator[Finding, None, Sprint]:
-    """Say the same of a sprint that was followed on the way."""
+    """Report the saved states that were found wrong while the sprint was folded."""
     for version in followed.wrong:
         yield _of_checkpoint(name, version)
     return followed.state
@@ -343,7 +343,7 @@ def _of_checkpoint(name: str, version: int) -> Finding:
 
 
 def _of_status(workspace: Workspace, sprint: Sprint) -> Iterator[Finding]:
-    """Compare the stored status of the head with the events."""
+    """Compare the stored status at the head with the events."""
     kept = workspace.log.checkpoints.status(sprint_stream(sprint.id), sprint.version)
     if kept not in (None, sprint.plan.status):
         what = "is not what its events say; `sprintlog rebuild` makes a new one"
@@ -355,8 +355,8 @@ def _of_written(
 ) -> Iterator[Finding]:
     """Compare the stored digests of the current and the newest file with their versions.
 
-    An edit is compared with these. Older digests only distinguish an old file that was
-    restored from an edit; if one is lost, the file counts as an edit, which is safe.
+    Edits are compared with these files. Older digests only distinguish a restored old file
+    from an edit; if such a digest is lost, the file counts as an edit, which is safe.
     """
     if file.path is None or file.state != "same" or file.problem:
         return
@@ -387,7 +387,7 @@ def _digest(projected: ProjectedFile[State], state: State, version: int) -> str:
 
 
 def verified(report: Verification) -> Verified:
-    """Return the findings of the check of a log."""
+    """Return the results of verifying a log."""
     head = report.head
     position, digest = head.position, head.hash.hex()
     return filled(Verified, report, sound=report.is_sound, position=position, head=digest)

@@ -1,1 +1,1 @@
-"""The state files: their bytes, when they are written, and edits by others."""
+"""The state files: their content, when they are written, and third-party edits."""

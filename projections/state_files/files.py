@@ -1,7 +1,7 @@
-"""State files on disk: written whole or not at all, and edits by others noticed and kept.
+"""State files on disk, written atomically; third-party edits are detected and stored.
 
-A file is compared by digest, never by parsing. A file with bytes that sprintlog once wrote
-is stale; any other was edited by somebody else.
+Files are compared by digest, never by parsing. A file with content that sprintlog once
+wrote is stale; any other file was edited by a third party.
 """
 
 import errno
@@ -52,12 +52,12 @@ class Seen(msgspec.Struct, frozen=True):
 
     @property
     def is_foreign(self) -> bool:
-        """Return whether somebody else wrote these bytes."""
+        """Return whether sprintlog did not write this content."""
         return self.content is not None and self.since is None
 
 
 class WrittenFiles:
-    """The state files of one work tree, and the digests of all we ever wrote."""
+    """The state files in a work tree, and the digests of everything written to them."""
 
     def __init__(self, location: Location, digests: Digests, locks: Locks) -> None:
         self.digests = digests
@@ -83,7 +83,7 @@ class WrittenFiles:
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """Hold the one lock under which state files are compared and written."""
+        """Hold the lock under which all state files are compared and written."""
         with ExitStack() as stack:
             try:
                 stack.enter_context(self._locks.hold(LOCK))
@@ -99,9 +99,9 @@ class WrittenFiles:
 
     @contextmanager
     def _spot(self, path: str, *, make: bool = False) -> Iterator[replace.FilePlace]:
-        """Hold the folder of a state file open, below the work tree and over no link.
+        """Open the folder of a state file below the work tree, without following links.
 
-        Raise `RefusedError` for an invalid place in a third-party log.
+        Raise `RefusedError` for an invalid path, which a third-party log may contain.
         """
         if problem := wrong_place(path):
             raise RefusedError(f"{path}: {problem}", file=path, field="path")
@@ -113,7 +113,7 @@ class WrittenFiles:
             yield replace.FilePlace(descriptor, name)
 
     def look(self, path: str) -> Seen:
-        """Return the contents of a path, and whether sprintlog wrote it."""
+        """Return the content at a path, and whether sprintlog wrote it."""
         with naming(path, "cannot be read"):
             try:
                 with self._spot(path) as spot:
@@ -128,10 +128,10 @@ class WrittenFiles:
         return seen
 
     def look_at_status(self, path: str) -> Seen | None:
-        """Return the bytes this process wrote last if the file's status is unchanged.
+        """Return the content this process wrote last if the file's status is unchanged.
 
-        These are probably the current bytes. The caller must `write`, which compares all
-        bytes with it, or `look`.
+        This is probably the current content. The caller must call `write`, which compares
+        all bytes with it, or `look`.
         """
         known = self._statuses.get(path)
         if known is None:
@@ -143,9 +143,10 @@ class WrittenFiles:
         return None
 
     def digest(self, path: str, content: bytes) -> bytes:
-        """Return the sha256 of the current or future contents of a path.
+        """Return the SHA-256 of a path's current or future content.
 
-        The bytes hashed last are recognised by comparison, which costs a tenth.
+        The content hashed last is recognized by comparison, which takes a tenth of the
+        time.
         """
         hashed = self._hashed.setdefault(path, [])
         for known, digest in hashed:
@@ -158,9 +159,9 @@ class WrittenFiles:
         return found
 
     def digest_after(self, path: str, content: bytes, *, like: bytes, same: int) -> bytes:
-        """Return `digest` of content whose first `same` bytes are those of `like`.
+        """Return the digest of content whose first `same` bytes equal those of `like`.
 
-        Long-running processes use it to hash only the end of the content.
+        Long-running processes use this to hash only the end of the content.
         """
         if content == like:
             return self.digest(path, content)
@@ -178,9 +179,10 @@ class WrittenFiles:
         return Seen(content, digest, self.digests.since(path, digest))
 
     def edited_version(self, path: str, digest: bytes, *, newest: int) -> int:
-        """Return the version that an edit was made against: the newest at its first sight.
+        """Return the version on which an edit is based: the newest when it was first seen.
 
-        It stays the same until `settle`, whatever is written and whoever is killed.
+        It does not change until `settle` is called, even if files are written or processes
+        are killed.
         """
         key = _EDIT_OF + path
         if (known := self.digests.since(key, digest)) is None:
@@ -189,16 +191,16 @@ class WrittenFiles:
         return known
 
     def settle(self, path: str) -> None:
-        """Forget displaced files and edits: all of them are stored by now."""
+        """Forget displaced files and edits, which are all stored by now."""
         self.digests.forget(_EDIT_OF + path)
         with self._spot(path) as spot:
             replace.forget_left_behind(spot)
 
     def write(self, path: str, content: bytes, *, version: int) -> Seen | None:
-        """Write a state file whole or not at all, and its checksum where one exists.
+        """Write a state file atomically, and its checksum file if there is one.
 
         Return the displaced file if another process wrote it after the last look; `settle`
-        disposes of it. The digest is stored first: a crash in between leaves a stale file,
+        removes it. The digest is stored first: a crash in between results in a stale file,
         not an edit.
         """
         with naming(path, "cannot be written"), self._spot(path, make=True) as spot:
@@ -222,9 +224,10 @@ class WrittenFiles:
         return seen
 
     def recover(self, path: str) -> Seen | None:
-        """Return the bytes that a killed process had moved, if another program wrote them.
+        """Return the content that a killed process had moved, if a third party wrote it.
 
-        It stays aside until `settle`, so a second crash loses nothing either.
+        The moved file remains until `settle` is called, so that a second crash loses
+        nothing.
         """
         try:
             with self._spot(path) as spot:
@@ -238,12 +241,12 @@ class WrittenFiles:
         return None
 
     def write_checksum(self, path: str, content: bytes) -> None:
-        """Bring the side file with the sha256 up to date, where one exists."""
+        """Update the file that contains the SHA-256, if there is one."""
         with self._spot(path) as spot:
             _write_checksum(spot, self.digest(path, content))
 
     def keep_edit(self, path: str, seen: Seen) -> str:
-        """Keep somebody else's bytes in the log's folder; return the copy's name."""
+        """Store third-party content in the log's folder; return the copy's name."""
         folder = self._location.folder / EDITS
         folder.mkdir(mode=0o700, exist_ok=True)
         name = _name_of_copy(path, seen.digest)
@@ -253,9 +256,9 @@ class WrittenFiles:
         return name
 
     def hand_over(self, path: str, *, of: str) -> None:
-        """Keep a finished sprint's last file in the log's folder; its place gets free.
+        """Store a finished sprint's last file in the log's folder, which frees its path.
 
-        The file is then merely older than the new bytes, not edited.
+        The file is then considered older than the new content, not edited.
         """
         # Imported here: no other command names a file for a sprint.
         from urllib.parse import quote
@@ -271,7 +274,7 @@ class WrittenFiles:
             self.digests.know(path, seen.digest, version=0)
 
     def kept(self, path: str, digest: bytes) -> bytes | None:
-        """Return stored bytes by their digest; None if they are damaged."""
+        """Return the stored content with a digest; None if it is missing or damaged."""
         try:
             content = read_whole(
                 self._location.folder / EDITS / _name_of_copy(path, digest)
@@ -289,14 +292,14 @@ class WrittenFiles:
 
 
 class FilesService(Service, Protocol):
-    """A workspace with the files on disk."""
+    """A workspace with its files on disk."""
 
     files: WrittenFiles
 
 
 @contextmanager
 def naming(path: str, problem: str) -> Iterator[None]:
-    """Turn an error of the system into one that names the state file, and a way out."""
+    """Convert a system error into one that names the state file and suggests a remedy."""
     try:
         yield
     except OSError as error:

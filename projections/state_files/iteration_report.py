@@ -1,7 +1,7 @@
-"""The report of a judged iteration, or the reason why it was not measured.
+"""The report on a judged iteration, or the reason why it was not measured.
 
-Numbers are rounded here, half away from zero. A missing value is printed as missing, never
-as zero.
+Numbers are rounded here, with halves away from zero. A missing value is printed as missing,
+never as zero.
 """
 
 import re
@@ -37,7 +37,7 @@ NAMED_MAX = 5
 
 
 def notes_of(seen: Iterable[RunSeen]) -> list[str]:
-    """Return the obstacles of an iteration's runs, each once."""
+    """Return the obstacles during an iteration's runs, without duplicates."""
     said = []
     for one in seen:
         if one.limit is not None:
@@ -48,7 +48,7 @@ def notes_of(seen: Iterable[RunSeen]) -> list[str]:
 
 
 def unknown_costs(found: Mapping[int, Sequence[RunSeen]]) -> str:
-    """Return the runs of unknown cost; empty if there are none."""
+    """Return the runs with unknown cost as text; empty if there are none."""
     named = []
     for number, seen in found.items():
         for at, one in enumerate(seen, 1):
@@ -74,7 +74,7 @@ _SCORE_HEAD = ("Dimension", "Score", "Weight", "Contribution")
 
 
 class IterationReport(NamedTuple):
-    """All that the report of an iteration says."""
+    """The content of an iteration's report."""
 
     judgement: Judgement
     metrics: tuple[tuple[str, ...], ...]
@@ -87,7 +87,7 @@ class IterationReport(NamedTuple):
 
 
 def iteration_report(judged: Judged, number: int) -> IterationReport:
-    """Return the report of the iteration that was measured last; `judged` is as of then."""
+    """Return the report on the iteration that was measured last in `judged`."""
     one = judged.one(number)
     is_compared = one.previous is not None and one.from_previous is not None
     previous = judged.one(one.previous or BASELINE_NUMBER) if is_compared else None
@@ -103,13 +103,13 @@ def iteration_report(judged: Judged, number: int) -> IterationReport:
 
 
 def is_best_preserved(judged: Judged) -> bool:
-    """Return whether a snapshot holds the files of the best iteration."""
+    """Return whether a snapshot contains the files of the best iteration."""
     best = judged.tracker.best
     return best is not None and has_snapshot(judged.sprint, best.number)
 
 
 def ended(judged: Judged, number: int) -> list[str]:
-    """Return the end of the last run of an iteration and its summary, a line each."""
+    """Return the end of an iteration's last run, and its summary, as separate lines."""
     left = judged.endings().get(number)
     summary = judged.summaries().get(number) or (left and left.summary)
     told = {
@@ -122,9 +122,9 @@ def ended(judged: Judged, number: int) -> list[str]:
 
 
 def done_after(judged: Judged, number: int) -> list[str]:
-    """Return the reaction to the advice of an iteration; empty without advice.
+    """Return the reaction to an iteration's recommendation; empty if there was none.
 
-    A rollback before the next iteration began follows it, whoever asked for it.
+    A rollback before the next iteration counts as the reaction, whoever requested it.
     """
     if number == BASELINE_NUMBER or judged.tracker.entry(number) is None:
         return []
@@ -143,7 +143,7 @@ def done_after(judged: Judged, number: int) -> list[str]:
 
 
 def made_with(said: Description | None) -> list[str]:
-    """Return the description of an iteration, a line each."""
+    """Return the description of an iteration, one line per field."""
     if said is None:
         return []
     params = (f"{bare(name)} {code(value)}" for name, value in said.params.items())
@@ -165,10 +165,11 @@ def iteration_markdown(
     said: Sequence[str] = (),
     then: Sequence[str] = (),
 ) -> str:
-    """Return a report in the form that the tracker's document gives it.
+    """Return a report in the format of the tracker's document.
 
-    `took` is the usage of agents, `said` are further lines, and `then` is the reaction to
-    the advice; the files of a loop, which that form is for, have none.
+    `took` is the usage of agents, `said` contains additional lines, and `then` is the
+    reaction to the recommendation. The files of a loop, whose format this is, contain none
+    of these.
     """
     one = report.judgement
     lines = [
@@ -292,7 +293,7 @@ def _score(score: Score) -> str:
 
 
 def said(number: Number | None, places: int) -> str:
-    """Return a formatted number, or a mark if it is missing."""
+    """Return a formatted number, or a placeholder if it is missing."""
     return MISSING if number is None else shown(number, places)
 
 
@@ -303,10 +304,10 @@ OUTPUT_LINES_MAX = 40
 def unmeasured_markdown(
     judged: Judged, number: int, took: str = "", tree: Sequence[str] = ()
 ) -> str:
-    """Return the report of an iteration without an effective measurement.
+    """Return the report on an iteration without an effective measurement.
 
-    Raise `NotFoundError` if it never began. `took` is the usage of agents, `tree` in
-    lines where it began.
+    Raise `NotFoundError` if the iteration never started. `took` is the usage of agents;
+    `tree` contains the lines that describe where the iteration started.
     """
     failure = judged.failures().get(number)
     if failure is None and number not in dict(judged.sprint.knowledge.iterations):
@@ -331,7 +332,7 @@ def unmeasured_markdown(
 
 
 def _command(event: MeasurementFailed) -> list[str]:
-    """Return the measuring command, its outcome, and the end of its output."""
+    """Return the measuring command, its result, and the end of its output."""
     if event.command is None:
         return []
     ended = "no exit code" if event.exit_code is None else f"exit code {event.exit_code}"
@@ -347,7 +348,7 @@ def _line(text: str) -> str:
 
 
 def _block(lines: Sequence[str]) -> list[str]:
-    """Return lines as a block of code, in which nothing means anything."""
+    """Return lines as a code block, in which no markup is interpreted."""
     shown = [visible(line) for line in lines]
     longest = max((len(run) for x in shown for run in re.findall("`+", x)), default=0)
     marks = "`" * max(longest + 1, 3)

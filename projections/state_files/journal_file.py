@@ -1,4 +1,4 @@
-"""The state file of the journal: progress.json."""
+"""The journal's state file, progress.json."""
 
 from collections.abc import Iterable
 from itertools import dropwhile, islice
@@ -19,13 +19,13 @@ from .refresh import ProjectedFile
 
 
 class JournalFile(ProjectedFile[Journal]):
-    """progress.json; its texts are read from the log when it is written."""
+    """The file progress.json; its texts are read from the log when it is written."""
 
     def __init__(self, workspace: FilesService) -> None:
         super().__init__(workspace, workspace.journals)
 
     def path(self, state: Journal) -> str | None:
-        """Return where this work tree has the file; None when it has none."""
+        """Return the path of the file in this work tree; None if it is not there."""
         is_ours = state.exists and state.worktree == self.workspace.location.worktree
         if not is_ours:
             return None
@@ -34,7 +34,7 @@ class JournalFile(ProjectedFile[Journal]):
         return state.place
 
     def render(self, state: Journal) -> bytes:
-        """Return the file's bytes."""
+        """Return the file's content."""
         return progress_json.render(self._document(state))
 
     def _document(self, state: Journal) -> JournalDocument:
@@ -45,7 +45,7 @@ class JournalFile(ProjectedFile[Journal]):
         return document
 
     def render_over(self, state: Journal, path: str, seen: Seen) -> bytes:
-        """Return the file's bytes; a long one is gone on with where it ends."""
+        """Return the file's content; a long file is extended at the end of its entries."""
         content, end = self._gone_on_with(state, path, seen) or self._made(state)
         if end is not None and len(content) >= LONG_BYTES:
             digest = self.files.digest(path, content)
@@ -57,7 +57,7 @@ class JournalFile(ProjectedFile[Journal]):
     def _gone_on_with(
         self, state: Journal, path: str, seen: Seen
     ) -> tuple[bytes, int] | None:
-        """Return the current text with the later entries, if only entries were added."""
+        """Return the current text extended by later entries, if only entries were added."""
         if seen.content is None or len(seen.content) < LONG_BYTES:
             return None
         for mark, (version, end) in self.files.blocks.of(path, seen.digest).items():
@@ -67,7 +67,7 @@ class JournalFile(ProjectedFile[Journal]):
         return None
 
     def _entries(self, after: int, state: Journal) -> list[Entry] | None:
-        """Return the entries that came since; None where anything else did."""
+        """Return the entries since a version; None if the journal changed otherwise."""
         stream = self.repository.kind.stream(state.id)
         rows = self.workspace.log.scan(stream, after=after, until=state.version)
         found: list[Entry] = []
@@ -79,7 +79,7 @@ class JournalFile(ProjectedFile[Journal]):
         return found
 
     def _mark(self, version: int) -> bytes:
-        """Return a key for the history up to a version, and for the layout."""
+        """Return a key that identifies the history up to a version, and the layout."""
         stream = self.repository.kind.stream(JOURNAL)
         return (self.workspace.log.hash_of(stream, version) or b"") + bytes([LAYOUT])
 
@@ -90,7 +90,7 @@ class JournalFile(ProjectedFile[Journal]):
         return content, end_of_entries(document, content) if is_long else None
 
     def load(self, content: bytes, *, file: str) -> Any:
-        """Return somebody else's bytes as data; raise `InvalidInputError`."""
+        """Return third-party content as data; raise `InvalidInputError` if invalid."""
         return progress_json.load(content, file=file)
 
 
@@ -102,7 +102,7 @@ _INDENT = b"\n    "
 
 
 def end_of_entries(document: JournalDocument, text: bytes) -> int | None:
-    """Return where the entries end in the text of a journal; None where that is unsure."""
+    """Return the offset at which the entries end in a journal's text; None if unsure."""
     keys = islice(
         dropwhile(lambda key: key != "entries", data := as_data(document)), 1, None
     )
@@ -112,7 +112,7 @@ def end_of_entries(document: JournalDocument, text: bytes) -> int | None:
 
 
 def with_entries(before: bytes, end: int, entries: Iterable[Entry]) -> tuple[bytes, int]:
-    """Return a text with further entries after those in it, and where they end."""
+    """Return a text with further entries, and the offset at which the entries end."""
     added = b"".join(b"," + _INDENT + _laid_out(entry) for entry in entries)
     if not added:
         return before, end

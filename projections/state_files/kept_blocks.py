@@ -1,6 +1,6 @@
-"""Where the blocks of a state file's text are, kept beside the log: a cache.
+"""A cache, next to the log, of the positions of blocks in a state file's text.
 
-It is believed only for a file with the digest that it names, and after a sum over itself.
+It is used only for a file with the stored digest, and only if its own checksum is valid.
 """
 
 import os
@@ -41,7 +41,7 @@ class KeptBlocks:
         """Which phases may have changed since then: the notes of the plan's `watch`."""
 
     def of(self, path: str, digest: bytes) -> Spans:
-        """Return the places of the blocks of a file with this digest; may be empty."""
+        """Return the positions of the blocks in a file with this digest; may be empty."""
         kept = self._known.get(path)
         if kept is None or kept.digest != digest:
             # Another process may have written the file since.
@@ -51,16 +51,16 @@ class KeptBlocks:
         return kept.spans
 
     def text_of(self, path: str, digest: bytes, content: bytes) -> Text:
-        """Return a file with this digest as a text to make the next one from."""
+        """Return a file with this digest as the text from which the next one is made."""
         spans, text = self.of(path, digest), self._texts.get(path)
         return text if text and text.spans is spans else Text(content, spans)
 
     def is_kept(self, path: str) -> bool:
-        """Return whether the next text is worth its memory: it is not the first one."""
+        """Return whether to keep the next text in memory; the first text is not kept."""
         return path in self._texts
 
     def keep(self, path: str, digest: bytes, spans: Spans) -> None:
-        """Keep where the blocks of a file are, without waiting for the disk."""
+        """Store the positions of a file's blocks, without waiting for the disk."""
         kept = self._known[path] = _Kept(LAYOUT, digest, spans)
         # If it is incomplete or missing, the whole text is written again.
         with suppress(OSError):
@@ -71,19 +71,19 @@ class KeptBlocks:
                 os.ftruncate(descriptor, len(content))
 
     def asked_since(self, path: str, tree: Tree) -> set[int] | None:
-        """Return which phases may be others than in the text made last; None for any."""
+        """Return the phases that may have changed since the last text; None for any."""
         asked = self._asked.get(path)
         return asked if asked is tree.asked else None
 
     def keep_text(
         self, path: str, digest: bytes, text: Text, *, asked: set[int] | None
     ) -> None:
-        """Store a text, the places of its blocks, and notes."""
+        """Store a text, the positions of its blocks, and notes on changed phases."""
         self._texts[path], self._asked[path] = text, asked
         self.keep(path, digest, text.spans)
 
     def forget(self, path: str) -> None:
-        """Let the next text be made as a whole."""
+        """Delete everything about a file, so that its next text is made from scratch."""
         self._known.pop(path, None)
         self._texts.pop(path, None)
         self._asked.pop(path, None)

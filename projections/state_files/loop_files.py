@@ -1,7 +1,7 @@
 """The files of a loop below `.aiwg/ralph/LOOP/`, in the layout of the tracker's document.
 
-They follow from the log. Where the loop was named, or has its folder, they are state files
-like all others; else they are written when somebody asks for them.
+They are derived from the log. If the loop has a name or an existing folder, they are state
+files like all others; otherwise, they are written on request.
 """
 
 import re
@@ -54,7 +54,7 @@ Make = Callable[[Judged], bytes]
 
 
 def folder_of(loop_id: str) -> str:
-    """Return where the files of a loop are, below the work tree.
+    """Return the folder of a loop's files, relative to the work tree.
 
     Raise `RefusedError` for a loop whose name is not a valid folder name.
     """
@@ -68,9 +68,10 @@ def folder_of(loop_id: str) -> str:
 
 
 def then_of(workspace: FilesService, judged: Judged) -> Then:
-    """Return what answers with a sprint's iterations as of when one was measured.
+    """Return a function for the judgements as of when an iteration was measured.
 
-    An answer is used up by the next one: asked for in order, they are one fold.
+    Each result is consumed by the next call. If the iterations are requested in order, they
+    require a single fold.
     """
     sprint_id = judged.sprint.id
     before: list[Sprint] = []
@@ -101,7 +102,7 @@ def then_of(workspace: FilesService, judged: Judged) -> Then:
 
 
 def loop_files(judged: Judged, then: Then, numbers: Iterable[int]) -> dict[str, Make]:
-    """Return the files of a loop with the reports of these iterations, by their paths."""
+    """Return the files of a loop, including the reports on these iterations, by path."""
     folder = folder_of(judged.loop_id)
     files: dict[str, Make] = {}
     if judged.tracker.baseline is not None:
@@ -117,7 +118,7 @@ def loop_files(judged: Judged, then: Then, numbers: Iterable[int]) -> dict[str, 
 
 
 def tracker_yaml(judged: Judged) -> bytes:
-    """Return best-iteration.yaml: what the tracker of a loop knows."""
+    """Return best-iteration.yaml, which contains the data of a loop's tracker."""
     return dump_bytes(tracker_data(judged))
 
 
@@ -153,9 +154,9 @@ def _selection(now: Judged) -> bytes:
 
 
 class LoopFile(ProjectedFile[Sprint]):
-    """One file of a loop, as a state file of its sprint.
+    """A file of a loop, as a state file of its sprint.
 
-    The state is read for several files at once, before the lock is held.
+    The state is read for several files at once, before the lock is acquired.
     """
 
     def __init__(
@@ -168,11 +169,11 @@ class LoopFile(ProjectedFile[Sprint]):
         self._forgotten = self.repository.forgotten
 
     def path(self, state: Sprint) -> str:
-        """Return where the work tree has the file."""
+        """Return the path of the file in the work tree."""
         return self._path
 
     def render(self, state: Sprint) -> bytes:
-        """Return the file's bytes; what it was to be made of may have been erased since."""
+        """Return the file's content, without data that was erased in the meantime."""
         if self._forgotten != self.repository.forgotten:
             files = state_files_of(self.workspace, state, self._numbers)
             self._forgotten = self.repository.forgotten
@@ -180,7 +181,7 @@ class LoopFile(ProjectedFile[Sprint]):
         return self._make(evaluate(self.workspace.log, state))
 
     def load(self, content: bytes, *, file: str) -> Any:
-        """Return somebody else's bytes as data; raise `InvalidInputError`."""
+        """Return third-party content as data; raise `InvalidInputError` if invalid."""
         if "/iterations/" in file and "/reports/" in file:
             raise InvalidInputError("is a copy of a report", file=file)
         if file.endswith(".md"):
@@ -195,7 +196,7 @@ class LoopFile(ProjectedFile[Sprint]):
 def state_files_of(
     workspace: FilesService, sprint: Sprint, numbers: Iterable[int] | None = None
 ) -> list[LoopFile]:
-    """Return a loop's files as state files, with those of these iterations or of all."""
+    """Return a loop's files, with those of the given or all iterations, as state files."""
     judged = evaluate(workspace.log, sprint)
     wanted = [*(judged.tracker.numbers() if numbers is None else numbers)]
     # One iteration has several files.
@@ -209,7 +210,7 @@ def state_files_of(
 def reports_of(
     workspace: FilesService, sprint: Sprint, folder: str, numbers: set[int]
 ) -> dict[str, Make]:
-    """Return the reports that iterations were measured by, as far as copies are there."""
+    """Return the available copies of reports that iterations were measured by."""
     tracker, files = sprint.knowledge.tracker, dict[str, Make]()
     events = StreamEvents(workspace.log, sprint.id, sprint.version)
     versions = {n: one.version for n in numbers if (one := tracker.entry(n)) is not None}
@@ -227,7 +228,7 @@ def reports_of(
 
 
 def _path_of(folder: str, report: KeptReport, others: Mapping[str, object]) -> str:
-    """Return where the copy of a report goes, by a name that no other one has there."""
+    """Return the path for the copy of a report, with a unique name."""
     name = re.sub(r"[^A-Za-z0-9._-]", "_", report.file.rpartition("/")[2])
     path = f"{folder}{name[-100:].lstrip('.') or 'report'}"
     return f"{folder}{report.sha256[:12]}-{name[-100:]}" if path in others else path
@@ -242,8 +243,8 @@ def _copy(workspace: FilesService, report: KeptReport, judged: Judged) -> bytes:
 def refresh_loop(workspace: FilesService, sprint: Sprint, folder: str) -> list[Refreshed]:
     """Update the files of a loop that can have changed.
 
-    The files of earlier iterations are final once the next one was measured: of these, only
-    missing ones are written, or all of them if the tracker's file is gone.
+    The files of an iteration are final once the next one is measured. Only missing ones are
+    then written, or all of them if the tracker's file is missing.
     """
     tracker, known = sprint.knowledge.tracker, workspace.files.digests.below(folder)
     if workspace.files.look(f"{folder}/{TRACKER}").content is None:
@@ -261,9 +262,9 @@ def refresh_loop(workspace: FilesService, sprint: Sprint, folder: str) -> list[R
 def write_loop_files(
     workspace: FilesService, sprint: Sprint, numbers: Iterable[int] | None = None
 ) -> list[Refreshed]:
-    """Write the files of a loop with the reports of these iterations, or of all.
+    """Write the files of a loop, with the reports on the given or all iterations.
 
-    Nothing is written before it is known that all of it may be.
+    Nothing is written unless all paths are valid and accessible.
     """
     place = sprint.plan.place
     if place is not None and not workspace.tree.has(sprint.knowledge.own_tree):

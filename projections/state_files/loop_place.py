@@ -1,4 +1,4 @@
-"""Whether a sprint's loop has state files, where, and whose a loop's folder is."""
+"""The folder of a loop's state files, and the sprint that owns it."""
 
 import os
 from typing import TYPE_CHECKING
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 
 def loop_folder(workspace: FilesService, sprint: Sprint) -> str | None:
-    """Return the folder in which a loop's files are kept up to date, None without one.
+    """Return the folder in which a loop's files are updated; None if there is none.
 
-    Those of a loop that was given a name, or whose folder somebody made; in the work tree
-    that has the sprint's other file.
+    This requires that the loop was given a name or that its folder exists, and that the
+    work tree contains the sprint's state file.
     """
     tracker, place = sprint.knowledge.tracker, sprint.plan.place
     if place is None or not workspace.tree.has(sprint.knowledge.own_tree):
@@ -39,7 +39,7 @@ def loop_folder(workspace: FilesService, sprint: Sprint) -> str | None:
 
 
 def files_of_loop(workspace: FilesService, sprint: Sprint) -> "list[LoopFile]":
-    """Return the files of a loop that are kept up to date; none without a folder."""
+    """Return the updated files of a loop; an empty list if it has no folder."""
     from .loop_files import state_files_of
 
     has_folder = loop_folder(workspace, sprint) is not None
@@ -47,7 +47,7 @@ def files_of_loop(workspace: FilesService, sprint: Sprint) -> "list[LoopFile]":
 
 
 def with_loop(workspace: FilesService, sprint: Sprint, refreshed: Refreshed) -> Refreshed:
-    """Bring the files of a sprint's loop up to date; add what was found to the other's."""
+    """Update the files of a sprint's loop, and add their problems to the given result."""
     if (folder := loop_folder(workspace, sprint)) is None:
         return refreshed
     # Imported here: exact numbers would cost every recording command their import.
@@ -59,9 +59,9 @@ def with_loop(workspace: FilesService, sprint: Sprint, refreshed: Refreshed) -> 
 
 
 def owner(workspace: FilesService, loop_id: str) -> str | None:
-    """Return the sprint that a loop is of: an unfinished one, the first that was measured.
+    """Return the sprint that owns a loop; unfinished sprints take precedence.
 
-    A fork has the loop of its origin, and does not change its files.
+    A fork has the same loop as its origin, and does not change the loop's files.
     """
     found = [
         sprint

@@ -1,7 +1,7 @@
-"""progress.json: a journal as the specification's own writer lays it out.
+"""The file progress.json: a journal in the layout of the specification's own writer.
 
-Fields are in the order of its structs, empty ones are omitted (JRN-006), and fields of a
-later version of the schema follow the others.
+Fields are in the order of the writer's structs, empty ones are omitted (JRN-006), and
+fields from a later version of the schema follow the others.
 """
 
 from typing import Any
@@ -14,17 +14,17 @@ from sprintlog.engine.journal.parts import ClosedObject, Entry
 
 
 def render(document: JournalDocument) -> bytes:
-    """Return the file's bytes: the same journal gives the same bytes everywhere."""
+    """Return the file's content, which is always the same for the same journal."""
     return as_json(as_data(document))
 
 
 def as_json(data: Any) -> bytes:
-    """Return data as a file of JSON that people read."""
+    """Return data as a human-readable JSON file."""
     return msgspec.json.format(msgspec.json.encode(data), indent=2) + b"\n"
 
 
 def as_data(document: JournalDocument) -> dict[str, Any]:
-    """Return the data of the file, with the items of its lists in encoded form."""
+    """Return the data of the file, with list items in their encoded form."""
     data: dict[str, Any] = {"version": document.schema, "created_at": document.created_at}
     if document.project_name:
         data["project_name"] = document.project_name
@@ -37,7 +37,7 @@ def as_data(document: JournalDocument) -> dict[str, Any]:
 
 
 def load(content: bytes, *, file: str) -> Any:
-    """Return what somebody else wrote there; raise `InvalidInputError` for no JSON."""
+    """Return third-party content as data; raise `InvalidInputError` if it is not JSON."""
     try:
         return msgspec.json.decode(content)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -45,7 +45,7 @@ def load(content: bytes, *, file: str) -> Any:
 
 
 def written(part: ClosedObject) -> Any:
-    """Return the encoded form of a part: itself, without fields of a later version."""
+    """Return a part in its encoded form, with fields from a later version at the end."""
     return _flat(part) if _has_extra(part) else part
 
 

@@ -1,4 +1,4 @@
-"""Bring state files up to date with the log, and notice what others did to them."""
+"""Update of state files from the log, and detection of third-party edits."""
 
 from abc import ABC, abstractmethod
 from typing import Any
@@ -26,9 +26,9 @@ UNKNOWN = (
 
 
 class ProjectedFile(StreamFile[State], ABC):
-    """One kind of state file of a workspace: its data, and how it is refreshed.
+    """A type of state file in a workspace: its data, and how it is updated.
 
-    It is compared and written under one lock.
+    It is compared and written under a single lock.
     """
 
     def __init__(self, workspace: FilesService, repository: Repository[State]) -> None:
@@ -38,34 +38,34 @@ class ProjectedFile(StreamFile[State], ABC):
 
     @abstractmethod
     def path(self, state: State) -> str | None:
-        """Return where this work tree has the file; None when it has none."""
+        """Return the path of the file in this work tree; None if it is not there."""
 
     @abstractmethod
     def render(self, state: State) -> bytes:
-        """Return the file's bytes."""
+        """Return the file's content."""
 
     def render_over(self, state: State, path: str, seen: Seen) -> bytes:
-        """Return the file's bytes, reusing the current ones."""
+        """Return the file's content, reusing the current content."""
         return self.render(state)
 
     @abstractmethod
     def load(self, content: bytes, *, file: str) -> Any:
-        """Return somebody else's bytes as data; raise `InvalidInputError`."""
+        """Return third-party content as data; raise `InvalidInputError` if invalid."""
 
     def document(self, state: State) -> Any:
-        """Return the data of the file."""
+        """Return the data in the file."""
         return self.load(self.render(state), file=self.path(state) or "")
 
     def stands_as_imported(self, state: State, since: int | None) -> bool:
-        """Return whether no event of sprintlog followed the import of the file at hand.
+        """Return whether no sprintlog event has followed the import of the current file.
 
-        `since` is the version that its bytes were kept for. Most are never imported, or
-        written in our layout at once.
+        `since` is the version for which its content was stored. Most files are never
+        imported, or are written in our layout at once.
         """
         return False
 
     def refresh(self, state: State) -> Refreshed:
-        """Write the file unless it is up to date with the log; the state may be older."""
+        """Write the file unless it matches the log; the state may be older than the log."""
         name = state.id
         self.repository.save(state)
         path = self.path(state)
@@ -85,7 +85,7 @@ class ProjectedFile(StreamFile[State], ABC):
             return self._write(name, path, seen, kept)
 
     def check(self, state: State) -> Refreshed:
-        """Compare a state file with its state; write nothing."""
+        """Compare a state file with its state, without writing anything."""
         path = self.path(state)
         if path is None:
             return Refreshed(None, "elsewhere")
@@ -104,13 +104,13 @@ class ProjectedFile(StreamFile[State], ABC):
         return Refreshed(path, "stale", digest, problem=f"{path} is older than the log")
 
     def check_head(self, name: str) -> Refreshed:
-        """Compare a state file with the current state, and remember it if it is equal."""
+        """Compare a state file with the current state, and accept it if it is equal."""
         state = self.repository.current(name)
         self.know_same(state)
         return self.check(state)
 
     def rebuild(self, name: str) -> Refreshed:
-        """Compute the state from the whole log, save it, and write the file again."""
+        """Recompute the state from the complete log, save it, and write the file again."""
         state = self.repository.rebuild(name)
         if (path := self.path(state)) is not None:
             self.files.blocks.forget(path)
@@ -119,7 +119,7 @@ class ProjectedFile(StreamFile[State], ABC):
         return refreshed
 
     def know_same(self, state: State) -> bool:
-        """Accept a file that matches the log; return whether it does."""
+        """Accept a file that matches the log; return whether it matches."""
         path = self.path(state)
         content = self.render(state)
         if path is None or self.files.look(path).content != content:
@@ -129,9 +129,9 @@ class ProjectedFile(StreamFile[State], ABC):
         return True
 
     def know_imported(self, state: State, path: str, content: bytes) -> str | None:
-        """Accept an imported file; keep a copy if writing it would change it.
+        """Accept an imported file; store a copy if writing the file would change it.
 
-        Comments and layout are not in the document, so they would be lost.
+        The document does not contain comments and layout, so they would be lost.
         """
         digest = self.files.digest(path, content)
         with naming(path, BEHIND), self.files.lock():
@@ -144,7 +144,7 @@ class ProjectedFile(StreamFile[State], ABC):
             return self.files.keep_edit(path, Seen(content, digest, None))
 
     def _recover(self, name: str, path: str) -> str | None:
-        """Keep the edit that a process killed in the middle of writing had moved."""
+        """Store the edit that a process killed while writing had moved."""
         left = self.files.recover(path)
         if left is None:
             return None
@@ -175,7 +175,7 @@ class ProjectedFile(StreamFile[State], ABC):
         return Refreshed(path, "written", digest.hex(), kept, self._problem(path, kept))
 
     def _content(self, state: State, path: str, seen: Seen) -> bytes:
-        """Return a file's bytes: the imported ones while they match the state."""
+        """Return a file's content: the imported content as long as it matches the state."""
         stands = self.stands_as_imported
         for digest, since in (
             self.files.digests.written(path) if stands(state, state.version) else ()
@@ -195,9 +195,9 @@ class ProjectedFile(StreamFile[State], ABC):
         )
 
     def _observe(self, name: str, path: str, seen: Seen, *, without: bytes = b"") -> str:
-        """Keep somebody else's bytes, and record what they changed.
+        """Store third-party content, and record its changes.
 
-        It was not made against the bytes `without`, which came after it.
+        It is not based on the content with the digest `without`, which was written later.
         """
         kept = self.files.keep_edit(path, seen)
         head = self.repository.current(name).version

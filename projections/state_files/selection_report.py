@@ -1,4 +1,4 @@
-"""The report of the output that was selected: the fields of the tracker's document."""
+"""The report on the selected output, with the fields of the tracker's document."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from .tracker import Data
 
 
 def selection_markdown(data: Data) -> str:
-    """Return the report of a selection, its fields in their order."""
+    """Return the report on a selection, with its fields in order."""
     lines = [
         "## Output Selection Report",
         "",
@@ -82,7 +82,7 @@ _RATES = {"pass_rate", "coverage_percentage", "improvement_percentage"}
 
 
 def _said(name: str, value: Any) -> str:
-    """Return a formatted value: scores with two decimals, rates with one."""
+    """Return a value as text: scores with two decimal places, rates with one."""
     if value is None:
         return MISSING
     if isinstance(value, bool):

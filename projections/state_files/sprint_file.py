@@ -1,4 +1,4 @@
-"""The state file of a sprint: PROGRESS.yaml."""
+"""The sprint's state file, PROGRESS.yaml."""
 
 from typing import Any
 
@@ -13,18 +13,18 @@ from .yaml.writer import dump_bytes, has_long_list
 
 
 def render(sprint: Sprint) -> bytes:
-    """Return the file's bytes: the same state gives the same bytes everywhere."""
+    """Return the file's content, which is always the same for the same state."""
     return dump_bytes(sprint.document)
 
 
 class SprintFile(ProjectedFile[Sprint]):
-    """PROGRESS.yaml."""
+    """The file PROGRESS.yaml."""
 
     def __init__(self, workspace: FilesService) -> None:
         super().__init__(workspace, workspace.repository)
 
     def path(self, state: Sprint) -> str | None:
-        """Return where this work tree has the file; None when it has none."""
+        """Return the path of the file in this work tree; None if it is not there."""
         plan = state.plan
         place = plan.place
         if place is None or not self.workspace.tree.has(state.knowledge.own_tree):
@@ -35,11 +35,11 @@ class SprintFile(ProjectedFile[Sprint]):
         return place.path
 
     def render(self, state: Sprint) -> bytes:
-        """Return the file's bytes."""
+        """Return the file's content."""
         return render(state)
 
     def render_over(self, state: Sprint, path: str, seen: Seen) -> bytes:
-        """Return the file's bytes; of a large file only changed blocks are rewritten."""
+        """Return the file's content; in a large file, only changed blocks are rewritten."""
         document = state.document
         if not has_long_list(document):
             return dump_bytes(document)
@@ -62,11 +62,11 @@ class SprintFile(ProjectedFile[Sprint]):
         return text.content
 
     def document(self, state: Sprint) -> dict[str, Any]:
-        """Return the data of the file."""
+        """Return the data in the file."""
         return state.document
 
     def load(self, content: bytes, *, file: str) -> Any:
-        """Return somebody else's bytes as data; raise `InvalidInputError`."""
+        """Return third-party content as data; raise `InvalidInputError` if invalid."""
         # Read only when somebody edited a file: the reader is not on the hot path.
         from sprintlog.engine.sprint.plan.imported_documents import (
             is_first_generation,
@@ -84,7 +84,7 @@ class SprintFile(ProjectedFile[Sprint]):
             raise InvalidInputError(error.message, file=file) from error
 
     def stands_as_imported(self, state: Sprint, since: int | None) -> bool:
-        """Return whether no event of sprintlog followed the file's import."""
+        """Return whether no sprintlog event has followed the import of the file."""
         knowledge = state.knowledge
         return (
             since is not None

@@ -1,4 +1,4 @@
-"""The sha256 of long texts that begin as the one before: only the rest is hashed."""
+"""The SHA-256 of long texts that start like the previous one: only the rest is hashed."""
 
 from hashlib import sha256
 from typing import Any
@@ -8,7 +8,7 @@ STEP = 128 * 1024
 
 
 class Sum:
-    """The intermediate states of the sha256 of the content hashed last."""
+    """The intermediate SHA-256 states of the content that was hashed last."""
 
     def __init__(self) -> None:
         self._content = b""
@@ -16,7 +16,7 @@ class Sum:
         """Hashes of the content's beginnings, each one step longer than the one before."""
 
     def digest(self, content: bytes, *, like: bytes, same: int) -> bytes:
-        """Return the sha256 of a content whose first `same` bytes are those of `like`."""
+        """Return the SHA-256 of content whose first `same` bytes equal those of `like`."""
         steps = self._steps
         if like is not self._content or not steps:
             steps, same = [sha256()], 0

@@ -1,6 +1,6 @@
-"""The best-iteration tracker as data: what it knows at a version, as reports have it.
+"""The data of the best-iteration tracker at a version, as used in reports.
 
-Numbers are rounded here, half away from zero; computed values stay exact (ITR-023).
+Numbers are rounded here, with halves away from zero; computed values stay exact (ITR-023).
 """
 
 from typing import Any
@@ -22,7 +22,7 @@ SCORE_PLACES, RATE_PLACES, LOSS_PLACES = 2, 1, 2
 
 
 def tracker_data(judged: Judged) -> Data:
-    """Return everything that the tracker knows, in the order of its documents."""
+    """Return all data of the tracker, in the order of its documents."""
     last = judged.last
     baseline = judged.baseline()
     data: Data = {}
@@ -44,7 +44,7 @@ def tracker_data(judged: Judged) -> Data:
 
 
 def iteration_data(judged: Judged, one: Judgement) -> Data:
-    """Return one iteration: metrics, deltas, score, class and alerts."""
+    """Return an iteration's data: metrics, deltas, score, class and alerts."""
     best = judged.tracker.best
     data: Data = {
         "iteration": one.number,
@@ -69,7 +69,7 @@ def iteration_data(judged: Judged, one: Judgement) -> Data:
 
 
 def metrics_data(one: Judgement) -> Data:
-    """Return the measured and derived figures, by group."""
+    """Return the measured and derived figures, grouped."""
     now = one.figures
     known: Data = {
         **named(one.metrics),
@@ -88,7 +88,7 @@ def metrics_data(one: Judgement) -> Data:
 
 
 def recommendation_data(given: Recommendation) -> Data:
-    """Return what to do, where to and how sure that is."""
+    """Return the recommended action, its target and its confidence."""
     data: Data = {"action": given.action}
     if given.target is not None:
         data["target_iteration"] = given.target
@@ -102,7 +102,7 @@ def recommendation_data(given: Recommendation) -> Data:
 
 
 def selection_data(judged: Judged) -> Data | None:
-    """Return which output was selected, with everything that speaks for it, if one was."""
+    """Return the selected output and the reasons for it; None if there is no selection."""
     if (selection := judged.selected()) is None:
         return None
     tracker = judged.tracker
@@ -184,7 +184,7 @@ def _best(judged: Judged, now: Judgement | None) -> Data:
 
 
 def _patterns(now: Judgement | None) -> Data:
-    """Return the common trend of the last iterations, if there is one."""
+    """Return the data about a stall or an infinite loop, if one was detected."""
     data: Data = {}
     if now is not None and now.classification == d.STALLED:
         data["stall_detection"] = {

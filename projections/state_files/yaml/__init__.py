@@ -1,1 +1,1 @@
-"""YAML as js-yaml writes it, and read by the core schema of YAML 1.2."""
+"""YAML as written by js-yaml, and read according to the YAML 1.2 core schema."""

@@ -1,7 +1,7 @@
 """The text of a large document, made from its previous text and the changed blocks.
 
-A long list at the top, such as the phases, is written in blocks of its items. A block is
-identified by the digest of its packed items, so its text does not depend on its place.
+A long list at the top level, such as the phases, is written in blocks of items. A block is
+identified by the digest of its packed items, so its text does not depend on its position.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -31,14 +31,14 @@ _UNPACKABLE = (InvalidInputError, TypeError, ValueError, OverflowError, Recursio
 
 
 class Block(NamedTuple):
-    """The items of a block, packed, and the digest of that."""
+    """The packed items of a block, and their digest."""
 
     items: bytes
     digest: bytes
 
 
 class ListBefore(NamedTuple):
-    """A list in a text: its blocks in order, and the places between them."""
+    """A list in a text: its blocks in order, and their boundaries."""
 
     blocks: Sequence[Block] = ()
     edges: Sequence[int] = ()
@@ -46,7 +46,7 @@ class ListBefore(NamedTuple):
 
 
 class Text(NamedTuple):
-    """The text of a document, and the data needed to make the next one."""
+    """The text of a document, and the data required to make the next text."""
 
     content: bytes
     spans: Spans
@@ -63,7 +63,7 @@ class Text(NamedTuple):
 
 
 class Touched(NamedTuple):
-    """A list of which only some items may be others than in the text before."""
+    """A list in which only some items may have changed since the previous text."""
 
     items: Any
     indices: Collection[int]
@@ -81,9 +81,10 @@ def dump_after(
     is_kept: bool = False,
     touched: Touched | None = None,
 ) -> Text:
-    """Return the text of a document, which is its `dump`, made with the text before.
+    """Return the text of a document, equal to its `dump`, reusing the previous text.
 
-    Its packed blocks go along where it `is_kept`. Raise `InvalidInputError` as `dump` does.
+    If `is_kept` is true, the result includes its packed blocks. Raise `InvalidInputError`
+    as `dump` does.
     """
     try:
         return _made(document, before, is_kept=is_kept, touched=touched)
@@ -111,7 +112,7 @@ def _made(
 
 
 class _Page:
-    """A text that is put together."""
+    """A text that is being assembled."""
 
     def __init__(self, before: Text, *, is_kept: bool) -> None:
         self.parts: list[bytes | memoryview] = []
@@ -136,7 +137,7 @@ class _Page:
         self._size += len(text)
 
     def add_list(self, key: str, items: list[Any], touched: Collection[int] | None) -> None:
-        """Add a list in blocks; no others than the touched items may have changed."""
+        """Add a list in blocks; only the touched items may have changed."""
         stood = self._before.lists.get(key, _NEW)
         count = -(-len(items) // ITEMS_OF_BLOCK)
         known = 0 if touched is None else min(count, len(stood.blocks))
@@ -160,7 +161,7 @@ class _Page:
     def _add_run(
         self, stood: ListBefore, blocks: list[Block], edges: list[int], *, until: int
     ) -> None:
-        """Add the following previous blocks, up to one: usually nearly all, so at once."""
+        """Add the next previous blocks, up to `until`: usually nearly all, so in one go."""
         first = len(blocks)
         if first == until:
             return
@@ -171,7 +172,7 @@ class _Page:
         edges.extend([edge + shift for edge in stood.edges[first + 1 : until + 1]])
 
     def _add_block(self, items: list[Any], stood: Block | None) -> Block:
-        """Add one block: its previous text, or a new one."""
+        """Add a block, either as its previous text or as a new one."""
         block = self._packed_block(items, stood)
         span = self._before.spans.get(block.digest)
         if span is None:
@@ -183,7 +184,7 @@ class _Page:
         return block
 
     def _add_standing(self, begin: int, end: int) -> None:
-        """Add a part of the text before."""
+        """Add a part of the previous text."""
         self.parts.append(self._content[begin:end])
         if begin == self._same == self._size:
             self._same = end

@@ -1,6 +1,7 @@
 """YAML with the line numbers of its values, for error messages.
 
-Noting them takes up to half as long again; who only wants the data uses `reader`.
+Recording the line numbers takes up to 50 % longer; callers that only require the data use
+`reader`.
 """
 
 from typing import Any, NamedTuple
@@ -11,7 +12,7 @@ Path = tuple[str | int, ...]
 
 
 class LineSpan(NamedTuple):
-    """Lines, counted from 1: of the key, and of the value from its first to its last."""
+    """The line of a key, and the first and last line of its value, counted from 1."""
 
     key: int
     first: int
@@ -19,10 +20,13 @@ class LineSpan(NamedTuple):
 
 
 class PlacedDocument:
-    """What a file holds, and where each of its values stands."""
+    """The data in a file, and the line numbers of its values."""
 
     def __init__(self, content: bytes, *, file: str) -> None:
-        """Read the file; raise `InvalidInputError` as `load` does, but for double keys."""
+        """Read the file; raise `InvalidInputError` as `load` does.
+
+        Duplicate keys are not an error but are recorded.
+        """
         builder = _NotingBuilder()
         self.data: Any = load(content, file=file, builder=builder)
         self.repeated: list[tuple[int, Path, str]] = builder.repeated
@@ -35,9 +39,9 @@ class PlacedDocument:
         self._lines: list[str] | None = None
 
     def line(self, path: Path, near: str | None = None) -> int:
-        """Return the line of a value, or of its container if it is missing.
+        """Return the line of a value, or of its container if the value is missing.
 
-        `near` is a piece of the value's text: the line of its first occurrence.
+        If `near` is part of the value's text, return the line of its first occurrence.
         """
         holder, line, span = self.data, 1, None
         for step in path:
@@ -55,7 +59,7 @@ class PlacedDocument:
 
 
 class _NotingBuilder(AsWritten):
-    """Notes, for each collection, the lines of its contents."""
+    """Records the lines of the contents of each collection."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -68,26 +72,26 @@ class _NotingBuilder(AsWritten):
         self._key_line = 1
 
     def take(self, event: Any) -> None:
-        """Take one parse event."""
+        """Process a parse event."""
         self._event = event
         super().take(event)
 
     def scalar(self, event: Any) -> None:
-        """Take a scalar, and note where a key stands."""
+        """Process a scalar; record the line if it is a key."""
         frame = self.stack[-1] if self.stack else None
         if frame is not None and frame.key is None and type(frame.items) is dict:
             self._key_line = event.start_mark.line + 1
         super().scalar(event)
 
     def repeat(self, problem: str) -> None:
-        """Note a key that the mapping has already, and go on."""
+        """Record a duplicate key, and continue."""
         key = str(self._event.value)
         self.repeated.append((self._key_line, (*self.path(), key), problem))
         items = self.stack[-1].items
         self.replaced.append(items[key] if isinstance(items, dict) else None)
 
     def store(self, value: Any) -> None:
-        """Put a value where it belongs, and note its lines."""
+        """Store a value in its collection, and record its lines."""
         if self.stack:
             frame, event = self.stack[-1], self._event
             first, last = event.start_mark.line + 1, event.end_mark.line + 1

@@ -1,7 +1,7 @@
-"""YAML 1.2 as data: the core schema and nothing that can surprise or swamp a reader.
+"""YAML 1.2 as data: only the core schema, without features that could exhaust a reader.
 
-The text is read event by event, so that depth, aliases and tags are refused before
-anything is built: PyYAML's own loaders recurse, and follow YAML 1.1.
+The text is read event by event, so that depth, aliases and tags are checked before any data
+is built. PyYAML's own loaders are recursive and implement YAML 1.1.
 """
 
 import json
@@ -57,11 +57,11 @@ _SCALAR_TYPES: dict[str, type] = {
 
 
 class UnreadError(Exception):
-    """Text that is not allowed; the message names the allowed text."""
+    """Text that is not allowed; the message describes the allowed text."""
 
 
 class Frame:
-    """A collection being read, and the key that waits for its value."""
+    """A collection that is being read, and the key whose value comes next."""
 
     __slots__ = ("items", "key")
 
@@ -71,7 +71,7 @@ class Frame:
 
 
 def load(data: bytes, *, file: str | None = None, builder: "Builder | None" = None) -> Any:
-    """Return the data of the YAML; refuse, by line and field, anything but plain data."""
+    """Return the parsed YAML; reject anything but plain data, naming the line and field."""
     if len(data) > BYTES_MAX:
         raise InvalidInputError(
             f"is too long; at most {BYTES_MAX} bytes are allowed", file=file
@@ -98,7 +98,7 @@ def load(data: bytes, *, file: str | None = None, builder: "Builder | None" = No
 
 
 class Builder:
-    """The data so far, and the path from its root to where the next event belongs."""
+    """The data read so far, and the path to the position of the next event."""
 
     def __init__(self) -> None:
         self.root: Any = _NOTHING
@@ -109,7 +109,7 @@ class Builder:
         """Whether the text is JSON, in which a number is never anything else."""
 
     def take(self, event: Any) -> None:
-        """Take one parse event."""
+        """Process a parse event."""
         kind = type(event)
         if kind is yaml.ScalarEvent:
             self.scalar(event)
@@ -127,7 +127,7 @@ class Builder:
                 raise UnreadError("a second document starts; only one is allowed")
 
     def count(self, event: Any) -> None:
-        """Take notice of a node; refuse one too many, or one that can be repeated."""
+        """Count a node; reject a node over the limit, or one with an anchor."""
         self.nodes += 1
         if self.nodes > NODES_MAX:
             raise UnreadError(f"holds more than {NODES_MAX} keys and values")
@@ -135,7 +135,7 @@ class Builder:
             _refuse_alias(f"&{event.anchor}")
 
     def scalar(self, event: Any) -> None:
-        """Take a scalar: a key if one is expected, otherwise a value."""
+        """Process a scalar: a key if one is expected, otherwise a value."""
         self.count(event)
         text: str = event.value
         frame = self.stack[-1] if self.stack else None
@@ -153,15 +153,15 @@ class Builder:
             self.store(self.resolve(text))
 
     def resolve(self, text: str) -> Any:
-        """Return the value of a plain scalar in the core schema."""
+        """Return the value of a plain scalar according to the core schema."""
         return _resolved(text)
 
     def repeat(self, problem: str) -> None:
-        """Take a key that the mapping has already."""
+        """Raise an error for a duplicate key."""
         raise UnreadError(problem)
 
     def open(self, items: dict[str, Any] | list[Any], event: Any, tag: str) -> None:
-        """Take the start of a collection."""
+        """Process the start of a collection."""
         self.count(event)
         if event.tag is not None and event.tag != _TAGS + tag:
             _refuse_tag(event.tag)
@@ -175,7 +175,7 @@ class Builder:
         self.stack.append(Frame(items))
 
     def store(self, value: Any) -> None:
-        """Put a value where it belongs."""
+        """Store a value in its collection, or as the root."""
         if not self.stack:
             self.root = value
             return
@@ -187,7 +187,7 @@ class Builder:
             frame.key = None
 
     def path(self) -> list[str | int]:
-        """Return the path of the field that the next event belongs to."""
+        """Return the path of the field to which the next event belongs."""
         parts: list[str | int] = []
         for depth, frame in enumerate(self.stack, start=1):
             inside = depth < len(self.stack)
@@ -201,9 +201,10 @@ class Builder:
 
 
 class AsWritten(Builder):
-    """Keeps numbers as text if writing them would change them.
+    """Preserves numbers as text if writing them would change them.
 
-    A commit's short name or a version is one in YAML only by accident: `6673e79`, `1.10`.
+    A commit's short id or a version is a number in YAML only by accident: `6673e79`,
+    `1.10`.
     """
 
     def __init__(self) -> None:
@@ -212,7 +213,7 @@ class AsWritten(Builder):
         """The first of them: path and text."""
 
     def resolve(self, text: str) -> Any:
-        """Return the value of a plain scalar; a number only in the form we write."""
+        """Return a plain scalar's value; a number only if we would write the same text."""
         if self.is_json:
             return super().resolve(text)
         try:
@@ -233,14 +234,14 @@ class AsWritten(Builder):
 
 
 def _whole(text: str) -> str:
-    """Return text, but refuse halves of surrogate pairs: PyYAML alone lets them in."""
+    """Return the text; reject lone surrogates, which only PyYAML accepts."""
     if not text.isascii() and _SURROGATE.search(text):
         raise UnreadError("half a surrogate pair is not a character")
     return text
 
 
 def _resolved(text: str) -> Any:
-    """Return the value of a plain scalar in the core schema."""
+    """Return the value of a plain scalar according to the core schema."""
     if not text or text in _WORDS:
         return _WORDS.get(text)
     if _INTEGER.fullmatch(text):
@@ -268,7 +269,7 @@ def _integer(text: str) -> int:
 
 
 def _tagged(text: str, tag: str) -> Any:
-    """Return a scalar whose type is spelled out."""
+    """Return a scalar with an explicit type."""
     name = tag.removeprefix(_TAGS)
     if tag == _TAGS + "str":
         return _whole(text)
@@ -296,7 +297,7 @@ def _refuse_tag(tag: str) -> NoReturn:
 
 
 def _check_characters(data: bytes, file: str | None) -> None:
-    """Refuse what no parser should see: no UTF-8, control characters."""
+    """Reject content that is not valid UTF-8 or that contains control characters."""
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
@@ -339,13 +340,13 @@ def _syntax_error(error: Exception, file: str | None) -> InvalidInputError:
 
 
 def _shown(text: str) -> str:
-    """Return a piece of the source, short and safe to print."""
+    """Return a part of the source, shortened and safe to print."""
     cut = text if len(text) <= _SHOWN_MAX else text[:_SHOWN_MAX] + "…"
     return json.dumps(cut, ensure_ascii=not cut.isprintable())
 
 
 def _is_json(data: bytes) -> bool:
-    """Return whether this is JSON, an object or a list."""
+    """Return whether the data is a JSON object or list."""
     if data[:64].lstrip()[:1] not in (b"{", b"["):
         return False
     try:
@@ -356,15 +357,15 @@ def _is_json(data: bytes) -> bool:
 
 
 def _as_yaml(data: bytes) -> bytes:
-    """Return JSON in words that YAML has, too.
+    """Return JSON with the escapes and characters that are not valid YAML replaced.
 
-    Only in strings can JSON hold either, so nothing else of it changes, no line either.
+    In JSON, they occur only in strings, so nothing else changes, not even the lines.
     """
     escaped = _RAW.sub(lambda found: f"\\u{ord(found[0]):04x}", data.decode())
     return _PAIR.sub(_character, escaped.encode())
 
 
 def _character(found: re.Match[bytes]) -> bytes:
-    """Return the character that a pair stands for, behind what stands before it."""
+    """Return the character for a surrogate pair, after the backslashes that precede it."""
     slashes, high, low = found[0][:-12], int(found[0][-10:-6], 16), int(found[0][-4:], 16)
     return slashes + chr(0x10000 + ((high - 0xD800) << 10) + low - 0xDC00).encode()

@@ -1,7 +1,7 @@
-"""Scalars as YAML that every reader reads the same; the plainest style that is safe.
+"""Scalars as YAML that every reader parses the same, in the plainest safe style.
 
-Which words, numbers and times must be quoted was measured on PyYAML, js-yaml and
-`yaml`: one that somebody takes for another type is never written plain.
+Tests with PyYAML, js-yaml and `yaml` determined which words, numbers and times must be
+quoted: text that any of them reads as another type is never written plain.
 """
 
 import math
@@ -51,7 +51,7 @@ _TO_ESCAPE = rf'["\\]|{_UNPRINTABLE}'
 
 
 class UnwritableError(Exception):
-    """A value that YAML cannot hold; collects the path to it on the way up."""
+    """A value that YAML cannot represent; its path is completed during propagation."""
 
     def __init__(self, problem: str) -> None:
         super().__init__(problem)
@@ -59,7 +59,7 @@ class UnwritableError(Exception):
 
 
 def line_of(text: str) -> str:
-    """Return a line of text in the plainest style that is safe."""
+    """Return a line of text in the plainest safe style."""
     if not text:
         return "''"
     size, first = len(text), text[0]
@@ -96,12 +96,12 @@ def _is_number_or_time(text: str) -> bool:
 
 @cache
 def _compiled(pattern: str) -> re.Pattern[str]:
-    """Return a pattern, compiled when it is first needed: most files need none."""
+    """Return a compiled pattern, compiled on first use because few files need it."""
     return re.compile(pattern, re.VERBOSE)
 
 
 def _is_printable(text: str, plain: bytes = _OF_LINES) -> bool:
-    """Return whether text can stand unescaped; Python's own idea of it is narrower."""
+    """Return whether text requires no escapes; `str.isprintable` is too strict for this."""
     if text.isascii():
         return not text.encode().translate(None, plain)
     if plain is _OF_BLOCKS:
@@ -110,7 +110,7 @@ def _is_printable(text: str, plain: bytes = _OF_LINES) -> bool:
 
 
 def block_of(text: str, pad: str) -> str:
-    """Return text with line breaks as a literal block, its lines starting with `pad`."""
+    """Return text with line breaks as a literal block whose lines start with `pad`."""
     lines = text.split("\n")
     # As above; each line break counts twice.
     quick = text.isascii() and "\x7f" not in text
@@ -148,7 +148,7 @@ def _escape(match: re.Match[str]) -> str:
 
 
 def float_of(number: float) -> str:
-    """Return the shortest digits, in JavaScript's notation but always with a point."""
+    """Return the shortest digits in JavaScript's notation, but always with a point."""
     if not math.isfinite(number):
         raise UnwritableError(f"a number must be finite, not {number}")
     text = repr(number)

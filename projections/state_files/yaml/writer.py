@@ -1,10 +1,10 @@
-"""Block YAML that every reader reads the same, written as js-yaml 4 writes it.
+"""Block YAML that every reader parses the same, written like js-yaml 4.
 
-The text equals js-yaml's `dump(document, {lineWidth: -1, noRefs: true})` except where
-one of the other readers would not get the value back: floats keep a point and sign
-their exponent (`1.0`, `1.0e+22`); words that somebody takes for a number (`+.5`, `1_`,
-`1e400`) are quoted; so are blocks that both begin and end in spaces. Keys stay in
-insertion order, also those that JavaScript takes for indices.
+The text equals js-yaml's `dump(document, {lineWidth: -1, noRefs: true})`, except where
+another reader would not return the same value. Floats have a point and a sign in their
+exponent (`1.0`, `1.0e+22`). Words that a reader would take for a number (`+.5`, `1_`,
+`1e400`) are quoted, as are blocks that both start and end with spaces. Keys remain in
+insertion order, including those that JavaScript takes for indices.
 """
 
 import re
@@ -43,46 +43,46 @@ _TOO_DEEP = f"nested deeper than {DEPTH_MAX} levels"
 
 
 def dump(document: Mapping[str, Any]) -> str:
-    """Return the document as YAML text; refuse, by field, what cannot be read back."""
+    """Return the document as YAML; raise an error naming a field that cannot be written."""
     return dump_bytes(document).decode()
 
 
 def dump_bytes(document: Mapping[str, Any]) -> bytes:
-    """Return the same as the bytes of a file, as which it is made."""
+    """Return the same text as bytes, the format in which it is generated."""
     return _rendered(dict(document), indent=0) if document else b"{}\n"
 
 
 def dump_entry(key: str, value: object) -> str:
-    """Return one `key: value`; the entries of a document, joined, are its `dump`."""
+    """Return one `key: value` entry; joining a document's entries gives its `dump`."""
     return _rendered({key: value}, indent=0).decode()
 
 
 def dump_item(value: object, *, indent: int = 2, path: Iterable[str | int] = ()) -> str:
-    """Return one `- value` of a sequence that stands `indent` columns in.
+    """Return a `- value` item for a sequence that is indented by `indent` columns.
 
-    The dump of `{"phases": phases}` is the line `phases:` and the items of its phases,
-    joined. An error puts `path`, where the item stands, before the path inside it.
+    The dump of `{"phases": phases}` is the line `phases:` followed by the items. In an
+    error, `path` is the path of the item and precedes the path inside it.
     """
     return _rendered([value], indent=indent, path=path).decode()
 
 
 def dump_items(values: list[Any]) -> bytes:
-    """Return the items of a sequence at the top of a document, each as `dump_item` does."""
+    """Return the items of a top-level sequence, each in the format of `dump_item`."""
     return _rendered(values, indent=2)
 
 
 def has_long_list(document: Mapping[str, Any]) -> bool:
-    """Return whether any list at the top of a document is better written in blocks."""
+    """Return whether any top-level list in a document should be written in blocks."""
     return bool([x for x in document.values() if type(x) is list and len(x) > LONG])
 
 
 def is_long(value: object) -> bool:
-    """Return whether something is a list that is better written in blocks."""
+    """Return whether a value is a list that should be written in blocks."""
     return type(value) is list and len(value) > LONG
 
 
 def field_path(parts: Iterable[str | int]) -> str:
-    """Return a path as people write it: `phases[3].steps[0].prompt`."""
+    """Return a path in its usual notation: `phases[3].steps[0].prompt`."""
     path = ""
     for part in parts:
         if isinstance(part, int):
@@ -103,7 +103,7 @@ _Lines = tuple[str, dict[str, str]]
 
 
 class _Page:
-    """The pieces of one text; line breaks stand before their line."""
+    """The pieces of a text; line breaks precede their line."""
 
     def __init__(self) -> None:
         self.pieces: list[str] = []
@@ -113,20 +113,20 @@ class _Page:
         """By line start and key. Words come again, so most lines are made once."""
 
     def content(self) -> bytes:
-        """Return all that was added."""
+        """Return everything that was added."""
         self.pieces.append("\n")
         self.join()
         return self.written.getvalue()
 
     def join(self) -> None:
-        """Write the pieces; the first line has no line break before it."""
+        """Write the pieces, without the line break that precedes the first line."""
         first = 0 if self.written.tell() else 1
         # Memory for the whole text is asked for once: new pages cost more than the rest.
         self.written.write("".join(self.pieces)[first:].encode())
         self.pieces.clear()
 
     def collection(self, node: dict[Any, Any] | list[Any], lead: str, pad: str) -> None:
-        """Add a collection's lines, which start with `pad`; the first with `lead`."""
+        """Add the lines of a collection; they start with `pad`, the first with `lead`."""
         if len(pad) > _PAD_MAX:
             raise UnwritableError(_TOO_DEEP)
         if isinstance(node, dict):
@@ -136,7 +136,7 @@ class _Page:
             self.sequence(node, lead, pad)
 
     def lines_at(self, lead: str) -> dict[Any, _Lines]:
-        """Return the lines of all keys at the start of a line."""
+        """Return the known lines, by key, that start with `lead`."""
         return self.lines.setdefault(lead, {})
 
     def mapping(
@@ -147,7 +147,7 @@ class _Page:
         now: dict[Any, _Lines],
         behind: dict[Any, _Lines],
     ) -> None:
-        """Add `key: value` for each entry; the first line has its own beginning."""
+        """Add `key: value` for each entry; the first line starts with `lead`."""
         add = self.pieces.append
         key: Any = None
         try:
@@ -231,7 +231,7 @@ def _rendered(
 
 
 def _atom(value: object, pad: str) -> str:
-    """Return anything but text and collections with members."""
+    """Return any value other than text and non-empty collections."""
     if value is None:
         return "null"
     if type(value) is bool:
@@ -250,7 +250,7 @@ def _atom(value: object, pad: str) -> str:
 
 
 def _head(key: Any, pad: str) -> str:
-    """Return a key and its colon, or a `?` and a key that is too long for a line."""
+    """Return a key and its colon; use `?` if the key is too long for a line."""
     if type(key) is not str:
         raise UnwritableError(f"a key must be a string, not {_named(key)}")
     text = line_of(key)
@@ -261,5 +261,5 @@ def _head(key: Any, pad: str) -> str:
 
 
 def _named(value: object) -> str:
-    """Return a few words for a value that has no place in YAML."""
+    """Return a description of a value that YAML cannot represent."""
     return f"a value of type {type(value).__name__}"

@@ -240,7 +240,7 @@ export interface CompiledAnswer {
   plan: { [name: string]: unknown };
 }
 
-/** How an iteration came about. */
+/** The context of an iteration. */
 export interface Context {
   extra?: { [name: string]: unknown };
   retry_count?: number;
@@ -294,7 +294,7 @@ export interface DryRun {
   is_run_now: boolean;
 }
 
-/** One iteration's work on a PRD, as it ended. */
+/** The completed work of an iteration on a PRD. */
 export interface Entry {
   extra?: { [name: string]: unknown };
   id?: string;
@@ -755,7 +755,7 @@ export interface Next {
   sprint: string;
 }
 
-/** Something noticed while working on an entry. */
+/** An observation made while working on an entry. */
 export interface Observation {
   extra?: { [name: string]: unknown };
   type: string;
@@ -801,7 +801,7 @@ export interface PathsLeftOut {
   paths: FileLeft[];
 }
 
-/** A recurring convention of the codebase. */
+/** A recurring convention in the codebase. */
 export interface Pattern {
   extra?: { [name: string]: unknown };
   id?: string;

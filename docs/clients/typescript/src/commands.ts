@@ -6,7 +6,7 @@ export interface AddExtractedLearnings {
   proposals: [number, Learning][];
 }
 
-/** Record a learning; with `observation`, link it to that observation of its entry. */
+/** Record a learning; with `observation`, link it to that observation in its entry. */
 export interface AddLearning {
   type: "add-learning";
   learning: Learning;
@@ -236,7 +236,7 @@ export interface CompleteSprint {
   reason?: string | null;
 }
 
-/** How an iteration came about. */
+/** The context of an iteration. */
 export interface Context {
   extra?: { [name: string]: unknown };
   retry_count?: number;
@@ -276,7 +276,7 @@ export interface DescribeIteration {
   tags_removed?: string[];
 }
 
-/** Record a pattern of the codebase. */
+/** Record a pattern in the codebase. */
 export interface DiscoverPattern {
   type: "discover-pattern";
   pattern: Pattern;
@@ -364,7 +364,7 @@ export interface EndWrapped {
   said?: SaidItems | null;
 }
 
-/** One iteration's work on a PRD, as it ended. */
+/** The completed work of an iteration on a PRD. */
 export interface Entry {
   extra?: { [name: string]: unknown };
   id?: string;
@@ -480,7 +480,7 @@ export interface GoOn {
   reason?: string | null;
 }
 
-/** Count that learnings were passed to an iteration. */
+/** Record that learnings were passed to an iteration. */
 export interface HandOverLearnings {
   type: "hand-over-learnings";
   learning_ids: string[];
@@ -691,7 +691,7 @@ export interface NeedHuman {
   phase?: string | null;
 }
 
-/** Something noticed while working on an entry. */
+/** An observation made while working on an entry. */
 export interface Observation {
   extra?: { [name: string]: unknown };
   type: string;
@@ -704,7 +704,7 @@ export interface Observation {
   related_learning_id?: string;
 }
 
-/** Begin the journal, as the first record does automatically. */
+/** Open the journal, as the first record does automatically. */
 export interface OpenJournal {
   type: "open-journal";
   project_name?: string;
@@ -734,7 +734,7 @@ export interface OwnMetric {
   pointer?: string | null;
 }
 
-/** A recurring convention of the codebase. */
+/** A recurring convention in the codebase. */
 export interface Pattern {
   extra?: { [name: string]: unknown };
   id?: string;
@@ -825,7 +825,7 @@ export interface Redo {
   reason?: string | null;
 }
 
-/** Count that a learning was used. */
+/** Record the use of a learning. */
 export interface ReferenceLearning {
   type: "reference-learning";
   learning_id: string;
@@ -915,7 +915,7 @@ export interface ResumeSprint {
   retry?: boolean;
 }
 
-/** Mark a learning as invalid; it stays readable. */
+/** Mark a learning as invalid; it remains readable. */
 export interface RetireLearning {
   type: "retire-learning";
   learning_id: string;

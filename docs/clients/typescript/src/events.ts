@@ -115,7 +115,7 @@ export interface BudgetsSet {
   budgets: Budgets;
 }
 
-/** How an iteration came about. */
+/** The context of an iteration. */
 export interface Context {
   extra?: { [name: string]: unknown };
   retry_count?: number;
@@ -166,7 +166,7 @@ export interface EditObserved {
   fields?: string[];
 }
 
-/** One iteration's work on a PRD, as it ended. */
+/** The completed work of an iteration on a PRD. */
 export interface Entry {
   extra?: { [name: string]: unknown };
   id?: string;
@@ -182,7 +182,7 @@ export interface Entry {
   context?: Context | null;
 }
 
-/** An iteration's work on a PRD ended. */
+/** An iteration of work on a PRD ended. */
 export interface EntryRecorded {
   entry: Entry;
 }
@@ -381,20 +381,20 @@ export interface IterationsLimited {
   max_iterations: number;
 }
 
-/** Recorded parts were corrected manually; these are their new values. */
+/** Recorded parts were corrected manually; the event contains their new values. */
 export interface JournalCorrected {
   entries?: Entry[];
   learnings?: Learning[];
   patterns?: Pattern[];
 }
 
-/** Its file has another place from now on. */
+/** The journal's file was moved to another path. */
 export interface JournalMoved {
   place: string;
   worktree?: string;
 }
 
-/** The journal began. */
+/** The journal was opened. */
 export interface JournalOpened {
   created_at: string;
   project_name?: string;
@@ -404,7 +404,7 @@ export interface JournalOpened {
   place?: string;
 }
 
-/** Its file came back by a later version of the schema. */
+/** The journal's file was imported with a later schema version. */
 export interface JournalRaised {
   version: string;
   extra?: { [name: string]: unknown };
@@ -438,7 +438,7 @@ export interface Learning {
   still_valid: boolean;
 }
 
-/** Something was learned. */
+/** A learning was added. */
 export interface LearningAdded {
   learning: Learning;
   observation?: number;
@@ -452,7 +452,7 @@ export interface LearningReferenced {
   entry_id?: string;
 }
 
-/** A learning no longer holds; it stays readable. */
+/** A learning was marked as invalid; it remains readable. */
 export interface LearningRetired {
   learning_id: string;
   reason?: string | null;
@@ -557,7 +557,7 @@ export interface NoteAdded {
   phase?: string | null;
 }
 
-/** Something noticed while working on an entry. */
+/** An observation made while working on an entry. */
 export interface Observation {
   extra?: { [name: string]: unknown };
   type: string;
@@ -588,7 +588,7 @@ export interface OwnMetric {
   pointer?: string | null;
 }
 
-/** A recurring convention of the codebase. */
+/** A recurring convention in the codebase. */
 export interface Pattern {
   extra?: { [name: string]: unknown };
   id?: string;
@@ -601,7 +601,7 @@ export interface Pattern {
   confidence?: string;
 }
 
-/** A pattern of the codebase was discovered. */
+/** A pattern in the codebase was discovered. */
 export interface PatternDiscovered {
   pattern: Pattern;
 }
