@@ -1,4 +1,4 @@
-"""Readings of the log, and the files they write for others to read."""
+"""Projections of the log, and the files that they write for people and tools."""
 
 from .workspace import Outcome, Workspace
 

@@ -1,7 +1,7 @@
-"""Projections that extensions bring: brought up to date by the runner, and kept.
+"""Projections provided by extensions, updated by the runner and stored.
 
-The state of the projection is stored as JSON with the saved states of the log, so an
-erasure deletes it with them, and it is computed again if it is missing.
+The state of a projection is stored as JSON with the saved states of the log. An erasure
+therefore deletes it too, and it is recomputed if it is missing.
 """
 
 from collections.abc import Iterator
@@ -25,23 +25,23 @@ STATE_BYTES_MAX = 16 * 1024 * 1024
 
 @runtime_checkable
 class SprintReading(Protocol):
-    """What an extension's projection of a sprint has to say; its class takes nothing."""
+    """The interface of an extension's projection, whose class takes no arguments."""
 
     version: int
     """The version of its rules: raised, everything is read again."""
 
     def begin(self) -> Any:
-        """Return the state before the first event, as JSON can hold it."""
+        """Return the state before the first event; JSON must be able to represent it."""
 
     def evolve(self, state: Any, one: Happened) -> Any:
-        """Return the state after what happened; it may be the same object, changed."""
+        """Return the state after an event; it may be the same object, modified."""
 
     def show(self, state: Any) -> Any:
-        """Return the result of the state as JSON values."""
+        """Return the result of the projection as JSON values."""
 
 
 class _Kept(msgspec.Struct):
-    """A state, up to where it goes, whose it is, and by which rules."""
+    """A stored state: its extension, its rules, and the last event that it includes."""
 
     whose: str
     rules: int
@@ -51,13 +51,13 @@ class _Kept(msgspec.Struct):
 
 
 class _Extended(Reading):
-    """The states of all projections that extensions bring, of one stream."""
+    """The states of all extensions' projections for one stream."""
 
     states: dict[str, _Kept]
 
 
 class ExtendedProjection:
-    """A projection of an extension, of one sprint, with its state kept in the log."""
+    """An extension's projection of one sprint, with its state stored in the log."""
 
     def __init__(
         self, extension: Extension, reading: SprintReading, log: Log, sprint: str
@@ -72,7 +72,7 @@ class ExtendedProjection:
         self.state: Any = None
 
     def mark(self) -> Mark | None:
-        """Return the last saved mark, with its state loaded; None without one."""
+        """Load the saved state, and return its mark; None if there is no saved state."""
         found = self._kept.load()
         kept = found.states.get(self.name) if found is not None else None
         if kept is None or kept.whose != self._whose:
@@ -81,12 +81,12 @@ class ExtendedProjection:
         return Mark(kept.rules, kept.place, kept.hash)
 
     def begin(self) -> None:
-        """Forget everything; the stream is read again."""
+        """Reset the state; the stream is read again."""
         with named(self._extension):
             self.state = self._reading.begin()
 
     def evolve(self, one: Happened) -> None:
-        """Take in what happened next."""
+        """Process the next event."""
         with named(self._extension):
             self.state = self._reading.evolve(self.state, one)
 
@@ -107,15 +107,15 @@ class ExtendedProjection:
         self._kept.keep_only(_Extended(newest, {**others, self.name: mine}))
 
     def show(self) -> Any:
-        """Return its result as plain data."""
+        """Return the result of the projection as plain data."""
         with named(self._extension):
             return msgspec.to_builtins(self._reading.show(self.state), str_keys=True)
 
 
 def projected(workspace: Workspace, name: str, sprint: str) -> Any:
-    """Return the result of an extension's projection for a sprint now.
+    """Return the current result of an extension's projection for a sprint.
 
-    Raise `NotFoundError` for an unknown name, `ExtensionError` if it fails.
+    Raise `NotFoundError` for an unknown name, and `ExtensionError` if the projection fails.
     """
     extension, made = loaded(PROJECTION, name)
     projection = ExtendedProjection(
@@ -126,7 +126,7 @@ def projected(workspace: Workspace, name: str, sprint: str) -> Any:
 
 
 def reading_of(extension: Extension, made: Any) -> SprintReading:
-    """Return the projection that an entry point names; raise `ExtensionError` for none."""
+    """Return the projection of an entry point; raise `ExtensionError` if it is invalid."""
     with named(extension):
         reading = made() if isinstance(made, type) else made
     if problem := next(_problems(reading), None):

@@ -1,4 +1,4 @@
-"""Text in Markdown: external text stays plain text, whatever it contains."""
+"""Markdown in which external text remains plain text, whatever it contains."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -7,7 +7,7 @@ _BARE = r"[A-Za-z0-9][A-Za-z0-9:.+-]*"
 
 
 def visible(text: str) -> str:
-    """Return text whose control and direction characters cannot act on a terminal."""
+    """Return text whose control and direction characters cannot affect a terminal."""
     if text.isprintable():
         return text
     return "".join(
@@ -16,9 +16,9 @@ def visible(text: str) -> str:
 
 
 def code(text: str) -> str:
-    """Return a text as code, in which nothing means anything: no link, tag or mention.
+    """Return a text as code, in which links, tags and mentions have no effect.
 
-    The marks around it are longer than any in it.
+    The backticks around it form a longer run than any in the text.
     """
     shown = visible(text)
     longest = max((len(run) for run in re.findall("`+", shown)), default=0)
@@ -28,9 +28,9 @@ def code(text: str) -> str:
 
 
 def code_cell(text: str) -> str:
-    """Return a text as code in a table; before a bar is an odd number of backslashes.
+    """Return a text as code in a table; an odd number of backslashes precedes each bar.
 
-    An even number would let the cell, and with it the code, end at that bar.
+    After an even number, the bar would end the cell and therefore the code.
     """
     if not text:
         return ""
@@ -43,7 +43,7 @@ def bare(text: str) -> str:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """Return ready cells as the lines of a table; its rule is as wide as its head."""
+    """Return finished cells as the lines of a table; its rule is as wide as its header."""
     rule = f"|{'|'.join('-' * (len(cell) + 2) for cell in head)}|"
     return [line(head), rule, *map(line, rows)]
 

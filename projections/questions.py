@@ -1,7 +1,7 @@
-"""The read questions: what commands answer with `--json`, by the words of the command.
+"""The read questions: the `--json` answers of commands, by the words of the command.
 
-Options are parameters: `sprintlog status --sprint auth --at iter:3` is `status` with
-`sprint` and `at`. Each answer has the schema of its command.
+Options are parameters: `sprintlog status --sprint auth --at iter:3` is the question
+`status` with the parameters `sprint` and `at`. Each answer has the schema of its command.
 """
 
 from collections.abc import Callable, Mapping
@@ -44,14 +44,14 @@ EVENTS_MAX = 1000
 
 
 class Asked(NamedTuple):
-    """A question that was asked: the workspace, and the parameters by name."""
+    """A question being answered: the workspace, and the parameters by name."""
 
     workspace: Workspace
     given: Mapping[str, str]
 
     @property
     def at(self) -> str | None:
-        """Return the point that is asked for; None for now."""
+        """Return the requested point; None means now."""
         return self.given.get("at")
 
     def sprint(self) -> Sprint:
@@ -62,18 +62,18 @@ class Asked(NamedTuple):
         return sprint
 
     def number(self, name: str, default: int = 0) -> int:
-        """Return a number; raise `InvalidInputError` for other text."""
+        """Return a parameter as a number; raise `InvalidInputError` for other text."""
         return number(self.given.get(name, str(default)), field=name)
 
     def flag(self, name: str) -> bool:
-        """Return a flag; raise `InvalidInputError` unless it is true or false."""
+        """Return a flag; raise `InvalidInputError` unless its value is true or false."""
         text = self.given.get(name, "false")
         if text not in ("true", "false"):
             raise InvalidInputError(f"{text[:40]!r} is not true or false", field=name)
         return text == "true"
 
     def text(self, name: str) -> str:
-        """Return a text that has to be given."""
+        """Return a required parameter."""
         if name not in self.given:
             raise InvalidInputError("is required", field=name)
         return self.given[name]
@@ -188,9 +188,9 @@ def _next(asked: Asked, sprint: Sprint) -> Any:
 def next_action(
     workspace: Workspace, sprint_id: str | None = None, *, prompt_file: str | None = None
 ) -> work.Next:
-    """Return the next action; its prompt tells the agent to answer with a tool.
+    """Return the next action; its prompt asks the agent to answer with a tool.
 
-    `prompt_file` is a template for the prompt, by its path in the work tree.
+    `prompt_file` is the path of a prompt template in the work tree.
     """
     given = {} if sprint_id is None else {"sprint": sprint_id}
     sprint = Asked(workspace, given).sprint()

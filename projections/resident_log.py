@@ -1,4 +1,4 @@
-"""A log that a long-running process keeps open: for its questions, and to follow it."""
+"""A log that a long-running process keeps open to answer questions and to follow events."""
 
 import os
 import threading
@@ -25,17 +25,17 @@ Value = TypeVar("Value")
 
 
 class ResidentLog:
-    """A log that is opened once, and again if another one has taken its place.
+    """A log that is opened once, and reopened if another log has replaced it.
 
-    A store belongs to the thread that opened it. Each question sees what other processes
-    append, roll back or erase. A log that was moved or recreated, or from which events are
-    being erased, is opened again.
+    A store belongs to the thread that opened it. Each question sees events that other
+    processes append, roll back or erase. A log is reopened if it was moved or recreated, or
+    while events are being erased from it.
     """
 
     def __init__(
         self, opens: OpenWorkspace, *, check: Callable[[], None] = lambda: None
     ) -> None:
-        """Open the log with `opens`; `check` raises if nothing may be recorded now."""
+        """Use `opens` to open the log; `check` raises if recording is not allowed now."""
         self._open, self._check = opens, check
         self._held = ExitStack()
         self._workspace: Workspace | None = None
@@ -46,9 +46,9 @@ class ResidentLog:
     def together(self) -> Iterator[Callable[[Callable[[], Value]], Value | None]]:
         """Commit everything recorded within this context at once.
 
-        Yield a function that calls another one and returns its result, or None if that has
-        effects outside the log and must be committed on its own. The log and `check` are
-        called once for all; no state file is written before the commit.
+        Yield a function that calls another one and returns its result, or None if the other
+        one has effects outside the log and must be committed on its own. The log is checked
+        only once, and no state file is written before the commit.
         """
         workspace = self.to_record()
         self._is_at_hand = workspace.is_side_by_side = True
@@ -64,7 +64,7 @@ class ResidentLog:
         return hasattr(self.workspace().log, "together")
 
     def to_record(self) -> Workspace:
-        """Return the current log; raise what `check` raises."""
+        """Return the current log for recording; first call `check`, which may raise."""
         if not self._is_at_hand:
             self._check()
         return self.workspace()
@@ -84,7 +84,7 @@ class ResidentLog:
         return is_same and not os.path.lexists(location.folder / REDACTION)
 
     def close(self) -> None:
-        """Close the log; the next question opens it."""
+        """Close the log; the next question reopens it."""
         self._workspace = None
         self._held.close()
 
@@ -106,7 +106,7 @@ class _EndedError(Exception):
 
 
 class LogFollower:
-    """Follows a log in a separate thread, which opens the log again."""
+    """Follows a log in a separate thread, with its own connection to the log."""
 
     def __init__(
         self,
@@ -116,21 +116,21 @@ class LogFollower:
         take: Callable[[list[RecordedEvent]], bool],
         fail: Callable[[SprintlogError], bool],
     ) -> None:
-        """Pass the events after a position to `take`, and none once the log can be read.
+        """Pass the events after a position to `take`, and an empty list once the log opens.
 
-        `fail` is called if the log cannot be read, which is then tried again after a
-        while. Either of them returns whether to go on.
+        If the log cannot be read, `fail` is called, and reading is tried again after a
+        while. Both functions return whether to continue.
         """
         self._open, self._after, self._take, self._fail = opens, after, take, fail
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="follower", daemon=True)
 
     def start(self) -> None:
-        """Begin to follow."""
+        """Start following the log."""
         self._thread.start()
 
     def end(self) -> None:
-        """Stop; once this has returned, nothing is passed on and the log is closed."""
+        """Stop; after this returns, no events are passed on and the log is closed."""
         self._ended.set()
         if self._thread.ident is not None:
             self._thread.join()

@@ -1,7 +1,7 @@
-"""Brings projections up to date with the log; nothing is recorded about them.
+"""Updates projections to the current state of the log, without recording anything.
 
-A projection stores the position it has reached and the version of its rules. If this log
-has no such position, or the rules are newer, it starts from the beginning.
+A projection stores the position it has reached and the version of its rules. If the log has
+no such event, or if the rules have changed, the projection starts from the beginning.
 """
 
 from collections.abc import Iterable, Iterator
@@ -19,7 +19,7 @@ from .workspace import Workspace
 
 
 class Mark(NamedTuple):
-    """Up to where a projection goes: the place of the last event it has seen, its hash."""
+    """How far a projection has read: the position and hash of its last event."""
 
     rules: int
     """The version of the projection when it saw that."""
@@ -29,7 +29,7 @@ class Mark(NamedTuple):
 
 
 class Happened(NamedTuple):
-    """One event, and what became of earlier ones with it."""
+    """An event, and the earlier events that it discarded or made effective again."""
 
     recorded: RecordedEvent
     event: Event
@@ -40,42 +40,42 @@ class Happened(NamedTuple):
 
 
 class StoredProjection(Protocol):
-    """The name and the scope of a projection, and how it stores its mark."""
+    """The name and scope of a projection, and how it stores its mark."""
 
     @property
     def name(self) -> str:
-        """Return its name."""
+        """Return the name of the projection."""
 
     @property
     def version(self) -> int:
-        """Return the version of its rules: other ones make something else of events."""
+        """Return the version of the rules; it is raised when the processing changes."""
 
     @property
     def stream(self) -> str | None:
-        """Return the stream it reads; None for the whole log."""
+        """Return the stream that the projection reads; None for the whole log."""
 
     def mark(self) -> Mark | None:
-        """Return the last stored mark; None without one."""
+        """Return the last stored mark; None if there is no stored mark."""
 
     def begin(self) -> None:
-        """Forget everything; the log is read again."""
+        """Reset the projection; the log is read again."""
 
     def keep(self, mark: Mark) -> None:
-        """Store the events read, with the mark."""
+        """Store the processed events with the mark."""
 
 
 class Projection(StoredProjection, Protocol):
-    """A reading of the log that is kept."""
+    """A projection whose state is stored."""
 
     def evolve(self, events: Iterable[RecordedEvent]) -> None:
-        """Take in the events that come next."""
+        """Process the next events."""
 
 
 class SprintProjection(StoredProjection, Protocol):
-    """A reading of one sprint that learns which events a rollback discarded."""
+    """A projection of one sprint that is informed about events discarded by rollbacks."""
 
     def evolve(self, one: Happened) -> None:
-        """Take in what happened next."""
+        """Process the next event."""
 
 
 def catch_up(log: Log, projection: Projection) -> bool:
@@ -103,9 +103,9 @@ def catch_up_sprint(workspace: Workspace, projection: SprintProjection) -> bool:
 
 
 def happened(workspace: Workspace, sprint_id: str, *, after: int = 0) -> Iterator[Happened]:
-    """Yield what happened to a sprint after a version, up to now.
+    """Yield a sprint's events after a version, with the earlier events that they affect.
 
-    A projection remembers the last version it has seen, and goes on from there.
+    A projection stores the last version it has seen, and continues from there.
     """
     stream = sprint_stream(sprint_id)
     head = workspace.log.version(stream)
@@ -129,7 +129,7 @@ def happened(workspace: Workspace, sprint_id: str, *, after: int = 0) -> Iterato
 def _work(
     workspace: Workspace, stream: str, stretches: Iterable[VersionRange]
 ) -> Iterator[RecordedEvent]:
-    """Yield the versions in stretches that can be discarded, which excludes knowledge."""
+    """Yield the execution events in version ranges; only these can be discarded."""
     for first, last in stretches:
         for event in workspace.log.read_stream(stream, after=first - 1, until=last):
             if CODEC.decode(event).kind is Kind.EXECUTION:
@@ -137,7 +137,7 @@ def _work(
 
 
 def _start(log: Log, projection: StoredProjection) -> tuple[int, bool]:
-    """Return the place after which a projection continues, and whether it starts again."""
+    """Return where a projection continues, and whether it starts from the beginning."""
     mark = projection.mark()
     if (
         mark is not None
@@ -150,6 +150,6 @@ def _start(log: Log, projection: StoredProjection) -> tuple[int, bool]:
 
 
 def _hash_at(log: Log, stream: str | None, place: int) -> bytes:
-    """Return the hash of the event at a place; empty if there is none."""
+    """Return the hash of the event at a position; empty if there is no event."""
     found = next(between(log, stream, place, place), None) if place else None
     return found.hash if found is not None else b""

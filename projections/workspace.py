@@ -1,6 +1,6 @@
 """The composition root of a workspace: the service and its state files.
 
-The library's door hands it on: `from sprintlog import Workspace`.
+The library re-exports the class: `from sprintlog import Workspace`.
 """
 
 from collections.abc import Mapping
@@ -30,25 +30,25 @@ if TYPE_CHECKING:
 
 
 class Workspace(service.ServiceWorkspace):
-    """One log, the work tree it belongs to, and the state files in that."""
+    """A log, its work tree, and the state files in the work tree."""
 
     def connect(self, location: Location, log: Log) -> None:
-        """Use a log, and read all of it again."""
+        """Use a log, and reload everything from it."""
         super().connect(location, log)
         self.files = Files(location, log.digests, log.locks)
         self.state_files = OwnStateFiles(self)
 
     @staticmethod
     def key_digest(name: str, arguments: Mapping[str, Any]) -> bytes:
-        """Return the `key_digest` of an action: what its idempotency key stands for."""
+        """Return the `key_digest` of an action, which its idempotency key is bound to."""
         return digest_of(name, arguments)
 
     def keep_learnings(
         self, sprint_id: str, said: "SaidItems", **envelope: Unpack[Envelope]
     ) -> "SaidItems | None":
-        """Add the learnings of an agent to the journal, if one is open.
+        """Add an agent's learnings to the journal, if one is open.
 
-        Return the items that are left to be recorded on the sprint.
+        Return the remaining items, which must be recorded on the sprint.
         """
         # Imported here: few agents report what they learned.
         from sprintlog.engine.service.learnings import keep_learnings
@@ -57,7 +57,7 @@ class Workspace(service.ServiceWorkspace):
 
 
 class OwnStateFiles(StateFiles):
-    """Every state file of a workspace, as the service asks for them."""
+    """All state files of a workspace, as required by the service."""
 
     def __init__(self, workspace: FilesService) -> None:
         self._workspace = workspace
@@ -74,7 +74,7 @@ class OwnStateFiles(StateFiles):
         return JournalFile(self._workspace)
 
     def refresh_loop(self, sprint: Sprint, refreshed: Refreshed) -> Refreshed:
-        """Do the same with the files of a sprint's loop; add what was found there."""
+        """Refresh the files of a sprint's loop too, and add the results to `refreshed`."""
         # Imported here: only a loop that was measured has further files.
         from .state_files.loop_place import with_loop
 
@@ -86,5 +86,5 @@ class OwnStateFiles(StateFiles):
         return seen.content if seen.is_foreign else None
 
     def hand_over(self, path: str, *, of: str) -> None:
-        """Keep a finished sprint's last file in the log's folder; its place gets free."""
+        """Move a finished sprint's last file to the log's folder, which frees its path."""
         self._workspace.files.hand_over(path, of=of)

@@ -1,7 +1,7 @@
-"""The library's front door: what is named here is public, and stays.
+"""The public interface of the library: all names defined here are stable.
 
-It is imported when it is first asked for, so that no command waits for it. In a checkout
-this folder replaces the package; a wheel contains its layers next to this file (ADR 0001).
+Each name is imported on first use, so that no command waits for it. In a checkout, this
+folder replaces the package; a wheel contains its layers next to this file (ADR 0001).
 """
 
 from os.path import basename, dirname
@@ -69,7 +69,7 @@ if not TYPE_CHECKING:
     }
 
     def __getattr__(name):
-        """Import what is public when it is first asked for."""
+        """Import a public name on first use."""
         from importlib import import_module
 
         if name == "__version__":

@@ -1,10 +1,10 @@
-"""Every command there is: what somebody asks for, as data that `handle` decides on.
+"""All commands: requests as data, on which `handle` decides.
 
-The everyday ones: `CreateSprint`, `StartSprint`, `StartPhase`, `CompletePhase`,
+The most common commands are `CreateSprint`, `StartSprint`, `StartPhase`, `CompletePhase`,
 `FailPhase`, `RetryPhase`, `SkipPhase`, `StartIteration`, `EndIteration`, `AddNote`,
-`CompleteSprint`, and `RollBack(to)`, which goes back to a version of the sprint's own
-stream. Where a phase can be left out, the one that the pointer is at is meant. `help()`
-of each says its fields.
+`CompleteSprint`, and `RollBack(to)`, which goes back to a version of the sprint's stream.
+If the phase is optional and omitted, the phase at the pointer is used. `help()` of a
+command describes its fields.
 """
 
 from .engine.command import Command as Command

@@ -1,4 +1,4 @@
-"""Every error there is: refused, in conflict, not to be read (docs/reference)."""
+"""All errors: refusals, conflicts and unreadable data (docs/reference)."""
 
 from .engine.errors import (
     RESCUE as RESCUE,

@@ -1,4 +1,4 @@
-"""What a package needs that extends sprintlog; `sprintlog.testing` tries what it brings."""
+"""The interface for packages that extend sprintlog; `sprintlog.testing` checks them."""
 
 from .cli.intake.foreign_files import Unread as Unread, name_from as name_from
 from .cli.intake.imported import (

@@ -1,4 +1,4 @@
-"""A sprint at a point of the log: the figures, sentences and lines of its page."""
+"""A sprint at a point in the log: the figures, sentences and lines of its page."""
 
 from .engine.sprint.state.node import Node as Node
 from .projections.facts.course import (

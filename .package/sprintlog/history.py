@@ -1,4 +1,4 @@
-"""Questions about the past: what happened, who set a field, which iteration is best."""
+"""Queries about the past: what happened, who set a field, and which iteration is best."""
 
 from .engine.service.streams.evaluation import evaluate
 from .engine.service.streams.subscription import follow as follow
@@ -31,9 +31,9 @@ from .projections.views.iterations import JudgedIteration, best
 def best_iteration(
     workspace: ServiceWorkspace, sprint_id: str, *, at: str | None = None
 ) -> JudgedIteration | None:
-    """Return a sprint's best iteration as of a point; None if none was measured.
+    """Return a sprint's best iteration at a point; None if none was measured.
 
-    Raise `NotFoundError` if there is no such sprint.
+    Raise `NotFoundError` if the sprint does not exist.
     """
     sprint = workspace.sprint(sprint_id, at=at)
     check_exists(sprint)

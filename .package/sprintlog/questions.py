@@ -1,4 +1,4 @@
-"""The read questions of the command line, and recorded events as it prints them."""
+"""The read questions of the command line, and recorded events in its output format."""
 
 from .projections.questions import (
     QUESTIONS as QUESTIONS,

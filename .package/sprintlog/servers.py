@@ -1,4 +1,4 @@
-"""What a program needs that serves a log to others: it stays open, and takes JSON."""
+"""The interface for programs that keep a log open and serve it, with input as JSON."""
 
 from .cli.intake.command_data import (
     append_event as append_event,

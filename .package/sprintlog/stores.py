@@ -57,5 +57,5 @@ else:
         return getattr(module, name)
 
     def __dir__():
-        """Return all names, those not imported yet included."""
+        """Return all public names, including those not imported yet."""
         return [*globals(), *_LATE]

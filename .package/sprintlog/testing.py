@@ -1,4 +1,4 @@
-"""What an extension has to do, kind by kind: call it in the tests of your package."""
+"""Checks for each kind of extension, to be called in the tests of your package."""
 
 from .cli.extending.kits import check_event_type as check_event_type
 from .cli.extending.kits import check_importer as check_importer

@@ -1,4 +1,4 @@
-"""Tokens, cost and duration of agents' runs and model calls."""
+"""Tokens, cost and duration of agent runs and model calls."""
 
 from .engine.usage import (
     ModelCall as ModelCall,

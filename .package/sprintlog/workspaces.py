@@ -1,4 +1,4 @@
-"""How a workspace is opened or made, with no more than its folder's name."""
+"""Functions that open or create a workspace for a folder."""
 
 from os import PathLike
 from os.path import lexists
@@ -17,13 +17,13 @@ def open(
     safe: str | PathLike[str] | None = None,
     store: Log | None = None,
 ) -> Workspace:
-    """Open the nearest log, in a folder or above it.
+    """Open the log of a folder, or the nearest one above it.
 
-    `log` names the log's own folder where that is elsewhere, `safe` a file that lists the
-    folders in which a log of somebody else's is used. Raise `NotFoundError` where there is
-    no log, `RefusedError` for one that is not safe. With a `store` its log is the one, and
-    its local files are in `.sprintlog` of the folder. A redaction that was cut
-    short is finished.
+    `log` is the log's own folder if it is stored elsewhere. `safe` is a file that lists the
+    folders in which logs of other users may be used. Raise `NotFoundError` if there is no
+    log, and `RefusedError` if the log is not safe. With a `store`, its log is opened, and
+    local files are stored in `.sprintlog` in the folder. An interrupted redaction is
+    completed.
     """
     if store is not None:
         root = Path(folder).absolute()
@@ -39,7 +39,7 @@ def open(
 
 
 def _settled(workspace: Workspace) -> Workspace:
-    """Finish what somebody began to erase; raise `RefusedError` where that fails."""
+    """Complete an interrupted redaction; raise `RefusedError` if that fails."""
     if lexists(workspace.location.folder / REDACTION):
         # Imported here: almost never was one cut short.
         from .projections.health.redaction import finish
@@ -62,11 +62,11 @@ def init(
     safe: str | PathLike[str] | None = None,
     exist_ok: bool = False,
 ) -> Workspace:
-    """Make an empty log for a folder, which is made too, and open it.
+    """Create an empty log for a folder, and open it; the folder is created if necessary.
 
-    It is put into the git directory of the folder, else into `.sprintlog` in it, or where
-    `log` says. Where there is a log already it is opened with `exist_ok`; without it raise
-    `RefusedError`.
+    The log is stored in the git directory of the folder, otherwise in `.sprintlog` in the
+    folder, or where `log` specifies. If a log already exists, open it if `exist_ok` is
+    true, and raise `RefusedError` otherwise.
     """
     start = Path(folder).absolute()
     start.mkdir(parents=True, exist_ok=True)

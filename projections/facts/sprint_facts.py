@@ -199,7 +199,7 @@ class SprintFacts:
 
     @cached_property
     def advice(self) -> iteration_views.Advice | None:
-        """Return advice that nobody has followed or overruled, unless it is to continue."""
+        """Return the pending advice, unless the advice is to continue."""
         pending = pending_advice(self.judged)
         is_open = pending is not None and pending.action != CONTINUE
         return self.iterations.recommendation if is_open else None

@@ -1,1 +1,1 @@
-"""Copies of the record that are asked in SQL or searched by words; never trusted."""
+"""SQL and full-text copies of the log, which are never the source of truth."""

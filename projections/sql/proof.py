@@ -1,8 +1,9 @@
-"""Whether a copy beside the log is, byte for byte, what we wrote.
+"""Verification that a copy stored next to the log is byte for byte as sprintlog wrote it.
 
-It is written without fsync, any tool can open it, and bits flip: SQLite detects little of
-that. The digests of its blocks are stored in a second file, and a copy without matching
-digests is rebuilt. An update only computes the digests of changed blocks.
+Copies are written without fsync, any tool can open them, and bits can flip; SQLite detects
+few of these changes. The digests of a copy's blocks are stored in a second file, and a copy
+without matching digests is rebuilt. An update recomputes only the digests of changed
+blocks.
 """
 
 import os
@@ -26,7 +27,7 @@ Digests = list[bytes]
 
 
 def proven(copy: Path) -> Digests | None:
-    """Return the digests of a verified copy; None for any other."""
+    """Return the digests of a verified copy; None if the copy fails verification."""
     try:
         with plain_file(_proof(copy)) as proof, plain_file(copy) as file:
             size = os.fstat(file.fileno()).st_size
@@ -38,9 +39,9 @@ def proven(copy: Path) -> Digests | None:
 
 
 def prove(copy: Path, known: Digests | None = None, changed: Collection[int] = ()) -> None:
-    """Keep the digests of a copy that is complete.
+    """Store the digests of a complete copy.
 
-    Those that were `known` stand for all but the blocks that `changed`, or came since.
+    The `known` digests are reused, except those of new blocks and of blocks in `changed`.
     """
     with plain_file(copy) as file:
         count = _blocks(os.fstat(file.fileno()).st_size)
@@ -56,13 +57,13 @@ def prove(copy: Path, known: Digests | None = None, changed: Collection[int] = (
 
 
 def remove(copy: Path) -> None:
-    """Delete a copy with its digest and SQLite's own files."""
+    """Delete a copy, its digests and SQLite's auxiliary files."""
     for path in (_proof(copy), *map(copy.with_name, _names(copy))):
         path.unlink(missing_ok=True)
 
 
 def rows_with(copy: Path, forms: Sequence[bytes]) -> list[str]:
-    """Return the rows of a copy that hold some bytes; none of one that is damaged."""
+    """Return the rows of a copy that contain one of `forms`; empty if it is damaged."""
     if not copy.is_file():
         return []
     uri = f"{copy.absolute().as_uri()}?mode=ro"
@@ -97,6 +98,6 @@ def digest_of(block: bytes) -> bytes:
 
 @contextmanager
 def plain_file(path: Path) -> Iterator[BufferedReader]:
-    """Open one of our files: not a link, nor anything that blocks on opening."""
+    """Open one of sprintlog's own files; reject links and files that block on opening."""
     with opened_plain(path) as descriptor, open(descriptor, "rb", closefd=False) as file:
         yield file

@@ -1,4 +1,4 @@
-"""Questions in SQL to the read model: reading only, bounded in time and memory."""
+"""Read-only SQL queries of the read model, limited in time and memory."""
 
 import sqlite3
 import time
@@ -55,7 +55,7 @@ class QueryAnswer(NamedTuple):
 
 
 class _Budget:
-    """Time for computing: what the reader of an answer takes is not counted."""
+    """A limit on computing time, excluding the time that the reader of an answer takes."""
 
     def __init__(self, seconds_max: float) -> None:
         self._seconds_max = self._left = seconds_max
@@ -63,7 +63,7 @@ class _Budget:
 
     @contextmanager
     def spent(self) -> Iterator[None]:
-        """Count the time that is taken in here; say in our words what goes wrong."""
+        """Count the time spent in this context, and explain SQLite errors."""
         self._since = time.monotonic()
         try:
             yield
@@ -73,7 +73,7 @@ class _Budget:
             self._left -= time.monotonic() - self._since
 
     def is_over(self) -> bool:
-        """Return whether it has taken longer than it may."""
+        """Return whether the time limit has been exceeded."""
         return time.monotonic() - self._since > self._left
 
 
@@ -86,10 +86,10 @@ def ask(
     fresh: bool = False,
     progress: Callable[[int], None] = lambda count: None,
 ) -> Iterator[QueryAnswer]:
-    """Answer one SELECT about the current log.
+    """Yield the answer to one SELECT about the current log.
 
-    Raise `InvalidInputError` for invalid SQL, `RefusedError` for anything more than
-    read, and for a question that takes longer than it may.
+    Raise `InvalidInputError` for invalid SQL, and `RefusedError` if a query does more than
+    read, or requires too much time or memory.
     """
     try:
         connection = opened(workspace, fresh=fresh, progress=progress)
@@ -133,7 +133,7 @@ def _page(cursor: sqlite3.Cursor) -> list[Row]:
 
 
 def _restrict(connection: sqlite3.Connection, budget: _Budget) -> None:
-    """Leave a connection no more than to read, for a while, in bounded memory."""
+    """Restrict a connection to reading, with limits on time and memory."""
     for statement in (
         "PRAGMA trusted_schema=OFF",
         "PRAGMA query_only=ON",
@@ -157,7 +157,7 @@ def _may(action: int, _: str | None, name: str | None, *places: str | None) -> i
 
 
 def _explained(error: Exception, seconds_max: float) -> RefusedError | InvalidInputError:
-    """Return in our words what SQLite says went wrong."""
+    """Return a sprintlog error that explains an error from SQLite."""
     text = " ".join(str(error).split())
     if "interrupted" in text:
         return RefusedError(

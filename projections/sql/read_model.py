@@ -1,8 +1,8 @@
 """The read model: the log as plain tables in a separate SQLite file.
 
-It is stored next to the log as `query.db`, is updated by each query, and can be opened by
-any SQLite tool. Nothing else reads it, and if any byte was changed by others, it is
-rebuilt (ADR 0016).
+It is stored next to the log as `query.db`, updated by each query, and readable by any
+SQLite tool. Nothing else in sprintlog reads the file. If another program changed any byte,
+the file is rebuilt (ADR 0016).
 """
 
 import os
@@ -43,7 +43,7 @@ def refreshed(
 ) -> Path:
     """Bring the file up to date with the log, and return its path.
 
-    Raise `RefusedError` where it cannot be written; `in_memory` does without it.
+    Raise `RefusedError` if the file cannot be written; `in_memory` requires no file.
     """
     with _up_to_date(workspace, fresh=fresh, progress=progress) as target:
         return target
@@ -52,7 +52,7 @@ def refreshed(
 def opened(
     workspace: Workspace, *, fresh: bool = False, progress: Progress = lambda count: None
 ) -> sqlite3.Connection:
-    """Return a connection that reads the file, up to date and as we left it."""
+    """Return a read-only connection to the verified, up-to-date file."""
     with _up_to_date(workspace, fresh=fresh, progress=progress) as target:
         uri = f"{target.absolute().as_uri()}?mode=ro"
         connection = sqlite3.connect(uri, uri=True, isolation_level=None)
@@ -64,7 +64,7 @@ def opened(
 
 @contextmanager
 def _up_to_date(workspace: Workspace, *, fresh: bool, progress: Progress) -> Iterator[Path]:
-    """Give the file while nobody else of us changes it."""
+    """Yield the up-to-date file while holding its lock."""
     target = workspace.location.folder / NAME
     try:
         with workspace.log.locks.hold(LOCK):
@@ -87,7 +87,7 @@ def _up_to_date(workspace: Workspace, *, fresh: bool, progress: Progress) -> Ite
 def in_memory(
     workspace: Workspace, *, progress: Progress = lambda count: None
 ) -> sqlite3.Connection:
-    """Return the tables in memory, for a log in a folder that cannot be written."""
+    """Return the tables in memory, for a log in a read-only folder."""
     connection = sqlite3.connect(":memory:", isolation_level=None)
     _make(connection)
     _catch_up(workspace, connection, progress)
@@ -132,7 +132,7 @@ def _make(connection: sqlite3.Connection) -> None:
 
 
 def _check(connection: sqlite3.Connection) -> None:
-    """Raise `sqlite3.DatabaseError` unless the tables are exactly ours."""
+    """Raise `sqlite3.DatabaseError` unless the tables match the current schema."""
     (application_id,) = connection.execute("PRAGMA application_id").fetchone()
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     rows = connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")
@@ -154,16 +154,16 @@ class ReadModel:
         self._progress = progress
 
     def mark(self) -> Mark:
-        """Return up to where the tables go; `_check` has seen to their version."""
+        """Return the log position of the tables; `_check` has verified their version."""
         row = self._connection.execute("SELECT position, hash FROM upto").fetchone()
         return Mark(FORMAT, *row)
 
     def begin(self) -> None:
-        """Raise `sqlite3.DatabaseError`: the tables are of another log."""
+        """Raise `sqlite3.DatabaseError`, because the tables belong to another log."""
         raise sqlite3.DatabaseError("of another log")
 
     def evolve(self, events: Iterable[RecordedEvent]) -> None:
-        """Add the later events; they are valid once the mark is stored."""
+        """Add later events, which become valid when the mark is stored."""
         self._connection.execute("BEGIN IMMEDIATE")
         taking, read = _Events(self._connection), iter(events)
         while page := list(islice(read, EVENTS_A_STEP)):
@@ -175,7 +175,7 @@ class ReadModel:
             _write_session(self._connection, stream, after)
 
     def keep(self, mark: Mark) -> None:
-        """Commit what was taken in, with its mark."""
+        """Commit the added events with their mark."""
         self._connection.execute("UPDATE upto SET position = ?, hash = ?", mark[1:])
         self._connection.execute("COMMIT")
 
@@ -183,9 +183,9 @@ class ReadModel:
 def _catch_up(
     workspace: Workspace, connection: sqlite3.Connection, progress: Progress
 ) -> bool:
-    """Add the later events in one transaction, and return whether there were any.
+    """Add later events in one transaction; return whether there were any.
 
-    Raise `sqlite3.DatabaseError` for the tables of another log.
+    Raise `sqlite3.DatabaseError` if the tables belong to another log.
     """
     model = ReadModel(workspace, connection, progress)
     is_empty = not model.mark().place
@@ -205,7 +205,7 @@ def _write_session(connection: sqlite3.Connection, stream: str, after: int) -> N
 
 
 class _Events:
-    """New events on their way into their table."""
+    """Inserts new events into their table."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.touched: dict[str, int] = {}
@@ -218,10 +218,10 @@ class _Events:
         self._iterations: dict[str, int | None] = {}
 
     def take(self, events: list[RecordedEvent]) -> None:
-        """Insert events that come next.
+        """Insert the next events.
 
-        Raise `sqlite3.DatabaseError` if events in the tables were erased since: the tables
-        must be rebuilt.
+        Raise `sqlite3.DatabaseError` if stored events have been erased since; the tables
+        must then be rebuilt.
         """
         if not self._is_new and any(event.type == PayloadErased.type for event in events):
             raise sqlite3.DatabaseError("events were erased since")
@@ -251,7 +251,7 @@ class _Events:
     def _iteration(
         self, event: RecordedEvent, sprint: str, data: dict[str, Any]
     ) -> int | None:
-        """Return the iteration that an event is in, until the next or a rollback."""
+        """Return the iteration that an event belongs to; None after a rollback."""
         if sprint not in self._iterations:
             found = self._connection.execute(
                 "SELECT iteration FROM v_events WHERE stream = ? "
@@ -271,9 +271,10 @@ _HEADER, _FRAME_HEADER = 32, 24
 
 @contextmanager
 def noted_changes(connection: sqlite3.Connection, copy: Path) -> Iterator[set[int]]:
-    """Give a set that holds, at the end, the blocks that were changed in between.
+    """Yield a set that, on exit, contains the blocks changed within this context.
 
-    The database is in this mode only here: any tool opens it afterwards as before.
+    The database uses write-ahead logging only within this context, so any tool can open it
+    afterwards.
     """
     changed: set[int] = set()
     # No other process reads this file's log, so it needs no shared memory.
@@ -288,9 +289,9 @@ def noted_changes(connection: sqlite3.Connection, copy: Path) -> Iterator[set[in
 
 
 def _blocks_of(log: Path) -> set[int]:
-    """Return the blocks of all pages in a write-ahead log.
+    """Return the numbers of all blocks that have pages in a write-ahead log.
 
-    The format is that of https://www.sqlite.org/fileformat2.html#the_write_ahead_log.
+    The format is specified in https://www.sqlite.org/fileformat2.html#the_write_ahead_log.
     """
     blocks: set[int] = set()
     with plain_file(log) as file:

@@ -1,4 +1,4 @@
-"""The tables of the read model: their columns with descriptions."""
+"""The tables of the read model, with descriptions of their columns."""
 
 from typing import Any, NamedTuple
 
@@ -17,7 +17,7 @@ class Column(NamedTuple):
 
 
 class Table(NamedTuple):
-    """A table that a question can be about."""
+    """A table that can be queried."""
 
     meaning: str
     columns: tuple[Column, ...]
@@ -285,7 +285,7 @@ failures by version; both are needed to continue the decisions."""
 
 
 def inserting(name: str) -> str:
-    """Return the statement that inserts a row of a table, or new rows of a sprint."""
+    """Return the statement that inserts a row into a table, or a sprint's new rows."""
     if query := TABLES[name].query:
         return f"INSERT INTO {name} {query}"
     marks = ", ".join("?" * len(TABLES[name].columns))

@@ -1,8 +1,8 @@
-"""Full-text search over what the journal says: an index beside the log, never the truth.
+"""Full-text search in the journal, with an index derived from the log.
 
-A search updates it from the log, so recording does not wait for it. It is a separate
-database: the definitions of the log's tables are compared at every opening, and those of a
-full-text index depend on the version of SQLite.
+A search updates the index, so recording does not wait for it. The index is a separate
+database, because the schema of the log is compared whenever the log is opened, and the
+schema of a full-text index depends on the version of SQLite.
 """
 
 import os
@@ -38,7 +38,7 @@ _WORD = re.compile(r"[^\W_]+")
 
 
 class Hit(msgspec.Struct, frozen=True):
-    """Something the journal says that holds every word of a search."""
+    """A text in the journal that contains every word of a search."""
 
     kind: str
     id: str
@@ -53,9 +53,9 @@ class Hit(msgspec.Struct, frozen=True):
 def search(
     workspace: ServiceWorkspace, query: str, *, kind: str | None = None, limit: int = 20
 ) -> list[Hit]:
-    """Return what holds every word of a query, what fits best first.
+    """Return the texts that contain every word of a query, best match first.
 
-    An index that is missing, damaged or of another log is built again.
+    An index that is missing, damaged or from another log is rebuilt.
     """
     # Quoted one by one they have no meaning in a query's language.
     words = _WORD.findall(query)
@@ -77,7 +77,7 @@ def search(
 
 
 def forget(workspace: ServiceWorkspace) -> None:
-    """Throw the index away; the next search makes a new one."""
+    """Delete the index; the next search creates a new one."""
     with suppress(OSError):
         remove(workspace.location.folder / SEARCH)
 
@@ -119,7 +119,7 @@ def _search(
 
 
 class SearchIndex:
-    """What the journal says, as texts that can be searched: a projection."""
+    """The searchable texts of the journal: a projection."""
 
     name, version, stream = SEARCH, FORMAT, JOURNAL
 
@@ -127,14 +127,14 @@ class SearchIndex:
         self._database = database
 
     def mark(self) -> Mark | None:
-        """Return up to which version of the journal it goes."""
+        """Return the journal version that the index represents."""
         if "known" not in self._database.table_names():
             return None
         found = list(self._database.query("SELECT format, version, hash FROM known"))
         return Mark(*found[0].values()) if found else Mark(FORMAT, 0, b"")
 
     def begin(self) -> None:
-        """Create the tables again."""
+        """Drop the tables, and create them again."""
         for name in ("texts_fts", "texts", "known"):
             self._database.execute(f"DROP TABLE IF EXISTS {name}")
         texts = self._database.table("texts").create(Hit.__annotations__)
@@ -142,20 +142,20 @@ class SearchIndex:
         self._database.table("known").create({"format": int, "version": int, "hash": bytes})
 
     def evolve(self, events: Iterable[RecordedEvent]) -> None:
-        """Add what new events say."""
+        """Add the texts of new events."""
         added = [msgspec.structs.asdict(hit) for event in events for hit in _said(event)]
         if added:
             self._database.table("texts").insert_all(added)
 
     def keep(self, mark: Mark) -> None:
-        """Keep up to where it goes; the caller commits."""
+        """Store the mark; the caller commits the transaction."""
         self._database.execute("DELETE FROM known")
         known = {"format": mark.rules, "version": mark.place, "hash": mark.hash}
         self._database.table("known").insert(known)
 
 
 def _said(recorded: RecordedEvent) -> Iterator[Hit]:
-    """Yield what of an event can be searched."""
+    """Yield the searchable texts of an event."""
     event = None if recorded.payload is None else CODEC.decode(recorded)
     if isinstance(event, LearningAdded):
         x = event.learning

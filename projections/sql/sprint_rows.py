@@ -1,7 +1,7 @@
 """The rows of one sprint in the read model, updated with new events.
 
-The current state is rewritten. Of the history only new events are read; earlier rows change
-if a rollback or a consequence affects them.
+The current state is rewritten. Of the history, only new events are read; earlier rows
+change only if a rollback or a consequence affects them.
 """
 
 import sqlite3
@@ -63,7 +63,7 @@ _troubles = msgspec.json.Decoder(tuple[Trouble, ...])
 def write_sprint(
     workspace: Workspace, connection: sqlite3.Connection, name: str, version: int
 ) -> None:
-    """Bring all rows of a sprint to a version; its events are in their table already."""
+    """Bring all rows of a sprint to a version whose events are already in their table."""
     found = connection.execute("SELECT version FROM v_sprints WHERE sprint = ?", (name,))
     (after,) = found.fetchone() or (0,)
     sprint = workspace.repository.at_version(name, version)
@@ -78,7 +78,7 @@ def write_sprint(
 
 
 class _Carrying:
-    """The history of a sprint between two versions, on its way into the tables."""
+    """Writes a sprint's history between two versions to the tables."""
 
     def __init__(
         self,
@@ -111,7 +111,7 @@ class _Carrying:
             self._ask(inserting(table), named)
 
     def _moved(self) -> Iterator[VersionRange]:
-        """Yield the stretches of earlier events that rollbacks changed since."""
+        """Yield the ranges of earlier events that later rollbacks affected."""
         for turned in turns(self._rollbacks) if self._after else ():
             if turned.version > self._after:
                 for first, last in (*turned.gone, *turned.back):
@@ -119,7 +119,7 @@ class _Carrying:
                         yield first, min(last, self._after)
 
     def _mark(self, moved: list[VersionRange]) -> None:
-        """Mark moved and new execution events as effective or discarded."""
+        """Mark affected and new execution events as effective or discarded."""
         known = ", ".join("?" * len(_KNOWLEDGE))
         change = (
             "UPDATE v_events SET in_force = ? WHERE stream = ? AND version BETWEEN ? AND ? "
@@ -142,7 +142,7 @@ class _Carrying:
             )
 
     def _carry_iterations(self) -> None:
-        """Count what is new to the iterations that are there."""
+        """Add new events to the counts of existing iterations."""
         news = self._ask(
             "SELECT iteration, max(version), count(*) FROM v_events "
             "WHERE stream = ? AND version > ? AND iteration IS NOT NULL GROUP BY iteration",
@@ -229,7 +229,7 @@ class _Carrying:
         self._ask(change, (followed, self._name, awaited))
 
     def _place_again(self, moved: list[VersionRange]) -> None:
-        """Mark the decisions in some stretches again as effective or discarded."""
+        """Update whether the decisions in some ranges are effective or discarded."""
         found: dict[int, Decision] = {}
         for first, last in moved:
             rows = self._ask(
@@ -329,7 +329,7 @@ def _phase_rows(sprint: Sprint) -> Iterator[Row]:
 
 
 def _plain(value: Any) -> str | int | float | None:
-    """Return a value that a column takes; what has parts as JSON."""
+    """Return a value that a column can store; lists and objects become JSON."""
     if value is None or isinstance(value, str | int | float):
         return value
     return msgspec.json.encode(value).decode()

@@ -1,1 +1,1 @@
-"""What events and figures say in words, for terminals and pages alike."""
+"""Descriptions of events and figures, for terminals and pages."""

@@ -1,4 +1,4 @@
-"""Important events as sentences; decisions with their reason."""
+"""Important events as sentences, and decisions with their reasons."""
 
 from collections.abc import Callable
 from typing import Any
@@ -26,7 +26,7 @@ _REQUEST = {"approve": "approved", "defer": "deferred until {until}", "reject": 
 
 
 class DecisionWords(msgspec.Struct, frozen=True):
-    """A decision in words."""
+    """A decision as a sentence, with its reason."""
 
     what: str
     """The decision as a sentence."""
@@ -35,7 +35,7 @@ class DecisionWords(msgspec.Struct, frozen=True):
 
 
 def decided(recorded: RecordedEvent, evidence: str | None = None) -> DecisionWords:
-    """Return an event as a sentence, with its reason or else the evidence."""
+    """Return an event as a sentence, with its reason or, failing that, the evidence."""
     event = event_of(recorded)
     if event is not None and (say := _SAY.get(type(event))) is not None:
         found = say(event)
@@ -51,7 +51,7 @@ def decided(recorded: RecordedEvent, evidence: str | None = None) -> DecisionWor
 def is_important(recorded: RecordedEvent) -> bool:
     """Return whether an event belongs in the short list of `log`.
 
-    These are decisions, and the start, progress, failure and end of work.
+    The list contains decisions, and the start, progress, failure and end of work.
     """
     match event_of(recorded):
         case events.RecommendationGiven(action="continue") | f.AgentRan(status="completed"):
@@ -140,7 +140,7 @@ def _resumed(event: f.SprintResumed) -> DecisionWords:
 
 
 def _plain(words: str, field: str = "reason") -> Callable[[Any], DecisionWords]:
-    """Return a function that fills a sentence with fields of the event."""
+    """Return a function that fills a sentence with an event's fields."""
 
     def say(event: Any) -> DecisionWords:
         return DecisionWords(words.format(e=event), getattr(event, field, None) or None)

@@ -1,6 +1,6 @@
-"""What an event says in a line: its name, figures with units, its text.
+"""One-line descriptions of events: name, figures with units, and text.
 
-The events of an agent's session that stand together are one line.
+Consecutive events of an agent session share a line.
 """
 
 import re
@@ -102,7 +102,7 @@ def what(recorded: RecordedEvent) -> str:
 
 
 def measured(metrics: Metrics) -> list[str]:
-    """Return the measurement in words; unknown figures are left out."""
+    """Return a measurement as phrases; unknown figures are omitted."""
     # Imported here: exact numbers would cost every answer of a session their import.
     from sprintlog.engine.judging.metrics import named
 
@@ -120,7 +120,7 @@ def measured(metrics: Metrics) -> list[str]:
 
 
 def _of_extension(event: ExtensionEvent) -> Iterator[str]:
-    """Yield the plain fields of an event that an extension knows more of."""
+    """Yield the plain fields of an extension's event."""
     name = event.name()
     for field, value in event.data.items():
         if isinstance(value, str | int | float) and value not in (name, "", False):
@@ -184,7 +184,7 @@ def _figures(data: Mapping[str, Any]) -> Iterator[str]:
 
 
 def spent_words(spent: Took) -> list[str]:
-    """Return the usage of a run of the loop, with units."""
+    """Return the usage of a loop run, with units."""
     words = phrases.usage(spent, duration_ms=spent.duration_ms)
     if spent.unknown:
         words.append(f"the cost of {phrases.counted(spent.unknown, 'run')} is unknown")
@@ -196,7 +196,7 @@ def _words(name: str) -> str:
 
 
 def _plain(value: Any) -> str:
-    """Return a value in few words."""
+    """Return a short form of a value."""
     if isinstance(value, list | tuple):
         return ",".join(map(_plain, value))
     for name in ("path", "id", "sprint", "name"):
@@ -234,7 +234,7 @@ FILES_SHOWN = 3
 
 
 class Folded(NamedTuple):
-    """Events of one session, consecutive or mixed with those of other sessions."""
+    """Events of one session, consecutive or interleaved with events of other sessions."""
 
     events: list[RecordedEvent]
 
@@ -245,14 +245,14 @@ class Folded(NamedTuple):
 
     @property
     def said(self) -> str:
-        """Return in a line what they come to."""
+        """Return a one-line summary of the events."""
         last = self.events[-1]
         found = summary_of((event.at, session_event(event)) for event in self.events)
         return f"{short_name(last.stream)}  {figures(found)}"
 
 
 def folded(events: Iterable[RecordedEvent]) -> Iterator["RecordedEvent | Folded"]:
-    """Yield events, those of a session that stand together as one."""
+    """Yield events; neighbouring events of a session are combined into one."""
     for is_session, group in groupby(events, lambda e: session_of(e.stream) is not None):
         if not is_session:
             yield from group
@@ -271,7 +271,7 @@ def short_name(stream: str) -> str:
 
 
 def figures(found: "Summary | SessionAnswer", *, ends: bool = True) -> str:
-    """Return in words what a session did, and whether it began and ended."""
+    """Return a summary of a session's activity, and whether it started and ended."""
     words = [phrases.counted(found.tool_calls, "tool call")] if found.tool_calls else []
     words += [f"{found.failed_calls} failed"] if found.failed_calls else []
     words += [f"{found.erased} [erased]"] if found.erased else []
@@ -287,7 +287,7 @@ def figures(found: "Summary | SessionAnswer", *, ends: bool = True) -> str:
 
 
 def said(event: SessionEvent) -> str:
-    """Return the text of a session's event after its type."""
+    """Return the text that follows the type of a session event."""
     match event:
         case ToolCalled():
             return _call(event)

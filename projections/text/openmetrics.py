@@ -1,6 +1,6 @@
-"""How every sprint stands as OpenMetrics text, for what collects figures over time.
+"""The state of every sprint as OpenMetrics text, for monitoring systems.
 
-An unknown figure has no sample: 0 would be a value.
+An unknown figure has no sample, because 0 would be a value.
 """
 
 from collections import Counter
@@ -22,7 +22,7 @@ Sample = tuple[Labels, float | int]
 
 
 class Metric(NamedTuple):
-    """One metric of a sprint: what it is called, its kind, what it means, its samples."""
+    """A metric of a sprint: its name, kind, meaning and samples."""
 
     name: str
     kind: str
@@ -36,7 +36,8 @@ class Metric(NamedTuple):
 def openmetrics(position: int, sprints: Sequence[Status], *, is_now: bool = True) -> str:
     """Return a log and its sprints as OpenMetrics text.
 
-    Without `is_now` only what follows from the log: the same whenever it is asked.
+    Without `is_now`, only metrics that depend on the log alone are included, so that the
+    output is always the same.
     """
     log = Metric("log_events", "counter", "Events in the log.", lambda one: ())
     lines = [*_head(log), _line(log, {}, position)]

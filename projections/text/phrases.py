@@ -1,4 +1,4 @@
-"""Durations, counts and costs in words, each with its unit."""
+"""Durations, counts and costs as text with units."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -35,7 +35,7 @@ _EPOCH, _RESOLUTION = datetime.fromtimestamp(0, UTC), timedelta(milliseconds=1)
 
 
 def milliseconds(at: str) -> int | None:
-    """Return a recorded time as milliseconds since 1970; None for invalid text."""
+    """Return a recorded time in milliseconds since 1970; None if it is invalid."""
     try:
         # The form of nearly all times; `parse` takes three times as long.
         moment = datetime.fromisoformat(at) if at.endswith("Z") else parse(at)
@@ -45,7 +45,7 @@ def milliseconds(at: str) -> int | None:
 
 
 def usage(used: Any, *, duration_ms: int | None = None) -> list[str]:
-    """Return what agents took, each with its unit: time, turns, tokens, dollars."""
+    """Return the usage of agents with units: time, turns, tokens and dollars."""
     words = [] if not duration_ms else [duration(duration_ms)]
     if (turns := getattr(used, "turns", None)) is not None:
         words.append(counted(turns, "turn"))
@@ -57,7 +57,7 @@ def usage(used: Any, *, duration_ms: int | None = None) -> list[str]:
 
 
 def spent_said(all_runs: Any) -> list[str]:
-    """Return the usage of all agent runs, and the number of runs of unknown usage."""
+    """Return the usage of all agent runs, and the number of runs of unknown cost."""
     runs = counted(all_runs.runs + all_runs.cut_short, "run")
     if all_runs.cut_short:
         runs += f", {all_runs.cut_short} of them cut short"
@@ -72,10 +72,10 @@ def spent_said(all_runs: Any) -> list[str]:
 
 
 def counted(number: int, noun: str) -> str:
-    """Return a number with its noun, thousands apart: `1,234 tokens`."""
+    """Return a number with thousands separators and its noun: `1,234 tokens`."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def dollars(amount: float) -> str:
-    """Return an amount of US dollars; less than a cent is not nothing."""
+    """Return an amount in US dollars; amounts below one cent have four decimals."""
     return f"${amount:,.2f}" if amount >= 0.005 or not amount else f"${amount:.4f}"

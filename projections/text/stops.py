@@ -1,4 +1,4 @@
-"""What a sprint is doing, or why it stopped, and what leads on: each with its word."""
+"""Labelled lines about a sprint's current work, or why it stopped and how to continue."""
 
 from collections.abc import Callable, Iterator
 
@@ -24,7 +24,7 @@ When = Callable[..., str]
 
 
 def standing(sprint: Sprint, found: Status, action: Action, when: When) -> Iterator[Told]:
-    """Yield what it is doing; or why it stopped, since when, and what leads on."""
+    """Yield lines about the current work, or why and since when it stopped."""
     run = found.run or None
     if run is not None and run.state == views.RUNNING:
         yield "running", _doing(sprint, action, run, when)
@@ -58,7 +58,7 @@ def standing(sprint: Sprint, found: Status, action: Action, when: When) -> Itera
 
 
 def at_iteration(sprint: Sprint, current: object) -> str:
-    """Return the current iteration, and if some were discarded, how many ran."""
+    """Return the current iteration and, if some were discarded, how many began."""
     most, begun = max_iterations(sprint.document), sprint.knowledge.iteration_max
     of = f" of {most}" if most is not None else ""
     if not begun or begun == current:
@@ -67,7 +67,7 @@ def at_iteration(sprint: Sprint, current: object) -> str:
 
 
 def stopped(action: Action, when: When) -> list[Told]:
-    """Return why a sprint does not go on; nothing where it does."""
+    """Return why a sprint has stopped; empty if it has not."""
     # The tree shows when a failed leaf is retried.
     is_retry = action.do == actions.WAIT and action.phase and not action.waits_for
     if action.do not in STOPPED or is_retry:
@@ -77,7 +77,7 @@ def stopped(action: Action, when: When) -> list[Told]:
 
 
 def reasons(action: Action, *, before: str = "") -> list[Told]:
-    """Return the reason, details and hint of an answer."""
+    """Return the reason, error, details and hint of an action as labelled lines."""
     named = (
         ("why", f"{before}{action.why}" if before else action.why),
         ("error", action.error),
@@ -88,13 +88,13 @@ def reasons(action: Action, *, before: str = "") -> list[Told]:
 
 
 def waited_for(wait: Action, when: When) -> str:
-    """Return until when is waited, and for what: `until 05:00 for the usage limit`."""
+    """Return the end and reason of a wait: `until 05:00 for the usage limit`."""
     what = WAITS_FOR.get(wait.waits_for or "")
     return f"until {when(wait.until)}" + (f" for {what}" if what else "")
 
 
 def _between_runs(sprint: Sprint, found: Status, when: When) -> str:
-    """Return whether an iteration is under way, in a loop that `run` does not drive."""
+    """Return whether an iteration is open, for a loop that `run` does not drive."""
     at = open_iteration(sprint.plan)
     if at is None:
         said = f"iteration {sprint.plan.iteration} ended, none is under way"
@@ -127,9 +127,9 @@ def _doing(sprint: Sprint, action: Action, run: views.LoopRun, when: When) -> st
 def _since(
     sprint: Sprint, found: Status, run: views.LoopRun | None, action: Action, when: When
 ) -> str | None:
-    """Return when it stopped, and the end of its run, if that was the cause.
+    """Return when a sprint stopped, and how its run ended if that was the cause.
 
-    A later decision of a person counts only if it stops the sprint.
+    A person's later decision counts only if it stops the sprint.
     """
     last, ended = stood_since(found), work_ended(run) if run else None
     is_stopped_since = action.do == actions.STOP and sprint.plan.status != IN_PROGRESS
@@ -161,12 +161,12 @@ def stood_since(found: Status) -> str | None:
 
 
 def work_ended(run: views.LoopRun) -> str | None:
-    """Return when the work of the last run ended; None where it goes on, or went on."""
+    """Return when the last run's work ended; None if work continues or has been resumed."""
     return None if run.worked_since else run.last_seen or run.ended_at or None
 
 
 def worked(found: Status) -> str | None:
-    """Return how long it was worked: to the end of the work, whatever was decided later."""
+    """Return the time from the start to the end of work, ignoring later decisions."""
     stats = found.stats if isinstance(found.stats, dict) else {}
     ended = work_ended(found.run) if found.run else None
     return elapsed(stats.get("started-at"), ended) or stats.get("elapsed")
@@ -186,7 +186,7 @@ def _was_spent(found: Status, why: str) -> str:
 
 
 def _ended(found: Status, run: views.LoopRun, when: When) -> str:
-    """Return how the last run ended, of a sprint that could go on."""
+    """Return how the last run ended, for a sprint that can continue."""
     who = f"process {run.pid} on {run.host}"
     if run.state == views.GONE or run.because == LOST:
         return f"{who} is gone: it was killed, or the machine went down"

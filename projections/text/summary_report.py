@@ -1,4 +1,4 @@
-"""The summary of a sprint as one page of Markdown, with lines of bars for its figures."""
+"""The summary of a sprint as one page of Markdown, with sparklines of its figures."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -40,9 +40,9 @@ WIDTH_MAX = 60
 
 
 def sparkline(values: Sequence[Fraction | None], marks: str = BARS) -> str:
-    """Return the numbers as marks between the smallest and the greatest of them.
+    """Return the numbers as marks, scaled from the smallest to the largest number.
 
-    A missing value leaves a gap; equal values are in the middle.
+    A missing value leaves a gap; equal values are drawn in the middle.
     """
     drawn = values[-WIDTH_MAX:]
     known = [value for value in drawn if value is not None]
@@ -71,7 +71,7 @@ _MAY_GO = ("Turns", "Tokens", "Errors")
 
 
 class SummaryTexts(NamedTuple):
-    """Texts formatted by the caller: times, costs, the reason to stop."""
+    """Texts formatted by the caller: times, costs and the reason to stop."""
 
     time: str = ""
     cost: str = ""
@@ -168,7 +168,7 @@ def _quality(
 
 
 def _own(judged: Judged, turns: Sequence[Judgement]) -> list[str]:
-    """Return the course of user-defined metrics, a line each."""
+    """Return one line for each user-defined metric, with its values over time."""
     lines = []
     for one in judged.rules.metrics:
         values = [turn.figures.own.get(one.name) for turn in turns]
@@ -186,7 +186,7 @@ def _own(judged: Judged, turns: Sequence[Judgement]) -> list[str]:
 def _counts(
     judged: Judged, turns: Sequence[Judgement], failures: Mapping[int, Failure]
 ) -> str:
-    """Return the number of iterations of each class, and of discarded ones."""
+    """Return the number of iterations in each class, and how many were discarded."""
     classes = {one.number: one.classification or NOT_COMPARED for one in turns}
     gone = judged.left_behind()
     back = Counter(name for number, name in classes.items() if number in gone)
@@ -202,7 +202,7 @@ def _counts(
 
 
 def _taken_back(gone: int, count: int) -> str:
-    """Return a note if a rollback discarded all or some of so many."""
+    """Return a note if a rollback discarded some or all of `count` iterations."""
     if not gone:
         return ""
     return " (discarded)" if gone == count else f" ({gone} discarded)"
@@ -244,14 +244,14 @@ def _rows(
 
 
 def _room(columns: Sequence[Sequence[str]]) -> int:
-    """Return how many characters of a line are left for words."""
+    """Return the number of characters per line that remain for notes."""
     return LINE_CHARS - sum(max(map(len, one)) + 3 for one in columns) - len("|  |")
 
 
 def _notes(
     judged: Judged, failures: Mapping[int, Failure], others: Sequence[RunEnding], room: int
 ) -> dict[int, str]:
-    """Return what happened in each iteration, in as many words as there is room for."""
+    """Return notes on what happened in each iteration, cut to fit the available space."""
     seen, said = judged.runs_seen(), judged.summaries()
     best, off_path = judged.tracker.best, judged.left_behind()
     known = {one.number for one in others}
@@ -274,7 +274,7 @@ def _notes(
 
 
 def _cut_code(text: str, room: int) -> str:
-    """Return a text as code in a cell, cut to so many characters; empty if none fit."""
+    """Return a text as code for a table cell, truncated to fit; empty if nothing fits."""
     cell = code_cell(text)
     most = len(text)
     while len(cell) > room and most > 1:
@@ -284,7 +284,7 @@ def _cut_code(text: str, room: int) -> str:
 
 
 def in_few_words(failure: Failure) -> str:
-    """Return why nothing was measured: the command that failed, else what was wrong."""
+    """Return why there is no measurement: the failed command, or else the reason."""
     event = failure.event
     if isinstance(event, MeasurementFailed) and event.command is not None:
         if event.timed_out:
@@ -302,7 +302,7 @@ def _legend(found: Sequence[Judgement]) -> list[str]:
 
 
 def _alerts(judged: Judged) -> list[str]:
-    """Return what got worse, the worst first, and of equals the newest."""
+    """Return the alerts, the most severe and then the newest first."""
     found: list[Alert] = [alert for one in judged.all() for alert in one.alerts]
     if not found:
         return []
@@ -317,7 +317,7 @@ def _alerts(judged: Judged) -> list[str]:
 
 
 def _took(spent: Spent | None) -> tuple[str, ...]:
-    """Return turns, tokens and cost of an iteration; empty if unknown."""
+    """Return the turns, tokens and cost of an iteration; empty if they are unknown."""
     if spent is None:
         return ("",) * 3
     tokens = spent.tokens

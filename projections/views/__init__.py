@@ -1,1 +1,1 @@
-"""The JSON of every answer: what `--json` prints and `schema answers` describes."""
+"""The JSON answers of commands: printed by `--json`, described by `schema answers`."""

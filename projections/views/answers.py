@@ -1,4 +1,4 @@
-"""What each command answers with `--json`, and its JSON Schema."""
+"""The `--json` answer of each command, and its JSON Schema."""
 
 from typing import Any
 
@@ -141,7 +141,7 @@ ANSWERS: dict[str, tuple[Any, ...]] = {
 
 
 def schemas(name: str | None = None) -> dict[str, Any]:
-    """Return the JSON Schema of every answer by its command, or of one command's."""
+    """Return the JSON Schema of each answer by command, or that of one command."""
     wanted = {name: ANSWERS.get(name, RECORDED)} if name else {"": RECORDED, **ANSWERS}
     kinds = dict.fromkeys(kind for found in wanted.values() for kind in found)
     made, parts = msgspec.json.schema_components(kinds, ref_template="#/$defs/{name}")

@@ -1,4 +1,4 @@
-"""The answer of every command that goes back."""
+"""The answers of all commands that go back to an earlier state."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
@@ -25,7 +25,7 @@ Answer = TypeVar("Answer", bound="WentBack")
 
 
 class KeptFile(Struct, frozen=True):
-    """A file that changed meanwhile, and where its previous contents are kept."""
+    """A file that changed in the meantime, and where its previous contents are kept."""
 
     path: str
     copy: str
@@ -53,7 +53,7 @@ class ChangedFiles(Struct, frozen=True, kw_only=True):
 
 
 class WentBack(Struct, frozen=True, kw_only=True):
-    """What went back, or would: the plan, files, or both."""
+    """The result or preview of going back: the plan, files, or both."""
 
     action: str
     done: bool
@@ -80,7 +80,7 @@ class WentBack(Struct, frozen=True, kw_only=True):
 
 
 class Adopted(WentBack, frozen=True, kw_only=True):
-    """An edit that became events, or would."""
+    """The result or preview of recording an edit as events."""
 
     adopted: list[str]
     """What became events: paths in the document (JSON Pointer)."""
@@ -89,7 +89,7 @@ class Adopted(WentBack, frozen=True, kw_only=True):
 
 
 class PlanTurn(Struct, frozen=True):
-    """What a rollback changes of what counts."""
+    """The events that a rollback discards or makes effective again."""
 
     to: int
     gone: list[VersionRange]
@@ -97,13 +97,13 @@ class PlanTurn(Struct, frozen=True):
 
     @property
     def numbers(self) -> tuple[int, int]:
-        """Return the number of discarded events, and of events that are effective again."""
+        """Return the numbers of discarded events and of events that are effective again."""
         gone, back = (sum(b - a + 1 for a, b in these) for these in (self.gone, self.back))
         return gone, back
 
 
 def turn_of(sprint: Sprint, events: Iterable[Event], *, after: int) -> PlanTurn | None:
-    """Return the changes of the rollback among the events `after` a version."""
+    """Return the effect of the rollback among the events `after` a version, if any."""
     for version, event in enumerate(events, after + 1):
         if isinstance(event, RolledBack):
             turned = turned_by(sprint.knowledge.rollbacks, version, event.to)
@@ -152,7 +152,7 @@ def differing(files: ChangedFiles | None) -> list[LeftPath]:
 
 
 def _turned(turn: PlanTurn | None) -> dict[str, Any]:
-    """Return the fields of an answer about what counts; none where the plan stays."""
+    """Return the answer's fields about a rollback; empty if the plan is unchanged."""
     if turn is None:
         return {}
     gone, again = turn.numbers
@@ -167,7 +167,7 @@ def would_go_back(
     *,
     done: bool = False,
 ) -> WentBack:
-    """Return what would be done, or was `done` next to the work tree."""
+    """Return a preview, or the result of an action `done` outside the work tree."""
     return WentBack(
         action=action,
         done=done,
@@ -181,13 +181,13 @@ def would_go_back(
 
 
 def forked(outcome: Handled[Sprint], *, version: int, done: bool) -> WentBack:
-    """Return which sprint was begun, or would be, from another one's version."""
+    """Return the sprint that a fork started, or would start, from another sprint."""
     found = would_go_back("fork", outcome.state, done=done)
     return replace(found, from_=version, events=[*map(reference, outcome.events)])
 
 
 def would_adopt(stream: str, version: int, adopted: list[str], left: list[str]) -> Adopted:
-    """Return what would be adopted of an edit."""
+    """Return a preview of adopting an edit."""
     return Adopted(
         action="adopt",
         done=False,
@@ -210,7 +210,7 @@ def went_back(
     undo: str | None = None,
     **more: Any,
 ) -> Answer:
-    """Return the result."""
+    """Return the answer of an action that was carried out."""
     events = outcome.events
     before = events[0].version - 1 if events else version
     state = outcome.state
@@ -233,5 +233,5 @@ def went_back(
 
 
 def decoded(events: Sequence[RecordedEvent]) -> Iterable[Event]:
-    """Return what events say."""
+    """Return the decoded events, except erased ones."""
     return (event for recorded in events if (event := event_of(recorded)) is not None)

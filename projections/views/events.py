@@ -1,4 +1,4 @@
-"""The JSON of recorded events: short in answers, and whole."""
+"""The JSON of recorded events: abbreviated for answers, and in full."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -24,7 +24,7 @@ SAID_CHARS_MAX = 200
 
 
 class EventReference(Struct, frozen=True, kw_only=True):
-    """Where a recorded event is."""
+    """The position, stream and identity of a recorded event."""
 
     position: int
     stream: str
@@ -48,7 +48,7 @@ class Recorded(EventReference, frozen=True, kw_only=True):
 
 
 class EventLine(EventReference, frozen=True, kw_only=True):
-    """An event in a line: place, time, actor and subject."""
+    """An event in one line: position, time, actor and subject."""
 
     at: str
     actor: str
@@ -57,7 +57,7 @@ class EventLine(EventReference, frozen=True, kw_only=True):
 
 
 class Unchanged(Struct, frozen=True, kw_only=True):
-    """It was so already: nothing was recorded."""
+    """Nothing changed, so nothing was recorded."""
 
     unchanged: bool = True
     stream: str
@@ -69,12 +69,12 @@ Answered = Recorded | list[Recorded] | Unchanged
 
 
 def reference(event: RecordedEvent) -> EventReference:
-    """Return where an event is."""
+    """Return a reference to an event."""
     return filled(EventReference, event, hash=event.hash.hex())
 
 
 def event_line(event: RecordedEvent) -> EventLine:
-    """Return an event in a line; if only a newer version understands it, with its type."""
+    """Return an event in one line; only its type if it requires a newer version."""
     try:
         told = described(event)
     except SprintlogError:
@@ -113,7 +113,7 @@ def answer_of(outcome: "Handled[Sprint] | Handled[Journal]") -> Answered:
 
 
 def filled(kind: type[More], source: object, **more: Any) -> More:
-    """Return an answer of a kind; missing fields are copied from the source."""
+    """Return an answer of the given type; missing fields are copied from `source`."""
     known = {
         name: getattr(source, name)
         for name in kind.__struct_fields__
@@ -144,14 +144,14 @@ def described(recorded: RecordedEvent) -> str:
 
 
 def said_of(event: Event) -> str:
-    """Return what `described` does, of an event that need not be recorded."""
+    """Return the same text as `described` for an event that may not be recorded yet."""
     if isinstance(event, Injection):
         return f"{event.type} {', '.join(_addresses(event))}".rstrip()
     return event.described()
 
 
 def event_of(recorded: RecordedEvent) -> Event | None:
-    """Return the recorded data; None if it was erased."""
+    """Return the decoded event; None if it was erased."""
     return None if recorded.payload is None else CODEC.decode(recorded)
 
 
@@ -159,7 +159,7 @@ _BYTES = ("hash", "key_digest", "payload_digest", "salt")
 
 
 class WholeEvent(EventReference, frozen=True, kw_only=True):
-    """A whole event; `stored` are its bytes if it has an older shape."""
+    """A complete event; `stored` is the original data if it has an older schema."""
 
     schema_version: int
     at: str
@@ -179,10 +179,10 @@ class WholeEvent(EventReference, frozen=True, kw_only=True):
 
 
 def envelope(event: RecordedEvent) -> WholeEvent:
-    """Return a whole event with its data.
+    """Return a complete event with its data.
 
-    Its data has the current shape. The bytes of an older shape are included, because the
-    digest is computed from them.
+    The data has the current schema. If the event was stored with an older schema, the
+    original data is included too, because the digest is computed from it.
     """
     said, data = asdict(event), CODEC.today(event)
     payload: bytes | None = said.pop("payload")

@@ -1,4 +1,4 @@
-"""Files of iterations: snapshots, what differs between them, and files brought back."""
+"""Files of iterations: snapshots, the differences between them, and restored files."""
 
 from collections.abc import Iterable, Sequence
 
@@ -18,7 +18,7 @@ from .events import EventReference, filled, reference
 
 
 class LeftPath(Struct, frozen=True):
-    """An unchanged path, and the reason; an empty path means all."""
+    """A path that was left unchanged, and the reason; an empty path means all paths."""
 
     path: str
     reason: str
@@ -38,7 +38,7 @@ class FileChange(Struct, frozen=True):
 
 
 class OutsideChanges(Struct, frozen=True):
-    """What changed between two iterations, outside of any."""
+    """Changes made between two iterations, outside any iteration."""
 
     files: list[FileChange]
     commits: list[CommitAnswer]
@@ -46,7 +46,7 @@ class OutsideChanges(Struct, frozen=True):
 
 
 class Differences(Struct, frozen=True):
-    """How the files of two snapshots differ."""
+    """The differences between the files in two snapshots."""
 
     files: list[FileChange]
     patch: str | UnsetType = UNSET
@@ -59,7 +59,7 @@ class Differences(Struct, frozen=True):
 
 
 class SnapshotAnswer(EventReference, frozen=True, kw_only=True):
-    """A snapshot that was taken."""
+    """A snapshot that has been taken."""
 
     snapshot: str
     files: int
@@ -72,7 +72,7 @@ class SnapshotAnswer(EventReference, frozen=True, kw_only=True):
 
 
 class FileKept(Struct, frozen=True):
-    """A file of a snapshot."""
+    """A file in a snapshot."""
 
     path: str
     mode: str
@@ -92,7 +92,7 @@ class SnapshotFiles(Struct, frozen=True):
 
 
 class Pruned(Struct, frozen=True):
-    """Snapshots that were let go."""
+    """Snapshots that were removed."""
 
     pruned: Sequence[str]
     bytes_freed: int
@@ -102,7 +102,7 @@ class Pruned(Struct, frozen=True):
 
 
 class Pruning(Struct, frozen=True):
-    """What would be removed: snapshots, and copies that are made again when asked."""
+    """The snapshots that would be removed, and copies that can be recreated."""
 
     snapshots: Sequence[str]
     copies: Sequence[str]
@@ -111,12 +111,12 @@ class Pruning(Struct, frozen=True):
 
 
 def left_out(found: Iterable[entries.LeftOut]) -> list[LeftPath]:
-    """Return the unchanged paths."""
+    """Return the omitted paths, each with the reason."""
     return [LeftPath(shown(path), reason) for path, reason in found]
 
 
 def differences(found: IterationFiles, *, with_patch: bool) -> Differences:
-    """Return which files changed in an iteration, and who else changed some."""
+    """Return the files changed in an iteration, by the iteration and by others."""
     by: dict[bool | None, list[FileChange]] = {None: [], False: [], True: []}
     for path, how, author in found.files:
         if author in (OUT, ROLLBACK):
@@ -129,7 +129,7 @@ def differences(found: IterationFiles, *, with_patch: bool) -> Differences:
 
 
 def changes(found: Iterable[tuple[str, str]]) -> list[FileChange]:
-    """Return the files that differ."""
+    """Return the changed files."""
     return [FileChange(shown(path), how) for path, how in found]
 
 

@@ -1,4 +1,4 @@
-"""What happened: differences, who set a field, a sprint's history, its decisions."""
+"""Answers about the past: differences, blame, a sprint's history and its decisions."""
 
 from typing import Any
 
@@ -14,14 +14,14 @@ from .events import WholeEvent, envelope, filled
 
 
 class ComparedPoint(Struct, frozen=True):
-    """A point that is compared; of the journal its name stands for the sprint's."""
+    """A compared point; for the journal, `sprint` is the name of the journal."""
 
     sprint: str
     version: int
 
 
 class DifferenceAnswer(Struct, frozen=True):
-    """What differs between two points of a state file."""
+    """The differences between two points of a state file."""
 
     file: str
     old: ComparedPoint
@@ -30,7 +30,7 @@ class DifferenceAnswer(Struct, frozen=True):
 
 
 class BlameAnswer(Struct, frozen=True):
-    """Who set a field, and what led to that."""
+    """The event that set a field, and its causes."""
 
     field: str
     present: bool
@@ -49,7 +49,7 @@ class BlameAnswer(Struct, frozen=True):
 
 
 class BlamedLine(Struct, frozen=True):
-    """One line of a state file, and the event that set what it shows."""
+    """A line of a state file, and the event that set its value."""
 
     line: int
     text: str
@@ -63,7 +63,7 @@ class BlamedLine(Struct, frozen=True):
 
 
 class StepAnswer(Struct, frozen=True):
-    """An event and its changes: as JSON Patch, and field by field."""
+    """An event and its changes, as JSON Patch and field by field."""
 
     version: int
     position: int
@@ -76,7 +76,7 @@ class StepAnswer(Struct, frozen=True):
 
 
 class Audit(Struct, frozen=True):
-    """The decisions of a sprint up to a version."""
+    """A sprint's decisions up to a version."""
 
     sprint: str
     version: int
@@ -84,7 +84,7 @@ class Audit(Struct, frozen=True):
 
 
 class ColumnAnswer(Struct, frozen=True):
-    """A column that can be asked for."""
+    """A column that can be queried."""
 
     name: str
     type: str
@@ -92,7 +92,7 @@ class ColumnAnswer(Struct, frozen=True):
 
 
 class TableAnswer(Struct, frozen=True):
-    """A table that a question can be about."""
+    """A table that can be queried."""
 
     table: str
     meaning: str
@@ -100,14 +100,14 @@ class TableAnswer(Struct, frozen=True):
 
 
 def difference(found: differences.Difference) -> DifferenceAnswer:
-    """Return what differs between two points."""
+    """Return the differences between two points."""
     return DifferenceAnswer(
         found.file.path, _point(found.old), _point(found.new), found.changes()
     )
 
 
 def blamed(found: blame.Blame) -> BlameAnswer:
-    """Return who set a field."""
+    """Return the event that set a field, and its causes."""
     is_there, origin = found.value is not MISSING, found.brought_back
     was_there = found.before is not MISSING
     return BlameAnswer(
@@ -125,7 +125,7 @@ def blamed(found: blame.Blame) -> BlameAnswer:
 
 
 def blamed_line(found: blame_lines.Line) -> BlamedLine:
-    """Return a line and who set it."""
+    """Return a line, and the event that set it."""
     event, origin = found.event, found.brought_back
     return filled(
         BlamedLine,

@@ -1,4 +1,4 @@
-"""What a person should know of the iterations before going on: quality, alerts, advice."""
+"""The quality of iterations, alerts and advice, for a person deciding how to continue."""
 
 from typing import Any, NamedTuple
 
@@ -21,7 +21,7 @@ from sprintlog.engine.sprint.state.words import COMPLETED
 
 
 class ScorePart(Struct, frozen=True):
-    """One part of a score, and the points of its components."""
+    """A part of a score, and the points of its components."""
 
     weight: float
     points: float | None
@@ -30,7 +30,7 @@ class ScorePart(Struct, frozen=True):
 
 
 def score_fields(score: Score) -> dict[str, Any]:
-    """Return the fields of an answer with a score."""
+    """Return the fields of an answer that describe a score."""
     return {
         "score": plain(score.value),
         "is_score_given": score.is_given,
@@ -48,12 +48,12 @@ def score_fields(score: Score) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
-    """Return a number as JSON has it."""
+    """Return a number as a JSON value."""
     return value if value is None or isinstance(value, int | str) else float(value)
 
 
 class IterationStanding(NamedTuple):
-    """The best and the last iteration, and the open advice."""
+    """The best and the last iteration, and the pending advice."""
 
     best: Judgement | None
     last: Judgement | None
@@ -63,7 +63,7 @@ class IterationStanding(NamedTuple):
 
 
 def standing(judged: Judged) -> IterationStanding:
-    """Return how good the iterations of a sprint are, and what waits for an answer."""
+    """Return the quality of a sprint's iterations, and the pending advice."""
     last = None if judged.last is None else judged.one(judged.last)
     given = pending_advice(judged)
     is_more = given is not None and given.action != CONTINUE
@@ -71,13 +71,13 @@ def standing(judged: Judged) -> IterationStanding:
 
 
 def advice_in_force(judged: Judged) -> Recommendation | None:
-    """Return the advice after the last measurement; None before the first."""
+    """Return the advice after the last measurement; None before the first one."""
     is_due = judged.last is not None or unmeasured_iteration(judged.sprint) is not None
     return judged.recommendation() if is_due else None
 
 
 def pending_advice(judged: Judged) -> Recommendation | None:
-    """Return what to do now, as long as nobody did it and there is something to do."""
+    """Return advice that has not been followed yet; None if there is nothing to do."""
     if judged.sprint.plan.status == COMPLETED:
         return None
     given = advice_in_force(judged)
@@ -90,7 +90,7 @@ def pending_advice(judged: Judged) -> Recommendation | None:
 
 
 def is_behind(judged: Judged, number: int) -> bool:
-    """Return whether an iteration cannot stand for the best one."""
+    """Return whether an iteration is not as good as the best one."""
     best = judged.best_in_force()
     if best is None or number == best.number:
         return False
@@ -99,7 +99,7 @@ def is_behind(judged: Judged, number: int) -> bool:
 
 
 class FilesNow(NamedTuple):
-    """Whose files are in the work tree, as far as the log knows."""
+    """The iteration whose files are in the work tree, as far as the log shows."""
 
     iteration: int
     is_brought_back: bool
@@ -107,7 +107,7 @@ class FilesNow(NamedTuple):
 
 
 def files_now(sprint: Sprint) -> FilesNow | None:
-    """Return whose files are there; None while one is under way, and for a mixture."""
+    """Return whose files are in the work tree; None during an iteration, or if mixed."""
     knowledge = sprint.knowledge
     number, since = next(newest_first(knowledge.starts), (0, 0))
     if not number:
@@ -120,7 +120,7 @@ def files_now(sprint: Sprint) -> FilesNow | None:
 
 
 def brought_back(sprint: Sprint) -> str | None:
-    """Return whose files were brought back into the work tree, until the next iteration."""
+    """Return whose files were restored in the work tree, until the next iteration."""
     now = files_now(sprint)
     if now is None or not now.is_brought_back:
         return None
@@ -128,9 +128,9 @@ def brought_back(sprint: Sprint) -> str | None:
 
 
 def files_said(judged: Judged) -> str | None:
-    """Return whose files are in the work tree, where that is not what one would expect.
+    """Return whose files are in the work tree, if that is unexpected.
 
-    They were brought back, or an iteration left them that is not as good as the best one.
+    The files were restored, or they are from an iteration that is worse than the best one.
     """
     now = files_now(judged.sprint)
     if now is None:
@@ -158,9 +158,9 @@ AS_LEFT = -1
 
 
 def _files_since(knowledge: Knowledge, since: int) -> int | None:
-    """Return the iteration whose files came back since a version and stayed.
+    """Return the iteration whose files were restored since a version and are still there.
 
-    `AS_LEFT` if none did, None if some of them did.
+    Return `AS_LEFT` if no files were restored, and None if only some were.
     """
     now: int | None = AS_LEFT
     before: dict[str, int | None] = {}
@@ -178,7 +178,7 @@ def _files_since(knowledge: Knowledge, since: int) -> int | None:
 
 
 def as_the_best(judged: Judged, number: int | None) -> str:
-    """Return how an iteration that stands for the best one is as good; empty for others."""
+    """Return how an iteration equals the best one; empty if it does not."""
     best = judged.tracker.best
     if best is None or number is None or number <= best.number or is_behind(judged, number):
         return ""
@@ -187,7 +187,7 @@ def as_the_best(judged: Judged, number: int | None) -> str:
 
 
 def equals_by_exit_code(judged: Judged) -> str:
-    """Return that an exit code alone made iterations equal to the best; empty where not."""
+    """Return a note if iterations tie with the best only by exit code; otherwise ""."""
     best = judged.best()
     if best is None or best.score.components != {BUILD}:
         return ""
@@ -201,7 +201,10 @@ TESTS_LOOKED_AT = 100
 
 
 def removed_tests(judged: Judged, best: Judgement) -> str:
-    """Return that the best one has fewer tests than were there before; empty where not."""
+    """Return a note if the best iteration has fewer tests than an earlier one.
+
+    The note is empty otherwise.
+    """
     count = best.figures.test_count
     on_path = [n for n in measured_on_path(judged.sprint) if n < best.number]
     before = [judged.one(number) for number in on_path[-TESTS_LOOKED_AT:]]

@@ -1,6 +1,6 @@
 """Judged iterations, advice, and the selection.
 
-A judgement has one form wherever it is answered; numbers are not rounded.
+A judgement has the same format in every answer; numbers are not rounded.
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,7 +36,7 @@ Figures = dict[str, float | str]
 
 
 class JudgedIteration(Struct, frozen=True, kw_only=True):
-    """A judged iteration; without `metrics` it was not measured."""
+    """A judged iteration; without `metrics`, it was not measured."""
 
     sprint: str | UnsetType = UNSET
     """Which sprint it is of; in comparisons."""
@@ -88,14 +88,14 @@ class JudgedIteration(Struct, frozen=True, kw_only=True):
 
 
 class AdviceReason(Struct, frozen=True):
-    """One reason of an advice, and how sure it makes."""
+    """A reason for advice, and how much it adds to the confidence."""
 
     text: str
     weight: float
 
 
 class Advice(Struct, frozen=True):
-    """What to do after an iteration, and how sure that is."""
+    """Advice on what to do after an iteration, and the confidence in it."""
 
     iteration: int
     action: str
@@ -110,19 +110,19 @@ class Advice(Struct, frozen=True):
 
 
 class AdviceRecorded(Recorded, frozen=True, kw_only=True):
-    """An advice that was recorded; its event alone where things went on since."""
+    """Advice that was recorded; only its event if more has happened since."""
 
     recommendation: Any
 
 
 class AdviceInForce(Unchanged, frozen=True, kw_only=True):
-    """The effective advice: nothing was recorded."""
+    """The effective advice; nothing was recorded."""
 
     recommendation: Any
 
 
 class BestAnswer(Struct, frozen=True):
-    """The best iteration, and where a rollback to the best goes."""
+    """The best iteration, and the target of a rollback to the best."""
 
     sprint: str
     best: JudgedIteration | None
@@ -164,14 +164,14 @@ class IterationsAnswer(Struct, frozen=True):
 
 
 class SelectionRecorded(Recorded, frozen=True, kw_only=True):
-    """The selection, as in best-iteration.yaml."""
+    """The recorded selection, as in best-iteration.yaml."""
 
     selection: dict[str, Any] | None
     applied: ChangedFiles | UnsetType = UNSET
 
 
 class SelectionInForce(Unchanged, frozen=True, kw_only=True):
-    """The effective selection: nothing was recorded."""
+    """The effective selection; nothing was recorded."""
 
     selection: dict[str, Any] | None
     applied: ChangedFiles | UnsetType = UNSET
@@ -180,7 +180,7 @@ class SelectionInForce(Unchanged, frozen=True, kw_only=True):
 def judgement(
     judged: Judged, one: evaluation.Judgement, off_path: set[int]
 ) -> JudgedIteration:
-    """Return everything about one iteration."""
+    """Return all facts about one iteration."""
     best = judged.tracker.best
     return side(
         one,
@@ -215,13 +215,13 @@ def failure(failed: Failure) -> JudgedIteration:
 
 
 def unmeasured(one: RunEnding) -> JudgedIteration:
-    """Return an iteration that nobody measured."""
+    """Return an iteration that was not measured."""
     nothing = {"classification": None, "score": None}
     return filled(JudgedIteration, one, iteration=one.number, **nothing)
 
 
 class ListedIterations(NamedTuple):
-    """The iterations of a list: measured, failed and unmeasured ones, each by number."""
+    """The iterations of a list: measured, failed and unmeasured, each in number order."""
 
     measured: Sequence[evaluation.Judgement]
     failures: Sequence[Failure] = ()
@@ -238,7 +238,7 @@ def listed(
     last: int | None = None,
     number: int | None = None,
 ) -> ListedIterations:
-    """Return all iterations, the `last` ones, or the one with a number."""
+    """Return all iterations, the `last` ones, or the one with the given number."""
     base = judged.baseline()
     measured = {one.number: one for one in [*([base] if base else []), *judged.all()]}
     failures = judged.failures()
@@ -255,7 +255,7 @@ def listed(
 
 
 def judgements(judged: Judged, found: ListedIterations) -> list[JudgedIteration]:
-    """Return iterations by their number, those without a measurement among them."""
+    """Return iterations in numerical order, including unmeasured ones."""
     off_path, ends = judged.off_path(), judged.endings()
     answers = [judgement(judged, one, off_path) for one in found.measured]
     answers = [with_ending(x, ends.get(x.iteration)) for x in answers]
@@ -270,12 +270,12 @@ def judgements(judged: Judged, found: ListedIterations) -> list[JudgedIteration]
 
 
 def every(workspace: ServiceWorkspace, judged: Judged) -> list[JudgedIteration]:
-    """Return all iterations by their number, the baseline first."""
+    """Return all iterations in numerical order, starting with the baseline."""
     return judgements(judged, listed(judged, work_trees(workspace, judged.sprint)))
 
 
 def with_ending(one: JudgedIteration, ended: RunEnding | None) -> JudgedIteration:
-    """Return an iteration with how its last run ended."""
+    """Return an iteration with the outcome of its last run."""
     if ended is None:
         return one
     named = ("status", "outcome", "until", "error", "summary")
@@ -296,7 +296,7 @@ def with_description(one: JudgedIteration, said: Description | None) -> JudgedIt
 
 
 def advice(given: Recommendation) -> Advice:
-    """Return what to do, and how sure that is."""
+    """Return a recommendation as an answer."""
     return filled(
         Advice,
         given,
@@ -312,7 +312,7 @@ def advice(given: Recommendation) -> Advice:
 def decided(
     answer: Answered, told: Advice | RecommendationGiven
 ) -> AdviceRecorded | AdviceInForce:
-    """Return an advice with its recorded event."""
+    """Return advice with its recorded event."""
     if isinstance(answer, Unchanged):
         return filled(AdviceInForce, answer, recommendation=told)
     return filled(AdviceRecorded, answer, recommendation=told)
@@ -338,7 +338,7 @@ def best(judged: Judged) -> BestAnswer:
 
 
 def report(judged: Judged, found: IterationReport) -> IterationAnswer:
-    """Return the report of an iteration; `judged` is as of its measurement."""
+    """Return the report on an iteration; `judged` is the state at its measurement."""
     given = found.recommendation
     number = found.judgement.number
     told = judgement(judged, found.judgement, judged.off_path())
@@ -352,7 +352,7 @@ def report(judged: Judged, found: IterationReport) -> IterationAnswer:
 
 
 def unmeasured_report(judged: Judged, number: int) -> IterationAnswer:
-    """Return the report of an unmeasured iteration."""
+    """Return the report on an unmeasured iteration."""
     blank = JudgedIteration(iteration=number, classification=None, score=None)
     one = next(iter(judgements(judged, listed(judged, number=number))), blank)
     one = replace(one, summary=judged.summaries().get(number, UNSET))
@@ -362,7 +362,7 @@ def unmeasured_report(judged: Judged, number: int) -> IterationAnswer:
 def summary(
     workspace: ServiceWorkspace, judged: Judged, stopped: Action | None = None
 ) -> IterationsAnswer:
-    """Return the result of a sprint; `stopped` is the reason that it stopped."""
+    """Return the result of a sprint; `stopped` is the reason why it stopped, if any."""
     said, rows = judged.summaries(), every(workspace, judged)
     given = advice_in_force(judged)
     sprint, best = judged.sprint, judged.tracker.best
@@ -385,7 +385,7 @@ def summary(
 
 
 def side(one: evaluation.Judgement, **more: Any) -> JudgedIteration:
-    """Return the judgement of an iteration, and its metrics."""
+    """Return an iteration with its judgement and figures."""
     return JudgedIteration(
         iteration=one.number,
         classification=one.classification,
@@ -396,5 +396,5 @@ def side(one: evaluation.Judgement, **more: Any) -> JudgedIteration:
 
 
 def known_figures(values: Mapping[str, Any]) -> Figures:
-    """Return those that are known, as numbers of JSON."""
+    """Return the known values as JSON numbers."""
     return {name: plain(value) for name, value in values.items() if value is not None}

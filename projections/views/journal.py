@@ -1,4 +1,4 @@
-"""The journal: its figures, what is found in it, what is proposed from it."""
+"""Answers about the journal: figures, search results and proposed learnings."""
 
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import asdict
@@ -13,7 +13,7 @@ from .events import filled
 
 
 class JournalFigures(Struct, frozen=True, kw_only=True):
-    """What the journal holds, and what failures have in common."""
+    """The figures of the journal, and the patterns among its failures."""
 
     version: int
     schema: str
@@ -32,7 +32,7 @@ class JournalFigures(Struct, frozen=True, kw_only=True):
 
 
 class RecoveryAnswer(Struct, frozen=True):
-    """What to do about a failure, and by what."""
+    """A suggested recovery from a failure, and its source."""
 
     action: str
     guidance: str
@@ -43,14 +43,14 @@ class RecoveryAnswer(Struct, frozen=True):
 
 
 class Proposal(Struct, frozen=True):
-    """A learning that an observation gives, by its number."""
+    """A learning proposed from an observation, which is given by its number."""
 
     observation: int
     learning: Learning
 
 
 class Migrated(Struct, frozen=True):
-    """How much was taken over from a progress.txt."""
+    """The result of importing a progress.txt."""
 
     file: str
     stream: str
@@ -62,7 +62,7 @@ class Migrated(Struct, frozen=True):
 
 
 def figures(document: JournalDocument, journal: Journal, prd: str | None) -> JournalFigures:
-    """Return the journal; attempts of one PRD, or of all."""
+    """Return the figures of the journal, with the attempts of one PRD or of all."""
     count = journal.attempts if prd is None else {prd: queries.attempts(document, prd)}
     return filled(
         JournalFigures,
@@ -81,13 +81,13 @@ def figures(document: JournalDocument, journal: Journal, prd: str | None) -> Jou
 
 
 class FoundText(Hit, frozen=True):
-    """Something the journal says that holds every word of a search."""
+    """A text in the journal that contains every word of a search."""
 
     still_valid: bool | UnsetType | None = UNSET
     """Of a learning."""
 
 
 def found_part(hit: Hit, learnings: dict[str, bool]) -> FoundText:
-    """Return the matches; `learnings` are those that are still valid."""
+    """Return a match; `learnings` states which learnings are still valid."""
     holds = learnings.get(hit.id) if hit.kind == LEARNING else UNSET
     return FoundText(**asdict(hit), still_valid=holds)

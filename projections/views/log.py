@@ -8,7 +8,7 @@ from .events import EventReference
 
 
 class ErasedEvent(Struct, frozen=True, kw_only=True):
-    """An event that is, or would be, erased."""
+    """An event that was, or would be, erased."""
 
     position: int
     stream: str
@@ -20,14 +20,14 @@ class ErasedEvent(Struct, frozen=True, kw_only=True):
 
 
 class PlaceOfText(Struct, frozen=True):
-    """A place of a text outside the events, now or earlier."""
+    """A place outside the events that contains a text, or used to."""
 
     kind: str
     where: str
 
 
 class UnreachedPlace(Struct, frozen=True):
-    """Where a text stays."""
+    """A place from which a text cannot be removed."""
 
     where: str
     why: str
@@ -36,7 +36,7 @@ class UnreachedPlace(Struct, frozen=True):
 
 
 class Redaction(Struct, frozen=True, kw_only=True):
-    """What would be erased."""
+    """The preview of a redaction."""
 
     events: list[ErasedEvent]
     places: list[PlaceOfText]
@@ -87,7 +87,7 @@ class HeadAnswer(Struct, frozen=True, kw_only=True):
 
 
 class ProofAnswer(Struct, frozen=True, kw_only=True):
-    """What a proof came to."""
+    """The result of checking a proof."""
 
     position: int
     file: str
@@ -98,7 +98,7 @@ class ProofAnswer(Struct, frozen=True, kw_only=True):
 
 
 class Offer(Struct, frozen=True):
-    """Something found around a new log, and the command that fits it."""
+    """Something found near a new log, and the command for it."""
 
     kind: str
     """`state`, `plan`, `loop`, `agent`, `tests` or `ci`."""
@@ -113,7 +113,7 @@ class Offer(Struct, frozen=True):
 
 
 class LogPlace(Struct, frozen=True):
-    """A log that was made."""
+    """A log that was created."""
 
     folder: str
     root: str
@@ -121,7 +121,7 @@ class LogPlace(Struct, frozen=True):
 
 
 class LogSent(Struct, frozen=True):
-    """How far a log was sent to an address."""
+    """The result of sending a log to an address."""
 
     to: str
     """Whose address it is, without what may be secret in it."""
@@ -134,7 +134,7 @@ class LogSent(Struct, frozen=True):
 
 
 class LogServed(Struct, frozen=True):
-    """Where a log can be looked at in a browser."""
+    """The address at which a log can be viewed in a browser."""
 
     url: str
     """With the token that lets one in."""
@@ -144,7 +144,7 @@ class LogServed(Struct, frozen=True):
 
 
 class Uninstalled(Struct, frozen=True):
-    """The installed files and the log; which of them were removed."""
+    """The installed files and the log, and which of them were removed."""
 
     installed: list[str]
     log: str | None
@@ -155,7 +155,7 @@ class Uninstalled(Struct, frozen=True):
 
 
 class Finding(Struct, frozen=True):
-    """One thing that verification found."""
+    """A problem or remark found during verification."""
 
     severity: str
     """`damage`: the log is not what was recorded; `drift`: a state file differs from the
@@ -166,7 +166,7 @@ class Finding(Struct, frozen=True):
 
 
 class Verified(Struct, frozen=True):
-    """What the check of a log found."""
+    """The result of verifying a log."""
 
     sound: bool
     events: int
@@ -177,7 +177,7 @@ class Verified(Struct, frozen=True):
 
 
 class Check(Struct, frozen=True):
-    """One thing that was looked at."""
+    """A single check, and its result."""
 
     check: str
     status: str
@@ -189,13 +189,13 @@ class Check(Struct, frozen=True):
 
 
 class Checks(Struct, frozen=True):
-    """What the doctor looked at."""
+    """The results of all `doctor` checks."""
 
     checks: list[Check]
 
 
 class SalvagedRange(Struct, frozen=True):
-    """What became of the events from one position to another."""
+    """The state of the events in a range of positions."""
 
     first: int
     last: int
@@ -203,7 +203,7 @@ class SalvagedRange(Struct, frozen=True):
 
 
 class SalvagedLog(Struct, frozen=True):
-    """A new log with what could be saved of a damaged one."""
+    """A new log with the events recovered from a damaged one."""
 
     folder: str
     whole: bool
@@ -219,7 +219,7 @@ class SalvagedLog(Struct, frozen=True):
 
 
 class LogCopied(Struct, frozen=True):
-    """The log exported to a file, or imported as a whole."""
+    """A log that was exported to a file, or imported in full."""
 
     file: str
     events: int
@@ -231,7 +231,7 @@ class LogCopied(Struct, frozen=True):
 
 
 class Rebuilt(Struct, frozen=True, kw_only=True):
-    """What became of a state file of a sprint, or of the journal's."""
+    """The result of rebuilding a state file of a sprint or of the journal."""
 
     sprint: str | UnsetType = UNSET
     stream: str | UnsetType = UNSET
@@ -243,7 +243,7 @@ class Rebuilt(Struct, frozen=True, kw_only=True):
 
 
 class TakenIn(Struct, frozen=True, kw_only=True):
-    """A document that was taken in."""
+    """An imported document."""
 
     file: str
     stream: str
@@ -278,7 +278,7 @@ class LoopTaken(Struct, frozen=True, kw_only=True):
 
 
 class NotTaken(Struct, frozen=True):
-    """A record of another tool that was found in a folder and not imported."""
+    """A record of another tool that was found in a folder but not imported."""
 
     file: str
     kind: str
@@ -287,14 +287,14 @@ class NotTaken(Struct, frozen=True):
 
 
 class SourceFile(Struct, frozen=True):
-    """A file that a plan was made from."""
+    """A source file of a plan."""
 
     path: str
     sha256: str
 
 
 class CompiledAnswer(Struct, frozen=True):
-    """A valid definition, and its plan."""
+    """A valid definition with its plan."""
 
     sprint: str
     sources: list[SourceFile]

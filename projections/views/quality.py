@@ -1,4 +1,4 @@
-"""Answers about the quality of iterations, and the rules by which it is judged."""
+"""Answers about the quality of iterations, and the rules for judging it."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -32,14 +32,14 @@ from .work import Status
 
 
 class Policies(Struct, frozen=True):
-    """The automatic actions."""
+    """The policies for verification and for edits of state files."""
 
     verification_required: bool
     progress_edits: str
 
 
 class MeasureAnswer(Struct, frozen=True):
-    """The measuring of each iteration; paths are relative to the work tree's root."""
+    """How each iteration is measured; paths are relative to the work tree's root."""
 
     runs: tuple[str, ...]
     builds: tuple[str, ...]
@@ -89,7 +89,7 @@ def loop_answer(loop: LoopRules) -> LoopAnswer:
 
 
 class Written(Struct, frozen=True):
-    """A file of a loop that was written."""
+    """A loop's file that was written."""
 
     path: str
     state: str
@@ -106,7 +106,7 @@ class Quality(Struct, frozen=True):
 
 
 class StandingAnswer(Struct, frozen=True):
-    """How good the iterations are; of a sprint without a measurement nothing is there."""
+    """The quality of a sprint's iterations; empty if none was measured."""
 
     best: Quality | None
     last: Quality | None
@@ -117,9 +117,9 @@ class StandingAnswer(Struct, frozen=True):
 
 
 def iterations_of(judged: Judged, number: int | None, *, of_all: bool) -> list[Judgement]:
-    """Return the iterations whose alerts are requested: the last measured one by default.
+    """Return the iterations whose alerts are requested, by default the last measured one.
 
-    Raise `NotFoundError` for a number that was not measured.
+    Raise `NotFoundError` if the iteration was not measured.
     """
     if of_all:
         return judged.all()
@@ -128,7 +128,7 @@ def iterations_of(judged: Judged, number: int | None, *, of_all: bool) -> list[J
 
 
 def iterations_standing(judged: Judged) -> StandingAnswer:
-    """Return how good a sprint's iterations are, and what waits for an answer."""
+    """Return the quality of a sprint's iterations, and the pending advice."""
     found = standing(judged)
     alerts = () if found.last is None else found.last.alerts
     best, last = (
@@ -151,7 +151,7 @@ def iterations_standing(judged: Judged) -> StandingAnswer:
 
 
 class IterationComparison(Struct, frozen=True):
-    """Iterations side by side, in the order in which they were named."""
+    """Iterations side by side, in the requested order."""
 
     iterations: list[JudgedIteration]
     deltas: Figures | UnsetType = UNSET
@@ -163,7 +163,7 @@ class IterationComparison(Struct, frozen=True):
 def comparison(
     sides: Sequence[tuple[Judged, Judgement]], files: list[FileChange] | None
 ) -> IterationComparison:
-    """Return iterations side by side, each with the sprint that it is of."""
+    """Return iterations side by side, each with its sprint."""
     changed: Figures | UnsetType = UNSET
     if len(sides) == 2:
         (_, one), (_, other) = sides
@@ -180,12 +180,12 @@ def _row(judged: Judged, one: Judgement) -> JudgedIteration:
 
 
 def with_iterations(found: Status, judged: Judged) -> Status:
-    """Return a status with the quality of the iterations."""
+    """Return a status to which the quality of the iterations is added."""
     return replace(found, iterations=iterations_standing(judged))
 
 
 def status(workspace: ServiceWorkspace, sprint: Sprint, *, at: str | None = None) -> Status:
-    """Return the status of a sprint, now or at a point, with its iterations."""
+    """Return a sprint's status with its iterations, now or at a point."""
     action = what_is_next(workspace, sprint, at=at)
     found, tracker = work.status(workspace, sprint, action, at=at), sprint.knowledge.tracker
     if not (tracker.highest or tracker.baseline or tracker.failed):

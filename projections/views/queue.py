@@ -1,4 +1,4 @@
-"""Requests of the operator queue."""
+"""Requests in the operator queue."""
 
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
@@ -58,7 +58,7 @@ class RequestAnswer(Struct, frozen=True, kw_only=True):
 
 
 class RequestHistory(Struct, frozen=True):
-    """Something that happened to a request."""
+    """An event in the history of a request."""
 
     version: int
     at: str
@@ -74,7 +74,7 @@ class RequestHistory(Struct, frozen=True):
 
 
 class RequestWithHistory(RequestAnswer, frozen=True, kw_only=True):
-    """A request, and who decided what of it and when."""
+    """A request with its history."""
 
     history: list[RequestHistory]
     asked_in: int | None = None
@@ -84,7 +84,7 @@ class RequestWithHistory(RequestAnswer, frozen=True, kw_only=True):
 
 
 class RulingAnswer(Struct, frozen=True):
-    """The decision of a rule on a pending request; empty if no rule matches."""
+    """A rule's decision on a pending request; empty if no rule matches."""
 
     request: str
     rule: str | None
@@ -96,7 +96,7 @@ class RulingAnswer(Struct, frozen=True):
 
 
 def request(sprint: Sprint, entry: Data) -> RequestAnswer:
-    """Return a request of a sprint's queue."""
+    """Return a request in a sprint's queue."""
     said = entry.get("decision")
     decision: Data = said if isinstance(said, dict) else {}
     last = sprint.plan.decisions.get(entry["id"])
@@ -119,7 +119,7 @@ def request(sprint: Sprint, entry: Data) -> RequestAnswer:
 def with_history(
     sprint: Sprint, entry: Data, events: Iterable[RecordedEvent]
 ) -> RequestWithHistory:
-    """Return a request and what happened to it, up to this version of its sprint."""
+    """Return a request with its history, as of this version of its sprint."""
     live = effective_ranges(sprint.knowledge.rollbacks, sprint.version)
     found: list[RequestHistory] = []
     asked_by, ran = None, None
@@ -144,7 +144,7 @@ def with_history(
 
 
 def _asked_by(queued: RecordedEvent, ran: RecordedEvent | None) -> str:
-    """Return who asked: the agent whose run caused it, else the actor."""
+    """Return who made a request: the agent whose run caused it, otherwise the actor."""
     if ran is None or queued.causation_id != ran.id:
         return queued.actor
     event = CODEC.decode(ran)
@@ -153,7 +153,7 @@ def _asked_by(queued: RecordedEvent, ran: RecordedEvent | None) -> str:
 
 
 def ruling(found: Ruling) -> RulingAnswer:
-    """Return the decision of a rule."""
+    """Return a rule's decision."""
     why = [x.reasoning for x in found.events if isinstance(x, queue.RequestDecided)]
     came = [a for x in found.events if isinstance(x, Injection) for a in addresses(x)]
     reasoning = why[0] if why else None
@@ -172,7 +172,7 @@ def _happened(
 
 
 def matching(sprint: Sprint, wanted: Mapping[str, Collection[str]]) -> list[dict[str, Any]]:
-    """Return the requests whose fields have one of the wanted words, each field's own."""
+    """Return the requests in which each wanted field has one of its wanted values."""
     return [
         entry
         for entry in sprint.queue

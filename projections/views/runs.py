@@ -1,4 +1,4 @@
-"""Answers about runs: what they used, what is left of the budgets, what to do next."""
+"""Answers about runs: usage, remaining budgets and the next action."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -29,7 +29,7 @@ from .events import filled
 
 
 class Spending(Struct, frozen=True, omit_defaults=True):
-    """The usage of agents; unknown figures are left out."""
+    """The usage of agents; unknown figures are omitted."""
 
     runs: int
     duration_ms: int
@@ -67,7 +67,7 @@ RUNNING, ENDED = "running", "ended"
 
 
 class BudgetStanding(Struct, frozen=True):
-    """How far a budget is spent."""
+    """The used and remaining amounts of a budget."""
 
     of: str
     """`run` for the last run alone, `sprint` for all of them."""
@@ -115,7 +115,7 @@ class LoopRun(Struct, frozen=True, kw_only=True):
 
 
 class DryRun(Struct, frozen=True, kw_only=True):
-    """What a run would begin with."""
+    """The preview of a run: its first action, command and budgets."""
 
     sprint: str
     next: Action
@@ -127,14 +127,14 @@ class DryRun(Struct, frozen=True, kw_only=True):
 
 
 def told(found: Iterable[BudgetState]) -> list[BudgetStanding]:
-    """Return the budgets with the amounts spent."""
+    """Return the budgets with the amounts used."""
     names = ("limit", "spent", "left")
     exact = ((one, {name: float(getattr(one, name)) for name in names}) for one in found)
     return [filled(BudgetStanding, x, unknown_runs=x.unknown, **sums) for x, sums in exact]
 
 
 def moment_of(workspace: ServiceWorkspace, sprint: Sprint, at: str | None) -> str:
-    """Return the time of a point: now, the one named, or that of its last event."""
+    """Return the time of a point: now, the named time, or that of the last event."""
     if at is None:
         return workspace.now()
     # Imported here: most answers are about now.
@@ -145,7 +145,7 @@ def moment_of(workspace: ServiceWorkspace, sprint: Sprint, at: str | None) -> st
 
 
 def time_of(workspace: ServiceWorkspace, sprint: Sprint, version: int) -> str:
-    """Return the time of one of a sprint's events."""
+    """Return the time of a sprint's event at a version."""
     events = workspace.log.read_stream(
         sprint_stream(sprint.id), after=version - 1, until=version
     )
@@ -155,14 +155,14 @@ def time_of(workspace: ServiceWorkspace, sprint: Sprint, version: int) -> str:
 def all_standings(
     workspace: ServiceWorkspace, sprint: Sprint, *, at: str | None = None
 ) -> list[BudgetState]:
-    """Return the budgets of the last run, and those of the sprint."""
+    """Return the budgets of the last run and of the sprint."""
     now = moment_of(workspace, sprint, at)
     now = now if at is not None else spent_until(workspace, sprint, now)
     return [one for of in (OF_RUN, OF_SPRINT) for one in standings(sprint, now, of=of)]
 
 
 def planned(sprint: Sprint, budgets: Budgets, *, now: str) -> list[BudgetState]:
-    """Return the budgets that a run would begin under."""
+    """Return the budgets that would apply to a new run."""
     of_run = [
         BudgetState(OF_RUN, name, plus(None, limit), "0")
         for name, field in FIELDS.items()
@@ -187,7 +187,7 @@ def what_is_next(
 def last_run(
     workspace: ServiceWorkspace, sprint: Sprint, *, now: str, is_past: bool = False
 ) -> LoopRun | UnsetType:
-    """Return the last run of the loop; of the past nobody looks whether it is alive."""
+    """Return the last run of the loop; for the past, do not check if it is alive."""
     loops = sprint.knowledge.loops
     started, ended = loops.started, loops.ended
     if started is None:
@@ -211,7 +211,7 @@ def last_run(
 
 
 def _iteration_since(workspace: ServiceWorkspace, sprint: Sprint) -> str | None:
-    """Return when the latest iteration began, where that was in the last run."""
+    """Return when the latest iteration began; None if it was not in the last run."""
     latest = next(newest_first(sprint.knowledge.starts), None)
     if latest is None or latest[1] < sprint.knowledge.loops.version:
         return None
@@ -229,7 +229,7 @@ def _end(workspace: ServiceWorkspace, sprint: Sprint) -> dict[str, Any]:
 
 
 def _has_worked(workspace: ServiceWorkspace, sprint: Sprint, after: int) -> bool:
-    """Return whether the plan went on after a version by more than a person's decisions."""
+    """Return whether the plan changed after a version, except through decisions."""
     later = workspace.log.read_stream(
         sprint_stream(sprint.id), after=after, until=sprint.version
     )

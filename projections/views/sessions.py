@@ -1,4 +1,4 @@
-"""What agents did in their sessions."""
+"""Answers about the sessions of agents."""
 
 from msgspec import Struct
 from msgspec.structs import asdict
@@ -39,7 +39,7 @@ class Reconciled(Struct, frozen=True, kw_only=True):
 
 
 class SessionsPruned(Struct, frozen=True):
-    """Sessions of which it was erased what their tool calls said."""
+    """Sessions whose tool calls were stripped of their contents."""
 
     sessions: list[str]
     """By name, `AGENT-ID`."""
@@ -52,7 +52,7 @@ class SessionsPruned(Struct, frozen=True):
 
 
 class SessionsPruning(Struct, frozen=True):
-    """Sessions of which it would be erased what their tool calls said."""
+    """Sessions whose tool calls would be stripped of their contents."""
 
     sessions: list[str]
     tool_calls: int
@@ -60,7 +60,7 @@ class SessionsPruning(Struct, frozen=True):
 
 
 class SessionAnswer(Struct, frozen=True, kw_only=True):
-    """A session of an agent."""
+    """An agent session."""
 
     session: str
     """`AGENT-ID`."""

@@ -1,4 +1,4 @@
-"""The JSON of `config`, `extensions` and `hooks`."""
+"""The JSON answers of `config`, `extensions` and `hooks`."""
 
 from typing import Any
 
@@ -6,14 +6,14 @@ from msgspec import Struct
 
 
 class HookNote(Struct, frozen=True):
-    """Why an agent may not call its hooks, and the one thing that helps."""
+    """A reason why an agent may not call its hooks, and a remedy."""
 
     says: str
     helps: str | None = None
 
 
 class HooksOfAgent(Struct, frozen=True, kw_only=True):
-    """The hooks of one agent in one scope, or its server of our tools."""
+    """The hooks of one agent in one scope, or its MCP server entry."""
 
     agent: str
     what: str
@@ -33,13 +33,13 @@ class HooksOfAgent(Struct, frozen=True, kw_only=True):
 
 
 class HooksStatus(Struct, frozen=True):
-    """The hooks of every agent that was asked for."""
+    """The hooks of every requested agent."""
 
     hooks: list[HooksOfAgent]
 
 
 class SettingValue(Struct, frozen=True):
-    """A key, its value, and where that comes from."""
+    """A setting with its value and the origin of the value."""
 
     key: str
     value: Any
@@ -53,7 +53,7 @@ class SettingValue(Struct, frozen=True):
 
 
 class SettingsAnswer(Struct, frozen=True):
-    """The work tree's file, and every effective value."""
+    """The settings file of the work tree, and every effective value."""
 
     file: str | None
     trusted: bool
@@ -61,7 +61,7 @@ class SettingsAnswer(Struct, frozen=True):
 
 
 class ExtensionRow(Struct, frozen=True):
-    """What a package brings."""
+    """An extension that a package provides."""
 
     kind: str
     """`event`, `projection`, `agent`, `report`, `importer`, `store` or `notifier`."""
@@ -75,21 +75,21 @@ class ExtensionRow(Struct, frozen=True):
 
 
 class ProgramRow(Struct, frozen=True):
-    """A program that is a command here."""
+    """A program that is available as a command."""
 
     name: str
     file: str
 
 
 class ExtensionsInstalled(Struct, frozen=True):
-    """The installed extensions; none of them was run."""
+    """The installed extensions and programs, none of which was run."""
 
     extensions: list[ExtensionRow]
     programs: list[ProgramRow]
 
 
 class ExtensionsChecked(Struct, frozen=True):
-    """What became of importing each of them."""
+    """The results of importing each extension."""
 
     extensions: list[ExtensionRow]
 

@@ -1,4 +1,4 @@
-"""Where a sprint stands, what is next, and its gates."""
+"""The status of a sprint, its next action and its gates."""
 
 from collections.abc import Callable
 from typing import Any
@@ -38,7 +38,7 @@ STOPPED = (STOP, WAIT, RESUME)
 
 
 class SprintRow(Struct, frozen=True):
-    """A sprint of the log."""
+    """A sprint in the log."""
 
     sprint: str
     status: Any
@@ -52,7 +52,7 @@ class Next(Action, frozen=True, kw_only=True):
 
 
 class WaitEnded(Struct, frozen=True, omit_defaults=True):
-    """How a wait for the limit of the last run ended."""
+    """The outcome of a wait for the limit of the last run."""
 
     sprint: str
     limit: str
@@ -64,7 +64,7 @@ class WaitEnded(Struct, frozen=True, omit_defaults=True):
 
 
 class Attempts(Struct, frozen=True):
-    """Where a gate stands."""
+    """The status of a gate, and the number of its attempts."""
 
     status: str
     attempts: int
@@ -72,7 +72,7 @@ class Attempts(Struct, frozen=True):
 
 
 class PhaseStatus(Struct, frozen=True):
-    """Where a phase, step or sub-phase stands."""
+    """The status of a phase, step or sub-phase."""
 
     address: str
     status: str
@@ -81,7 +81,7 @@ class PhaseStatus(Struct, frozen=True):
 
 
 class Need(Struct, frozen=True):
-    """What a person is needed for; without a phase it is the goal."""
+    """A reason why a person is needed; without a phase, it concerns the goal."""
 
     phase: str | None
     reason: Any
@@ -97,7 +97,7 @@ class StepStatus(Struct, frozen=True):
 
 
 class PathsLeftOut(Struct, frozen=True):
-    """The paths that the newest snapshot does not contain."""
+    """The paths that the newest snapshot omits."""
 
     snapshot: str
     iteration: int
@@ -107,7 +107,7 @@ class PathsLeftOut(Struct, frozen=True):
 
 
 class Status(Struct, frozen=True, kw_only=True):
-    """Where a sprint stands; what belongs to a goal is there in Ralph mode alone."""
+    """The status of a sprint; fields about a goal are present only in Ralph mode."""
 
     sprint: str
     version: int
@@ -171,7 +171,7 @@ def status(
 
 
 def work_tree(workspace: ServiceWorkspace, sprint: Sprint) -> str | UnsetType:
-    """Return where a sprint's work tree is, if the log has more than one."""
+    """Return the location of a sprint's work tree, if the log has more than one."""
     knowledge, location = sprint.knowledge, workspace.location
     is_of_one = workspace.tree.has(knowledge.own_tree) and not knowledge.elsewhere
     if is_of_one and len(known_trees(location)) < 2:
@@ -180,7 +180,7 @@ def work_tree(workspace: ServiceWorkspace, sprint: Sprint) -> str | UnsetType:
 
 
 def work_trees(workspace: ServiceWorkspace, sprint: Sprint) -> dict[int, str]:
-    """Return where each iteration began, by its number, if the log has several trees."""
+    """Return the work tree of each iteration by number, if the log has several."""
     if work_tree(workspace, sprint) is UNSET:
         return {}
     knowledge = sprint.knowledge
@@ -190,7 +190,7 @@ def work_trees(workspace: ServiceWorkspace, sprint: Sprint) -> dict[int, str]:
 
 
 def left_out(workspace: ServiceWorkspace, sprint: Sprint) -> PathsLeftOut | UnsetType:
-    """Return the paths that the newest snapshot of this work tree does not contain."""
+    """Return the paths that the newest snapshot of this work tree omits."""
     held = filter(workspace.tree.has, sprint.knowledge.snapshots)
     versions = [x.version for x in held if x.purpose != BEFORE_RESTORE][-1:]
     for version in versions:
@@ -204,12 +204,12 @@ def left_out(workspace: ServiceWorkspace, sprint: Sprint) -> PathsLeftOut | Unse
 
 
 def next_answer(sprint_id: str, action: Action) -> Next:
-    """Return the next action, or the end of a run."""
+    """Return the next action as an answer."""
     return Next(sprint=sprint_id, **asdict(action))
 
 
 def needs(sprint: Sprint) -> list[Need]:
-    """Return what persons are needed for."""
+    """Return the reasons why people are needed."""
     found = [
         Need(leaf.address, need.get("reason"), need.get("details"), leaf.data.get("error"))
         for leaf in sprint.plan.tree.leaves
@@ -236,7 +236,7 @@ def _goal(sprint: Sprint) -> dict[str, Any]:
 
 
 def _is_stale(workspace: ServiceWorkspace, sprint: Sprint, *, now: str) -> bool:
-    """Return whether nobody works: neither is anything recorded of the sprint nor done."""
+    """Return whether a sprint is stale: no recent events and no recent agent activity."""
     rollbacks = sprint.knowledge.rollbacks
     moved = time_of(workspace, sprint, rollbacks[-1][0]) if rollbacks else None
     if not is_stale(sprint, now=now, moved=moved):
@@ -262,7 +262,7 @@ def _phase(node: Node) -> PhaseStatus:
 
 
 class GateStanding(Struct, frozen=True):
-    """Where a gate stands, with its last output."""
+    """The status of a gate, with its last output."""
 
     phase: str
     status: str
@@ -282,7 +282,7 @@ class GateStanding(Struct, frozen=True):
 
 
 class GateAnswer(Recorded, frozen=True, kw_only=True):
-    """How a gate went: its check, and all events of the action."""
+    """The result of a gate: its check, and all events of the action."""
 
     phase: str
     status: str
@@ -303,7 +303,7 @@ class GateAnswer(Recorded, frozen=True, kw_only=True):
 def gate(
     sprint: Sprint, node: Node, is_alive: Callable[[GateStarted], bool]
 ) -> GateStanding:
-    """Return where a gate stands."""
+    """Return the status of a gate."""
     policy, tracking = gate_of(node), node.data.get("gate-tracking")
     said = tracking if isinstance(tracking, dict) else {}
     started = run_of(sprint.plan, node)
@@ -331,7 +331,7 @@ def gate_run(
     status: str,
     duplicate: bool,
 ) -> GateAnswer:
-    """Return how a gate went, by the event of its check."""
+    """Return the result of a gate from the event of its check."""
     node = sprint.plan.tree.find(checked.phase)
     main = next(found for found in events if found.type == GateChecked.type)
     return GateAnswer(

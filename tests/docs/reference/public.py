@@ -19,13 +19,13 @@ from sprintlog.engine.sessions.events import SESSION_EVENTS
 from sprintlog.engine.sprint.events import EVENTS
 
 COMMANDS_SAY = """\
-Every command there is: what somebody asks for, as data that `handle` decides on.
+All commands: requests as data, on which `handle` decides.
 
-The everyday ones: `CreateSprint`, `StartSprint`, `StartPhase`, `CompletePhase`,
+The most common commands are `CreateSprint`, `StartSprint`, `StartPhase`, `CompletePhase`,
 `FailPhase`, `RetryPhase`, `SkipPhase`, `StartIteration`, `EndIteration`, `AddNote`,
-`CompleteSprint`, and `RollBack(to)`, which goes back to a version of the sprint's own
-stream. Where a phase can be left out, the one that the pointer is at is meant. `help()`
-of each says its fields.
+`CompleteSprint`, and `RollBack(to)`, which goes back to a version of the sprint's stream.
+If the phase is optional and omitted, the phase at the pointer is used. `help()` of a
+command describes its fields.
 """
 EVENTS_SAY = "All events, and the types of their fields; `decode` decodes a recorded event."
 DECODE = '''\

@@ -26,7 +26,7 @@ export interface Action {
   is_fallback?: boolean;
 }
 
-/** An edit that became events, or would. */
+/** The result or preview of recording an edit as events. */
 export interface Adopted {
   action: string;
   done: boolean;
@@ -44,7 +44,7 @@ export interface Adopted {
   left: string[];
 }
 
-/** What to do after an iteration, and how sure that is. */
+/** Advice on what to do after an iteration, and the confidence in it. */
 export interface Advice {
   iteration: number;
   action: string;
@@ -58,7 +58,7 @@ export interface Advice {
   alternatives: string[];
 }
 
-/** The effective advice: nothing was recorded. */
+/** The effective advice; nothing was recorded. */
 export interface AdviceInForce {
   unchanged?: boolean;
   stream: string;
@@ -66,13 +66,13 @@ export interface AdviceInForce {
   recommendation: unknown;
 }
 
-/** One reason of an advice, and how sure it makes. */
+/** A reason for advice, and how much it adds to the confidence. */
 export interface AdviceReason {
   text: string;
   weight: number;
 }
 
-/** An advice that was recorded; its event alone where things went on since. */
+/** Advice that was recorded; only its event if more has happened since. */
 export interface AdviceRecorded {
   position: number;
   stream: string;
@@ -116,28 +116,28 @@ export interface ApprovalAnswer {
   rule: string | null;
 }
 
-/** Where a gate stands. */
+/** The status of a gate, and the number of its attempts. */
 export interface Attempts {
   status: string;
   attempts: number;
   attempts_max: number;
 }
 
-/** The decisions of a sprint up to a version. */
+/** A sprint's decisions up to a version. */
 export interface Audit {
   sprint: string;
   version: number;
   decisions: Decision[];
 }
 
-/** The best iteration, and where a rollback to the best goes. */
+/** The best iteration, and the target of a rollback to the best. */
 export interface BestAnswer {
   sprint: string;
   best: JudgedIteration | null;
   rollback_target: number | null;
 }
 
-/** Who set a field, and what led to that. */
+/** The event that set a field, and its causes. */
 export interface BlameAnswer {
   field: string;
   present: boolean;
@@ -151,7 +151,7 @@ export interface BlameAnswer {
   session: string | null;
 }
 
-/** One line of a state file, and the event that set what it shows. */
+/** A line of a state file, and the event that set its value. */
 export interface BlamedLine {
   line: number;
   text: string;
@@ -164,7 +164,7 @@ export interface BlamedLine {
   brought_back: number | null;
 }
 
-/** How far a budget is spent. */
+/** The used and remaining amounts of a budget. */
 export interface BudgetStanding {
   of: string;
   budget: string;
@@ -199,7 +199,7 @@ export interface ChangedFiles {
   commit?: string;
 }
 
-/** One thing that was looked at. */
+/** A single check, and its result. */
 export interface Check {
   check: string;
   status: string;
@@ -207,12 +207,12 @@ export interface Check {
   hint?: string | null;
 }
 
-/** What the doctor looked at. */
+/** The results of all `doctor` checks. */
 export interface Checks {
   checks: Check[];
 }
 
-/** A column that can be asked for. */
+/** A column that can be queried. */
 export interface ColumnAnswer {
   name: string;
   type: string;
@@ -226,13 +226,13 @@ export interface CommitAnswer {
   subject: string;
 }
 
-/** A point that is compared; of the journal its name stands for the sprint's. */
+/** A compared point; for the journal, `sprint` is the name of the journal. */
 export interface ComparedPoint {
   sprint: string;
   version: number;
 }
 
-/** A valid definition, and its plan. */
+/** A valid definition with its plan. */
 export interface CompiledAnswer {
   sprint: string;
   sources: SourceFile[];
@@ -268,7 +268,7 @@ export interface Decision {
   in_force: boolean;
 }
 
-/** What differs between two points of a state file. */
+/** The differences between two points of a state file. */
 export interface DifferenceAnswer {
   file: string;
   old: ComparedPoint;
@@ -276,7 +276,7 @@ export interface DifferenceAnswer {
   changes: FieldChange[];
 }
 
-/** How the files of two snapshots differ. */
+/** The differences between the files in two snapshots. */
 export interface Differences {
   files: FileChange[];
   patch?: string;
@@ -285,7 +285,7 @@ export interface Differences {
   rolled_back?: FileChange[];
 }
 
-/** What a run would begin with. */
+/** The preview of a run: its first action, command and budgets. */
 export interface DryRun {
   sprint: string;
   next: Action;
@@ -310,7 +310,7 @@ export interface Entry {
   context?: Context | null;
 }
 
-/** An event that is, or would be, erased. */
+/** An event that was, or would be, erased. */
 export interface ErasedEvent {
   position: number;
   stream: string;
@@ -320,7 +320,7 @@ export interface ErasedEvent {
   bytes: number;
 }
 
-/** Where a recorded event is. */
+/** The position, stream and identity of a recorded event. */
 export interface EventReference {
   position: number;
   stream: string;
@@ -330,7 +330,7 @@ export interface EventReference {
   hash: string;
 }
 
-/** What a package brings. */
+/** An extension that a package provides. */
 export interface ExtensionRow {
   kind: string;
   name: string;
@@ -340,12 +340,12 @@ export interface ExtensionRow {
   problem?: string | null;
 }
 
-/** What became of importing each of them. */
+/** The results of importing each extension. */
 export interface ExtensionsChecked {
   extensions: ExtensionRow[];
 }
 
-/** The installed extensions; none of them was run. */
+/** The installed extensions and programs, none of which was run. */
 export interface ExtensionsInstalled {
   extensions: ExtensionRow[];
   programs: ProgramRow[];
@@ -366,7 +366,7 @@ export interface FileChange {
   by?: string;
 }
 
-/** A file of a snapshot. */
+/** A file in a snapshot. */
 export interface FileKept {
   path: string;
   mode: string;
@@ -379,14 +379,14 @@ export interface FileLeft {
   reason: string;
 }
 
-/** One thing that verification found. */
+/** A problem or remark found during verification. */
 export interface Finding {
   severity: string;
   where: string;
   what: string;
 }
 
-/** Something the journal says that holds every word of a search. */
+/** A text in the journal that contains every word of a search. */
 export interface FoundText {
   kind: string;
   id: string;
@@ -397,7 +397,7 @@ export interface FoundText {
   still_valid?: boolean | null;
 }
 
-/** How a gate went: its check, and all events of the action. */
+/** The result of a gate: its check, and all events of the action. */
 export interface GateAnswer {
   position: number;
   stream: string;
@@ -437,7 +437,7 @@ export interface GateRunAnswer {
   at: string;
 }
 
-/** Where a gate stands, with its last output. */
+/** The status of a gate, with its last output. */
 export interface GateStanding {
   phase: string;
   status: string;
@@ -472,7 +472,7 @@ export interface HeadAnswer {
   signature: string | null;
 }
 
-/** Why an agent may not call its hooks, and the one thing that helps. */
+/** A reason why an agent may not call its hooks, and a remedy. */
 export interface HookNote {
   says: string;
   helps?: string | null;
@@ -488,7 +488,7 @@ export interface HookRun {
   parallel?: boolean;
 }
 
-/** The hooks of one agent in one scope, or its server of our tools. */
+/** The hooks of one agent in one scope, or its MCP server entry. */
 export interface HooksOfAgent {
   agent: string;
   what: string;
@@ -501,7 +501,7 @@ export interface HooksOfAgent {
   notes?: HookNote[];
 }
 
-/** The hooks of every agent that was asked for. */
+/** The hooks of every requested agent. */
 export interface HooksStatus {
   hooks: HooksOfAgent[];
 }
@@ -515,7 +515,7 @@ export interface IterationAnswer {
   changed?: Differences | null;
 }
 
-/** Iterations side by side, in the order in which they were named. */
+/** Iterations side by side, in the requested order. */
 export interface IterationComparison {
   iterations: JudgedIteration[];
   deltas?: { [name: string]: number | string };
@@ -537,7 +537,7 @@ export interface IterationsAnswer {
   work_tree?: string;
 }
 
-/** What the journal holds, and what failures have in common. */
+/** The figures of the journal, and the patterns among its failures. */
 export interface JournalFigures {
   version: number;
   schema: string;
@@ -554,7 +554,7 @@ export interface JournalFigures {
   last_entry?: Entry | null;
 }
 
-/** A judged iteration; without `metrics` it was not measured. */
+/** A judged iteration; without `metrics`, it was not measured. */
 export interface JudgedIteration {
   sprint?: string;
   iteration: number;
@@ -590,7 +590,7 @@ export interface JudgedIteration {
   work_tree?: string;
 }
 
-/** A file that changed meanwhile, and where its previous contents are kept. */
+/** A file that changed in the meantime, and where its previous contents are kept. */
 export interface KeptFile {
   path: string;
   copy: string;
@@ -619,14 +619,14 @@ export interface Learning {
   still_valid: boolean;
 }
 
-/** An unchanged path, and the reason; an empty path means all. */
+/** A path that was left unchanged, and the reason; an empty path means all paths. */
 export interface LeftPath {
   path: string;
   reason: string;
   differs?: boolean;
 }
 
-/** The log exported to a file, or imported as a whole. */
+/** A log that was exported to a file, or imported in full. */
 export interface LogCopied {
   file: string;
   events: number;
@@ -636,14 +636,14 @@ export interface LogCopied {
   risks?: string[];
 }
 
-/** A log that was made. */
+/** A log that was created. */
 export interface LogPlace {
   folder: string;
   root: string;
   offers: Offer[];
 }
 
-/** How far a log was sent to an address. */
+/** The result of sending a log to an address. */
 export interface LogSent {
   to: string;
   messages: number;
@@ -651,7 +651,7 @@ export interface LogSent {
   spans_left_out: number;
 }
 
-/** Where a log can be looked at in a browser. */
+/** The address at which a log can be viewed in a browser. */
 export interface LogServed {
   url: string;
   host: string;
@@ -700,7 +700,7 @@ export interface LoopTaken {
   kept?: string | null;
 }
 
-/** The measuring of each iteration; paths are relative to the work tree's root. */
+/** How each iteration is measured; paths are relative to the work tree's root. */
 export interface MeasureAnswer {
   runs: string[];
   builds: string[];
@@ -709,7 +709,7 @@ export interface MeasureAnswer {
   timeout_seconds: number;
 }
 
-/** How much was taken over from a progress.txt. */
+/** The result of importing a progress.txt. */
 export interface Migrated {
   file: string;
   stream: string;
@@ -720,7 +720,7 @@ export interface Migrated {
   patterns: number;
 }
 
-/** What a person is needed for; without a phase it is the goal. */
+/** A reason why a person is needed; without a phase, it concerns the goal. */
 export interface Need {
   phase: string | null;
   reason: unknown;
@@ -768,7 +768,7 @@ export interface Observation {
   related_learning_id?: string;
 }
 
-/** Something found around a new log, and the command that fits it. */
+/** Something found near a new log, and the command for it. */
 export interface Offer {
   kind: string;
   found: string;
@@ -778,7 +778,7 @@ export interface Offer {
   taken?: boolean;
 }
 
-/** What changed between two iterations, outside of any. */
+/** Changes made between two iterations, outside any iteration. */
 export interface OutsideChanges {
   files: FileChange[];
   commits: CommitAnswer[];
@@ -793,7 +793,7 @@ export interface OwnMetric {
   pointer?: string | null;
 }
 
-/** The paths that the newest snapshot does not contain. */
+/** The paths that the newest snapshot omits. */
 export interface PathsLeftOut {
   snapshot: string;
   iteration: number;
@@ -814,7 +814,7 @@ export interface Pattern {
   confidence?: string;
 }
 
-/** Where a phase, step or sub-phase stands. */
+/** The status of a phase, step or sub-phase. */
 export interface PhaseStatus {
   address: string;
   status: string;
@@ -822,13 +822,13 @@ export interface PhaseStatus {
   gate?: Attempts;
 }
 
-/** A place of a text outside the events, now or earlier. */
+/** A place outside the events that contains a text, or used to. */
 export interface PlaceOfText {
   kind: string;
   where: string;
 }
 
-/** The automatic actions. */
+/** The policies for verification and for edits of state files. */
 export interface Policies {
   verification_required: boolean;
   progress_edits: string;
@@ -847,7 +847,7 @@ export interface Prepared {
   warnings: string[];
 }
 
-/** A program that is a command here. */
+/** A program that is available as a command. */
 export interface ProgramRow {
   name: string;
   file: string;
@@ -860,7 +860,7 @@ export interface ProjectedAnswer {
   said: unknown;
 }
 
-/** What a proof came to. */
+/** The result of checking a proof. */
 export interface ProofAnswer {
   position: number;
   file: string;
@@ -869,13 +869,13 @@ export interface ProofAnswer {
   problems: string[];
 }
 
-/** A learning that an observation gives, by its number. */
+/** A learning proposed from an observation, which is given by its number. */
 export interface Proposal {
   observation: number;
   learning: Learning;
 }
 
-/** Snapshots that were let go. */
+/** Snapshots that were removed. */
 export interface Pruned {
   pruned: string[];
   bytes_freed: number;
@@ -883,14 +883,14 @@ export interface Pruned {
   reports: number;
 }
 
-/** What would be removed: snapshots, and copies that are made again when asked. */
+/** The snapshots that would be removed, and copies that can be recreated. */
 export interface Pruning {
   snapshots: string[];
   copies: string[];
   reports: string[];
 }
 
-/** What became of a state file of a sprint, or of the journal's. */
+/** The result of rebuilding a state file of a sprint or of the journal. */
 export interface Rebuilt {
   sprint?: string;
   stream?: string;
@@ -935,7 +935,7 @@ export interface Recorded {
   duplicate?: boolean;
 }
 
-/** What to do about a failure, and by what. */
+/** A suggested recovery from a failure, and its source. */
 export interface RecoveryAnswer {
   action: string;
   guidance: string;
@@ -945,7 +945,7 @@ export interface RecoveryAnswer {
   similarity: number;
 }
 
-/** What would be erased. */
+/** The preview of a redaction. */
 export interface Redaction {
   events: ErasedEvent[];
   places: PlaceOfText[];
@@ -984,7 +984,7 @@ export interface RequestAnswer {
   came_back_from: string | null;
 }
 
-/** Something that happened to a request. */
+/** An event in the history of a request. */
 export interface RequestHistory {
   version: number;
   at: string;
@@ -998,7 +998,7 @@ export interface RequestHistory {
   until?: string | null;
 }
 
-/** A request, and who decided what of it and when. */
+/** A request with its history. */
 export interface RequestWithHistory {
   sprint: string;
   id: string;
@@ -1034,7 +1034,7 @@ export interface RulesAnswer {
   budgets: Budgets;
 }
 
-/** The decision of a rule on a pending request; empty if no rule matches. */
+/** A rule's decision on a pending request; empty if no rule matches. */
 export interface RulingAnswer {
   request: string;
   rule: string | null;
@@ -1044,7 +1044,7 @@ export interface RulingAnswer {
   problem: string | null;
 }
 
-/** A new log with what could be saved of a damaged one. */
+/** A new log with the events recovered from a damaged one. */
 export interface SalvagedLog {
   folder: string;
   whole: boolean;
@@ -1058,14 +1058,14 @@ export interface SalvagedLog {
   edits_left: number;
 }
 
-/** What became of the events from one position to another. */
+/** The state of the events in a range of positions. */
 export interface SalvagedRange {
   first: number;
   last: number;
   state: string;
 }
 
-/** One part of a score, and the points of its components. */
+/** A part of a score, and the points of its components. */
 export interface ScorePart {
   weight: number;
   points: number | null;
@@ -1073,7 +1073,7 @@ export interface ScorePart {
   components: { [name: string]: number | null };
 }
 
-/** The effective selection: nothing was recorded. */
+/** The effective selection; nothing was recorded. */
 export interface SelectionInForce {
   unchanged?: boolean;
   stream: string;
@@ -1082,7 +1082,7 @@ export interface SelectionInForce {
   applied?: ChangedFiles;
 }
 
-/** The selection, as in best-iteration.yaml. */
+/** The recorded selection, as in best-iteration.yaml. */
 export interface SelectionRecorded {
   position: number;
   stream: string;
@@ -1101,7 +1101,7 @@ export interface SelectionRecorded {
   applied?: ChangedFiles;
 }
 
-/** A session of an agent. */
+/** An agent session. */
 export interface SessionAnswer {
   session: string;
   agent: string;
@@ -1128,7 +1128,7 @@ export interface SessionAnswer {
   transcript: string | null;
 }
 
-/** Sessions of which it was erased what their tool calls said. */
+/** Sessions whose tool calls were stripped of their contents. */
 export interface SessionsPruned {
   sessions: string[];
   tool_calls: number;
@@ -1137,14 +1137,14 @@ export interface SessionsPruned {
   events: EventReference[];
 }
 
-/** Sessions of which it would be erased what their tool calls said. */
+/** Sessions whose tool calls would be stripped of their contents. */
 export interface SessionsPruning {
   sessions: string[];
   tool_calls: number;
   bytes: number;
 }
 
-/** A key, its value, and where that comes from. */
+/** A setting with its value and the origin of the value. */
 export interface SettingValue {
   key: string;
   value: unknown;
@@ -1153,14 +1153,14 @@ export interface SettingValue {
   trusted?: boolean;
 }
 
-/** The work tree's file, and every effective value. */
+/** The settings file of the work tree, and every effective value. */
 export interface SettingsAnswer {
   file: string | null;
   trusted: boolean;
   values: SettingValue[];
 }
 
-/** A snapshot that was taken. */
+/** A snapshot that has been taken. */
 export interface SnapshotAnswer {
   position: number;
   stream: string;
@@ -1187,13 +1187,13 @@ export interface SnapshotFiles {
   listing?: FileKept[];
 }
 
-/** A file that a plan was made from. */
+/** A source file of a plan. */
 export interface SourceFile {
   path: string;
   sha256: string;
 }
 
-/** The usage of agents; unknown figures are left out. */
+/** The usage of agents; unknown figures are omitted. */
 export interface Spending {
   runs: number;
   duration_ms: number;
@@ -1210,14 +1210,14 @@ export interface Spending {
   runs_cut_short?: number;
 }
 
-/** A sprint of the log. */
+/** A sprint in the log. */
 export interface SprintRow {
   sprint: string;
   status: unknown;
   version: number;
 }
 
-/** Where a sprint stands; what belongs to a goal is there in Ralph mode alone. */
+/** The status of a sprint; fields about a goal are present only in Ralph mode. */
 export interface Status {
   sprint: string;
   version: number;
@@ -1244,7 +1244,7 @@ export interface Status {
   work_tree?: string;
 }
 
-/** An event and its changes: as JSON Patch, and field by field. */
+/** An event and its changes, as JSON Patch and field by field. */
 export interface StepAnswer {
   version: number;
   position: number;
@@ -1262,14 +1262,14 @@ export interface StepStatus {
   status: unknown;
 }
 
-/** A table that a question can be about. */
+/** A table that can be queried. */
 export interface TableAnswer {
   table: string;
   meaning: string;
   columns: ColumnAnswer[];
 }
 
-/** A document that was taken in. */
+/** An imported document. */
 export interface TakenIn {
   file: string;
   stream: string;
@@ -1298,14 +1298,14 @@ export interface Took {
   unknown?: number;
 }
 
-/** It was so already: nothing was recorded. */
+/** Nothing changed, so nothing was recorded. */
 export interface Unchanged {
   unchanged?: boolean;
   stream: string;
   version: number;
 }
 
-/** The installed files and the log; which of them were removed. */
+/** The installed files and the log, and which of them were removed. */
 export interface Uninstalled {
   installed: string[];
   log: string | null;
@@ -1314,14 +1314,14 @@ export interface Uninstalled {
   left?: string[];
 }
 
-/** Where a text stays. */
+/** A place from which a text cannot be removed. */
 export interface UnreachedPlace {
   where: string;
   why: string;
   command: string | null;
 }
 
-/** What the check of a log found. */
+/** The result of verifying a log. */
 export interface Verified {
   sound: boolean;
   events: number;
@@ -1331,7 +1331,7 @@ export interface Verified {
   findings: Finding[];
 }
 
-/** How a wait for the limit of the last run ended. */
+/** The outcome of a wait for the limit of the last run. */
 export interface WaitEnded {
   sprint: string;
   limit: string;
@@ -1340,7 +1340,7 @@ export interface WaitEnded {
   why?: string | null;
 }
 
-/** What went back, or would: the plan, files, or both. */
+/** The result or preview of going back: the plan, files, or both. */
 export interface WentBack {
   action: string;
   done: boolean;
@@ -1356,7 +1356,7 @@ export interface WentBack {
   undo?: string | null;
 }
 
-/** A whole event; `stored` are its bytes if it has an older shape. */
+/** A complete event; `stored` is the original data if it has an older schema. */
 export interface WholeEvent {
   position: number;
   stream: string;
@@ -1406,7 +1406,7 @@ export interface WhyAnswer {
   approvals: ApprovalAnswer[];
 }
 
-/** A file of a loop that was written. */
+/** A loop's file that was written. */
 export interface Written {
   path: string;
   state: string;
