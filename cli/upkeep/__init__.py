@@ -1,1 +1,1 @@
-"""Commands of the section Keep it sound."""
+"""Commands in the Keep it sound section."""

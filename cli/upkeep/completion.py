@@ -1,4 +1,4 @@
-"""`sprintlog completion`: the completion script of a shell."""
+"""The `sprintlog completion` command: a shell's completion script."""
 
 from pathlib import Path
 
@@ -12,9 +12,9 @@ SHELLS = ("bash", "zsh", "fish")
 @typed.command("completion", epilog='Example: eval "$(sprintlog completion bash)"')
 @typed.argument("shell", type=typed.Choice(SHELLS))
 def command(shell: str) -> None:
-    """Print the completion script of a shell: for commands, options and values.
+    """Print a shell's completion script, which completes commands, options and values.
 
-    Values are sprints, addresses, points, iterations, requests and event types of the
-    log that the folder belongs to; and files.
+    Values are sprints, addresses, points, iterations, requests and event types in the
+    current folder's log, and files.
     """
     print_bytes((SCRIPTS / f"completion.{shell}").read_bytes())

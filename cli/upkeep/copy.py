@@ -1,4 +1,4 @@
-"""`sprintlog store copy`: what a log lacks of another one, between any two stores."""
+"""The `sprintlog store copy` command: copy missing events from one store to another."""
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -33,9 +33,10 @@ _SQLITE = b"SQLite format 3\0"
 def command(source: str, target: str, as_json: bool) -> None:
     """Copy a log to another store; positions, ids, keys and hashes do not change.
 
-    Each is a postgresql:// address, a folder with a log, a log file, or an address of an
-    extension's store; FROM may be an export. TO is created if it is missing: a new folder
-    with the log in .sprintlog, or a log on a server. The chain is checked during the copy.
+    Each store is a postgresql:// address, a folder with a log, a log file, or an address of
+    an extension's store; FROM may be an export. TO is created if it is missing: a new
+    folder with the log in .sprintlog, or a log on a server. The chain is checked during the
+    copy.
 
     The content of TO must be the beginning of FROM, and only the rest is copied. The same
     command therefore continues an interrupted copy, and later adds new events. If FROM has
@@ -89,7 +90,7 @@ def _target(named: str) -> Iterator[Log]:
 
 
 def _is_of_extension(named: str) -> bool:
-    """Return whether an address names a store of an extension, and not a file."""
+    """Return whether an address names an extension's store rather than a file."""
     scheme, colon, _ = named.partition(":")
     return bool(colon) and is_extension(scheme) and not Path(named).exists()
 
@@ -114,7 +115,7 @@ def _opened(named: str) -> Iterator[Log]:
 
 
 def _in_folder(folder: Path) -> tuple[str, Path]:
-    """Return the address of the log in a folder, or of the work tree that this is."""
+    """Return the address and folder of the log in a folder, which may be a work tree."""
     if (folder / DATABASE).exists():
         return f"sqlite:{folder / DATABASE}", folder
     place = find(folder)

@@ -1,4 +1,4 @@
-"""`sprintlog doctor`: check the log, and rescue the sound part of a damaged one."""
+"""The `sprintlog doctor` command: check the log, and rescue the undamaged part of it."""
 
 import sys
 from contextlib import suppress
@@ -40,11 +40,11 @@ LOSS = {
 def command(target: Path | None, as_json: bool) -> None:
     """Diagnose the log, its location and its surroundings; change nothing.
 
-    It works on a damaged, locked or read-only log, because it reads a copy. Exit code 4 if
-    something is damaged, missing or drifted. It checks the newest events; `verify` checks
-    all. With --salvage, the events before the first damaged one become a new log. Readable
-    later events are written next to it, and the old log does not change; exit code 4 if
-    some events could not be saved.
+    It works on a damaged, locked or read-only log, because it reads a copy. Exit status 4
+    if something is damaged, missing or drifted. It checks the newest events; `verify`
+    checks all. With --salvage, the events before the first damaged one become a new log.
+    Readable later events are written next to it, and the old log does not change; exit
+    status 4 if some events could not be saved.
     """
     location = find_log()
     if target is not None:
@@ -62,7 +62,7 @@ def command(target: Path | None, as_json: bool) -> None:
 
 
 def _of_server() -> list[Check]:
-    """Return the checks of a log on a server."""
+    """Return the checks for a log on a server."""
     # Imported here: most logs are in their folder.
     from sprintlog.projections.health.server import server_checks
 
@@ -71,7 +71,7 @@ def _of_server() -> list[Check]:
 
 
 def _rules() -> list[Check]:
-    """Return checks that compare the rules in the settings file with those of sprints."""
+    """Return checks that compare the rules in the settings file with the sprints' rules."""
     checks = []
     with suppress(SprintlogError), open_workspace() as workspace:
         # The checks above report a log that cannot be read.
@@ -104,7 +104,7 @@ def _rescue(location: Location, target: Path, *, as_json: bool) -> None:
 
 
 def _told(location: Location, rescue: Rescue) -> list[str]:
-    """Return the rescued and lost events, and how to replace the old log by the new one."""
+    """Return lines about the rescued and lost events, and how to replace the old log."""
     salvaged, folder = rescue.salvaged, rescue.folder
     head = salvaged.head
     verdict = "whole" if rescue.is_whole else "NOT whole"

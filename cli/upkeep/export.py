@@ -1,8 +1,8 @@
-"""`sprintlog store export`: write the log to a file, or send it to a server.
+"""The `sprintlog store export` command: write the log to a file, or send it to a server.
 
-Sending to a server only reads the log, in a separate process: a recording process never
-waits for a server. The position that each address has reached is stored in a small file
-next to the log.
+Sending to a server only reads the log, in a separate process, so recording processes
+never wait for a server. The position that each address has reached is stored in a small
+file next to the log.
 """
 
 import os
@@ -56,19 +56,19 @@ class _Kept(msgspec.Struct, frozen=True):
 
 
 class Sent(NamedTuple):
-    """The file with the position up to which events were sent to an address."""
+    """The file that stores the position up to which events were sent to an address."""
 
     file: Path
 
     @property
     def lock(self) -> str:
-        """Return the name of the lock that only one sender has."""
+        """Return the name of the lock that prevents concurrent sending."""
         return f"{self.file.stem}.lock"
 
     def position(self, log: EventStore) -> int:
         """Return the position up to which events were sent; 0 before the first export.
 
-        Raise `RefusedError` if that was another log, or the file is invalid.
+        Raise `RefusedError` if the file belongs to another log or is invalid.
         """
         try:
             with opened(self.file.parent) as folder:
@@ -87,7 +87,7 @@ class Sent(NamedTuple):
         return kept.position
 
     def keep(self, head: Head) -> None:
-        """Keep that all up to here was taken."""
+        """Store the position up to which the server has accepted events."""
         said = msgspec.json.encode(_Kept(head.position, head.hash.hex()))
         try:
             replace_file(self.file, said + b"\n", mode=0o600)
@@ -103,7 +103,7 @@ class Sent(NamedTuple):
 
 
 def sent_to(folder: Path, kind: str, url: str, stream: str | None) -> Sent:
-    """Return the file for the position up to which a log was sent to an address."""
+    """Return the file that stores a log's sent position for an address."""
     text = "\0".join((kind, url, stream or ""))
     name = sha256(text.encode()).hexdigest()[:NAME_CHARS]
     return Sent(folder / f"{PREFIX}{name}{SUFFIX}")
@@ -119,7 +119,7 @@ def send(
     with_content: bool,
     as_json: bool,
 ) -> None:
-    """Send what is new to an address, keep how far it was taken, and say so."""
+    """Send new events to an address, store the position reached, and print the result."""
     headers, key = _given(kind, environment)
     is_traces = kind == OTLP
     asked = _traces_of(url) if is_traces else url
@@ -151,9 +151,9 @@ def send(
 
 @contextmanager
 def _keeping(sent: Sent) -> Iterator[Callable[[Head], None]]:
-    """Give what notes how far all was taken: on the disk each second, and at the end.
+    """Yield a function that stores the position reached, each second and at the end.
 
-    Whoever is killed in between sends that second's messages again.
+    If the process is killed, the last second's messages are sent again.
     """
     last: Head | None = None
     due = time.monotonic() + KEEP_SECONDS
@@ -173,7 +173,7 @@ def _keeping(sent: Sent) -> Iterator[Callable[[Head], None]]:
 
 
 def _left_out(answer: bytes) -> int:
-    """Return how many spans an endpoint did not keep; say why."""
+    """Return the number of spans that an endpoint rejected, and print the reason."""
     count, why = spans_left_out(answer)
     if count or why:
         warn(f"{counted(count, 'span')} rejected there: {why[: delivery.SAID_CHARS_MAX]}")
@@ -183,7 +183,7 @@ def _left_out(answer: bytes) -> int:
 def _given(
     kind: str, environment: Mapping[str, str]
 ) -> tuple[dict[str, str], bytes | None]:
-    """Return the headers of each message, and the key by which webhooks are signed."""
+    """Return the headers of each message, and the key that signs webhooks."""
     if kind == OTLP:
         more = _headers_in(environment.get(HEADERS, ""))
         return {"Content-Type": "application/json", **more}, None
@@ -196,7 +196,7 @@ def _given(
 
 
 def _headers_in(said: str) -> dict[str, str]:
-    """Return headers as OpenTelemetry's variable has them: `name=value`, by commas."""
+    """Parse headers in the format of OpenTelemetry's variable: `name=value,name=value`."""
     found = {}
     for pair in filter(None, said.split(",")):
         name, equals, value = pair.partition("=")
@@ -209,7 +209,7 @@ def _headers_in(said: str) -> dict[str, str]:
 
 
 def _traces_of(url: str) -> str:
-    """Return where an endpoint takes traces."""
+    """Return an endpoint's address for traces."""
     whole = url.rstrip("/")
     return whole if whole.endswith(TRACES_PATH) else whole + TRACES_PATH
 
@@ -257,12 +257,12 @@ def command(
     with_content: bool,
     as_json: bool,
 ) -> None:
-    """Write the log as JSON Lines; `store import` restores the same log from them.
+    """Write the log as JSON Lines, from which `store import` restores the same log.
 
-    It writes a header, every event with its whole envelope, and the head, and checks the
+    It writes a header, every event with its complete envelope, and the head, and checks the
     chain. --sprint exports the events of one sprint, which cannot be imported again. Other
     formats are for other tools, without text unless --with-content is passed. --json prints
-    information about the file of --out.
+    information about the file given with --out.
 
     --otlp-endpoint and --webhook send the events since the last export to an address.
     """
@@ -303,7 +303,7 @@ def _export(
     format_: str,
     with_content: bool,
 ) -> Carried:
-    """Write a log in a format, and return how much of it that is."""
+    """Write a log in a format; return the number of events and the head."""
     progress = counting("events exported")
     if format_ == LOG:
         return export_log(workspace, write, sprint_id=name, progress=progress)
@@ -320,7 +320,7 @@ def _export(
 def _export_figures(
     workspace: Workspace, write: Callable[[bytes], object], name: str | None
 ) -> Carried:
-    """Write the state of sprints at their last event, without the current time."""
+    """Write the sprints' state at their last events, without the current time."""
     head = workspace.log.head()
     known = workspace.sprints()
     chosen = known if name is None else {name: known[name]}
@@ -334,7 +334,7 @@ def _export_figures(
 
 @contextmanager
 def _new_file(path: Path) -> Iterator[IO[bytes]]:
-    """Give a file that appears under its name once it is whole and on the disk."""
+    """Yield a file that appears under its name once it is complete and on disk."""
     if os.path.lexists(path):
         raise RefusedError(
             f"{path} exists: an export is never written over anything", file=str(path)

@@ -1,4 +1,4 @@
-"""`sprintlog verify head`: write the head of the log down, and sign it."""
+"""The `sprintlog verify head` command: write down the log's head, and sign it."""
 
 import os
 from pathlib import Path
@@ -31,9 +31,10 @@ from ..output import print_answer
 def command(
     sign: bool, key: Path | None, out: Path | None, trailer: bool, as_json: bool
 ) -> None:
-    """Print the head of the log, which identifies its whole content.
+    """Print the log's head, which identifies its complete content.
 
-    A copy elsewhere, or a signature, shows later whether an earlier event was modified.
+    A copy stored elsewhere, or a signature, shows later whether an earlier event was
+    modified.
     """
     if sign and key is None:
         raise InvalidInputError(

@@ -1,4 +1,4 @@
-"""`sprintlog verify prove`: a small file that shows that an event was recorded."""
+"""The `sprintlog verify prove` command: a small file that proves an event was recorded."""
 
 from pathlib import Path
 
@@ -26,7 +26,7 @@ from ..output import print_answer
 @typed.file_option("--out", help="The output file. [proof-POSITION.json]")
 @with_json
 def command(position: int, head_file: Path | None, out: Path | None, as_json: bool) -> None:
-    """Write a proof of one event for somebody without access to the log.
+    """Write a proof of one event for someone without access to the log.
 
     `sprintlog verify --proof FILE` checks it. It contains this event, and only digests of
     all others.

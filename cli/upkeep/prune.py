@@ -1,4 +1,4 @@
-"""`sprintlog store prune`: remove what is old, as far as nothing goes back to it."""
+"""The `sprintlog store prune` command: remove old data that no rollback needs."""
 
 import re
 from datetime import timedelta
@@ -75,9 +75,9 @@ def command(
 ) -> None:
     """Remove old snapshots and copies of reports; events are never removed.
 
-    It keeps the newest, the first, the best and the selected one, and all targets of a
-    rollback or its undo. `doctor` shows the space used. With --sessions the calls of old
-    sessions remain as events, but their content is erased permanently.
+    It keeps the newest, first, best and selected snapshots, and all targets of a rollback
+    or its undo. `doctor` shows the space used. With --sessions the calls of old sessions
+    remain as events, but their content is erased permanently.
     """
     if sessions and age is None:
         raise click.UsageError("--sessions requires --older-than, such as 30d")
@@ -117,7 +117,7 @@ def command(
 
 
 def _both(gone: int, old: int) -> str:
-    """Return how many snapshots, and how many kept reports where there are any."""
+    """Return a text with the number of snapshots and, if any, the number of reports."""
     said = counted(gone, "snapshot")
     return f"{said} and {counted(old, 'report')}" if old else said
 
@@ -125,7 +125,7 @@ def _both(gone: int, old: int) -> str:
 def _show(
     run: Recording, asked: PruneSnapshots, copies: dict[str, int], old: reports.OldReports
 ) -> None:
-    """Show what would be removed."""
+    """Show what pruning would remove."""
     decided = run.workspace.preview(asked, sprint_id=run.sprint_id, at=run.options.at)
     gone = [x for e in decided if isinstance(e, SnapshotsPruned) for x in e.snapshots]
     lines = [f"would remove snapshot {name[:12]}" for name in gone]
@@ -138,7 +138,7 @@ def _show(
 def prune_sessions(
     workspace: Workspace, options: Options, *, age: timedelta, dry_run: bool
 ) -> None:
-    """Erase the content of the tool calls of sessions that are older than an age."""
+    """Erase the content of tool calls in sessions that exceed an age."""
     before = parse(workspace.now()) - age
     found = [*old_sessions(workspace.log, to_text(before))]
     names, calls = [one.name for one in found], sum(one.calls for one in found)
@@ -179,11 +179,11 @@ def prune_sessions(
 
 
 def _size(file: Path) -> int:
-    """Return the size of the log's file; 0 for a log on a server."""
+    """Return the size of the log file, or 0 for a log on a server."""
     return file.stat().st_size if file.exists() else 0
 
 
 def _reason(age: timedelta) -> str:
-    """Return why, in words that are the same whenever it is done."""
+    """Return the reason, worded the same way on each run."""
     rest = age - timedelta(days=age.days)
     return f"sessions older than {counted(age.days, 'day') if not rest else age}"

@@ -1,4 +1,4 @@
-"""`sprintlog rebuild`: write the state files again from the log."""
+"""The `sprintlog rebuild` command: write the state files again from the log."""
 
 import sys
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ FINE = ("same", "written", "imported", "elsewhere")
 @with_sprint
 @with_json
 def command(check: bool, sprint_id: str | None, as_json: bool) -> None:
-    """Rebuild every sprint and the journal from the log, and write their files.
+    """Rebuild all sprints and the journal from the log, and write their files.
 
     Copies of edited files are saved in the log's folder first.
     """
@@ -48,7 +48,7 @@ def command(check: bool, sprint_id: str | None, as_json: bool) -> None:
 def _files(
     workspace: Workspace, sprint_id: str | None, *, check: bool
 ) -> Iterator[tuple[str, str, Refreshed]]:
-    """Yield the result for each file, after the kind and the name of its stream."""
+    """Yield the result for each file, preceded by its stream's kind and name."""
     sprints = SprintFile(workspace)
     for name in [workspace.choose(sprint_id)] if sprint_id else [*workspace.sprints()]:
         yield "sprint", name, _rebuilt(workspace, sprints, name, check=check)
@@ -79,7 +79,7 @@ def _tell(kind: str, name: str, refreshed: Refreshed, *, as_json: bool) -> None:
 
 
 def _said(refreshed: Refreshed) -> str:
-    """Return what became of a file; one may be in another work tree, or another's now."""
+    """Return a file's path, state and digest, or a note if it is not in this work tree."""
     if refreshed.path is None:
         return "no file in this work tree"
     return f"{refreshed.path} {refreshed.state}  {refreshed.digest[:16]}"

@@ -1,4 +1,4 @@
-"""`sprintlog redact`: erase a text from the log and all files that sprintlog stores."""
+"""The `sprintlog redact` command: erase a text from the log and sprintlog's other files."""
 
 import re
 import sys
@@ -87,8 +87,8 @@ def command(
 ) -> None:
     """Erase the text of events, and the same text wherever sprintlog stores it.
 
-    A record of the event remains: time, actor, type, ids and numbers. Snapshots and state
-    files are rewritten without the text. This cannot be undone.
+    A record that the event existed remains: time, actor, type, ids and numbers. Snapshots
+    and state files are rewritten without the text. This cannot be undone.
     """
     if text == "-":
         text = _from_stdin()
@@ -130,7 +130,7 @@ def command(
 
 
 def _from_stdin() -> str:
-    """Return a text that is not to be in the history of a shell."""
+    """Return a text from standard input, to keep it out of the shell's history."""
     content = sys.stdin.buffer.read(TEXT_BYTES_MAX)
     return content.decode("utf-8", "surrogateescape").rstrip("\r\n")
 
@@ -138,7 +138,7 @@ def _from_stdin() -> str:
 def _places(
     workspace: Workspace, found: Chosen
 ) -> tuple[list[PlaceOfText], list[UnreachedPlace]]:
-    """Return where else the text is, and where it stays."""
+    """Return the other places that contain the text, and those it is not erased from."""
     needle = found.needle
     if needle is None:
         return [], []

@@ -1,4 +1,4 @@
-"""`sprintlog scan`: look for secrets in all that is kept."""
+"""The `sprintlog scan` command: search all stored data for secrets."""
 
 import sys
 
@@ -17,7 +17,8 @@ from ..output import INTEGRITY, counted, counting, hint, print_answer, visible
 def command(since: str | None, as_json: bool) -> None:
     """Search events, stored files and snapshots for known forms of secrets.
 
-    The exit code is 4 if a secret is found; each is printed with a command to erase it.
+    The exit status is 4 if a secret is found; each is printed with a command that erases
+    it.
     """
     with open_workspace() as workspace:
         found = [*leaks(workspace, since=since, progress=counting("events read"))]

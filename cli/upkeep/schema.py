@@ -1,4 +1,4 @@
-"""`sprintlog schema`: the JSON Schema of a file, of the events or of the commands."""
+"""The `sprintlog schema` command: the JSON Schema of a file, the events or the commands."""
 
 import re
 from typing import Any
@@ -32,7 +32,7 @@ _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 )
 @typed.argument("name", nargs=-1, metavar="[NAME]")
 def command(what: str, name: tuple[str, ...]) -> None:
-    """Print the JSON Schema of a file, of the data of all events, or of all commands.
+    """Print the JSON Schema of a file, the data of all events, or all commands.
 
     `progress` is PROGRESS.yaml, `plan` the input of `sprint create`, `sprint` SPRINT.yaml,
     `metrics` the input of `iteration end --metrics`, `journal` progress.json, `config`
@@ -51,7 +51,7 @@ def command(what: str, name: tuple[str, ...]) -> None:
 
 
 def _file_schema(what: str) -> dict[str, Any]:
-    """Return the schema of a file: of msgspec if sprintlog writes it, else of pydantic."""
+    """Return a file's schema: from msgspec if sprintlog writes it, else from pydantic."""
     if what in ("progress", "plan"):
         kind = shape.Progress if what == "progress" else shape.CompiledPlan
         _, parts = msgspec.json.schema_components([kind], ref_template="#/$defs/{name}")
@@ -76,7 +76,7 @@ def _file_schema(what: str) -> dict[str, Any]:
 
 
 def answers_schema(name: tuple[str, ...]) -> dict[str, object]:
-    """Return the schema of every command's answers, or of one command's."""
+    """Return the schema of the answers to every command, or to a given command."""
     found: click.Context | None = click.get_current_context().find_root()
     for word in name:
         found = found and typed.below(found, word)
@@ -110,7 +110,7 @@ def events_schema() -> dict[str, object]:
 
 
 def _of_extensions() -> dict[str, Any]:
-    """Return the schemas of the event types that are installed; warn of one that fails."""
+    """Return the schemas of installed event types; warn about invalid ones."""
     found = {}
     for extension in installed("event"):
         try:
@@ -123,7 +123,7 @@ def _of_extensions() -> dict[str, Any]:
 
 
 def commands_schema() -> dict[str, object]:
-    """Return the schema of every command, by its name."""
+    """Return the schema of every command, by name."""
     return _listed("commands", *schemas_of_commands())
 
 
@@ -132,7 +132,7 @@ CODES = re.compile(r" \([A-Z]{3,4}-\d{3}(?:(?:,| to) [A-Z]{3,4}-\d{3})*\)")
 
 
 def without_codes(schema: Any) -> Any:
-    """Return a schema without the ids of rules in its descriptions."""
+    """Return a schema without rule ids in its descriptions."""
     if isinstance(schema, dict):
         return {
             name: CODES.sub("", one)

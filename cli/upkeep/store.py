@@ -1,4 +1,4 @@
-"""`sprintlog store …`: copies of the log, its exchange with other tools, and its size."""
+"""The `sprintlog store` commands: copies of the log, its exchange with tools, its size."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -52,11 +52,11 @@ def backup(file: Path, as_json: bool) -> None:
 @typed.argument("file", type=click.Path(path_type=Path, allow_dash=True))
 @with_json
 def import_(file: Path, as_json: bool) -> None:
-    """Import a log that `store export` wrote into an empty log; - reads stdin.
+    """Import a log written by `store export` into an empty log; - reads stdin.
 
     Every event keeps its position and hash. Lines, chain and head are checked during the
-    import; if there is a problem, nothing is imported. Missing state files are written,
-    existing ones do not change.
+    import; if there is a problem, nothing is imported. Missing state files are written;
+    existing files do not change.
     """
     name = "standard input" if str(file) == "-" else str(file)
     with open_workspace() as workspace, _lines(file) as lines:
@@ -73,7 +73,7 @@ def import_(file: Path, as_json: bool) -> None:
 
 @contextmanager
 def _lines(file: Path) -> Iterator[Iterator[bytes]]:
-    """Give the lines of a file; one that has no end is cut where a line may end."""
+    """Yield the lines of a file; a line that exceeds the maximum length is split."""
     source: Path | int = 0 if str(file) == "-" else file
     try:
         with open(source, "rb", closefd=source != 0) as opened:

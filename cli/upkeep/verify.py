@@ -1,4 +1,4 @@
-"""`sprintlog verify`: check the log and the files against the recorded events."""
+"""The `sprintlog verify` command: check the log and files against the recorded events."""
 
 import os
 import re
@@ -76,7 +76,7 @@ def command(
 ) -> None:
     """Verify the hash chain, gaps, payloads, heads, checkpoints and state files.
 
-    The exit code is 4 for damage or drift; contradictions in imports are only notes. The
+    The exit status is 4 for damage or drift; contradictions in imports are only notes. The
     subcommands write a head or a proof that a later `verify` checks.
     """
     if click.get_current_context().invoked_subcommand is not None:
@@ -140,7 +140,7 @@ def _parse_head(text: str | None) -> Head | None:
 
 
 def _undetermined(workspace: Workspace) -> Iterator[Finding]:
-    """Yield each stream whose file differs or cannot be computed elsewhere."""
+    """Yield each stream whose file differs or cannot be computed in other environments."""
     ours: dict[str, tuple[bytes, tuple[str, ...]]] = {
         name: (
             render(workspace.repository.from_nothing(name)),
@@ -173,7 +173,7 @@ def _undetermined(workspace: Workspace) -> Iterator[Finding]:
 def findings_of_head(
     workspace: Workspace, file: Path, signers: Path | None
 ) -> Iterator[Finding]:
-    """Yield differences between a log and a head, and problems of its signature."""
+    """Yield differences between the log and a head, and problems with its signature."""
     head = proofs.read_head(file)
     if signers is not None:
         beside = file.with_name(f"{file.name}.sig")
@@ -187,7 +187,7 @@ def findings_of_head(
 
 
 def findings_of_git(workspace: Workspace) -> Iterator[Finding]:
-    """Yield which commits name a head that the log does not have."""
+    """Yield the commits that name a head which the log does not have."""
     count, wrong = proofs.witnessed(workspace)
     is_one = count == 1
     output.note(
@@ -198,7 +198,7 @@ def findings_of_git(workspace: Workspace) -> Iterator[Finding]:
 
 
 def check_proof(file: Path, signers: Path | None, *, as_json: bool) -> None:
-    """Check a proof, without a log."""
+    """Check a proof without a log."""
     proof = proofs.read_proof(file)
     problems = proofs.problems(proof, file=str(file))
     who = None

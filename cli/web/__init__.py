@@ -1,1 +1,1 @@
-"""The live page: one more way into the service and the views, over HTTP."""
+"""The live page, which exposes the service and the views over HTTP."""

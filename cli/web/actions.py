@@ -1,7 +1,7 @@
-"""What the live page records: the same commands, middlewares and events as the terminal's.
+"""Actions on the live page: the commands, middlewares and events of the command line.
 
-First it is shown what would be recorded, as of a version; agreed to, it is recorded only
-where the sprint is still there.
+A preview first shows what would be recorded at the sprint's current version; after the
+confirmation, the action is recorded only if the version is still the same.
 """
 
 from collections.abc import Callable, Mapping
@@ -28,7 +28,7 @@ Given = Mapping[str, str]
 
 
 class WebHost(NamedTuple):
-    """What the command line provides to the server that it starts."""
+    """The functions that the command line provides to the web server."""
 
     check_is_on: Callable[[], None]
     """Raises an error if recording is off."""
@@ -47,7 +47,7 @@ class WebHost(NamedTuple):
 
 
 class Field(NamedTuple):
-    """One field of a form."""
+    """A field in a form."""
 
     name: str
     label: str
@@ -57,7 +57,7 @@ class Field(NamedTuple):
 
 
 class PageAction(NamedTuple):
-    """Something that can be recorded from the page."""
+    """An action that can be recorded from the page."""
 
     command: str
     """The words of the command that does the same."""
@@ -68,7 +68,7 @@ class PageAction(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """What would be recorded."""
+    """A preview of the events to be recorded."""
 
     version: int
     """Where the sprint is; it is recorded only as long as that is so."""
@@ -76,7 +76,7 @@ class Shown(NamedTuple):
 
 
 class WantedAction(NamedTuple):
-    """An action with the fields of a form, the sprint that is meant, and the actor."""
+    """An action with the form's values, the selected sprint and the actor."""
 
     host: WebHost
     action: PageAction
@@ -85,7 +85,7 @@ class WantedAction(NamedTuple):
     actor: str
 
     def show(self, workspace: Workspace) -> Shown:
-        """Return the preview of this action; nothing is recorded."""
+        """Return a preview of this action without recording anything."""
         sprint_id = workspace.choose(self.sprint_id)
         version = workspace.sprint(sprint_id).version
         if self.action.make is None:
@@ -95,7 +95,7 @@ class WantedAction(NamedTuple):
         return Shown(version, [self.host.said_of(event) for event in events])
 
     def record(self, workspace: Workspace, version: int) -> None:
-        """Record it if the sprint is still at a version; then refresh its state files."""
+        """Record the action if the sprint's version is unchanged; then update its files."""
         self.host.check_is_on()
         sprint_id = workspace.choose(self.sprint_id)
         try:
@@ -117,9 +117,10 @@ class WantedAction(NamedTuple):
 def wanted(
     host: WebHost, command: str, sprint_id: str, given: Given, *, actor: str
 ) -> WantedAction:
-    """Return the action that a form asks for, masked; what was left empty was not given.
+    """Return the action requested by a form, with secrets masked and empty fields ignored.
 
-    Raise `NotFoundError` for an unknown one, `InvalidInputError` naming a wrong field.
+    Raise `NotFoundError` for an unknown action, or `InvalidInputError` naming an invalid
+    field.
     """
     if (action := ACTIONS.get(command)) is None:
         raise NotFoundError(f"there is no action {command[:60]!r}")

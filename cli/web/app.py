@@ -1,4 +1,4 @@
-"""The application: which address is answered by what."""
+"""The web application: its routes and their answers."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -56,7 +56,7 @@ STATUSES = {NOT_FOUND: 404, CONFLICT: 409, INTEGRITY: 500}
 
 
 class ServerSettings(NamedTuple):
-    """How a server is wanted."""
+    """The configuration of a server."""
 
     access: Access
     host: WebHost
@@ -65,7 +65,7 @@ class ServerSettings(NamedTuple):
 
 
 class Server:
-    """What all requests share: one reader, one follower, the newest events."""
+    """Shared state of all requests: a reader, a follower and the newest events."""
 
     def __init__(
         self, open_workspace: Callable[[], Workspace], settings: ServerSettings, tell: Tell
@@ -84,7 +84,7 @@ class Server:
 
     @asynccontextmanager
     async def running(self, app: Starlette) -> AsyncIterator[None]:
-        """Follow the log as long as the server runs."""
+        """Follow the log while the server is running."""
         position = await self.reader.ask(lambda workspace: workspace.log.head().position)
         self.tail = Tail(position, self._page)
         loop = asyncio.get_running_loop()
@@ -118,36 +118,36 @@ class Server:
 
     # --- Reading ----------------------------------------------------------------
     async def overview(self, request: Request) -> Response:
-        """Answer with all sprints of the log."""
+        """Return the overview of all sprints in the log."""
         _parameters(request)
         return HTMLResponse(await self.reader.ask(self.pages.overview))
 
     async def sprint(self, request: Request) -> Response:
-        """Answer with the page of a sprint."""
+        """Return the page of a sprint."""
         given = _parameters(request, "id")
         made = await self.reader.ask(lambda w: self.pages.page(w, given.get("id")))
         own = {"Content-Security-Policy": policy(*self.pages.policy())}
         return HTMLResponse(made, headers=own)
 
     async def difference(self, request: Request) -> Response:
-        """Answer with any two points compared."""
+        """Return a comparison of any two points."""
         given = _parameters(request, "sprint", "from", "to", "file")
         known = {name: value for name, value in given.items() if value}
         return HTMLResponse(await self.reader.ask(lambda w: self.pages.compared(w, known)))
 
     async def api(self, request: Request) -> Response:
-        """Answer as a command does with `--json`."""
+        """Return the answer of a command with `--json`."""
         command = request.path_params["command"].replace("/", " ")
         given = _parameters(request)
         return await self.reader.ask(lambda w: _json(answer(w, command, given)))
 
     async def metrics(self, request: Request) -> Response:
-        """Answer with the figures of every sprint as OpenMetrics."""
+        """Return the figures of all sprints in the OpenMetrics format."""
         said = await self.reader.ask(self.settings.host.metrics)
         return Response(said, headers={"Content-Type": METRICS_TYPE})
 
     async def health(self, request: Request) -> Response:
-        """Answer whether the log can be read."""
+        """Return whether the log can be read."""
         problem = self.tail.problem
         return PlainTextResponse(
             "ok\n" if problem is None else "the log cannot be read\n",
@@ -155,7 +155,7 @@ class Server:
         )
 
     async def static(self, request: Request) -> Response:
-        """Answer with one of our own files."""
+        """Return a static file of the server."""
         name = request.path_params["name"]
         if name not in STATIC:
             raise errors.NotFoundError(f"there is no file {name[:60]!r}")
@@ -163,7 +163,7 @@ class Server:
 
     # --- Events -----------------------------------------------------------------
     async def events(self, request: Request) -> Response:
-        """Answer with every event after a position, and with those that come."""
+        """Return a stream of all events after a position, including future events."""
         asked = _parameters(request, "after").get("after", str(self.tail.position))
         # A page that was here before states what it has seen.
         seen = request.headers.get("last-event-id", asked)
@@ -175,7 +175,7 @@ class Server:
         return _Stream(self, after)
 
     async def said(self, after: int) -> AsyncIterator[ServerSentEvent]:
-        """Yield the messages of a stream after a position, while it is open."""
+        """Yield the messages of a stream after a position while it is open."""
         try:
             head = self.tail.position
             if after > head:
@@ -193,7 +193,7 @@ class Server:
 
     # --- Writing ----------------------------------------------------------------
     async def act(self, request: Request) -> Response:
-        """Preview an action; record it after the confirmation."""
+        """Return a preview of an action, or record it after confirmation."""
         command = _parameters(request, "do").get("do", "")
         given = await self._form(request)
         sprint_id, version = given.pop("sprint", ""), given.pop("version", None)
@@ -238,7 +238,7 @@ class Server:
 
 
 class _Stream(EventSourceResponse):
-    """The events of a page; it counts as open from when it is answered to its end."""
+    """A page's event stream, counted as open from the start of the answer to its end."""
 
     def __init__(self, server: Server, after: int) -> None:
         said = server.said(after)
@@ -246,7 +246,7 @@ class _Stream(EventSourceResponse):
         self._server = server
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send events for as long as the page is open."""
+        """Send events while the page is open."""
         self._server.listening += 1
         try:
             await super().__call__(scope, receive, send)
@@ -255,7 +255,7 @@ class _Stream(EventSourceResponse):
 
 
 async def _body(request: Request) -> bytes:
-    """Return the body of a request, up to the limit of a form."""
+    """Return the body of a request, up to the maximum size of a form."""
     body = b""
     async for chunk in request.stream():
         body += chunk
@@ -265,7 +265,7 @@ async def _body(request: Request) -> bytes:
 
 
 def routes_of(server: Server) -> list[Route]:
-    """Return every address that is answered."""
+    """Return the routes of the application."""
     return [
         Route("/", server.overview),
         Route("/sprint", server.sprint),
@@ -280,7 +280,7 @@ def routes_of(server: Server) -> list[Route]:
 
 
 def make_app(server: Server) -> Guard:
-    """Return the application with its guard around it."""
+    """Return the application, wrapped in its guard."""
     handlers: Mapping[Any, Callable[..., Any]] = {
         errors.SprintlogError: _failed,
         HTTPException: _http_failed,
@@ -299,7 +299,7 @@ def _content(name: str) -> bytes:
 
 
 def _parameters(request: Request, *takes: str) -> dict[str, str]:
-    """Return the parameters of an address; raise `InvalidInputError` for a wrong one.
+    """Return the parameters of a request; raise `InvalidInputError` for invalid ones.
 
     Without names, the question checks its parameters.
     """
@@ -337,7 +337,7 @@ async def _failed(request: Request, error: errors.SprintlogError) -> Response:
 
 
 def _status_of(error: errors.SprintlogError) -> int:
-    """Return the status of an error, as its exit code is on the terminal."""
+    """Return the HTTP status for an error, derived from its exit status."""
     if isinstance(error, errors.InvalidInputError):
         return 400
     return STATUSES.get(exit_code(error), 422)

@@ -1,4 +1,4 @@
-"""The end of the log for all open pages: one thread reads it and answers."""
+"""The end of the log for all open pages: a single thread reads it and answers."""
 
 import asyncio
 from collections import deque
@@ -16,9 +16,9 @@ Answer = TypeVar("Answer")
 
 
 class LogReader:
-    """Answers questions about a log; a store belongs to the thread that opened it.
+    """Answers questions about a log in the single thread that opened its store.
 
-    The states of sprints stay in memory from one question to the next.
+    The states of sprints stay in memory between questions.
     """
 
     def __init__(self, opens: Callable[[], Workspace]) -> None:
@@ -33,7 +33,7 @@ class LogReader:
         )
 
     def close(self) -> None:
-        """Close the log, and let the thread end."""
+        """Close the log and stop the thread."""
         self._thread.submit(self._log.close)
         self._thread.shutdown(wait=True, cancel_futures=False)
 
@@ -48,14 +48,14 @@ ReadPage = Callable[[int, int], Awaitable[Sequence[EventLine]]]
 
 
 class FellBehindError(Exception):
-    """Somebody reads more slowly than is recorded, and is to come again."""
+    """Raised for a client that reads events too slowly; it must reconnect."""
 
 
 class Tail:
-    """The newest events of a log, and whoever waits for the next one.
+    """The newest events of a log, for readers that wait for the next event.
 
-    There are no queues: each reader has a position, and an event is kept once. It belongs
-    to the loop of the server.
+    There are no queues: each reader has its own position, and an event is stored only once.
+    The object belongs to the server's event loop.
     """
 
     def __init__(self, position: int, read_page: ReadPage) -> None:
@@ -69,7 +69,7 @@ class Tail:
         self._changed = asyncio.Event()
 
     def take(self, lines: Sequence[EventLine]) -> None:
-        """Take in events that were appended, in order."""
+        """Add appended events in order."""
         new = [line for line in lines if line.position > self.position]
         self.problem = None
         if new:
@@ -78,19 +78,19 @@ class Tail:
             self._wake()
 
     def fail(self, problem: str) -> None:
-        """Take in that the log cannot be read now."""
+        """Note that the log cannot be read now."""
         self.problem = problem
 
     def close(self) -> None:
-        """Let everybody who waits end."""
+        """Stop all waiting readers."""
         self.is_closed = True
         self._wake()
 
     async def after(self, position: int) -> AsyncIterator[EventLine]:
-        """Yield every event after a position, once each, and for ever what comes.
+        """Yield every event after a position exactly once, including future events.
 
-        Missed events are read from the log, page by page. Raise `FellBehindError` for
-        one who had caught up and is too slow since.
+        Missed events are read from the log in pages. Raise `FellBehindError` if a reader
+        that had caught up is now too slow.
         """
         has_caught_up = False
         while not self.is_closed:
@@ -112,7 +112,7 @@ class Tail:
             position = page[-1].position
 
     def _since(self, position: int) -> list[EventLine] | None:
-        """Return some kept events after a position; None where not all of them are kept."""
+        """Return buffered events after a position, or None if some are missing."""
         if not self._kept or self._kept[0].position > position + 1:
             return None
         skipped = position + 1 - self._kept[0].position
@@ -124,5 +124,5 @@ class Tail:
 
 
 def lines_after(workspace: Workspace, after: int, limit: int) -> list[EventLine]:
-    """Return the events after a position in a line each, at most so many."""
+    """Return at most `limit` events after a position, each as a line."""
     return [*map(event_line, islice(workspace.log.read(after=after), limit))]

@@ -1,8 +1,9 @@
-"""Access to the live page: hosts, the token, other sites, forms, and headers of answers.
+"""Access control for the live page: hosts, tokens, foreign sites, forms and headers.
 
-A request is examined further only after it has passed here. A refusal gives the reason in
-one line and never repeats what was sent. The token is kept in the log's folder: whoever can
-read that folder can read the log. It survives a restart, so open pages continue to work.
+A request is processed only after it has passed these checks. A refusal states the reason in
+one line and never repeats the request's data. The token is stored in the log's folder:
+whoever can read that folder can read the log. The token survives a restart, so open pages
+continue to work.
 """
 
 import hmac
@@ -30,10 +31,10 @@ _NEW = "`sprintlog serve --new-token` makes another one"
 
 
 def kept_token(folder: Path, *, is_new: bool = False) -> str:
-    """Return the token of a log, and create it if there is none.
+    """Return a log's token; create it if necessary.
 
-    Where the folder cannot be written it is of this process alone. Raise
-    `InvalidInputError` for a file that others may read or that holds no token.
+    If the folder is not writable, the token is valid only for this process. Raise
+    `InvalidInputError` for a file that others may read or that does not contain a token.
     """
     path = folder / NAME
     if is_new:
@@ -77,19 +78,19 @@ def _read(path: Path) -> str:
 
 
 def is_same(given: str, token: str) -> bool:
-    """Return whether a text is the token, in constant time."""
+    """Compare a text with the token in constant time."""
     return hmac.compare_digest(given.encode(errors="replace"), token.encode())
 
 
 def form_token(token: str) -> str:
-    """Return what every form of the page carries, so that no other site can make one."""
+    """Return a token for the page's forms that other sites cannot know."""
     return hmac.digest(token.encode(), b"form", "sha256").hex()
 
 
 def policy(style: str = "", script: str = "") -> str:
-    """Return the policy of an answer; a page may have a style and a script in itself.
+    """Return an answer's content security policy; a page may have inline style and script.
 
-    Nothing but what this server sends is run, shown or asked.
+    Only content from this server is run, displayed or requested.
     """
     return "; ".join(
         (
@@ -123,7 +124,7 @@ _READING = ("GET", "HEAD")
 
 
 class Access:
-    """What a server lets in."""
+    """The server's access settings."""
 
     def __init__(self, token: str, *, port: int, names: tuple[str, ...] = ()) -> None:
         self.token = token
@@ -132,23 +133,23 @@ class Access:
         self.names = {"localhost", *(name.lower() for name in names)}
 
     def knows_host(self, host: str) -> bool:
-        """Return whether the `Host` of a request names this server.
+        """Return whether the `Host` header of a request names this server.
 
-        A page of somebody else whose name was pointed here (DNS rebinding) has that
-        name in it. An address cannot be pointed anywhere.
+        In a DNS rebinding attack, the header contains the attacker's host name. An IP
+        address cannot be rebound.
         """
         name = _name_of(host)
         return name is not None and (name in self.names or _is_address(name))
 
 
 class Guard:
-    """Lets through what may be asked, and puts the headers on every answer."""
+    """Rejects requests that are not allowed, and adds security headers to every answer."""
 
     def __init__(self, app: ASGIApp, *, access: Access, writes: bool) -> None:
         self._app, self._access, self._writes = app, access, writes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or refuse it."""
+        """Answer or refuse a request."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
@@ -188,10 +189,10 @@ class Guard:
         return is_same(cookies.get(self._access.cookie, ""), self._access.token)
 
     def _entered(self, scope: Scope) -> Response | None:
-        """Return what lets somebody in who has the address with the token.
+        """Return an answer that sets the cookie if the address contains the token.
 
-        It is a page that goes on to the same address without it, and no redirect: behind
-        a link from elsewhere a browser would not send the cookie that it was just given.
+        It is a page that continues to the same address without the token. After a link from
+        another site, a browser would not send the new cookie with a redirect.
         """
         if _PARAMETER.encode() not in scope["query_string"]:
             return None
@@ -224,7 +225,7 @@ class Guard:
 
 
 def _name_of(host: str) -> str | None:
-    """Return the name in a `Host` without its port; None if it is invalid."""
+    """Return the name in a `Host` header without its port, or None if it is invalid."""
     if host.startswith("["):
         name, bracket, port = host[1:].partition("]")
         port = port.removeprefix(":")
@@ -242,7 +243,7 @@ def _is_address(name: str) -> bool:
 
 
 def _local(path: str) -> str:
-    """Return a path of this server; one that begins with two slashes names another."""
+    """Return a path on this server; two leading slashes would refer to another server."""
     return f"/{path.lstrip('/')}"
 
 
@@ -256,6 +257,6 @@ def _not_let_in() -> Response:
 
 
 def is_form_of(request: Request) -> bool:
-    """Return whether the content of a request is a form."""
+    """Return whether a request's content is a form."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     return kind == "application/x-www-form-urlencoded"

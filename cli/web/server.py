@@ -1,4 +1,4 @@
-"""The server process: its socket, its signals, and its messages on stderr."""
+"""The server process: its socket, signals and messages on stderr."""
 
 import logging
 import socket
@@ -22,7 +22,7 @@ Tell = Callable[..., None]
 
 
 def bound(host: str, port: int) -> socket.socket:
-    """Return a socket that listens; raise `RefusedError` where the port is taken."""
+    """Return a listening socket; raise `RefusedError` if the port is in use."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM)
     try:
@@ -42,7 +42,7 @@ def bound(host: str, port: int) -> socket.socket:
 
 
 def made(app: ASGIApp) -> uvicorn.Server:
-    """Return what serves an application, within our limits."""
+    """Return a server for an application, with sprintlog's limits."""
     config = uvicorn.Config(
         app,
         access_log=False,
@@ -58,7 +58,7 @@ def made(app: ASGIApp) -> uvicorn.Server:
 
 
 def logger(*, as_json: bool) -> "structlog.typing.FilteringBoundLogger":
-    """Return what says on stderr what happens: lines, or JSON for a script."""
+    """Return a logger that writes to stderr: lines, or JSON for a script."""
     render: structlog.typing.Processor = (
         structlog.processors.JSONRenderer()
         if as_json
@@ -83,21 +83,21 @@ def _visible(
 
 
 def hand_on(log: "structlog.typing.FilteringBoundLogger") -> None:
-    """Let what libraries have to say be said as everything else is."""
+    """Forward the messages of libraries to this log."""
     for name in ("uvicorn", "sse_starlette", "asyncio"):
         library = logging.getLogger(name)
         library.handlers, library.propagate = [LibraryLog(log)], False
 
 
 class LibraryLog(logging.Handler):
-    """Passes messages of libraries to our log."""
+    """Forwards library messages to sprintlog's log."""
 
     def __init__(self, log: "structlog.typing.FilteringBoundLogger") -> None:
         super().__init__(logging.WARNING)
         self._log = log
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Say it as we say things: one line, without what was asked for."""
+        """Log a record as one line, without any data from the request."""
         if _CUT_SHORT in record.getMessage():
             return
         told = record.exc_info[1] if record.exc_info else None
@@ -108,13 +108,13 @@ class LibraryLog(logging.Handler):
 
 
 class Logged:
-    """Logs requests and statuses; never a parameter or a header."""
+    """Logs requests and their statuses, but never parameters or headers."""
 
     def __init__(self, app: ASGIApp, tell: Tell) -> None:
         self._app, self._tell = app, tell
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Hand a request on."""
+        """Pass a request to the application."""
 
         async def told(message: Message) -> None:
             if message["type"] == "http.response.start":

@@ -1,1 +1,1 @@
-"""Commands of the section Work."""
+"""Commands in the Work section."""

@@ -1,4 +1,4 @@
-"""`sprintlog append`: events by their type, one, or a stream of JSON lines."""
+"""The `sprintlog append` command: a single event, or a stream of events as JSON Lines."""
 
 import os
 import select
@@ -29,7 +29,7 @@ FIELDS = ("type", "stream", "data", "actor", "at", "key", "expect", "observed")
 
 
 def _pass_over(tag: str | None, **given: Any) -> None:
-    """Read standard input to its end, so that its writer gets no broken pipe."""
+    """Read standard input to its end, to prevent a broken pipe in the writing process."""
     if tag is None:
         for _ in _lines(sys.stdin.fileno()):
             pass
@@ -57,12 +57,12 @@ def _pass_over(tag: str | None, **given: Any) -> None:
 def command(
     tag: str | None, stream: str | None, data: str, observed: bool, **given: Any
 ) -> None:
-    """Append an event by calling the command that would have caused it.
+    """Append an event by running the command that would have caused it.
 
     Without TYPE, each line of standard input is an object with `type`, `data` and
     optionally `stream`, `actor`, `at`, `key`, `expect`, `observed`. Each is answered by one
-    line once it is durable, or by one with `error`. State files are updated when the input
-    pauses or ends.
+    line once it is durable, or by a line with `error`. State files are updated when the
+    input pauses or ends.
     """
     options = record.Options(given)
     defaults = {"stream": stream, "observed": observed}
@@ -80,7 +80,7 @@ def command(
 def _append_lines(
     workspace: Workspace, options: record.Options, defaults: dict[str, Any]
 ) -> bool:
-    """Append every line of standard input; return whether all of them were recorded."""
+    """Append all lines of standard input; return whether all of them were recorded."""
     stale: set[str] = set()
     refreshed = time.monotonic()
     all_recorded = True
@@ -106,7 +106,7 @@ def _append_lines(
 def _append_line(
     workspace: Workspace, line: "_InputLine", options: record.Options, stale: set[str]
 ) -> bool:
-    """Record one line and answer it; its stream's state file is stale from then on."""
+    """Record and answer a line; its stream's state file becomes stale."""
     try:
         outcome = _append(workspace, line.fields(), options)
     except SprintlogError as error:
@@ -120,7 +120,7 @@ def _append_line(
 def _append(
     workspace: Workspace, line: dict[str, Any], options: record.Options
 ) -> Outcome | Handled[Any]:
-    """Record one event; values of the line go before the options."""
+    """Record an event; the line's values override the options."""
     chosen = _merged(options, line)
     run = record.Recording("append", chosen, workspace)
     envelope = run.envelope()
@@ -130,7 +130,7 @@ def _append(
 
 
 def _merged(options: record.Options, line: dict[str, Any]) -> record.Options:
-    """Return the options with a line's own values in their place."""
+    """Return the options, overridden by a line's own values."""
     for name in ("actor", "at", "key"):
         value = line.get(name)
         if value is not None and not isinstance(value, str):
@@ -148,14 +148,14 @@ def _merged(options: record.Options, line: dict[str, Any]) -> record.Options:
 
 
 class _InputLine(NamedTuple):
-    """One line of standard input, and the defaults of its omitted fields."""
+    """A line of standard input, and the defaults of its omitted fields."""
 
     number: int
     text: bytes
     defaults: dict[str, Any]
 
     def fields(self) -> dict[str, Any]:
-        """Return the fields of the line; raise `InvalidInputError` with line and field."""
+        """Return a line's fields; raise `InvalidInputError` naming the line and field."""
         given = load(self.text, line=self.number)
         if not isinstance(given, dict):
             raise InvalidInputError(
@@ -171,7 +171,7 @@ class _InputLine(NamedTuple):
 
 
 def _lines(descriptor: int) -> Iterator[bytes | None]:
-    """Yield the lines of a descriptor as they come, and None whenever it is idle."""
+    """Yield lines from a descriptor as they arrive, and None whenever it is idle."""
     pending = b""
     while True:
         ready, _, _ = select.select([descriptor], [], [], IDLE_SECONDS)
@@ -191,7 +191,7 @@ def _lines(descriptor: int) -> Iterator[bytes | None]:
 
 
 def _refresh_what_can(workspace: Workspace, stale: set[str]) -> None:
-    """Bring state files up to date; those that cannot be are tried again at the end."""
+    """Update stale state files; files that fail are retried at the end."""
     for stream in sorted(stale):
         with suppress(SprintlogError):
             record.refresh_stream(workspace, stream)

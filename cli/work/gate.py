@@ -1,4 +1,4 @@
-"""`sprintlog gate`: run the gate of a phase, record its result, show all gates."""
+"""The `sprintlog gate` commands: run a gate, record its result, and list all gates."""
 
 import sys
 from pathlib import Path
@@ -38,8 +38,8 @@ PHASE = typed.option(
 def command() -> None:
     """Run the gate of a phase, or record its result.
 
-    A gate checks completed work: of a leaf in progress, or of a phase whose leaves are all
-    finished. A phase is not completed before its gate has passed.
+    A gate checks completed work: that of a leaf in progress, or of a phase whose leaves are
+    all finished. A phase is not completed until its gate has passed.
     """
 
 
@@ -63,10 +63,10 @@ def command() -> None:
 def run(
     phase: str | None, timeout: float | None, pass_on: tuple[str, ...], **given: Any
 ) -> None:
-    """Run the script of a gate in the work tree and record its result.
+    """Run a gate's script in the work tree and record its result.
 
-    If the gate fails, the exit code is 6, and standard output is a prompt for the agent
-    that repairs it: the gate's on-fail prompt and the output of the script.
+    If the gate fails, the exit status is 6, and standard output is a prompt for the agent
+    that repairs it: the gate's on-fail prompt and the script's output.
     """
     options = Options(given)
     arguments = {"phase": phase, "timeout": timeout, "env": pass_on}
@@ -120,7 +120,7 @@ def record(
 ) -> None:
     """Record the result of a gate that ran elsewhere; the event is marked as such.
 
-    The same rules apply, and the output is that of `gate run`.
+    The same rules apply, and the output is the same as that of `gate run`.
     """
     options = Options(given)
     duration_ms = None if duration is None else round(1000 * duration)
@@ -137,7 +137,7 @@ def record(
 @PHASE
 @with_reading
 def show(phase: str | None, reading: ReadOptions) -> None:
-    """List all gates with their status, or show one with its last output."""
+    """List all gates with their statuses, or show a gate with its last output."""
     with open_workspace() as workspace:
         sprint = reading.sprint(workspace)
         check_exists(sprint)
@@ -158,7 +158,7 @@ def show(phase: str | None, reading: ReadOptions) -> None:
 
 
 def _printed(file: Path | None) -> dict[str, Any]:
-    """Return the output of a script in a file, limited like that of `gate run`."""
+    """Return a script's output from a file, limited like that of `gate run`."""
     if file is None:
         return {}
     output = Output()
@@ -201,7 +201,7 @@ def _indented(text: str) -> list[str]:
 
 
 def answer_gate(workspace: Workspace, outcome: Outcome, *, as_json: bool) -> int:
-    """Print how a gate went, bring the state file up to date; return the exit code."""
+    """Print the result of a gate, update the state file, and return the exit status."""
     events = [CODEC.decode(recorded) for recorded in outcome.events]
     checked = next((event for event in events if isinstance(event, GateChecked)), None)
     if checked is None:
@@ -228,7 +228,7 @@ def answer_gate(workspace: Workspace, outcome: Outcome, *, as_json: bool) -> int
 
 
 def _print(outcome: Outcome, checked: GateChecked, answer: GateAnswer) -> None:
-    """Print a verdict; stdout receives only the data that a repair needs."""
+    """Print a verdict; stdout contains only the data required for a repair."""
     most = answer.attempts_max
     attempt = f"attempt {checked.attempt} of at most {most}"
     if checked.attempt == most:

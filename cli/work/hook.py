@@ -1,4 +1,4 @@
-"""`sprintlog hook`: what an agent's hook was handed, recorded; here its help alone."""
+"""The help of `sprintlog hook`, which records the input of an agent's hook."""
 
 import click
 
@@ -17,9 +17,9 @@ def command(agent: str, more: tuple[str, ...]) -> None:
 
     AGENT is claude, codex, copilot, cursor, gemini or opencode. The command reads JSON from
     standard input, prints nothing, and always exits with 0, so that no agent waits or stops
-    for it. If the log is unavailable, events are spooled. Without a log nothing is
+    because of it. If the log is unavailable, events are spooled. Without a log nothing is
     recorded. For a tool call it stores tool, outcome, exit code, duration, paths, lines,
-    digests and the beginning of a command, but never the content of files.
+    digests and the beginning of a command, but never file contents.
     """
     # The process goes another way before it comes here, for the sake of time.
     from ..hooking.start import hook

@@ -1,4 +1,4 @@
-"""`sprintlog hook-task`: record what is run beside the iterations of a goal."""
+"""The `sprintlog hook-task` command: tasks that run alongside a goal's iterations."""
 
 from typing import Any
 
@@ -41,9 +41,9 @@ TAKEN = {
 @typed.option("--error", metavar="TEXT", help="With failed: what went wrong.")
 @with_recording
 def command(status: str, hook_id: str, iteration: int | None, **given: Any) -> None:
-    """Record tasks that run in parallel with the iterations of a goal.
+    """Record tasks that run in parallel with a goal's iterations.
 
-    A hook is spawned before it starts, and running once its process has started. It then
+    A task is spawned before it starts, and running once its process has started. It then
     completes or fails; the loop continues after a failure.
     """
     options = {name: given.pop(name) for name in TAKEN}

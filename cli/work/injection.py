@@ -1,4 +1,4 @@
-"""`phase inject`, and the part of it that `step inject` shares."""
+"""The `phase inject` command, and the code that it shares with `step inject`."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -36,7 +36,7 @@ OF_ONE_PROMPT = {"identity": "--id", "model": "--model", "breaks": "--break"}
 
 
 class Coming(NamedTuple):
-    """The nodes to inject, and the files that they were read from."""
+    """The nodes to inject, and the files from which they were read."""
 
     nodes: list[dict[str, Any]]
     named: str | None = None
@@ -73,7 +73,7 @@ with_workflow = typed.several(
 
 
 def with_injection(*more: Decorator) -> Decorator:
-    """Return what adds the options of an injection, some more among them."""
+    """Return a decorator that adds the injection options and the given additional ones."""
     return typed.several(
         typed.option("--prompt", metavar="TEXT", help="The prompt."),
         typed.option(
@@ -98,7 +98,7 @@ def with_injection(*more: Decorator) -> Decorator:
 def inject(
     name: str, given: Chosen, kind: type[InjectPhases | InjectSteps], *, key: str
 ) -> None:
-    """Run an injection from its options to its answer; `key` is a file's for its list."""
+    """Run an injection from its options to its answer; `key` names the file's list."""
     options = Options(given)
     _check_usage(given, key)
     id_prefix: str | None = given["prefix"]
@@ -119,7 +119,7 @@ def inject(
 
 
 def _check_usage(given: Chosen, key: str) -> None:
-    """Raise `click.UsageError` where the options do not go together."""
+    """Raise `click.UsageError` if the options are incompatible."""
     chosen = [way for way in WAYS if given.get(way) is not None]
     if len(chosen) != 1:
         ways = "--prompt, --prompt-file, --file" + ", --workflow" * ("workflow" in given)
@@ -134,7 +134,7 @@ def _check_usage(given: Chosen, key: str) -> None:
 
 
 def _coming(given: Chosen, key: str, sprint_id: str) -> Coming:
-    """Return the nodes to inject, read from the source that the options name."""
+    """Return the nodes to inject, read from the source given by the options."""
     if (workflow := given.get("workflow")) is not None:
         return of_workflow(workflow, given["workflows"], sprint_id)
     if (file := given["file"]) is not None:
@@ -157,7 +157,7 @@ def _coming(given: Chosen, key: str, sprint_id: str) -> Coming:
 
 
 def of_workflow(workflow: str, folder: Path | None, sprint_id: str) -> Coming:
-    """Return the phases of a workflow; print warnings about it."""
+    """Return a workflow's phases, and print its warnings."""
     from ..intake.definition import as_fields, compile_workflow
 
     compiled = compile_workflow(workflow, sprint_id=sprint_id, workflows=folder)
@@ -166,7 +166,7 @@ def of_workflow(workflow: str, folder: Path | None, sprint_id: str) -> Coming:
 
 
 def named(error: RefusedError, coming: Coming, key: str) -> RefusedError:
-    """Return a refusal that names the option or the file's field instead of a node."""
+    """Return an error that names the option or the file's field instead of a node."""
     field = str(error.fields.get("field") or "")
     if not field.startswith("nodes"):
         return error
@@ -193,6 +193,6 @@ def command(**given: Any) -> None:
 
     The default position is directly after the current work and earlier injections there.
     --json also prints the `addresses` of the new phases. A file contains `phases` as in a
-    plan, simple or with steps. A file or workflow is injected as a whole, or not at all.
+    plan, simple or with steps. A file or workflow is injected completely or not at all.
     """
     inject("phase inject", given, InjectPhases, key="phases")

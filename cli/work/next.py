@@ -1,4 +1,4 @@
-"""`sprintlog next`: the next action, for loops in any language."""
+"""The `sprintlog next` command: the next action, for loops in any language."""
 
 from sprintlog.engine.service.prompts import with_prompt
 from sprintlog.engine.sprint.agent.actions import ACTIONS, GATE, STOP, WORK, Action
@@ -44,7 +44,7 @@ def command(only_prompt: bool, prompt_file: str | None, reading: ReadOptions) ->
 
 
 def _shown(action: Action, prompt_file: str | None) -> str | None:
-    """Return the prompt as printed for people: for a phase, the text of the plan."""
+    """Return the prompt as printed for people; for a phase, the plan's text."""
     is_plain = action.do in (WORK, GATE) and prompt_file is None
     return action.task if is_plain else action.prompt
 

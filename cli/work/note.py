@@ -1,4 +1,4 @@
-"""`sprintlog note`: leave a remark in the log."""
+"""The `sprintlog note` command: add a remark to the log."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""`sprintlog` without arguments: the current state, and the next command to type."""
+"""`sprintlog` without arguments: the current state and the next command to type."""
 
 from collections.abc import Iterator
 
@@ -62,7 +62,7 @@ def print_overview() -> None:
 
 
 def _lines(workspace: Workspace) -> Iterator[str]:
-    """Yield the status of the selected sprint and what is next, or the candidates."""
+    """Yield the selected sprint's status and next command, or a choice of sprints."""
     sprints = workspace.sprints()
     if not sprints:
         yield "no sprint yet"
@@ -111,7 +111,7 @@ def _way_back(workspace: Workspace, sprint: Sprint, action: Action) -> str | Non
 
 
 def _after(action: Action, back: str | None = None) -> Iterator[str]:
-    """Yield the next commands, a due rollback first."""
+    """Yield the next commands; a due rollback comes first."""
     if action.do == actions.WAIT:
         yield f"next: wait until {times.when(action.until)}"
     else:
@@ -133,5 +133,5 @@ def _several(workspace: Workspace, sprints: dict[str, int]) -> Iterator[str]:
 
 
 def _next(*commands: str | None) -> list[str]:
-    """Return the lines with the next commands."""
+    """Return lines with the next commands."""
     return wrapped(f"next: {', or '.join(filter(None, commands))}", indent="  ")

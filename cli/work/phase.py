@@ -1,4 +1,4 @@
-"""`sprintlog phase …`: record what happens to a leaf."""
+"""The `sprintlog phase` commands: changes of a leaf's status."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ REASON = typed.option("--reason", metavar="TEXT", help="Why.")
 
 
 def with_phase(function: Function) -> Function:
-    """Add the address of a leaf; without it the pointer's leaf is meant."""
+    """Add the address of a leaf, which defaults to the pointer's leaf."""
     return typed.argument("phase", required=False, metavar="[PHASE/STEP/SUB-PHASE]")(
         with_recording(function)
     )
@@ -27,7 +27,7 @@ def command() -> None:
 
     A leaf is addressed by ids, such as `build/step-1/implement`; the default is the
     pointer. The status of parents is derived from their children; skip, retry and reopen
-    accept a parent for all leaves in it.
+    accept a parent, which stands for all its leaves.
     """
 
 
@@ -74,8 +74,9 @@ def fail(
 ) -> None:
     """Mark a leaf as failed.
 
-    The policy schedules another attempt (next-retry-at) or blocks the sprint. With --until
-    the agent is rate-limited, which is not a failure: the leaf continues at that time.
+    The policy schedules another attempt (next-retry-at) or blocks the sprint. With --until,
+    the agent is recorded as rate-limited, which is not a failure: the leaf continues at
+    that time.
     """
     if until is None:
         record("phase fail", given, leaves.FailPhase(error, category, phase))
@@ -95,7 +96,7 @@ def block(phase: str | None, reason: str, **given: Any) -> None:
 @with_phase
 @REASON
 def skip(phase: str | None, reason: str | None, **given: Any) -> None:
-    """Skip a leaf, or every unfinished leaf of a step or a phase."""
+    """Skip a leaf, or every unfinished leaf of a step or phase."""
     record("phase skip", given, leaves.SkipPhase(phase, reason))
 
 
@@ -103,9 +104,9 @@ def skip(phase: str | None, reason: str | None, **given: Any) -> None:
 @with_phase
 @REASON
 def retry(phase: str | None, reason: str | None, **given: Any) -> None:
-    """Retry a failed or blocked leaf, or all of them in a step or a phase.
+    """Retry a failed or blocked leaf, or all such leaves of a step or phase.
 
-    If a person retries it, its retries and those of its gate are available again.
+    If a person retries a leaf, its retries and those of its gate are available again.
     """
     record("phase retry", given, leaves.RetryPhase(phase, reason))
 
@@ -115,7 +116,7 @@ def retry(phase: str | None, reason: str | None, **given: Any) -> None:
 @REASON
 @with_recording
 def reopen(phase: str, reason: str | None, **given: Any) -> None:
-    """Set a completed or skipped leaf, step or phase back to pending.
+    """Reset a completed or skipped leaf, step or phase to pending.
 
     The pointer moves back to it if it precedes the current work.
     """

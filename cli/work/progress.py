@@ -1,4 +1,4 @@
-"""The progress of a sprint as a screen: status, pointer, phases, goal, quality, usage."""
+"""The progress of a sprint on a screen: status, pointer, phases, goal, quality, usage."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -73,7 +73,7 @@ TONES = {"completed": GOOD, "failed": BAD, "blocked": BAD}
 
 
 def print_status(reading: ReadOptions, *, is_watched: bool, is_whole: bool) -> None:
-    """Print the progress of a sprint, and with `is_watched` again after each change."""
+    """Print the progress of a sprint; with `is_watched`, again after each change."""
     with open_workspace() as workspace:
         if is_watched:
             # Imported here: it stays, and needs more than what is asked once.
@@ -164,9 +164,10 @@ def _folded(lines: Sequence[str]) -> list[str]:
 
 
 def shortened(blocks: Sequence[list[str]]) -> list[str]:
-    """Return at most `LINES_MAX` lines: the longest blocks lose their last lines.
+    """Return at most `LINES_MAX` lines, removing lines from the longest blocks.
 
-    The first block stays. Finished and pending phases go before those under way.
+    The first block is never shortened. Lines about finished and pending phases are removed
+    before those about phases in progress.
     """
     _, *others = blocks
     if (count := sum(map(len, blocks))) <= LINES_MAX:
@@ -190,7 +191,7 @@ def _current(found: views.Status, action: Action) -> str:
 
 
 def _judged(workspace: Workspace, sprint: Sprint) -> Judged | None:
-    """Return the judged iterations; None without any measurement."""
+    """Return the judged iterations, or None if there are no measurements."""
     tracker = sprint.knowledge.tracker
     is_measured = tracker.highest or tracker.baseline or tracker.failed
     return evaluate(workspace.log, sprint) if is_measured else None
@@ -203,7 +204,7 @@ def _files_lines(sprint: Sprint) -> list[str]:
 
 
 def _differing(sprint: Sprint) -> str | None:
-    """Return how the work tree's file differs from the recorded rules, if it does."""
+    """Return how the work tree's file differs from the recorded rules, or None."""
     # Imported here: most work trees have no settings file.
     from ..iterations.file_rules import differing
 
@@ -213,7 +214,7 @@ def _differing(sprint: Sprint) -> str | None:
 def _title(
     sprint: Sprint, found: views.Status, action: Action, head: Sequence[str]
 ) -> list[str]:
-    """Return the lines with status, last activity, version and work tree."""
+    """Return lines with the status, last activity, version and work tree."""
     status = str(sprint.document.get("status"))
     stands = status == IN_PROGRESS and any(x.startswith("stopped: ") for x in head)
     shown = f"{status}, stopped" if stands else status
@@ -230,7 +231,7 @@ def _title(
 
 
 def _plan(sprint: Sprint, found: views.Status) -> Iterator[list[str]]:
-    """Yield the line of counts, and the lines of the phases."""
+    """Yield a line of counts, and lines about the phases."""
     plan, stats = sprint.plan, sprint.document.get("stats") or {}
     pointed, tree = plan.pointed(), plan.tree
     parts = [
@@ -262,7 +263,7 @@ def _needs(sprint: Sprint) -> Iterator[str]:
 
 
 def _lost_runs(sprint: Sprint) -> Iterator[str]:
-    """Yield a line for each gate whose run was killed: nobody will record its end."""
+    """Yield a line for each gate whose run was killed, so its end cannot be recorded."""
     for node in dict.fromkeys(sprint.plan.tree.nodes.values()):
         started = run_of(sprint.plan, node)
         if started is not None and not is_alive(started):
@@ -302,7 +303,7 @@ def _tree_lines(node: Node, pointed: Node | None, indent: str) -> list[str]:
 
 
 def goal_lines(sprint: Sprint) -> list[str]:
-    """Return goal, open steps and idle count for people."""
+    """Return lines about the goal, open steps and idle count."""
     plan = sprint.plan
     if not plan.is_ralph:
         return []
@@ -334,7 +335,7 @@ def goal_lines(sprint: Sprint) -> list[str]:
 
 
 def spent_lines(sprint: Sprint) -> list[str]:
-    """Return what all runs of agents took, for people, and whether the last ones failed."""
+    """Return lines about the resources used by all agents, and any recent failures."""
     spent, failed = sprint.knowledge.spent, sprint.knowledge.loops.failures
     if not (spent.runs or spent.cut_short):
         return []

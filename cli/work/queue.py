@@ -1,4 +1,4 @@
-"""`sprintlog queue`: add requests to the operator queue, list and show them."""
+"""The `sprintlog queue` commands: add, list and show operator queue requests."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -36,7 +36,7 @@ OF_ONE = ("description", "priority", "type", "identity", "discovered_in")
 def read_asked(
     title: str | None, *, file: str | None, context: str | None, given: Mapping[str, Any]
 ) -> tuple[list[SubmittedRequest], list[int] | None]:
-    """Return the given requests, and their lines in the file."""
+    """Return the given requests and, for a file, their line numbers."""
     if file is None:
         return [_asked(title, context, given)], None
     if title or context is not None or any(given[name] for name in OF_ONE):
@@ -70,7 +70,7 @@ def _asked(
 def name_request(
     error: RefusedError, file: str | None, lines: list[int] | None
 ) -> RefusedError:
-    """Return a refusal that names the option, or the file and the line."""
+    """Return an error that names the option, or the file and the line."""
     field = str(error.fields.get("field") or "")
     index, _, name = field.removeprefix("requests[").partition("].")
     if not field.startswith("requests["):
@@ -102,8 +102,8 @@ REQUEST = typed.argument("request", metavar="ID")
 def command() -> None:
     """Add requests to the operator queue and decide on them.
 
-    A request is pending until somebody approves, rejects or defers it or puts it into the
-    backlog. Deferred requests become pending again automatically.
+    A request is pending until it is approved, rejected, deferred or moved to the backlog.
+    Deferred requests become pending again automatically.
     """
 
 
@@ -131,7 +131,7 @@ def command() -> None:
 )
 @with_recording
 def add(title: str | None, file: str | None, context: str | None, **given: Any) -> None:
-    """Add a request to the queue, or all requests of a file at once.
+    """Add a request to the queue, or all requests in a file at once.
 
     An object in the file has `title`, `priority` and `type`, and optionally `id`,
     `description`, `created-at`, `discovered-in` and `context`.
@@ -169,7 +169,7 @@ def list_(reading: ReadOptions, **wanted: tuple[str, ...]) -> None:
 @REQUEST
 @with_reading
 def show(request: str, reading: ReadOptions) -> None:
-    """Show a request and its decisions: who, what and when."""
+    """Show a request and its decisions: who decided what and when."""
     with open_workspace() as workspace:
         sprint = reading.sprint(workspace)
         entry = find_request(sprint, request)
@@ -183,7 +183,7 @@ def show(request: str, reading: ReadOptions) -> None:
 
 
 def row_of(entry: dict[str, Any]) -> list[str]:
-    """Return a request as a row of the list."""
+    """Return a request as a row in the list."""
     status, until = str(entry["status"]), entry.get("deferred-until")
     said = f"{status} ({until})" if until and status == "deferred" else status
     rest = [str(entry.get(key) or "") for key in ("priority", "type", "title")]

@@ -1,4 +1,4 @@
-"""`sprintlog queue approve|reject|defer|backlog|reopen|decide`: decisions on requests."""
+"""The `sprintlog queue` commands that decide on requests, such as `approve` and `defer`."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -40,7 +40,7 @@ APPROVE = "approve"
 
 
 def show_approval(run: Recording, command: ApproveRequest) -> None:
-    """Show the work that an approval would add to the plan; record nothing."""
+    """Show the work that an approval would add to the plan, without recording it."""
     sprint, at = run.workspace.sprint(run.sprint_id), run.options.at
     events = run.workspace.preview(command, sprint_id=run.sprint_id, at=at)
     would = Ruling(command.request, None, APPROVE, events)
@@ -156,10 +156,10 @@ def reject(request: str, reasoning: str, reason: str | None, **given: Any) -> No
 )
 @with_recording
 def defer(request: str, reasoning: str, until: str, **given: Any) -> None:
-    """Defer a request; it is pending again once its condition is met.
+    """Defer a request; it becomes pending again once its condition is met.
 
     end-of-phase is the end of the current top-level phase. end-of-sprint is when no work is
-    left. next-sprint is when the next sprint of this log starts, which takes over the
+    left. next-sprint is when the next sprint in this log starts, which takes over the
     request.
     """
     command = decisions.DeferRequest(request, reasoning, until)
@@ -201,7 +201,7 @@ def reopen(request: str, reason: str, **given: Any) -> None:
 @typed.option("--dry-run", is_flag=True, help="Show the decisions, record nothing.")
 @with_recording
 def decide(auto: bool, rules: Path | None, dry_run: bool, **given: Any) -> None:
-    """Apply rules to every pending request, in one append.
+    """Apply rules to all pending requests in one append.
 
     The first matching rule decides. Without --rules, critical or high bugs and security
     requests are approved after the current work, low docs go into the backlog, and all
@@ -240,7 +240,7 @@ def _who_decided(options: Options) -> None:
 
 
 def ruling_row(ruling: Ruling) -> list[str]:
-    """Return the decision of a rule as a row for people."""
+    """Return a rule's decision as a row for people."""
     problem = f"refused: {ruling.problem}" if ruling.problem else ""
     by = f"by rule {ruling.rule}" if ruling.rule else ""
     return [ruling.request, ruling.decision or "no rule fits", by, problem]

@@ -1,4 +1,4 @@
-"""`sprintlog run -- COMMAND`: the reference loop."""
+"""The `sprintlog run -- COMMAND` command: the reference loop."""
 
 import re
 import shutil
@@ -44,7 +44,7 @@ REST_SECONDS = 1
 
 
 class MisplacedOptionError(click.UsageError):
-    """An option of `run` after the command."""
+    """Raised for an option of `run` that follows the command."""
 
     def __init__(self, name: str, word: str, context: click.Context) -> None:
         super().__init__(f"{name} is an option of run and must precede {word}", context)
@@ -54,7 +54,7 @@ class MisplacedOptionError(click.UsageError):
 
 
 class RunCommand(typed.TypedCommand):
-    """`run`, whose options precede the command."""
+    """The `run` command, whose options must precede the agent's command."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Raise `MisplacedOptionError` for an option after COMMAND without `--`."""
@@ -157,19 +157,19 @@ def command(
 ) -> None:
     """Drive a sprint: do what `next` answers until it is done or a person is needed.
 
-    COMMAND runs in the work tree and gets each prompt on standard input: position, task,
-    failure of the last attempt, learnings, form of the answer; with --prompt-file only that
-    file, and a work tree without a sprint gets one, limited to 100 iterations. Exit code 0
-    with any output is a success, as is a successful result in an agent's output. Output,
-    tokens and cost are recorded. If `run` is killed, start it again: it continues.
+    COMMAND runs in the work tree and receives each prompt on standard input: position,
+    task, failure of the last attempt, learnings, answer format; with --prompt-file only
+    that file, and a work tree without a sprint gets one, limited to 100 iterations. Exit
+    code 0 with any output is a success, as is a successful result in an agent's output.
+    Output, tokens and cost are recorded. If `run` is killed, start it again: it continues.
 
-    The exit code is 0 if the sprint is done, otherwise the reason for stopping: 20 limit of
-    iterations, 21 breakpoint, 22 pause, 23 blocked, 24 a person is needed, 25 budget. A
+    The exit status is 0 if the sprint is done, otherwise the reason for stopping: 20 limit
+    of iterations, 21 breakpoint, 22 pause, 23 blocked, 24 a person is needed, 25 budget. A
     sprint with undecided critical or high requests is not completed. Work in progress may
     exceed a budget; `iteration rules set` sets budgets for all runs together.
 
     With --measure, each run of COMMAND is measured and judged by rules that apply until
-    others are set. Exit code 26 is a stop because of a measurement. Every word after `--`
+    others are set. Exit status 26 is a stop because of a measurement. Every word after `--`
     belongs to COMMAND; its default is `agent.command` of a trusted sprintlog.toml.
     """
     check_actor(actor)
@@ -205,7 +205,7 @@ def command(
 
 
 def _record_loss(sprint_id: str | None, actor: str) -> str:
-    """Record in a new log that the one of this run was deleted; return it in words."""
+    """Record in a new log that this run's log was deleted; return a message about it."""
     with open_or_make(output.note) as workspace:
         now = workspace.now()
         chosen = wrap.sprint_for(workspace, sprint_id, place=None, actor=actor, at=now)
@@ -219,7 +219,7 @@ def _drive(
     prompt_file: str | None,
     notifying: Notifying,
 ) -> tuple[str, Action]:
-    """Run the sprint that is meant; return which it is, and the answer that ended it."""
+    """Run the selected sprint; return its id and the action that ended the run."""
     keep_ours()
     # A prompt file makes a plan unnecessary, and so a log that is there.
     log = open_workspace() if prompt_file is None else open_or_make(output.note)
@@ -258,7 +258,7 @@ def _drive(
 def _sprint_of(
     workspace: Workspace, named: str | None, prompt_file: str | None, actor: str
 ) -> str:
-    """Return the sprint to run; a prompt begins one in a work tree without any."""
+    """Return the sprint to run; a prompt file creates one if the work tree has none."""
     try:
         return workspace.choose(named)
     except errors.NotFoundError:
@@ -268,7 +268,7 @@ def _sprint_of(
 
 
 def _ends_with(last: Action | BaseException) -> int:
-    """Return the exit code by the answer or the error that ended the run."""
+    """Return the exit status for the action or error that ended the run."""
     match last:
         case Action():
             return run_ends_with(last)
@@ -289,7 +289,7 @@ def _found(line: str) -> None:
 
 
 def _agent_meant(typed: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the command that was typed, else that of the file."""
+    """Return the given command, or else the one in the settings file."""
     if (off := settings.off_by()) is not None:
         # An exit code of 0 would say that the sprint is done.
         raise errors.RefusedError(
@@ -312,7 +312,7 @@ def _check_exists(program: str, hint: str) -> None:
 
 
 def _fallback_meant(command: str | None) -> str | None:
-    """Return a command line whose program exists, if that is a plain name."""
+    """Return a fallback command line; raise an error if its program does not exist."""
     if command is not None and _PROGRAM.fullmatch(program := command.split()[0]):
         _check_exists(program, "`--fallback CMD` names another agent and its options")
     return command

@@ -35,7 +35,7 @@ WORDS_CHARS_MAX = 200
 
 
 def print_dry_run(named: str | None, means: RunSettings, *, as_json: bool) -> None:
-    """Print what `run` would do next with these means; raise where it would be refused."""
+    """Print the next action of `run` and its settings; raise an error if it is refused."""
     with open_workspace() as workspace:
         sprint, now = workspace.sprint(workspace.choose(named)), workspace.now()
         is_run = is_held(lock_of(workspace.location.folder, sprint.id))
@@ -77,7 +77,7 @@ _NAMES = frozenset(
 
 
 def typed_again(context: click.Context) -> tuple[str, ...]:
-    """Return the given options of a single run as words of a command line."""
+    """Return the options given for a single run as command-line arguments."""
     words: list[str] = []
     for option in context.command.params:
         if option.name not in _NAMES or not isinstance(option, click.Option):
@@ -98,7 +98,7 @@ WAIT_SECONDS = 600
 
 
 class Notifying(NamedTuple):
-    """The options for notices."""
+    """The notice options."""
 
     command: str | None
     of: tuple[str, ...]
@@ -106,7 +106,7 @@ class Notifying(NamedTuple):
     wait_seconds: float
 
     def notices(self, workspace: Workspace, tell: Callable[[str], None]) -> Notices | None:
-        """Return what runs the command; None without one."""
+        """Return the notices that run the command, or None without a command."""
         if self.command is None:
             return None
         own = {"SPRINTLOG_ACTOR": "agent:notify"}
@@ -120,7 +120,7 @@ class Notifying(NamedTuple):
 
 
 def with_notify(function: Function) -> Function:
-    """Add the options about notices; they arrive as `notifying`."""
+    """Add the notice options, passed as `notifying`."""
 
     @wraps(function)
     def packed(*args: Any, **given: Any) -> Any:
@@ -157,9 +157,9 @@ def with_notify(function: Function) -> Function:
 def with_rules(
     workspace: Workspace, sprint_id: str, judged: options.JudgingOptions, means: RunSettings
 ) -> RunSettings:
-    """Record the options as rules; return means that include the rules of measuring.
+    """Record the options as rules; return settings that include the measuring rules.
 
-    Raise `RefusedError` for impossible combinations, before any agent is started.
+    Raise `RefusedError` for impossible combinations before any agent is started.
     """
     measure = options.measure_rules(judged, root=workspace.location.root)
     if measure is None and not judged.measures_not and settings.setting("agent.measure"):
@@ -183,7 +183,7 @@ def with_rules(
 
 
 def _check(judged: options.JudgingOptions, loop: LoopRules) -> None:
-    """Raise `RefusedError` for options that need measurements if there are none."""
+    """Raise `RefusedError` if options require measurements but there are none."""
     if loop.measure is None and (judged.on_regression or judged.selects):
         named = "--on-regression" if judged.on_regression else "--select"
         raise RefusedError(

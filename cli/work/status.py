@@ -1,4 +1,4 @@
-"""`sprintlog status`: the progress of a sprint, as a screen or on one line."""
+"""The `sprintlog status` command: the progress of a sprint, on a screen or in one line."""
 
 import click
 
@@ -32,9 +32,9 @@ from ..output import print_text
 def command(is_short: bool, is_watched: bool, verbose: bool, reading: ReadOptions) -> None:
     """Show the activity of a sprint, or why it stopped, and how to continue.
 
-    The first line answers that. Then follow, in at most 15 lines: status, counts, phases,
-    goal and steps, the quality of the best and the last iteration, pending advice, the
-    usage of all agents, and budgets. --verbose shows everything.
+    The first line answers that. It is followed, in at most 15 lines, by status, counts,
+    phases, goal and steps, the quality of the best and the last iteration, pending advice,
+    the usage of all agents, and budgets. --verbose shows everything.
 
     --short prints the sprint, the completed phases or the iteration, the current address,
     and the status unless it is in progress. It exits with 0 without a log or a sprint.

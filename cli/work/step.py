@@ -1,4 +1,4 @@
-"""`sprintlog step …`: add steps to the plan, and record those towards a goal."""
+"""The `sprintlog step` commands: add steps to the plan, and record steps towards a goal."""
 
 from typing import Any
 
@@ -47,7 +47,7 @@ def add(prompt: str, step: str | None, **given: Any) -> None:
 @typed.option("--prompt", metavar="TEXT", help="The new task.")
 @with_recording
 def update(step: str, status: str | None, prompt: str | None, **given: Any) -> None:
-    """Change the status or the prompt of a step towards the goal."""
+    """Change the status or prompt of a step towards the goal."""
     record("step update", given, UpdateStep(step, status, prompt))
 
 

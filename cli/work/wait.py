@@ -1,4 +1,4 @@
-"""`sprintlog wait`: wait for the limit that ended the last run of a custom loop."""
+"""The `sprintlog wait` command: wait for the limit that ended a custom loop's last run."""
 
 import sys
 
@@ -26,10 +26,10 @@ def command(sprint_id: str | None, actor: str, as_json: bool) -> None:
     """Wait until the limit that ended the agent's last run has expired.
 
     The last run is the latest one recorded by `wrap`, `run` or `iteration end`. If the end
-    of the limit is unknown, the waits grow: 1, 2, 4 … 60 minutes. `sprintlog sprint resume`
-    in another terminal ends the wait.
+    of the limit is unknown, the waits increase: 1, 2, 4 … 60 minutes. `sprintlog sprint
+    resume` in another terminal ends the wait.
 
-    The exit code is 0 if the limit has expired and work can continue, 1 if a person or
+    The exit status is 0 if the limit has expired and work can continue, 1 if a person or
     money is needed, and 3 if no limit ended the last run.
     """
     check_actor(actor)

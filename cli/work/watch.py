@@ -22,7 +22,7 @@ _HIDE, _SHOW = "\x1b[?25l", "\x1b[?25h"
 
 
 def watch(workspace: Workspace, lines: Callable[[], Iterable[str]]) -> None:
-    """Show lines until Ctrl-C; they are asked for again whenever the log has grown."""
+    """Show lines until Ctrl-C, and refresh them whenever the log has grown."""
     if not sys.stdout.isatty() or is_dumb():
         raise click.UsageError(
             "--watch requires a terminal; `sprintlog log --follow --json` is for scripts"
@@ -43,7 +43,7 @@ def watch(workspace: Workspace, lines: Callable[[], Iterable[str]]) -> None:
 
 
 def plot_lines(judged: Judged) -> list[str]:
-    """Return the quality of the iterations as a plot for this terminal."""
+    """Return a plot of the iterations' quality for this terminal."""
     best, off_path = judged.tracker.best, judged.off_path()
     dots = [
         IterationDot(
@@ -69,7 +69,7 @@ def plot_lines(judged: Judged) -> list[str]:
 
 
 def _draw(lines: Iterable[str]) -> None:
-    """Write as many lines as the terminal has, over what was there before."""
+    """Write lines over the previous ones, limited to the terminal's height."""
     rows = os.get_terminal_size(STDOUT).lines or 24
     shown = list(lines)[: rows - 1]
     _write(_TOP + "".join(f"{line}{_LINE}\n" for line in shown) + _REST)
@@ -119,7 +119,7 @@ def quality_lines(
     width: int,
     marks: PlotMarks = RICH,
 ) -> list[str]:
-    """Return the last iterations that there is room for; none before there are two."""
+    """Return a plot of the last iterations that fit; empty if there are not two scores."""
     gap = max(GAP, len(str(dots[-1].number)) + 1) if dots else GAP
     room = max((width - LABEL) // gap, 2)
     shown = dots[-room:]

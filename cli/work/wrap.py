@@ -1,4 +1,4 @@
-"""`sprintlog wrap`: run a command unchanged, and record it as an iteration."""
+"""The `sprintlog wrap` command: run a command unchanged, and record it as an iteration."""
 
 import click
 
@@ -66,11 +66,11 @@ def command(
 
     Streams, terminal, signals and exit code do not change, and the command runs even if
     recording fails. A missing log or sprint is created. The output of known agents is
-    parsed: tokens, cost, model, session, tools. Inside `run` or another `wrap` it adds to
-    the iteration in progress.
+    parsed: tokens, cost, model, session, tools. Inside `run` or another `wrap`, the data is
+    added to the iteration in progress.
 
-    To find the best run, let --measure count: with an exit code alone, all runs that exit
-    with 0 are equal. `sprintlog help look` explains how runs are compared.
+    To find the best run, pass a --measure command that counts: by exit code alone, all runs
+    that exit with 0 are equal. `sprintlog help look` explains how runs are compared.
     """
     if not wrapped:
         raise click.UsageError("missing command: `sprintlog wrap -- COMMAND`")

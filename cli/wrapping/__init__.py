@@ -1,1 +1,1 @@
-"""`sprintlog wrap`: a command that runs at once, and a process that records it."""
+"""The `wrap` command: it starts a command immediately, and a process that records it."""

@@ -1,4 +1,4 @@
-"""What a wrapped command printed, read from the frames that its parent sends."""
+"""A wrapped command's output, read from the frames sent by its parent process."""
 
 from typing import BinaryIO
 
@@ -12,7 +12,7 @@ from .frames import ENDED, FRAME, MISSED, read_missed, read_result
 
 
 class Heard:
-    """What the command printed, and how it ended."""
+    """The output of a command, and how it ended."""
 
     def __init__(self) -> None:
         self.output, self.errors = Output(), Output()
@@ -24,7 +24,7 @@ class Heard:
         """Exit code and duration; None when whoever waited for it was killed."""
 
     def read(self, frames: BinaryIO) -> None:
-        """Read until nothing more comes."""
+        """Read all frames to the end of input."""
         while head := _exactly(frames, FRAME.size):
             kind, size = FRAME.unpack(head)
             content = _exactly(frames, size)
@@ -48,7 +48,7 @@ class Heard:
                 self.problem = error
 
     def understood(self, exit_code: int | None) -> tuple[Answer, Activity]:
-        """Return the answer and activity; to be called once, at the end."""
+        """Return the answer and activity; call this once, at the end."""
         try:
             if self.problem is None:
                 heard, errors = self._hearing.heard(), self.errors.text()
@@ -59,7 +59,7 @@ class Heard:
 
 
 def _exactly(frames: BinaryIO, size: int) -> bytes:
-    """Return so many bytes, none at the end."""
+    """Return `size` bytes, or none at the end of input."""
     parts = bytearray()
     while len(parts) < size:
         if not (more := frames.read(size - len(parts))):

@@ -1,6 +1,7 @@
 """The request of `wrap`, and the messages to its recorder, as bytes.
 
-The standard library alone: this is imported before the command starts.
+This module uses only the standard library, because it is imported before the command
+starts.
 """
 
 import os
@@ -51,10 +52,10 @@ class WrapRequest(NamedTuple):
 
     @property
     def patience_seconds(self) -> float:
-        """Return how long the end waits for the record.
+        """Return how long to wait for the recorder at the end.
 
-        Later commands change the files: the snapshot and measurement must be of the files
-        that this command left.
+        Later commands may change files, but the snapshot and measurement must reflect the
+        files left by this command.
         """
         if self.measure is not None:
             return FILES_SECONDS + MEASURE_SECONDS
@@ -62,7 +63,7 @@ class WrapRequest(NamedTuple):
 
 
 class HeldCommand:
-    """The command, which waits until its files are kept, up to a moment."""
+    """The command, held back until its files are saved or a time limit is reached."""
 
     def __init__(self, descriptor: int, until: float) -> None:
         self._descriptor: int | None = descriptor
@@ -75,36 +76,36 @@ class HeldCommand:
         return time.monotonic() >= self._until
 
     def end(self) -> None:
-        """Let it start."""
+        """Let the command start."""
         if self._descriptor is not None:
             os.close(self._descriptor)
         self._descriptor = None
 
 
 def work_of(environment: Mapping[str, str], key: str) -> str:
-    """Return the work that a wrapped command is part of, by default its key."""
+    """Return the id of the work that a wrapped command belongs to, by default its key."""
     return work_in(environment) or key
 
 
 def printed(number: int, chunk: bytes) -> bytes:
-    """Return the frame with the output of a command on a descriptor."""
+    """Return the frame with output that a command wrote to a descriptor."""
     return FRAME.pack(number, len(chunk)) + chunk
 
 
 def missed(counts: Mapping[int, int]) -> bytes:
-    """Return the frame with the number of bytes of each descriptor that were not sent."""
+    """Return the frame with the number of unsent bytes of each descriptor."""
     content = _COUNTS.pack(counts.get(1, 0), counts.get(2, 0))
     return FRAME.pack(MISSED, len(content)) + content
 
 
 def read_missed(content: bytes) -> tuple[int, int]:
-    """Return how many bytes of standard output and standard error were not sent."""
+    """Return the numbers of unsent bytes of standard output and standard error."""
     out, errors = _COUNTS.unpack(content)
     return out, errors
 
 
 def result(exit_code: int, milliseconds: int) -> bytes:
-    """Return the frame with the end of a command."""
+    """Return the frame that reports the end of a command."""
     content = _RESULT.pack(exit_code, milliseconds)
     return FRAME.pack(ENDED, len(content)) + content
 

@@ -1,4 +1,4 @@
-"""Waiting for the limit that ended the last run, by `wait` and by `wrap --wait`."""
+"""Waiting for the limit that ended the last run, used by `wait` and `wrap --wait`."""
 
 import os
 
@@ -13,7 +13,7 @@ from ..stops import show_waiting
 
 
 def wait(sprint_id: str | None, actor: str) -> tuple[str, Action | None]:
-    """Wait for the limit of a sprint; return which sprint it is, and the answer."""
+    """Wait for a sprint's limit; return the sprint's id and the next action, if any."""
     show = show_waiting if shows_counting() else None
     means = RunSettings((), environment(), 0, actor=actor, show=show)
     with open_workspace() as workspace, Signals() as signals:

@@ -1,4 +1,4 @@
-"""The recorder of `wrap`: a separate process next to the command."""
+"""The recorder of `wrap`: a separate process that runs alongside the command."""
 
 import os
 import threading
@@ -51,11 +51,11 @@ def record(
     before: Callable[[], RepositoryState | None],
     waiting: HeldCommand | None = None,
 ) -> None:
-    """Record a command that runs, until it has ended.
+    """Record a command while it runs, until it has ended.
 
-    Its iteration begins under the key, by which nested wraps find it. `began` are
-    milliseconds since 1970; `before` is the state of the repository then. A command that
-    is `waiting` starts once the files before it were saved.
+    Its iteration starts with the key, by which nested wraps find it. `began` is in
+    milliseconds since 1970; `before` is the state of the repository at that time. A command
+    that is `waiting` starts once the files before it have been saved.
     """
     if off_by() is not None:
         return
@@ -95,7 +95,7 @@ def record(
 
 
 def open_or_make(tell: Tell) -> Workspace:
-    """Open the log of this folder, or make one."""
+    """Open the log of the current folder, or create one."""
     until = time.monotonic() + OTHERS_SECONDS
     while True:
         try:
@@ -126,7 +126,7 @@ def open_or_make(tell: Tell) -> Workspace:
 
 
 def begin_sprint(workspace: Workspace, tell: Tell, *, actor: str, at: str) -> str:
-    """Begin a sprint with a limit of iterations, report it, and return its name."""
+    """Create a sprint with a limit of iterations, report it, and return its name."""
     limit = ITERATIONS_MAX
     name = wrap.sprint_for(
         workspace, None, place=None, actor=actor, at=at, max_iterations=limit
@@ -136,7 +136,7 @@ def begin_sprint(workspace: Workspace, tell: Tell, *, actor: str, at: str) -> st
 
 
 class _Recorded:
-    """One wrapped command and its place in the log."""
+    """A wrapped command and its iteration in the log."""
 
     def __init__(
         self,
@@ -166,7 +166,7 @@ class _Recorded:
         before: Callable[[], RepositoryState | None],
         reading: threading.Thread,
     ) -> None:
-        """Record the beginning, and the end once it is there."""
+        """Record the start of the command and, once it has ended, its end."""
         if self._within:
             sprint_id, number = self._outer()
         else:
@@ -224,7 +224,7 @@ class _Recorded:
         self._settle(sprint_id)
 
     def _following(self, do: Callable[[], T]) -> T:
-        """Do something, and once more if the command has moved the log meanwhile."""
+        """Call a function; call it again if the command moved the log in the meantime."""
         place = self._workspace.location
         try:
             return do()
@@ -235,18 +235,18 @@ class _Recorded:
             return do()
 
     def record_loss(self, lost: errors.LostLogError, began: int) -> str:
-        """Record in a new log that the one before was lost; return it in words."""
+        """Record in a new log that the previous one was lost; return a message about it."""
         if self._within:
             raise lost
         at = from_milliseconds(began)
         return wrap.record_loss(self._workspace, self._sprint(at), actor=self._actor)
 
     def _before_us(self) -> int:
-        """Return how many events hooks may have recorded before we opened the log."""
+        """Return how many events hooks may have recorded before the log was opened here."""
         return BEFORE_MAX if self._work == self._key else 0
 
     def _sprint(self, at: str) -> str:
-        """Return the sprint that it belongs to; create one if there is none."""
+        """Return the sprint that the command belongs to; create a sprint if necessary."""
         named = self._asked.sprint_id or os.environ.get("SPRINTLOG_SPRINT")
         worktree = self._workspace.location.worktree
         place = Place("PROGRESS.yaml", worktree) if self._asked.state_files else None
@@ -255,7 +255,7 @@ class _Recorded:
         )
 
     def _files_before(self, sprint_id: str, began: int) -> tuple[str | None, int]:
-        """Save the files before the command; return when it begins, too."""
+        """Save the files before the command; return their snapshot and the start time."""
         if (waiting := self._waiting) is None:
             return None, began
         from sprintlog.engine.service.work_tree.start_files import files_at_start
@@ -284,7 +284,7 @@ class _Recorded:
         return files, wall_clock()
 
     def _begin(self, sprint_id: str, at: str, files: str | None) -> int:
-        """Begin an iteration; return its number."""
+        """Start an iteration and return its number."""
         return wrap.begin(
             self._workspace,
             sprint_id,
@@ -296,10 +296,10 @@ class _Recorded:
         )
 
     def _outer(self) -> tuple[str, int | None]:
-        """Return the sprint and the number of the iteration that this is part of.
+        """Return the sprint and the number of the surrounding iteration.
 
-        Another process records it, which began a moment ago; `run` records one before
-        anything runs in it.
+        The iteration is recorded by another process, which started a moment ago; `run`
+        records an iteration before it starts anything.
         """
         until = time.monotonic() + OTHERS_SECONDS
         while self._within != "run" and time.monotonic() < until:
@@ -311,7 +311,7 @@ class _Recorded:
         return sprint_id, open_iteration(self._workspace.sprint(sprint_id).plan)
 
     def _end(self, sprint_id: str, ended: EndWrapped, at: int) -> None:
-        """Record the end, with a snapshot if requested."""
+        """Record the end of the command, with a snapshot if requested."""
         from sprintlog.engine.service.work_tree.snapshot import (
             kept_files,
             report_left,
@@ -345,11 +345,11 @@ class _Recorded:
             )
 
     def _is_over(self) -> bool:
-        """Return whether the command's end no longer waits."""
+        """Return whether the command no longer waits for the recorder."""
         return time.monotonic() > self._until
 
     def _measure(self, sprint_id: str, number: int) -> None:
-        """Measure what the iteration led to, and record it, or why that failed."""
+        """Measure the iteration; record the result or the reason for a failure."""
         from ..iterations.capture import capturer
         from ..iterations.options import Capturing
 
@@ -372,7 +372,7 @@ class _Recorded:
         self._workspace.handle_with(sprint_id, found, actor=self._actor, observed=True)
 
     def _settle(self, sprint_id: str) -> None:
-        """Update the state file if there is one and it is wanted."""
+        """Update the state file if it exists or is requested."""
         workspace = self._workspace
         place = workspace.sprint(sprint_id).plan.place
         file = None if place is None else workspace.location.root / place.path

@@ -1,6 +1,6 @@
-"""`sprintlog wrap`: run a command at once and unchanged; another process records it.
+"""The entry point of `sprintlog wrap`: run a command; another process records it.
 
-This module is imported before the command starts: it uses the standard library only.
+This module is imported before the command starts, so it uses only the standard library.
 """
 
 import fcntl
@@ -49,7 +49,7 @@ _VALUES = {"--sprint": "sprint_id", "--measure": "measure", "--report": "reports
 
 
 def parse(arguments: Sequence[str]) -> WrapRequest | None:
-    """Return the request of a plain command line; None if click must handle it."""
+    """Return the request in a plain command line, or None if click must process it."""
     given: dict[str, object] = {}
     reports: list[str] = []
     left = [*arguments]
@@ -75,13 +75,13 @@ def parse(arguments: Sequence[str]) -> WrapRequest | None:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Run what is wrapped and end as it ends; return where click is to explain."""
+    """Run the wrapped command and exit like it; return if click must parse the line."""
     if (asked := parse(arguments)) is not None:
         wrap(asked)
 
 
 def wrap(asked: WrapRequest) -> NoReturn:
-    """Run a command, record it, and end as it ends."""
+    """Run a command, record it, and exit with its exit status or signal."""
     hold_standard_places()
     if os.environ.get("SPRINTLOG_OFF", "0") not in ("", "0"):
         become(asked.command, os.environ)
@@ -114,7 +114,7 @@ def wrap(asked: WrapRequest) -> NoReturn:
 
 
 def _wait(sprint_id: str | None) -> int:
-    """Wait for a limit that the command met; return 0, or minus a signal that came."""
+    """Wait for a limit that ended the command; return 0, or a negative signal number."""
     try:
         # Imported here: the command has ended.
         from .limit_wait import wait_after_wrap
@@ -135,12 +135,12 @@ def _environment(asked: WrapRequest, key: str) -> dict[str, str]:
 
 
 def actor_of(command: Sequence[str]) -> str:
-    """Return who acts within a wrapped command."""
+    """Return the actor for a wrapped command."""
     return f"agent:{os.path.basename(command[0]) or 'command'}"[:128]
 
 
 class Recorder:
-    """The process that records, as we see it. Whatever befalls it, we go on."""
+    """The recording process as seen by `wrap`, which continues even if recording fails."""
 
     def __init__(self, telling: int | None, said: int, kept: int | None = None) -> None:
         self._telling = telling
@@ -156,7 +156,7 @@ class Recorder:
 
     @classmethod
     def start(cls, asked: WrapRequest, key: str, *, held_back: Any) -> Self:
-        """Start it, apart from our terminal and its signals."""
+        """Start the recorder, detached from the terminal and its signals."""
         heard, telling = os.pipe()
         said, saying = os.pipe()
         # The changes are found by comparing with the current files. Within an iteration
@@ -187,7 +187,7 @@ class Recorder:
         return cls(telling, said, kept)
 
     def wait_for_files(self) -> None:
-        """Wait a little until the files were saved before the command."""
+        """Wait for a limited time until the files before the command have been saved."""
         if self._kept is not None:
             if not wait_for(self._kept, selectors.EVENT_READ, LONG_SECONDS):
                 if os.isatty(2):
@@ -199,7 +199,7 @@ class Recorder:
             self._kept, self._began = None, time.monotonic()
 
     def hear(self, number: int, chunk: bytes) -> None:
-        """Pass on a copy of printed bytes, unless the recorder does not take it."""
+        """Send the recorder a copy of printed bytes, unless it does not accept them."""
         if self._missed:
             self._missed[number] = self._missed.get(number, 0) + len(chunk)
             return
@@ -211,7 +211,7 @@ class Recorder:
                 return
 
     def _tell(self) -> bool:
-        """Send as much as is taken at once; return whether that is all."""
+        """Send as much as possible without blocking; return whether everything was sent."""
         try:
             while self._left and self._telling is not None:
                 self._left = self._left[os.write(self._telling, self._left) :]
@@ -227,7 +227,7 @@ class Recorder:
         self._telling = None
 
     def ended(self, exit_code: int) -> None:
-        """Send the end of the command."""
+        """Send the recorder the end of the command."""
         took = round(1000 * (time.monotonic() - self._began))
         if self._missed:
             self._left += missed(self._missed)
@@ -236,9 +236,9 @@ class Recorder:
             self._leave()
 
     def wait(self, seconds: float) -> None:
-        """Wait so long for the recorder, and print its messages.
+        """Wait at most `seconds` for the recorder, and print its messages.
 
-        The wait for a hanging recorder is short.
+        The wait for a recorder that hangs is shorter.
         """
         until = time.monotonic() + (PATIENCE_SECONDS if self._missed else seconds)
         said = b""
@@ -262,7 +262,7 @@ class Recorder:
 
 
 def _apart(held_back: Any, *kept: int) -> None:
-    """Leave the terminal, the session and all that is open to the command."""
+    """Detach from the terminal and the session, and close inherited descriptors."""
     os.setsid()
     for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM, signal.SIGQUIT):
         signal.signal(number, signal.SIG_IGN)
@@ -273,7 +273,7 @@ def _apart(held_back: Any, *kept: int) -> None:
 def _record(
     asked: WrapRequest, heard: int, saying: int, *, key: str, waiting: HeldCommand | None
 ) -> None:
-    """Record until the command has ended; say in a line what went wrong."""
+    """Record until the command has ended; report an error in one line."""
 
     def tell(problem: str) -> None:
         with suppress(OSError):

@@ -81,4 +81,4 @@ class _Nobody:
 
 def _said(endpoint: object) -> str:
     text = " ".join((getattr(endpoint, "__doc__", "") or "").split())
-    return text.removeprefix("Answer with ").removeprefix("Answer ").partition(".")[0]
+    return text.removeprefix("Return ").partition(".")[0]
