@@ -207,7 +207,7 @@ def invalid(error: str) -> Verdict:
 def last_object(text: str, fits: Callable[[Data], bool], *, told: str = "") -> Data | None:
     """Return the JSON object that the text or its last line consists of, if it fits.
 
-    A code fence around the object is ignored, as is an object that only repeats `told`.
+    A code fence around the object is ignored, as is an object that only repeats the prompt.
     """
     stripped = text.strip().removesuffix("```").rstrip()
     candidates = [stripped, stripped.rpartition("\n")[2]]

@@ -43,7 +43,7 @@ class BeginRun(Command, frozen=True):
 
 
 def words_of(command: Sequence[str]) -> tuple[str, ...]:
-    """Return a command as it is recorded: limited in number and length of arguments."""
+    """Return the recorded form of a command, which has few and short arguments."""
     return tuple(cut(word, WORD_CHARS_MAX) for word in command[:WORDS_MAX])
 
 

@@ -141,7 +141,7 @@ def recovered(session: AgentRan, *, before: Sequence[AgentRan]) -> list[Event]:
 
 
 def _further(session: AgentRan, before: Sequence[AgentRan]) -> AgentRan | None:
-    """Return what a session adds to the runs recorded before; None if it adds nothing.
+    """Return the part of a session that is not recorded yet, or None.
 
     For a run that sprintlog observed, lines and bytes are counts of the command's output,
     so only earlier imports of the transcript are subtracted.

@@ -219,7 +219,7 @@ def _for_leaves(
 
 
 def check_word(name: str, word: str | None, allowed: tuple[str, ...]) -> None:
-    """Raise `RefusedError` unless the word is None or allowed."""
+    """Raise `RefusedError` unless the word is allowed or absent."""
     if word is not None and word not in allowed:
         raise RefusedError(
             f"{name} {word[:40]!r} is unknown; allowed: {', '.join(allowed)}",

@@ -58,7 +58,7 @@ def retries_used(plan: Plan, leaf: Node) -> int:
 
 
 def renew(plan: Plan, node: Node) -> None:
-    """Reset the retries of a leaf and the checks of its own and its ancestors' gates."""
+    """Reset the retries of a leaf and the checks of its gate and the gates above."""
     if count := count_of(node.data, "retry-count"):
         plan.retried[node.address] = count
     for one in (node, *node.above()):

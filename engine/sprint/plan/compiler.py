@@ -41,7 +41,7 @@ _PROMPTS = ("goal-prompt", "reflection-prompt")
 
 
 class Compiled(NamedTuple):
-    """The result of a compilation; the plan is None if there are errors."""
+    """The result of a compilation, without a plan if there are errors."""
 
     plan: Data | None
     problems: list[Problem]

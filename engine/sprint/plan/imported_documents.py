@@ -23,10 +23,10 @@ _TIMES = ("started-at", "completed-at", "next-retry-at", "injected-at")
 
 
 def contradictions(document: Data) -> list[str]:
-    """Return what in a document contradicts the rules, one sentence for each contradiction.
+    """Return a sentence for each contradiction between a document and the rules.
 
     The document is imported unchanged (SPR-170): sprintlog derives figures, pointer and
-    parents only when it records the first event of its own.
+    parents only once it records an event itself.
     """
     view = settled(deepcopy(document))
     return [
