@@ -74,7 +74,7 @@ def caused() -> Events:
 
 
 def to_event(tag: str, data: object) -> Event:
-    """Return the event with a tag, built from decoded JSON data.
+    """Return the event with the given tag, built from decoded JSON data.
 
     Raise `NotFoundError` if the tag is unknown, or `RefusedError` naming a field that is
     missing, unknown or of the wrong type.

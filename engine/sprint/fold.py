@@ -213,7 +213,7 @@ def _in_parts(events: Iterable[Versioned]) -> Iterator[Part]:
 def _in_turns(
     parts: Iterable[Part], live: Sequence[VersionRange]
 ) -> Iterator[tuple[bool, Sequence[int], Sequence[Row]]]:
-    """Yield batches split where events become discarded or effective, each with a flag."""
+    """Yield batches of events that are all effective or all discarded, each with a flag."""
     turns, in_force, turn = _turns(live), False, 0
     for versions, rows in parts:
         while versions and versions[-1] >= turn:
@@ -227,7 +227,7 @@ def _in_turns(
 
 
 def _turns(live: Sequence[VersionRange]) -> Iterator[tuple[bool, int]]:
-    """Yield whether events are effective, alternately, and the version where that ends."""
+    """Yield alternating states, effective or discarded, with the version that ends each."""
     for first, last in live:
         yield False, first
         yield True, last + 1

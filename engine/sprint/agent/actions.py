@@ -189,7 +189,7 @@ def of_end(
     last: Action | None,
     why: str | None,
 ) -> Notice:
-    """Return the notice that a run ended; `last` is the action that ended it."""
+    """Return the notice about a run's end; `last` is the action that caused the end."""
     place = {n: getattr(last, n, None) for n in ("hint", "phase", "iteration")}
     notice = PERSON if because in NEEDS_PERSON else STOPPED
     place |= {"because": because, "exit_code": exit_code, "why": why}

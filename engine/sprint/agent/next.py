@@ -46,7 +46,7 @@ def next_action(
 
 
 def with_fallback(sprint: Sprint, action: actions.Action, *, now: str) -> actions.Action:
-    """Return the fallback's action while a limit blocks the loop's own agent.
+    """Return the action for the fallback while a limit blocks the loop's own agent.
 
     Return `action` unchanged if there is no limit or if the fallback is blocked as well.
     """
@@ -87,7 +87,7 @@ def failure_said(sprint: Sprint) -> str | None:
 
 
 def work_on_goal(sprint: Sprint, now: str) -> actions.Action:
-    """Return the action that runs the next iteration, or the wait or stop before it."""
+    """Return the action to run the next iteration, to wait first, or to stop."""
     plan, turns = sprint.plan, sprint.plan.turns
     if not turns.number and (stop := stops.decide_at_goal(sprint) or stops.used_up(sprint)):
         return stop
@@ -112,7 +112,7 @@ def work_on_goal(sprint: Sprint, now: str) -> actions.Action:
 
 
 def judge_first(sprint: Sprint) -> actions.Action | None:
-    """Return the action due for the last iteration, which precedes all others, or None."""
+    """Return the action that is due for the last iteration before any other, or None."""
     found = due(sprint)
     if found is None:
         return None

@@ -166,7 +166,7 @@ def whole(parts: Mapping[str, str], headings: Mapping[str, str]) -> str:
 def common_parts(
     sprint: Sprint, *, learnings: Iterable[str], resumed: bool, error: str | None
 ) -> dict[str, str]:
-    """Return the parts about earlier runs, learnings and undecided requests."""
+    """Return the prompt parts about earlier runs, learnings and undecided requests."""
     lines = [f"- {line}" for line in learnings]
     return {
         "resumed": RESUMED if resumed else "",

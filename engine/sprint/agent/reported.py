@@ -57,7 +57,7 @@ class TakeSaid(Command, frozen=True):
 
 
 def waits_to_begin(sprint: Sprint, phase: str | None) -> bool:
-    """Return whether the start of a leaf is still unrecorded."""
+    """Return whether the start of a leaf has not been recorded yet."""
     if phase is None and sprint.plan.is_at_goal:
         return False
     return find_node(sprint, phase).status == PENDING

@@ -148,8 +148,8 @@ class StartRepair(Command, frozen=True):
 class EndRepair(Command, frozen=True):
     """Record the end of an agent's run to repair the findings of a gate.
 
-    The agent may have asked for a person or reached a limit. Otherwise, unless another
-    attempt follows, the gate must be checked again and its iteration ends.
+    Unless the agent asked for a person, reached a limit or gets another attempt, the
+    iteration ends and the gate must be checked again.
     """
 
     ran: AgentRan

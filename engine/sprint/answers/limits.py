@@ -184,8 +184,8 @@ def is_notice(answer: str) -> bool:
 def complaint(errors: str, answer: str) -> str:
     """Return the lines in which a failed command states the reason.
 
-    These are the last lines of standard error and the lines of the answer that a program,
-    not the agent, has printed.
+    These are the last lines of standard error, and the lines of the answer that come from a
+    program rather than from the agent.
     """
     lines = [line.strip()[-_LINE_CHARS_MAX:] for line in errors.split("\n") if line.strip()]
     said = [line.strip() for line in answer.split("\n") if line.strip()][-2:]
@@ -339,10 +339,10 @@ def _is_midnight(groups: dict[str, str | None]) -> bool:
 
 
 def _next_shown(day: date, at: time, zone: tzinfo, now: datetime) -> datetime:
-    """Return the given local time in UTC; the later instant if the first has passed.
+    """Return a local time in UTC; of two occurrences, the second if the first has passed.
 
-    A local time occurs twice when daylight saving time ends. A time that is skipped when
-    daylight saving time starts is interpreted with the offset before the change.
+    A local time occurs twice when daylight saving time ends. A local time that is skipped
+    when daylight saving time starts is interpreted with the earlier offset.
     """
     first = datetime.combine(day, at, zone).astimezone(UTC)
     if first > now:

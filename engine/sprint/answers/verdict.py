@@ -1,9 +1,9 @@
 """The verdict on an agent's run, from its exit status and its final text.
 
 Only the final text is read here: a JSON object with a `status` that is the complete text or
-its last line. A run counts as a success only if that is certain: if the status is unknown
-or the answer is truncated or missing, so is the outcome. A command that is not an agent may
-print nothing. For a goal, the verdict also names the completed and the open steps.
+its last line. A run counts as a success only if that is certain: if the status is unknown,
+or if the answer is truncated or missing, the outcome is unknown. A command that is not an
+agent may print nothing. For a goal, the verdict also names the completed and open steps.
 """
 
 import re
@@ -93,7 +93,8 @@ def judge(
 
     `unknown` states why the result of a finished run is unknown. A person then decides,
     since the work may be complete and another run costs money. `read` converts the final
-    text of a successful run. Without `moment`, the end of a limit cannot be computed.
+    text of a successful run to a verdict. Without `moment`, the end of a limit cannot be
+    computed.
     """
     if unknown is not None:
         return Verdict(NEEDS_HUMAN, reason=unknown, usage=answer.usage)
@@ -205,7 +206,7 @@ def invalid(error: str) -> Verdict:
 
 
 def last_object(text: str, fits: Callable[[Data], bool], *, told: str = "") -> Data | None:
-    """Return the JSON object that the text or its last line consists of, if it fits.
+    """Return the fitting JSON object that is the complete text or its last line, or None.
 
     A code fence around the object is ignored, as is an object that only repeats the prompt.
     """

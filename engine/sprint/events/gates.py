@@ -7,7 +7,7 @@ from .phases import AboutPhase
 
 
 class AboutGate(AboutPhase, frozen=True):
-    """A change to a node's gate, from which fields of its descendants may be derived."""
+    """A change to a node's gate; derived fields of its descendants may change as well."""
 
     reach: ClassVar[Reach] = Reach.BRANCH
 

@@ -16,7 +16,7 @@ from .sprint import SPRINT
 
 
 class AboutEdit(KnowledgeEvent, frozen=True):
-    """An event about an edit of a state file."""
+    """An event about an edit to a state file."""
 
     stays: ClassVar[tuple[str, ...]] = ("path", "digest")
     subject: ClassVar[Subject] = Subject("edit")

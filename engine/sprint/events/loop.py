@@ -1,4 +1,4 @@
-"""The events of the loop: its runs, its iterations, its budgets, and the agent runs."""
+"""The events of the loop: runs, iterations, budgets, and agent runs."""
 
 from typing import ClassVar
 
@@ -162,7 +162,7 @@ class AgentRan(KnowledgeEvent, frozen=True):
 
     @property
     def outcome(self) -> str:
-        """Return the status; or `limit`, or `hung` if completed work had to be killed."""
+        """Return the status, `limit`, or `hung` if a completed run had to be killed."""
         if self.limit is not None:
             return "limit"
         return "hung" if self.is_hung and self.status == "completed" else self.status
@@ -292,7 +292,7 @@ class BudgetsSet(Event, frozen=True):
 
 
 class BudgetWarned(AboutRun, frozen=True):
-    """Most of a budget is spent; recorded once for each budget."""
+    """Most of a budget was spent; this is recorded once for each budget."""
 
     stays: ClassVar[tuple[str, ...]] = ("budget", "of")
     only_caused: ClassVar[str] = "`sprintlog run` records it at 80 % of a budget"

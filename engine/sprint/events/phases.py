@@ -118,7 +118,7 @@ class BreakpointReached(AboutPhase, frozen=True):
 
 
 class WorkDone(AboutPhase, frozen=True):
-    """The work on a leaf is done; it waits for its gate or for the sprint to resume."""
+    """A leaf's work is done; the leaf waits for its gate or for the sprint to resume."""
 
     summary: str | None = None
 

@@ -1,4 +1,4 @@
-"""The events of the operator queue: requests, decisions, and their returns."""
+"""The events of the operator queue: requests, decisions, and returns."""
 
 from typing import Any, ClassVar
 

@@ -20,7 +20,7 @@ SPRINT = Subject("sprint")
 
 
 class Place(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The location of a sprint's PROGRESS.yaml, which only that work tree writes."""
+    """The location of a sprint's PROGRESS.yaml; only its work tree writes the file."""
 
     path: str
     """Relative to the work tree's root, with forward slashes."""
@@ -38,7 +38,7 @@ class Source(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class AboutDocument(Event, frozen=True):
-    """A document that becomes the plan."""
+    """An event with a document that becomes the plan."""
 
     payload_bytes_max: ClassVar[int] = DOCUMENT_BYTES_MAX
     subject: ClassVar[Subject] = SPRINT
@@ -137,7 +137,7 @@ class SprintInterrupted(AboutSprint, frozen=True):
 
 
 class SprintResumed(AboutSprint, frozen=True):
-    """Execution resumed, with who and why after a block or a request for a person."""
+    """Execution resumed; `by` and `why` are set after a block or a request for a person."""
 
     # It ends the wait of the open leaf.
     reach: ClassVar[Reach] = Reach.WHOLE

@@ -74,7 +74,7 @@ class BudgetState(msgspec.Struct, frozen=True):
 
     @property
     def is_spent(self) -> bool:
-        """Return whether nothing is left of the budget."""
+        """Return whether the budget is used up."""
         return not usage.is_less(self.spent, self.limit)
 
     def name(self) -> str:
@@ -85,7 +85,7 @@ class BudgetState(msgspec.Struct, frozen=True):
 def priced(used: usage.Usage | None, price: Price | None) -> usage.Usage | None:
     """Return a run's usage, with its cost computed if it reports only tokens.
 
-    Writing tokens to a cache costs as much as input tokens.
+    Tokens written to a cache cost as much as input tokens.
     """
     if (
         price is None
@@ -108,9 +108,9 @@ def priced(used: usage.Usage | None, price: Price | None) -> usage.Usage | None:
 
 
 def price_of(text: str) -> Price:
-    """Return the price in `IN/OUT` or `IN/OUT/CACHED`, in dollars per million tokens.
+    """Return the price that a text states as `IN/OUT` or `IN/OUT/CACHED`.
 
-    Raise `RefusedError` for any other text.
+    Prices are in dollars per million tokens. Raise `RefusedError` for any other text.
     """
     parts = text.strip().split("/")
     try:
@@ -184,7 +184,7 @@ def budgets_of(given: dict[str, float | None], before: Budgets | None = None) ->
 
 
 class WarnOfBudgets(Command, frozen=True):
-    """Record a warning for each budget that is nearly spent, once for each budget."""
+    """Record one warning for each budget that is nearly spent."""
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
         """Return the events that this command records."""
@@ -195,7 +195,7 @@ class WarnOfBudgets(Command, frozen=True):
 
 
 def to_warn_of(sprint: Sprint, now: str) -> list[BudgetState]:
-    """Return the budgets that are nearly spent and without a warning so far.
+    """Return the nearly spent budgets for which no warning was recorded yet.
 
     A budget with nothing left needs no warning, because the loop stops.
     """

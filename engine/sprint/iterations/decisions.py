@@ -174,7 +174,7 @@ class RetractMeasurement(Command, frozen=True):
 
 
 def check_retraction(sprint: Sprint, number: int, reason: str) -> None:
-    """Raise `NotFoundError` without a measurement, `RefusedError` if it is a baseline."""
+    """Raise an error unless an iteration's measurement can be retracted."""
     check_exists(sprint)
     _check_reason(reason)
     tracker = sprint.knowledge.tracker

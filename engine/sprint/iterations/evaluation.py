@@ -1,4 +1,4 @@
-"""The judgements of a sprint's iterations, read event by event or in a single scan."""
+"""The judgements of a sprint's iterations, and the resulting recommendations."""
 
 from collections.abc import Iterator
 
@@ -59,7 +59,7 @@ class Judged(LoopHistory):
         return self._judge.baseline()
 
     def one(self, number: int) -> Judgement:
-        """Return the judgement of an iteration, reading only the events it depends on."""
+        """Return an iteration's judgement, reading only the events that it requires."""
         return self._judge.judge(number)
 
     def all(self) -> list[Judgement]:
@@ -126,7 +126,7 @@ class Judged(LoopHistory):
         return target
 
     def recommendation(self) -> Recommendation:
-        """Return the recommended next step; raise `RefusedError` without a measurement."""
+        """Return the recommended next step; raise `RefusedError` if nothing is measured."""
         unmeasured = measurement.unmeasured_iteration(self.sprint)
         if unmeasured is not None:
             failure = self.failures().get(unmeasured)
@@ -200,7 +200,7 @@ class Judged(LoopHistory):
         yield from self._judge.some(reversed(found)) if found else ()
 
     def retraction(self, number: int, reason: str) -> f.MeasurementRetracted:
-        """Return the event that retracts a measurement and names the best other one."""
+        """Return the event that retracts a measurement and names the new best iteration."""
         all_ = Judge(self.tracker, self._in_one_scan())
         return retraction(self.tracker, number, reason, all_.score_of)
 

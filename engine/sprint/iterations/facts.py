@@ -28,7 +28,7 @@ class Began(NamedTuple):
     """The loop's own number."""
 
     def events(self, sprint: Sprint, open_number: int | None) -> list[Event]:
-        """Return the events of this fact; the first iteration also starts the sprint.
+        """Return the events that record this fact; the first iteration starts the sprint.
 
         A completed sprint is reopened.
         """
@@ -53,7 +53,7 @@ class Ended(NamedTuple):
     def events(
         self, sprint: Sprint, open_number: int | None, before: Sequence[e.AgentRan] = ()
     ) -> list[Event]:
-        """Return the events of this fact, without what the runs in `before` recorded."""
+        """Return the events that record this fact, except what `before` contains."""
         if open_number is None:
             return []
         if self.run is None:
@@ -70,7 +70,7 @@ class Baseline(NamedTuple):
     metrics: dict[str, Any]
 
     def events(self, sprint: Sprint, open_number: int | None) -> list[Event]:
-        """Return the events of this fact; empty if anything was measured before."""
+        """Return the events that record this fact; empty if anything is measured."""
         tracker = sprint.knowledge.tracker
         if tracker.baseline is not None or tracker.highest:
             return []
@@ -87,7 +87,7 @@ class MeasurementSaid(NamedTuple):
     usage: Usage | None = None
 
     def events(self, sprint: Sprint, open_number: int | None) -> list[Event]:
-        """Return the events of this fact; empty if the iteration was already measured."""
+        """Return the events that record this fact; empty if the iteration is measured."""
         if open_number is None or sprint.knowledge.tracker.entry(open_number) is not None:
             return []
         command = m.MeasureIteration(
@@ -104,7 +104,7 @@ class LoopSaid(NamedTuple):
     text: str
 
     def events(self, sprint: Sprint, open_number: int | None) -> list[Event]:
-        """Return the events of this fact."""
+        """Return the events that record this fact."""
         return [e.NoteAdded(self.text)]
 
 
@@ -116,7 +116,7 @@ class LoopOver(NamedTuple):
     summary: str
 
     def events(self, sprint: Sprint, open_number: int | None) -> list[Event]:
-        """Return the events of this fact, unless it is already recorded."""
+        """Return the events that record this fact, unless it is already recorded."""
         if sprint.plan.status == COMPLETED:
             return []
         started = [e.SprintStarted()] if sprint.plan.status == NOT_STARTED else []
@@ -137,7 +137,7 @@ def decision_on(
     """Return a function that decides which events record a fact about an iteration.
 
     If the fact is the end of an iteration that has already ended, the function returns only
-    what the iteration's recorded `runs` do not contain yet.
+    the parts that the iteration's recorded `runs` do not contain yet.
     """
 
     def decide(sprint: Sprint, at: str) -> list[Event]:

@@ -1,7 +1,7 @@
-"""The step due after an iteration: a measurement, a decision or a rollback; pure.
+"""The step due after an iteration: to measure it, to decide, or to roll back.
 
 The current rules determine whether a loop takes the step automatically. All inputs are in
-the log, so that a restarted loop continues with the same step.
+the log, so a restarted loop continues with the same step.
 """
 
 from enum import Enum
@@ -55,7 +55,7 @@ def loop_rules(sprint: Sprint) -> LoopRules:
 
 
 def is_answered(tracker: Tracker) -> bool:
-    """Return whether the last recommendation is newer than all that it depends on."""
+    """Return whether nothing relevant was recorded after the last recommendation."""
     newest = next(tracker.newest_first(), None)
     rules = tracker.rules[-1][0] if tracker.rules else 0
     known = (newest.version if newest is not None else 0, tracker.failed_at, rules)

@@ -77,7 +77,7 @@ class CompleteGoal(Command, frozen=True):
 
 
 def claim_in_force(plan: Plan) -> str | None:
-    """Return why the last report that the goal is reached was not accepted, or None."""
+    """Return why the goal's completion was last rejected, or None."""
     claim = plan.last.claim
     return None if claim is None or plan.status == COMPLETED else claim.reason
 
@@ -95,11 +95,11 @@ def goal_standing(plan: Plan) -> str:
 def reach_goal(
     sprint: Sprint, *, summary: str | None, besides: list[Event] | None = None
 ) -> Event:
-    """Return the event that the goal was reached, or that it was reported too early.
+    """Return `GoalCompleted`, or `GoalClaimed` if the goal was reported too early.
 
-    `besides` are events of the same append. Raise `RefusedError` if the sprint cannot be
-    completed. Urgent requests must be decided first, including any that are deferred to the
-    end of the sprint.
+    `besides` contains the other events of the same append. Raise `RefusedError` if the
+    sprint cannot be completed. Urgent requests must be decided first, including any that
+    are deferred to the end of the sprint.
     """
     check_finished(sprint)
     plan = sprint.plan

@@ -148,7 +148,7 @@ def _find(sprint: Sprint, hook_id: str, iteration: int | None) -> tuple[int, Dat
 
 
 def _task(document: Data, number: int, hook_id: str) -> Data | None:
-    """Return the record of a hook in an iteration, or None; search the newest first."""
+    """Return the record of a hook's execution in an iteration, or None."""
     for task in reversed(list_of(document, "hook-tasks")):
         if (
             isinstance(task, dict)

@@ -45,7 +45,7 @@ def pointers(sprint: Sprint) -> dict[str, str]:
 
 
 class CaptureBaseline(Command, frozen=True):
-    """Measure iteration 0, once, before any other iteration is measured (ITR-001)."""
+    """Measure the baseline, iteration 0, before any other iteration (ITR-001)."""
 
     needs_context: ClassVar[bool] = True
 
@@ -86,7 +86,7 @@ class CaptureBaseline(Command, frozen=True):
 
 
 class MeasureIteration(Command, frozen=True):
-    """Measure an iteration once; by default, the latest."""
+    """Measure an iteration, by default the latest; each can be measured only once."""
 
     metrics: dict[str, Any]
     """The metrics by name."""

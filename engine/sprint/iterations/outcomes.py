@@ -172,7 +172,7 @@ class LoopHistory:
         return sorted((at, number) for number, at in self.sprint.knowledge.iterations)
 
     def failures(self) -> dict[int, Failure]:
-        """Return the reason why an iteration has no valid measurement, by iteration."""
+        """Return the failures of iterations without a valid measurement, by number."""
         if self.tracker.failed is None and not self.tracker.retracted:
             return {}
         measured = {BASELINE_NUMBER, *self.tracker.numbers()}
@@ -241,12 +241,12 @@ class LoopHistory:
         return dict(found)
 
     def runs_seen(self) -> dict[int, list[RunSeen]]:
-        """Return the agent runs in each iteration, with their limits."""
+        """Return the agent runs in each iteration, with the limits that stopped them."""
         runs, ends = self._events.all(AgentRan), self._events.all(RunEnded)
         return runs_seen(runs, ends, self._begun)
 
     def rollbacks(self) -> list[tuple[int, str, str]]:
-        """Return the version, the time and a description of the target of each rollback."""
+        """Return the version, the time and the target of each rollback."""
         return [
             (version, at, f"iteration {number}" if number else "before iteration 1")
             for version, at, back in self._events.all(RolledBack)

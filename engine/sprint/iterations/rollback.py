@@ -113,7 +113,7 @@ def rollback_to_undo(sprint: Sprint) -> int | None:
 
 
 class Redo(Command, frozen=True):
-    """Redo the latest effective undo: restore the state just before it."""
+    """Reverse the latest effective undo by restoring the state just before it."""
 
     reason: str | None = None
 
@@ -155,7 +155,7 @@ def record_rollback(knowledge: Knowledge, event: RolledBack, version: int) -> No
 
 
 def _record_advised(knowledge: Knowledge, version: int) -> None:
-    """Record that a rollback followed a piece of advice, unless one already did."""
+    """Record that a rollback followed the current advice, unless an earlier one did."""
     tracker = knowledge.tracker
     tracker.unmeasured = 0
     advice, last = tracker.recommended, knowledge.gone_back[-1:]

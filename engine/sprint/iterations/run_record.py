@@ -43,7 +43,7 @@ class BeginRun(Command, frozen=True):
 
 
 def words_of(command: Sequence[str]) -> tuple[str, ...]:
-    """Return the recorded form of a command, which has few and short arguments."""
+    """Return the command to record; long commands and arguments are truncated."""
     return tuple(cut(word, WORD_CHARS_MAX) for word in command[:WORDS_MAX])
 
 

@@ -1,4 +1,4 @@
-"""Agent sessions recorded by other programs, each converted to an iteration once; pure.
+"""Agent sessions recorded by other programs, each converted to an iteration once.
 
 A session is the union of its files: their model and tool calls, each identified by its key,
 and the totals that the agent reports. A file adds to the sums only what it adds to the
@@ -211,7 +211,7 @@ def _whole(calls: Sequence[ModelCall], stated: Usage | None) -> Usage:
 def _marks(
     whole: Usage, before: Sequence[AgentRan]
 ) -> tuple[tuple[str, ...], dict[str, int]]:
-    """Return the new lower bounds and, for each settled figure, the number of runs."""
+    """Return the new lower bounds, and for how many runs each other figure is now known."""
     marked: Counter[str] = Counter()
     for run in before:
         marked.update(lower_bounds(run.usage) if run.is_rest else open_figures(run.usage))
@@ -224,7 +224,7 @@ def _marks(
 
 
 def _is_newest(session: AgentRan, before: Sequence[AgentRan]) -> bool:
-    """Return whether a session is the newest, judged by its last line or its size."""
+    """Return whether a session file is the newest, judged by its last line or its size."""
     latest = max((run.last_at for run in before if run.last_at is not None), default=None)
     if latest is None and session.last_at is None:
         read = [run.output_bytes for run in before if run.output_sha256 and not run.output]

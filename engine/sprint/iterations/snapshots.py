@@ -1,4 +1,4 @@
-"""Snapshots: which belong to an iteration, what a restore records, and which to prune."""
+"""The snapshots of iterations, and the commands for restoring and pruning them."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -24,8 +24,8 @@ def purpose_now(sprint: Sprint, *, tree: WorkTree) -> str:
     """Return the purpose of a snapshot taken now.
 
     The first snapshot after an iteration ends belongs to the iteration, because its files
-    are the measured ones. A later snapshot belongs only to its moment, unless the
-    measurement failed.
+    are the measured ones. A later snapshot has the purpose `moment`, unless the measurement
+    failed.
     """
     number = sprint.plan.iteration
     if not number or open_iteration(sprint.plan) is not None:
@@ -95,7 +95,7 @@ def _is_of(number: int, held: Sequence[HeldSnapshot]) -> bool:
 
 
 def first_snapshot(sprint: Sprint, *, tree: WorkTree) -> HeldSnapshot | None:
-    """Return the first snapshot of a work tree, with which changes are compared."""
+    """Return the first snapshot of a work tree, the baseline for its changes."""
     held = sprint.knowledge.snapshots
     own = (h for h in held if h.purpose == f.OF_ITERATION and tree.has(h))
     return next(own, None)
@@ -104,7 +104,7 @@ def first_snapshot(sprint: Sprint, *, tree: WorkTree) -> HeldSnapshot | None:
 def files_now(sprint: Sprint, *, tree: WorkTree) -> HeldSnapshot | None:
     """Return the snapshot that matches a work tree's last known files, or None.
 
-    This is the newest snapshot, or the one that was completely restored since.
+    This is the newest snapshot, or an older one if it was completely restored since then.
     """
     held = [*filter(tree.has, sprint.knowledge.snapshots)]
     back = [one for one in sprint.knowledge.restored if tree.has(one.event)]
@@ -117,7 +117,7 @@ def files_now(sprint: Sprint, *, tree: WorkTree) -> HeldSnapshot | None:
 
 
 def nothing_before(sprint: Sprint, number: int) -> NotFoundError:
-    """Return the error that no files were stored before an iteration started."""
+    """Return the error to raise if no files were stored before an iteration started."""
     others = f"`sprintlog iteration diff iter:N iter:{number}` compares two that were"
     first = "`sprintlog iteration snapshot` before the first run keeps them"
     is_first = number == min((n for n, _ in sprint.knowledge.iterations), default=0)
@@ -129,7 +129,7 @@ def nothing_before(sprint: Sprint, number: int) -> NotFoundError:
 
 
 def snapshot_named(sprint: Sprint, name: str) -> HeldSnapshot:
-    """Return the only snapshot with an id prefix; raise `NotFoundError` otherwise."""
+    """Return the one snapshot with this id prefix, or raise `NotFoundError`."""
     found = {
         h.snapshot: h for h in sprint.knowledge.snapshots if h.snapshot.startswith(name)
     }
@@ -231,7 +231,7 @@ def files_with(
 def files_to_undo(sprint: Sprint, *, tree: WorkTree, than: int) -> Restore | None:
     """Return the latest files-only restore, if it is the next change to undo.
 
-    It is not if the change to the plan that would be undone is newer.
+    Return None if the change to the plan that would be undone is newer.
     """
     undone, _ = _files_taken_back(sprint.knowledge, tree)
     alone = [r for r in _files_alone(sprint.knowledge, tree) if r.version not in undone]

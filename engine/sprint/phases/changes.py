@@ -83,7 +83,7 @@ def _becomes(status: str) -> Evolve:
 
 
 def _evolves_sprint(change: Evolve) -> Evolve:
-    """Return a handler that applies a sprint event and records it as the last."""
+    """Return a handler that applies a sprint event and stores it as the last event."""
 
     def evolve(plan: Plan, event: Any, at: str) -> None:
         change(plan, event, at)
@@ -228,7 +228,7 @@ def _forget_gates(node: Node) -> None:
 
 
 def _evolves_leaf(change: Change, *, is_command: bool) -> Evolve:
-    """Return a handler that changes a leaf's fields and status, and then its ancestors."""
+    """Return a handler that changes a leaf and then derives its ancestors."""
 
     def evolve(plan: Plan, event: Any, at: str) -> None:
         tree = plan.tree

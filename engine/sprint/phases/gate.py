@@ -114,7 +114,7 @@ def check_gate(gate: object, field: str) -> None:
 
 
 def check_gates(nodes: object, field: str, *, level: int = 1) -> None:
-    """Raise `RefusedError` unless the gates of all these nodes are valid."""
+    """Raise `RefusedError` unless all gates at or below these nodes are valid."""
     for index, node in enumerate(nodes if isinstance(nodes, list) else ()):
         where = f"{field}[{index}]"
         if isinstance(node, dict):
@@ -151,7 +151,7 @@ def attempts_of(node: tree.Node) -> int:
 
 
 def is_due(node: tree.Node) -> bool:
-    """Return whether a node only has to pass its gate, or to end after passing it."""
+    """Return whether a node's gate is due, because the work before it is done."""
     if node.children:
         return tree.waits_for_gate(node)
     if node.leaf < 0 or not tree.gate_is_open(node.data):
@@ -164,10 +164,10 @@ def is_due(node: tree.Node) -> bool:
 
 
 def find_gate(sprint: Sprint, phase: str | None) -> tree.Node:
-    """Return the node whose gate is meant: the one at an address, or at the pointer.
+    """Return the node with a gate at an address, or the node that the pointer waits for.
 
     Without an address, this is the first node with an open gate from the pointer's leaf
-    upwards, preferably one whose gate is due. Raise `RefusedError` if there is no gate.
+    upwards, preferably a node whose gate is due. Raise `RefusedError` if there is no gate.
     """
     node = find_node(sprint, phase)
     if phase is not None and tree.gate_status(node.data) is not None:
@@ -202,7 +202,7 @@ def check_due(node: tree.Node) -> None:
 
 
 def _way_on(node: tree.Node) -> str | None:
-    """Return the command that must run before the gate of a node can, or None."""
+    """Return a hint with the command that must come before a node's gate, or None."""
     if is_due(node):
         return f"`sprintlog gate run --phase {node.address}` first"
     way = _WAYS.get(node.status) if node.leaf >= 0 else None
@@ -218,7 +218,7 @@ def next_attempt(plan: Plan, node: tree.Node) -> int:
 
 
 def verdict_of(event: GateChecked) -> str:
-    """Return a gate's status after a check, even if its retries are used up."""
+    """Return a gate's status after a check, regardless of how many retries are left."""
     if event.exit_code == 0 and not event.timed_out:
         return words.PASSED
     return word_after(event.attempt)

@@ -1,4 +1,4 @@
-"""The commands that record a gate's runs and results, and the events' effects.
+"""The commands that record a gate's runs and results, and the effects of their events.
 
 The first failure sets the status to `retrying`, a failed retry to `failed`. Once the
 retries are used up, the gate, its phase and the sprint are `blocked` (SPR-107).
@@ -116,10 +116,11 @@ class InterruptGate(Command, frozen=True):
 
 
 class RecordGate(Command, frozen=True):
-    """Record the result of a script that another program ran; the event is marked as such.
+    """Record the result of a gate's script that was run outside sprintlog.
 
-    The sprint may be paused or stopped, unless a person must first decide about a blocked
-    gate. With `attempt`, the same result of the same attempt is recorded only once.
+    The event is marked accordingly. The sprint may be paused or stopped, unless a person
+    must first decide about a blocked gate. With `attempt`, the same result of the same
+    attempt is recorded only once.
     """
 
     needs_context: ClassVar[bool] = True
@@ -279,7 +280,7 @@ def _blocked(node: Node, event: f.GateBlocked, plan: Plan, at: str) -> None:
 
 
 def _evolves(change: Callable[[Node, Any, Plan, str], None]) -> Evolve:
-    """Return a handler that changes the state of a gate and then of its ancestors."""
+    """Return a handler that changes a gate and then derives its ancestors."""
 
     def evolve(plan: Plan, event: Any, at: str) -> None:
         node = plan.tree.find(event.phase)

@@ -195,7 +195,7 @@ def _for_leaves(
     kind: type[f.PhaseSkipped | f.PhaseRetried | f.PhaseReopened],
     reason: str | None,
 ) -> list[Event]:
-    """Return an event for each suitable leaf from a node on; empty for a repeated command.
+    """Return an event for each suitable leaf at or below a node; empty if repeated.
 
     Raise `RefusedError` if no leaf is suitable.
     """

@@ -1,4 +1,4 @@
-"""The commands on a sprint: start, pause, stop, resume, complete, reopen, note."""
+"""The commands that act on a sprint: start, pause, stop, resume, complete, reopen, note."""
 
 from ...command import Command, Events
 from ...errors import NotFoundError, RefusedError
@@ -99,10 +99,10 @@ def leaf_in_need(plan: Plan) -> Node | None:
 class ResumeSprint(Command, frozen=True):
     """Resume the sprint.
 
-    If it is blocked or needs a person, state who resolved the problem and how. With
-    `retry`, failed and blocked work is reset in the same append. After a breakpoint on the
-    last phase, the sprint completes. If a breakpoint was reached during a block, the sprint
-    then pauses.
+    A sprint that is blocked or needs a person requires `by` and `why`: who resolved the
+    problem, and how. With `retry`, failed and blocked work is reset in the same append.
+    After a breakpoint on the last phase, the sprint completes. If a breakpoint was reached
+    during a block, the sprint then pauses.
     """
 
     by: str | None = None

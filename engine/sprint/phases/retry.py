@@ -41,11 +41,11 @@ class RetryPolicy(msgspec.Struct, frozen=True):
     """The pause after each of them."""
 
     def limit_wait(self, waited: int) -> int:
-        """Return the wait for a limit in milliseconds, after `waited` consecutive waits."""
+        """Return how many milliseconds to wait for a limit after `waited` waits."""
         return _nth(self.limit_wait_ms, waited)
 
     def wait_ms(self, tried: int) -> int:
-        """Return the wait in milliseconds before another attempt, after `tried` retries."""
+        """Return how many milliseconds to wait before a retry after `tried` retries."""
         return _nth(self.backoff_ms, tried)
 
 

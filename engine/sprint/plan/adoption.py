@@ -280,7 +280,7 @@ class _Adopting:
         self._reason, self._by, self._at = reason, by, at
 
     def take_fields(self, found: EditChanges, path: str) -> None:
-        """Import the fields that no command sets as a patch."""
+        """Import, as a patch, the fields that no command sets."""
         ours = self._state.document
         wanted = deepcopy(ours)
         for change in found.fields:

@@ -56,7 +56,7 @@ def compile_sprint(
     available: Sequence[str] = (),
     searched: str = ".claude/workflows",
 ) -> Compiled:
-    """Return the plan compiled from a SPRINT.yaml, and all problems.
+    """Return the plan compiled from a SPRINT.yaml, and all problems found.
 
     `workflows` contains the workflows that the sprint names, directly or indirectly.
     `available` lists other existing workflows and `searched` is their folder, for hints.
@@ -286,7 +286,7 @@ class Hierarchy:
         return leaf
 
     def _with_model(self, leaf: Data, flat: layout.Flat, model: str | None) -> Data:
-        """Return a leaf with its model, from the step, phase, sprint or workflow."""
+        """Return a leaf with its model; precedence: step, phase, sprint, workflow."""
         of_sprint = text_of(self._sprint.data, "model")
         around = flat.around
         named = model or around.phase_model or of_sprint or around.workflow_model
@@ -319,7 +319,7 @@ class Hierarchy:
 
 
 def _kept(sprint: Data, workflow: Data) -> Data:
-    """Return the fields for other tools; the sprint's fields override the workflow's."""
+    """Return the fields kept for other tools; the sprint's override the workflow's."""
     found: Data = {}
     for key in KEPT:
         said = [data[key] for data in (workflow, sprint) if is_given(data, key)]

@@ -115,9 +115,9 @@ def is_same_sprint(older: object, newer: object) -> bool:
 
 
 def patch_to(sprint: Sprint, document: Data) -> list[Operation]:
-    """Return the operations that change the plan without its queue into a document.
+    """Return the operations that turn the derived plan into a document.
 
-    An unchanged operator queue is omitted, so its requests and decisions remain.
+    The operator queue is omitted if it is unchanged, so its requests and decisions remain.
     """
     derived, queue = sprint.plan.derived_document(), sprint.queue
     others = {**document, QUEUE: derived.get(QUEUE)}
@@ -260,7 +260,7 @@ def check_sprint_id(identity: object, *, field: str = "sprint-id") -> None:
 
 
 def check_same_id(sprint: Sprint, document: Data) -> None:
-    """Raise `RefusedError` if a document names a different sprint than its stream."""
+    """Raise `RefusedError` if a document names a different sprint from its stream."""
     named = document.get("sprint-id", sprint.id)
     if named != sprint.id:
         raise RefusedError(

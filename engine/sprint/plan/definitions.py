@@ -63,7 +63,7 @@ class Definition(NamedTuple):
     """Where the part is in the file."""
 
     def part(self, data: Data, *keys: str | int) -> "Definition":
-        """Return the part that is found at these keys."""
+        """Return the part of this definition at the given keys."""
         return Definition(self.file, data, (*self.path, *keys))
 
 

@@ -133,7 +133,7 @@ def steps_of(document: Data) -> dict[str, Data]:
 
 
 def _step(document: Data, identity: str) -> Data | None:
-    """Return the step with the given id, or None; search the newest steps first."""
+    """Return the step with the given id, or None."""
     for step in reversed(list_of(document, "dynamic-steps")):
         if isinstance(step, dict) and step.get("id") == identity:
             return step

@@ -1,6 +1,6 @@
-"""Other tools' documents: former formats, contradictions to the rules, changes as events.
+"""Documents from other tools: former formats, rule violations, and changes as events.
 
-Contradictions are reported, never corrected. The events are derived from the difference
+Violations are reported, never corrected. The events are derived from the difference
 between two versions of a document. First-generation documents have tasks in a queue
 instead of phases: each task is imported as a simple phase.
 """
@@ -23,10 +23,10 @@ _TIMES = ("started-at", "completed-at", "next-retry-at", "injected-at")
 
 
 def contradictions(document: Data) -> list[str]:
-    """Return a sentence for each contradiction between a document and the rules.
+    """Return one sentence for each rule that a document violates.
 
-    The document is imported unchanged (SPR-170): sprintlog derives figures, pointer and
-    parents only once it records an event itself.
+    The document is imported unchanged (SPR-170): sprintlog derives figures, the pointer and
+    parents only after it has recorded an event itself.
     """
     view = settled(deepcopy(document))
     return [
@@ -139,7 +139,7 @@ _SAID_CHARS_MAX = 2_000
 
 
 def observations(before: Data, after: Data, *, source: str) -> list[Event]:
-    """Return the events between two versions of a document, in a possible order."""
+    """Return events that explain the changes between two versions, in a plausible order."""
     older, newer = Tree(before), Tree(after)
     known = {node.address: node for node in _nodes(older.root)}
     return [
@@ -168,7 +168,7 @@ def losses(before: Data, after: Data) -> tuple[str, ...]:
 
 
 def _nodes(node: Node) -> Iterator[Node]:
-    """Yield all descendants of a node, each before its own descendants."""
+    """Yield all descendants of a node, parents before children."""
     for child in node.children:
         yield child
         yield from _nodes(child)

@@ -122,7 +122,7 @@ def _coming(
 
 
 def _named(sprint: Sprint, nodes: list[Data], id_prefix: str | None) -> list[list[Data]]:
-    """Return the nodes with their ids; with a prefix, preceded by those of a repetition."""
+    """Return the alternatives for the nodes' ids, to recognize a repeated command."""
     if id_prefix is None:
         return [nodes]
     check_id(id_prefix and f"{id_prefix}-0", field="id_prefix")
@@ -142,7 +142,7 @@ def _named(sprint: Sprint, nodes: list[Data], id_prefix: str | None) -> list[lis
 
 
 def _said(event: Injection, into: str) -> Iterator[tuple[str, Injection]]:
-    """Yield each node's address and its injection without the final position."""
+    """Yield each node's address and its injection as requested."""
     for node in filter(takes_part, event.nodes):
         one = type(event)([node], event.position, id_prefix=event.id_prefix)
         yield _address(into, node["id"]), one

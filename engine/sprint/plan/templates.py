@@ -2,7 +2,7 @@ r"""The items of a SPRINT.yaml, and the prompt templates that are filled with th
 
 A variable such as `{{item.prompt}}` is replaced by its value in a single pass: values are
 never expanded again. `\{{name}}` produces the braces themselves. The prompt file of a loop
-is such a template, too.
+is also such a template.
 """
 
 import re
@@ -28,7 +28,7 @@ Report = Callable[[str, str, str, str | None], None]
 
 
 class Scope(NamedTuple):
-    """The values that a prompt's variables can name."""
+    """The values to which the variables of a prompt can refer."""
 
     sprint: Data
     phase: Data
@@ -50,7 +50,7 @@ Template = list[str | Variable]
 
 
 def cut(text: str) -> Template:
-    """Return a text split at its variables."""
+    """Return the text as a template, split at its variables."""
     pieces: Template = []
     end = 0
     for found in _VARIABLE.finditer(text):
@@ -66,7 +66,7 @@ def cut(text: str) -> Template:
 
 
 def names_in(value: Any) -> Iterator[str]:
-    """Yield every name in the variables of all texts in a value, split at the dots."""
+    """Yield the dot-separated parts of all variable names in a nested value."""
     values = [value]
     for found in values:
         if isinstance(found, dict | list):
@@ -78,7 +78,7 @@ def names_in(value: Any) -> Iterator[str]:
 
 
 def filled(template: Template, scope: Scope, report: Report) -> Iterator[str]:
-    """Yield the pieces of the filled text; report variables without a value unreplaced."""
+    """Yield the pieces of the filled text; report and keep variables without a value."""
     for piece in template:
         yield piece if isinstance(piece, str) else _value(piece, scope, report)
 

@@ -3,7 +3,7 @@
 The id of an inlined phase consists of the inlining phase's id, a dash, and its own id.
 Since this does not depend on items, a workflow is laid out once and filled in for each
 item. The size of the plan is limited while it is built; otherwise, a few workflows that
-inline each other, or a template that repeats a long text, could exhaust the memory.
+inline each other, or a template that repeats a long text, could exhaust memory.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -175,7 +175,7 @@ class ReopenRequest(Command, frozen=True):
 
 
 def decision_of(event: f.RequestDecided) -> Command:
-    """Return the command for a decision given as an event or by a rule."""
+    """Return the command for a decision that is given as an event."""
     check_word("decision", event.decision, DECISIONS)
     to: Data = {"request": event.request, "reasoning": event.reasoning, "rule": event.rule}
     match event.decision:
@@ -217,7 +217,7 @@ def _prompt_of(entry: Data) -> str:
 
 
 def _is_again(sprint: Sprint, entry: Data, event: f.RequestDecided) -> bool:
-    """Return whether a decision is already recorded; raise an error if it is impossible."""
+    """Return whether a decision is already recorded; raise an error if it is refused."""
     if not event.reasoning.strip():
         raise RefusedError("reasoning: required", field="reasoning")
     status = entry["status"]

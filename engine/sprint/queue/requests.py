@@ -81,7 +81,7 @@ class QueueRequests(Command, frozen=True):
 
 
 def _queues(event: f.RequestQueued) -> QueueRequests:
-    """Return the command for a request that is given as an event."""
+    """Return the command that queues the request in an event."""
     given = structs.asdict(event)
     left_out = [name for name, value in given.items() if name != "title" and value == ""]
     return QueueRequests([SubmittedRequest(**{**given, **dict.fromkeys(left_out)})])
@@ -171,7 +171,7 @@ def _time(text: str | None) -> str | None:
 def _known(
     sprint: Sprint, events: list[f.RequestQueued], identity: str
 ) -> f.RequestQueued | str | None:
-    """Return the request with an id, the id itself if its request is unknown, or None."""
+    """Return the request with an id, the id itself if only that is known, or None."""
     if named := next((event for event in events if event.request == identity), None):
         return named
     if identity in sprint.knowledge.requests:

@@ -79,7 +79,7 @@ def with_item_events(
     *,
     steps: bool = True,
 ) -> list[Event]:
-    """Return the events decided for an agent's run, with its items after the run."""
+    """Return an agent run's events, with the events for its items after the run."""
     if said is None or not decided or not isinstance(decided[0], AgentRan):
         return decided
     taken = events_from_items(sprint, said, at, steps=steps, phase=decided[0].phase or None)

@@ -37,7 +37,7 @@ def breakpoint_after(node: Node, status: str) -> list[Event]:
 
 
 def breakpoint_after_skipping(node: Node) -> list[Event]:
-    """Return the breakpoint reached when all unfinished leaves of a node are skipped."""
+    """Return the breakpoint that is reached if a node's unfinished leaves are skipped."""
     if any(gate_is_open(x.data) and _is_done(x) for x in (node, *node.walk())):
         return []
     return breakpoint_after(node, words.COMPLETED if _is_done(node) else words.SKIPPED)
@@ -49,13 +49,13 @@ def _is_done(node: Node) -> bool:
 
 
 def done_work(plan: Plan, address: str) -> WorkDone | None:
-    """Return the event that a leaf's work is done, or None; the leaf has not ended yet."""
+    """Return the `WorkDone` event of a leaf that has not ended yet, or None."""
     work = plan.last.work
     return work.of(address) if address in work else None
 
 
 def waits_to_go_on(plan: Plan) -> bool:
-    """Return whether the sprint is stopped and a leaf whose work is done waits for it."""
+    """Return whether a leaf whose work is done waits for a stopped sprint to resume."""
     if plan.status not in words.STOPPED:
         return False
     begun = (leaf for leaf in plan.tree.leaves if leaf.status == words.IN_PROGRESS)
@@ -107,7 +107,7 @@ def urgent(sprint: Sprint, *, priority: str = HIGH, put_off: bool = False) -> li
 def undecided_at_end(sprint: Sprint) -> list[str]:
     """Return the requests that a person must decide before the sprint is finished.
 
-    These are the urgent requests and the deferred requests that have returned.
+    These are the urgent requests and the requests that are pending again.
     """
     return list(dict.fromkeys([*urgent(sprint), *came_back(sprint)]))
 
@@ -118,7 +118,7 @@ def listed(requests: Sequence[str]) -> str:
 
 
 def came_back(sprint: Sprint) -> list[str]:
-    """Return the requests that are pending again after a deferral or reopening."""
+    """Return the requests that are pending again after a deferral or a decision."""
     returned = [i for i, last in sprint.plan.decisions.items() if last.returned is not None]
     if not returned:
         return []

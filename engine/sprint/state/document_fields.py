@@ -106,7 +106,7 @@ def min_iterations(document: dict[str, Any]) -> int:
 def goal_said(document: dict[str, Any]) -> str | None:
     """Return the first line of the goal, or None if no goal was set.
 
-    A generated goal is ignored: a wrapped loop's sprint has such a goal and no limit.
+    The generated goal of a wrapped loop's sprint is ignored.
     """
     goal = (text_of(document, "goal") or "").strip().partition("\n")[0]
     is_name = goal.startswith(LOOP_IN) and max_iterations(document) is None

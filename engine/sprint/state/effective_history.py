@@ -59,7 +59,7 @@ def stretches_only_in(
 
 
 def _add(stretches: list[VersionRange], first: int, last: int) -> None:
-    """Append a range, merged with the previous range if adjacent; ignore an empty range."""
+    """Append a range, merging it with an adjacent previous range; ignore an empty range."""
     if first > last:
         return
     if stretches and stretches[-1][1] == first - 1:
@@ -78,7 +78,7 @@ class TurnedBack(msgspec.Struct, frozen=True):
 
 
 def turns(rollbacks: Sequence[tuple[int, int]]) -> Iterator[TurnedBack]:
-    """Yield the changes that each rollback made, in order."""
+    """Yield, for each rollback, the versions that it discarded or restored."""
     stretches: list[VersionRange] = []
     begun = 1
     for at, to in rollbacks:
@@ -101,7 +101,7 @@ def turns(rollbacks: Sequence[tuple[int, int]]) -> Iterator[TurnedBack]:
 
 
 def turned_by(rollbacks: Sequence[tuple[int, int]], at: int, to: int) -> TurnedBack:
-    """Return the changes that a rollback from version `at` to version `to` makes."""
+    """Return the versions that a rollback at `at` to `to` discards or restores."""
     before, after = effective_ranges(rollbacks, at - 1), effective_ranges(rollbacks, to)
     gone, back = stretches_only_in(before, after), stretches_only_in(after, before)
     return TurnedBack(at, gone, back)
@@ -110,7 +110,7 @@ def turned_by(rollbacks: Sequence[tuple[int, int]], at: int, to: int) -> TurnedB
 def discarded_by(
     versions: Sequence[int], rollbacks: Sequence[tuple[int, int]]
 ) -> dict[int, int]:
-    """Return the rollback that discarded each discarded version, by version."""
+    """Return a mapping from each discarded version to the rollback that discarded it."""
     taken: dict[int, int] = {}
     for turned in turns(rollbacks):
         for first, last in turned.gone:

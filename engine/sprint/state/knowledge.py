@@ -20,7 +20,7 @@ COUNT_MAX = 2**63 - 1
 
 
 class Spent(msgspec.Struct, array_like=True):
-    """The total usage of all agent runs; figures that no run reported are None."""
+    """The total usage of all agent runs; figures that no run reported are absent."""
 
     runs: int = 0
     duration_ms: int = 0

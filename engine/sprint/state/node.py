@@ -89,7 +89,7 @@ class Node:
             yield from child.walk()
 
     def leaves(self) -> Iterator["Node"]:
-        """Yield the leaves from this node on in document order; a leaf yields itself."""
+        """Yield the leaves at or below this node in document order."""
         if self.leaf >= 0:
             yield self
         for child in self.children:
@@ -159,7 +159,7 @@ def escape(segment: str) -> str:
 
 
 def derived_status(node: Node) -> str:
-    """Return a parent's status, derived from its children (SPR-052, SPR-053)."""
+    """Return the status that a parent derives from its children (SPR-052, SPR-053)."""
     tally, total = node.tally, len(node.children)
     if tally[words.BLOCKED]:
         return words.BLOCKED
@@ -179,7 +179,8 @@ def derived_status(node: Node) -> str:
 def waits_for_gate(node: Node) -> bool:
     """Return whether a parent is finished except for its gate.
 
-    The leaves decide, because a document may contain wrong statuses of nodes in between.
+    The leaves decide, because a document may contain wrong statuses for the nodes in
+    between.
     """
     if not gate_is_open(node.data):
         return False
@@ -197,7 +198,7 @@ def needs_gate(leaf: Node) -> bool:
 
 
 def put(data: Data, key: str, value: Any) -> None:
-    """Set a key; insert a new key before a list of children at the end."""
+    """Set a key, keeping a list of children at the end."""
     last = next(reversed(data), None)
     data[key] = value
     if last in ("steps", "phases"):
@@ -298,7 +299,7 @@ def flat_phases(
 ) -> FlatPhases | None:
     """Return a document's phases if there are many and all of them are plain, or None.
 
-    If their tally is `known`, the phases are not inspected.
+    If `known` contains their tally, the phases are not inspected.
     """
     phases = document.get("phases")
     if known is not None and type(phases) is list:

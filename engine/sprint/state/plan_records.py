@@ -19,7 +19,7 @@ CLOCK_STEP_SECONDS = 60
 
 
 class LoopCounters(msgspec.Struct, array_like=True):
-    """Counters over the effective events, for iterations towards a goal."""
+    """The counters of a loop for a goal, computed from the effective events."""
 
     number: int = 0
     """The iteration that is under way; 0 between two of them."""
@@ -69,7 +69,7 @@ class LoopCounters(msgspec.Struct, array_like=True):
 
 
 class LimitWait(msgspec.Struct, array_like=True):
-    """The latest wait for a limit, by a leaf, by a gate's repair or by an iteration."""
+    """The latest wait for a limit, for a leaf, a gate's repair or an iteration."""
 
     since: str
     until: str
@@ -133,7 +133,7 @@ BY_TYPE = {event.type: event for event in f.EVENTS}
 
 
 class Latest(dict[str, "Kind | Stored"], Generic[Kind]):
-    """The last events about the subjects of one kind, by name."""
+    """The last events about the subjects of one kind, by subject."""
 
     def of(self, name: str) -> Kind | None:
         """Return the last event about a subject, or None."""

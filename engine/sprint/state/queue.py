@@ -45,7 +45,7 @@ Decisions = Mapping[str, Decided]
 def queue_of(
     document: Data, decisions: Decisions, requests: Requests, *, since: int
 ) -> list[Any]:
-    """Return the queue in recording order; the document's own list if nothing was added.
+    """Return the queue in recording order, or the document's own list if nothing was added.
 
     Only the `requests` queued after the version `since` are included.
     """

@@ -27,7 +27,7 @@ MEANING = 11
 
 
 class Plan:
-    """The document that results from the effective execution events."""
+    """The result of the effective execution events: a document and further records."""
 
     __slots__ = (
         *(
@@ -76,7 +76,7 @@ class Plan:
         return self.index
 
     def restore_tally(self, tally: dict[str, int]) -> None:
-        """Set the saved number of phases in each status, if all phases are plain."""
+        """Restore the saved number of phases in each status, if all phases are plain."""
         self._tally = tally or None
 
     @property

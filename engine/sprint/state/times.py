@@ -12,7 +12,7 @@ _moment = datetime.fromisoformat
 
 
 def parse(text: str) -> datetime:
-    """Return the time; raise `InvalidInputError` unless it is ISO 8601 with a zone."""
+    """Return the time in an ISO 8601 text with a zone, or raise `InvalidInputError`."""
     if not re.fullmatch(_SHAPE, text, re.ASCII):
         raise InvalidInputError(
             f"{text[:40]!r} is not a time; give ISO 8601 with a zone, "
@@ -26,7 +26,7 @@ def parse(text: str) -> datetime:
 
 
 def to_text(moment: datetime) -> str:
-    """Return ISO 8601 text in UTC with `Z`, and with milliseconds unless they are 0."""
+    """Return a time as ISO 8601 text in UTC, with milliseconds unless they are 0."""
     moment = moment.astimezone(UTC)
     text = moment.replace(tzinfo=None).isoformat(timespec="seconds")
     milliseconds = moment.microsecond // 1000
@@ -39,12 +39,12 @@ def from_milliseconds(milliseconds: int) -> str:
 
 
 def normalise(text: str) -> str:
-    """Return a time in the format that the log stores."""
+    """Return any valid time in the format that the log stores."""
     return to_text(parse(text))
 
 
 def later(text: str, *, milliseconds: int) -> str:
-    """Return the time `milliseconds` after `text`, but not after the year 9999."""
+    """Return the time that is `milliseconds` after `text`, at most in the year 9999."""
     try:
         return to_text(parse(text) + timedelta(milliseconds=milliseconds))
     except OverflowError:

@@ -99,7 +99,7 @@ def check_running(sprint: Sprint, command: str) -> None:
 def _refused(
     sprint: Sprint, command: str, said: str, allowed: list[str], hint: str | None = None
 ) -> RefusedError:
-    """Return the error that the sprint's status does not allow a command."""
+    """Return the error for a command that the sprint's status does not allow."""
     status = sprint.plan.status
     return RefusedError(
         f"sprint {sprint.id} is {status}: cannot {said}",
@@ -131,7 +131,7 @@ def check_open(sprint: Sprint, command: str) -> None:
 
 
 def check_growing(sprint: Sprint) -> None:
-    """Raise `RefusedError` if the sprint is completed, so that its plan cannot grow."""
+    """Raise `RefusedError` if the plan cannot grow because the sprint is completed."""
     if sprint.plan.status == words.COMPLETED:
         raise _refused(sprint, "inject", "inject anything into it", ["reopen"], _REOPEN)
 

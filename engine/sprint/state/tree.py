@@ -162,15 +162,15 @@ class Tree:
         return len(self._leaves if self._flat is None else self._flat.phases)
 
     def node_of(self, data: Data) -> Node | None:
-        """Return the node for a part of the document, or None; search new nodes first."""
+        """Return the node for a part of the document, or None."""
         found = (node for node in reversed(self.nodes.values()) if node.data is data)
         return next(found, None)
 
     def graft(self, owner: Node, index: int, new: list[Data]) -> None:
         """Index nodes that were inserted among the children of a node in a plain tree.
 
-        The result equals a new index except for the order of `nodes`; only the following
-        siblings are changed.
+        The result equals a newly built index, except for the order of `nodes`. Of the
+        existing nodes, only the following siblings are changed.
         """
         self.make_all()
         prefix, place = f"{owner.address}/" if owner.address else "", (*owner.place, index)
@@ -244,7 +244,7 @@ class Tree:
         return None
 
     def set_status(self, node: Node, status: str, at: str) -> None:
-        """Set the status of a node, and derive its ancestors' from their children."""
+        """Set a node's status, and derive the statuses of its ancestors."""
         if (held := self.held) is not None and node.leaf >= 0:
             was_taken_up = node.leaf < held.leaf and status not in words.FINISHED
             if was_taken_up or not self._stays_at(held.leaf):

@@ -172,7 +172,7 @@ export interface Budgets {
   failures?: number | null;
 }
 
-/** Measure iteration 0, once, before any other iteration is measured. */
+/** Measure the baseline, iteration 0, before any other iteration. */
 export interface CaptureBaseline {
   type: "capture-baseline";
   metrics: { [name: string]: unknown };
@@ -605,7 +605,7 @@ export interface LoseRun {
   cut_short?: boolean;
 }
 
-/** Measure an iteration once; by default, the latest. */
+/** Measure an iteration, by default the latest; each can be measured only once. */
 export interface MeasureIteration {
   type: "measure-iteration";
   metrics: { [name: string]: unknown };
@@ -753,7 +753,7 @@ export interface PauseSprint {
   reason?: string | null;
 }
 
-/** The location of a sprint's PROGRESS.yaml, which only that work tree writes. */
+/** The location of a sprint's PROGRESS.yaml; only its work tree writes the file. */
 export interface Place {
   path: string;
   worktree?: string;
@@ -799,7 +799,7 @@ export interface RecordEntry {
   entry: Entry;
 }
 
-/** Record the result of a script that another program ran; the event is marked as such. */
+/** Record the result of a gate's script that was run outside sprintlog. */
 export interface RecordGate {
   type: "record-gate";
   result: GateResult;
@@ -819,7 +819,7 @@ export interface RecordRun {
   ran: AgentRan;
 }
 
-/** Redo the latest effective undo: restore the state just before it. */
+/** Reverse the latest effective undo by restoring the state just before it. */
 export interface Redo {
   type: "redo";
   reason?: string | null;
@@ -1220,7 +1220,7 @@ export interface Verdict {
   limit?: Limit | null;
 }
 
-/** Record a warning for each budget that is nearly spent, once for each budget. */
+/** Record one warning for each budget that is nearly spent. */
 export interface WarnOfBudgets {
   type: "warn-of-budgets";
 }

@@ -93,7 +93,7 @@ export interface BreakpointReached {
   phase: string;
 }
 
-/** Most of a budget is spent; recorded once for each budget. */
+/** Most of a budget was spent; this is recorded once for each budget. */
 export interface BudgetWarned {
   budget: string;
   of: string;
@@ -669,7 +669,7 @@ export interface PhaseStarted {
   model?: string | null;
 }
 
-/** The location of a sprint's PROGRESS.yaml, which only that work tree writes. */
+/** The location of a sprint's PROGRESS.yaml; only its work tree writes the file. */
 export interface Place {
   path: string;
   worktree?: string;
@@ -934,7 +934,7 @@ export interface SprintReopened {
   reason?: string | null;
 }
 
-/** Execution resumed, with who and why after a block or a request for a person. */
+/** Execution resumed; `by` and `why` are set after a block or a request for a person. */
 export interface SprintResumed {
   by?: string | null;
   why?: string | null;
@@ -1053,7 +1053,7 @@ export interface Weights {
   efficiency?: number;
 }
 
-/** The work on a leaf is done; it waits for its gate or for the sprint to resume. */
+/** A leaf's work is done; the leaf waits for its gate or for the sprint to resume. */
 export interface WorkDone {
   phase: string;
   summary?: string | null;
