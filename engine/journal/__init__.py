@@ -1,5 +1,6 @@
 """The journal: entries, learnings and patterns from an agent's work, and their rules. Pure.
 
-It may import judging, sessions, the log and errors. From its sibling package sprint, it
-uses only events. Start with `parts.py` for the contents and `rules.py` for the commands.
+This package may import judging, sessions, the log and errors. From its sibling package
+sprint, it uses only events. Start with `parts.py` for the contents and `rules.py` for the
+commands.
 """

@@ -1,6 +1,6 @@
 """The fold of a journal, which applies events in order to the state for the rules.
 
-It never raises an error because of an event's content, since the event has happened.
+It never raises an error because of an event's content: the event has already happened.
 """
 
 from collections.abc import Iterable, Sequence

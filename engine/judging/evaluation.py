@@ -194,7 +194,7 @@ class Judge:
         return self._of_entry(entry).score
 
     def best(self) -> BestScored | None:
-        """Return the best iteration with the score from its event; None without one."""
+        """Return the best iteration and the score from its event, or None."""
         best = self._tracker.best
         if best is None:
             return None
@@ -246,7 +246,7 @@ class Judge:
         return change, found, *changes.classify(change, found, rules.metrics)
 
     def _chain(self, number: int) -> list[_Measured]:
-        """Return an iteration and the iterations that it was built on, up to the limit."""
+        """Return an iteration and those it was built on, as far back as necessary."""
         chain = [self._measured(number)]
         while len(chain) < max(WINDOW, changes.STALL_LENGTH + 1):
             previous = self._tracker.built_on(chain[-1].entry.previous)

@@ -190,7 +190,7 @@ class MeasurementRetracted(AboutIteration, frozen=True):
 
 
 class BaselineReplaced(AboutIteration, frozen=True):
-    """Later measurements are compared with another iteration instead of the baseline."""
+    """The baseline for later measurements was replaced by another iteration."""
 
     stays: ClassVar[tuple[str, ...]] = ("metrics",)
     only_caused: ClassVar[str] = "`sprintlog iteration baseline --from N` records it"

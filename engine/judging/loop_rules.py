@@ -79,7 +79,7 @@ class LoopChange(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Weights(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The weight of each dimension in the quality score; they add up to exactly 1."""
+    """The weights of the dimensions in the quality score; they add up to exactly 1."""
 
     validation: float = 0.30
     """Tests pass, the build succeeds, the linter is silent."""

@@ -52,7 +52,7 @@ class KnownTargets:
 def behind_best(judged: Judgement, best: Scored | None) -> Fraction:
     """Return how far an iteration's score is below the best one, on common components.
 
-    An iteration before the best one is not behind it, because it could not lose the gain.
+    An iteration that precedes the best one is never behind it.
     """
     if best is None or judged.number < best.number:
         return Fraction(0)

@@ -159,7 +159,7 @@ def describe(
     rules: RulesSet,
     off_path: Collection[int] = (),
 ) -> Selection:
-    """Return a selection with its reasons and its comparison with the last iteration."""
+    """Return a selection, with its reasons and a comparison with the last iteration."""
     later = _later(chosen, last, judged)
     degradation = _degradation(chosen, last, later)
     # The baseline is a floor: it needs no minimum score, only passing tests.
@@ -376,7 +376,7 @@ def chosen_by_a_person(
     *,
     rules: RulesSet,
 ) -> Selection:
-    """Return a person's selection with its comparison with the last iteration."""
+    """Return a person's selection, including a comparison with the last iteration."""
     found = describe(chosen, last, judged, rules=rules)
     name = "the baseline" if found.is_baseline else f"iteration {chosen.number}"
     why = f"A person chose {name} ({score_text(chosen.score)})"

@@ -138,7 +138,7 @@ class Tracker(msgspec.Struct, omit_defaults=True):
             yield self._at(place)
 
     def numbers(self, *, verified: bool = False) -> list[int]:
-        """Return the numbers of the measured or only the verified iterations, in order."""
+        """Return the numbers of all measured, or only verified, iterations, in order."""
         wanted = _VERIFIED if verified else 0
         entries = _ENTRY.iter_unpack(self.ledger)
         return [number for number, _, _, flags, _ in entries if flags & wanted == wanted]

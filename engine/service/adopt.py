@@ -80,7 +80,7 @@ def observed_edit(
 
 
 def adopt_latest(workspace: Service, sprint_id: str) -> str:
-    """Adopt the latest observed edit of a sprint's file; return a text about the result."""
+    """Adopt the latest observed edit of a sprint's file; return the result as text."""
     try:
         edit, event, base = observed_edit(workspace, sprint_id, None)
 

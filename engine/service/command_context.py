@@ -40,7 +40,7 @@ def completed(service: Service, state: Any, command: CommandT) -> CommandT:
 
 
 def _is_there(log: Log, sprint: Sprint, to: int) -> bool:
-    """Return whether no effective event since a version is part of the plan's execution."""
+    """Return whether a rollback to a version would leave the plan unchanged."""
     turned = turned_by(sprint.knowledge.rollbacks, sprint.version + 1, to)
     if turned.back:
         return False
@@ -106,7 +106,7 @@ def _begin_of_append(log: Log, sprint: Sprint, version: int) -> int:
 
 
 def _begin_of_gate(log: Log, sprint: Sprint, at: int, cause: str) -> int:
-    """Return the version that started the gate run which caused an append, otherwise `at`.
+    """Return the version that started the gate run that caused an append, otherwise `at`.
 
     After a rollback to a point within the run, the gate would be running without a process.
     """

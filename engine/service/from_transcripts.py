@@ -24,7 +24,7 @@ _KEY = attrgetter("key")
 
 
 class Recovered(NamedTuple):
-    """Whether a session's tokens are recorded, and in which sprint."""
+    """The result of recovering a session's cost, and the sprint that contains it."""
 
     is_known: bool
     """Whether another source recorded them."""

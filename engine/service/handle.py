@@ -1,7 +1,8 @@
-"""The handling of a single command: load, middlewares, decide, append, after commit.
+"""The handling of a single command, from loading the state to updating the files.
 
-If another process appended first, all steps are repeated. After the commit, state files
-are updated, and edits of them are adopted.
+The steps are: load, middlewares, decide, append, after commit. If another process appended
+first, all steps are repeated. After the commit, state files are updated, and edits of them
+are adopted.
 """
 
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""Lost runs of the loop and of gates: their process has died without recording an end.
+"""Lost runs of the loop and of gates, whose process died without recording an end.
 
 A killed process records nothing, so the next command that writes to the log records the
 loss; read-only commands only report it.
@@ -54,7 +54,7 @@ def record_lost(service: Service, sprint: Sprint, *, holds_lock: bool = False) -
 
 
 def spent_until(service: Service, sprint: Sprint, now: str) -> str:
-    """Return the end of the latest run's time: now, or its last event if it is lost."""
+    """Return the time until which the latest run counts: now, or its last event if lost."""
     started = sprint.knowledge.loops.open
     if started is None or (
         seen_from_here(service.location.folder, sprint.id, started) != GONE

@@ -98,7 +98,7 @@ def edit_policy(sprint: Sprint) -> str:
 
 
 def refuse_edits(action: Handling[Sprint]) -> None:
-    """Refuse commands while the state file has a third-party edit, if the policy does.
+    """Refuse commands while the state file has a third-party edit, if so configured.
 
     Observed facts have already happened and are recorded anyway.
     """
@@ -116,7 +116,7 @@ def refuse_edits(action: Handling[Sprint]) -> None:
 
 
 def record_lost_run(action: Handling[Sprint]) -> None:
-    """Record the loss of the loop's latest run if it ended without a record."""
+    """Record the loss of the loop's latest run if its process died."""
     runs = action.state.knowledge.loops
     if runs.started is None or runs.ended is not None:
         return
@@ -231,7 +231,7 @@ _git_found: dict[tuple[Path, str], GitState | None] = {}
 def note_git(action: Handling[Sprint], events: list[Event]) -> list[Event]:
     """Add the repository's state to iteration ends and snapshots.
 
-    It is unknown for events from another time or place.
+    The state is unknown for events from a different time or place.
     """
     is_now = action.envelope.get("at") is None and not action.envelope.get("observed")
     if not is_now:
@@ -271,7 +271,7 @@ def note_tree(action: Handling[Sprint], events: list[Event]) -> list[Event]:
 
 
 def note_overlapping(action: Handling[Sprint], events: list[Event]) -> list[Event]:
-    """Add the overlapping iterations of other agents in this work tree to a new one."""
+    """Record in a new iteration which other iterations overlap in this work tree."""
     started = next(x for x in events if isinstance(x, IterationStarted))
     # Imported here: few events start an iteration.
     from .agent_sessions.at_work import begin_iteration, others_at_work

@@ -205,7 +205,7 @@ class Service(Protocol):
 
 
 def refuse(problem: str) -> None:
-    """Raise an error with a problem: the default if no caller receives reports."""
+    """Raise a problem as an error; used by default if no caller receives reports."""
     raise RefusedError(problem)
 
 

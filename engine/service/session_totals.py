@@ -1,4 +1,4 @@
-"""The usage of a single run in a session with other recorded runs or transcript reads."""
+"""The usage of a single run whose session contains other recorded usage."""
 
 from collections.abc import Iterator, Sequence
 

@@ -24,7 +24,7 @@ def holder(service: Service, place: Place, *, besides: str = "") -> str | None:
 
 
 class _Holder(NamedTuple):
-    """A sprint whose file is at a path, ordered by precedence."""
+    """A sprint whose file is at a path; the order of instances is by precedence."""
 
     is_unfinished: bool
     completed_at: str
@@ -37,7 +37,7 @@ _NOBODY = _Holder(False, "", "")
 def _holders(
     service: Service, place: Place, sprints: Iterable[Sprint]
 ) -> Iterator[_Holder]:
-    """Yield the sprints whose file is at a path; the greatest one owns it."""
+    """Yield the sprints whose file is at a path; the greatest of them owns the path."""
     tree, is_here = service.tree, place.worktree in service.location.names
     for sprint in sprints:
         plan = sprint.plan
@@ -64,7 +64,7 @@ def check_loop(service: Service, sprint: Sprint, loop_id: str) -> None:
 
 
 def loop_holder(service: Service, loop_id: str, *, besides: str = "") -> str | None:
-    """Return the sprint, other than `besides`, whose loop has an id."""
+    """Return the sprint, other than `besides`, whose loop has the given id."""
     others = (name for name in service.sprints() if name != besides)
     return next((x for x in others if _loop_of(service.sprint(x)) == loop_id), None)
 

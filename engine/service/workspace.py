@@ -193,7 +193,7 @@ class ServiceWorkspace:
 
     @property
     def tree(self) -> WorkTree:
-        """Return the work tree as records name it; its first record assigns its id."""
+        """Return the work tree as records name it; the first record creates its id."""
         return self.own_tree.found()
 
     @cached_property
@@ -333,7 +333,7 @@ class ServiceWorkspace:
         return from_milliseconds(self.clock())
 
     def choose(self, sprint_id: str | None) -> str:
-        """Return the sprint that a command refers to, as `choose` does."""
+        """Return the sprint that a command refers to, as `state_file_owner.choose` does."""
         return choose(self, sprint_id)
 
     def sprints(self) -> dict[str, int]:

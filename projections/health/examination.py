@@ -94,7 +94,7 @@ def look_here(
 
 
 def count_sessions(log: EventStore) -> tuple[int, int, int]:
-    """Return the number of sessions, of their events, and of the events' bytes."""
+    """Return the number of sessions and of their events, and the events' size in bytes."""
     streams = {s: v for s, v in log.streams().items() if session_of(s) is not None}
     payloads = (row[-1] for s in streams for page in log.scan(s) for row in page.rows)
     size = sum(len(payload) for payload in payloads if payload)
@@ -270,7 +270,7 @@ def _rested(stamps: list[backup.Stamp]) -> bool:
 
 
 def _git_says(folder: Path) -> tuple[str, bool | None, bool]:
-    """Return the folder's place for git, and whether git ignores and tracks the log.
+    """Return how git treats the folder, and whether it ignores and tracks the log.
 
     If git does not report whether it ignores the log, return None for that value.
     """

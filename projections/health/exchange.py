@@ -307,7 +307,7 @@ def copy_export(
 
 
 def _pages_of(lines: Iterable[bytes], before: Head, file: str) -> Pages:
-    """Yield the events of an export singly, and ensure that the target is part of it."""
+    """Yield the events of an export one by one; ensure that the target is part of it."""
     is_met = before == START
     for _, found in events_of(lines, file=file):
         is_met = is_met or Head(found.position, found.hash) == before

@@ -36,7 +36,7 @@ _WORDS = {
 
 
 def sizes(folder: Path) -> dict[str, int]:
-    """Return the sizes in bytes of a log folder's contents by purpose, largest first."""
+    """Return the size in bytes of each type of content in a log's folder, largest first."""
     found: dict[str, int] = {}
     for path in folder.rglob("*"):
         try:
@@ -86,7 +86,7 @@ EVENTS_LOOKED_AT = 10_000
 
 
 class AgentLines(NamedTuple):
-    """The output that was read from a version of an agent."""
+    """The number of output lines read from a version of an agent, and of unknown ones."""
 
     agent: str
     version: str | None
@@ -104,7 +104,7 @@ class AgentLines(NamedTuple):
 
 
 def agent_lines(workspace: Workspace) -> tuple[AgentLines, ...]:
-    """Return the output that was read from each agent, sorted by name and version."""
+    """Return the output lines read from each agent, sorted by name and version."""
     found: dict[tuple[str, str], AgentLines] = {}
     after = max(0, workspace.log.head().position - EVENTS_LOOKED_AT)
     for recorded in workspace.log.read(after=after):

@@ -209,7 +209,7 @@ class Copy(Files, frozen=True, kw_only=True):
 
 
 class Snapshots(KeptText, frozen=True):
-    """The work tree's files in snapshots."""
+    """Work tree files that are stored in snapshots."""
 
     def scan(self, workspace: Workspace, needle: Needle) -> list[str]:
         """Return the snapshot files that contain the text, and unreferenced objects."""
@@ -243,7 +243,7 @@ class Pages(Files, frozen=True):
 
 
 class TreeFiles(KeptText, frozen=True):
-    """State files in the work tree, where text remains because events determine them."""
+    """State files in the work tree; they retain text because events determine them."""
 
     def scan(self, workspace: Workspace, needle: Needle) -> list[str]:
         """Return the files that contain the text."""
@@ -259,7 +259,7 @@ class ResultFiles(KeptText, frozen=True):
         return _found_below(workspace, {OUTPUT}, needle)
 
     def let_go(self, workspace: Workspace, found: list[str], needle: Needle) -> list[str]:
-        """Remove the files with the text; `sprintlog restore` creates results again."""
+        """Remove the files with the text; `sprintlog restore` can recreate them."""
         remove_from_tree(workspace, found)
         return []
 

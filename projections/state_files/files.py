@@ -241,7 +241,7 @@ class WrittenFiles:
         return None
 
     def write_checksum(self, path: str, content: bytes) -> None:
-        """Update the file that contains the SHA-256, if there is one."""
+        """Update the checksum file, if there is one."""
         with self._spot(path) as spot:
             _write_checksum(spot, self.digest(path, content))
 
@@ -274,7 +274,7 @@ class WrittenFiles:
             self.digests.know(path, seen.digest, version=0)
 
     def kept(self, path: str, digest: bytes) -> bytes | None:
-        """Return the stored content with a digest; None if it is missing or damaged."""
+        """Return the stored content with the given digest; None if missing or damaged."""
         try:
             content = read_whole(
                 self._location.folder / EDITS / _name_of_copy(path, digest)

@@ -25,7 +25,7 @@ class JournalFile(ProjectedFile[Journal]):
         super().__init__(workspace, workspace.journals)
 
     def path(self, state: Journal) -> str | None:
-        """Return the path of the file in this work tree; None if it is not there."""
+        """Return the file's path in this work tree; None if the file is elsewhere."""
         is_ours = state.exists and state.worktree == self.workspace.location.worktree
         if not is_ours:
             return None
@@ -102,7 +102,7 @@ _INDENT = b"\n    "
 
 
 def end_of_entries(document: JournalDocument, text: bytes) -> int | None:
-    """Return the offset at which the entries end in a journal's text; None if unsure."""
+    """Return the offset at which the entries end in a journal's text; None if uncertain."""
     keys = islice(
         dropwhile(lambda key: key != "entries", data := as_data(document)), 1, None
     )

@@ -41,7 +41,7 @@ class KeptBlocks:
         """Which phases may have changed since then: the notes of the plan's `watch`."""
 
     def of(self, path: str, digest: bytes) -> Spans:
-        """Return the positions of the blocks in a file with this digest; may be empty."""
+        """Return the positions of the blocks in a file with this digest, possibly none."""
         kept = self._known.get(path)
         if kept is None or kept.digest != digest:
             # Another process may have written the file since.
@@ -71,7 +71,7 @@ class KeptBlocks:
                 os.ftruncate(descriptor, len(content))
 
     def asked_since(self, path: str, tree: Tree) -> set[int] | None:
-        """Return the phases that may have changed since the last text; None for any."""
+        """Return the phases that may have changed since the last text; None for all."""
         asked = self._asked.get(path)
         return asked if asked is tree.asked else None
 

@@ -68,7 +68,7 @@ def folder_of(loop_id: str) -> str:
 
 
 def then_of(workspace: FilesService, judged: Judged) -> Then:
-    """Return a function for the judgements as of when an iteration was measured.
+    """Return a function that judges a sprint as of the measurement of an iteration.
 
     Each result is consumed by the next call. If the iterations are requested in order, they
     require a single fold.
@@ -210,7 +210,7 @@ def state_files_of(
 def reports_of(
     workspace: FilesService, sprint: Sprint, folder: str, numbers: set[int]
 ) -> dict[str, Make]:
-    """Return the available copies of reports that iterations were measured by."""
+    """Return the available copies of the reports used to measure iterations."""
     tracker, files = sprint.knowledge.tracker, dict[str, Make]()
     events = StreamEvents(workspace.log, sprint.id, sprint.version)
     versions = {n: one.version for n in numbers if (one := tracker.entry(n)) is not None}

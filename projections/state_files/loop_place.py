@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def loop_folder(workspace: FilesService, sprint: Sprint) -> str | None:
-    """Return the folder in which a loop's files are updated; None if there is none.
+    """Return the folder in which a loop's files are kept up to date, or None.
 
     This requires that the loop was given a name or that its folder exists, and that the
     work tree contains the sprint's state file.
@@ -39,7 +39,7 @@ def loop_folder(workspace: FilesService, sprint: Sprint) -> str | None:
 
 
 def files_of_loop(workspace: FilesService, sprint: Sprint) -> "list[LoopFile]":
-    """Return the updated files of a loop; an empty list if it has no folder."""
+    """Return the loop's files that are kept up to date; an empty list without a folder."""
     from .loop_files import state_files_of
 
     has_folder = loop_folder(workspace, sprint) is not None

@@ -38,7 +38,7 @@ class ProjectedFile(StreamFile[State], ABC):
 
     @abstractmethod
     def path(self, state: State) -> str | None:
-        """Return the path of the file in this work tree; None if it is not there."""
+        """Return the file's path in this work tree; None if the file is elsewhere."""
 
     @abstractmethod
     def render(self, state: State) -> bytes:
@@ -144,7 +144,7 @@ class ProjectedFile(StreamFile[State], ABC):
             return self.files.keep_edit(path, Seen(content, digest, None))
 
     def _recover(self, name: str, path: str) -> str | None:
-        """Store the edit that a process killed while writing had moved."""
+        """Store an edit that had been moved by a process killed while writing."""
         left = self.files.recover(path)
         if left is None:
             return None

@@ -24,7 +24,7 @@ class SprintFile(ProjectedFile[Sprint]):
         super().__init__(workspace, workspace.repository)
 
     def path(self, state: Sprint) -> str | None:
-        """Return the path of the file in this work tree; None if it is not there."""
+        """Return the file's path in this work tree; None if the file is elsewhere."""
         plan = state.plan
         place = plan.place
         if place is None or not self.workspace.tree.has(state.knowledge.own_tree):

@@ -22,7 +22,7 @@ SCORE_PLACES, RATE_PLACES, LOSS_PLACES = 2, 1, 2
 
 
 def tracker_data(judged: Judged) -> Data:
-    """Return all data of the tracker, in the order of its documents."""
+    """Return all tracker data, in the order of the tracker's documents."""
     last = judged.last
     baseline = judged.baseline()
     data: Data = {}
@@ -88,7 +88,7 @@ def metrics_data(one: Judgement) -> Data:
 
 
 def recommendation_data(given: Recommendation) -> Data:
-    """Return the recommended action, its target and its confidence."""
+    """Return the recommendation's action, target, reasons and confidence."""
     data: Data = {"action": given.action}
     if given.target is not None:
         data["target_iteration"] = given.target

@@ -150,8 +150,7 @@ def append_at_last(log: EventStore, draft: Draft) -> Appended | None:
 def _was_taken(log: EventStore, draft: Draft) -> bool:
     """Return whether a call was recorded from another source before its hook reported it.
 
-    The transcript or stream and the hook state the same end time for the call, because the
-    agent uses a single clock.
+    Both sources state the same end time for the call, which is from the agent's clock.
     """
     for number in range(SESSION_EVENTS_MAX):
         found = log.find_key(taken_key(draft.stream, draft.likeness, number))

@@ -146,7 +146,7 @@ def _mark(location: Location, event: events.SessionEvent, stream: str, now: str)
 
 
 def _with_loop(event: events.TurnEnded, stream: str, root: Path) -> events.TurnEnded:
-    """Add the iteration of the plugin's loop, which is known until the loop ends."""
+    """Add the iteration of the plugin's loop, as long as the plugin's file exists."""
     folder, name = PLACE
     try:
         with opened(root) as above, opened_below(above, folder) as place:

@@ -1,4 +1,4 @@
-"""The sessions in a log: list them, select one by name, and erase old ones."""
+"""The sessions in a log: listing, selection by name, and erasure of old sessions."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -67,7 +67,7 @@ NEWEST = 128
 
 
 def sessions(log: Log) -> dict[str, int]:
-    """Return the names (`AGENT-ID`) of a log's sessions, with their numbers of events."""
+    """Return the number of events in each session, by session name (`AGENT-ID`)."""
     found = ((session_of(stream), version) for stream, version in log.streams().items())
     return {name: version for name, version in found if name is not None}
 

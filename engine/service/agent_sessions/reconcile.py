@@ -38,7 +38,7 @@ _TRIES = 50
 
 
 class OneRun(NamedTuple):
-    """A run of an agent's command; only calls within it are compared."""
+    """A run of an agent's command, to which a comparison of calls is limited."""
 
     work: str
     """Its correlation id."""
@@ -157,7 +157,7 @@ def take_calls(
 
 
 class _Known:
-    """The recorded calls of a session; records further calls."""
+    """Reads a session's recorded calls, and records further calls."""
 
     def __init__(self, log: EventStore, stream: str, run: OneRun | None, work: str) -> None:
         self._log = log
@@ -193,7 +193,7 @@ class _Known:
         return not self._erased or parse(at) > parse(self._erased)
 
     def append(self, call: ToolCalled, at: str) -> bool:
-        """Record a call; return whether it is new. Raise `ConflictError` as a log does."""
+        """Record a call; return whether it is new. Raise `ConflictError` on a conflict."""
         like = likeness(self._agent, call)
         expect: Expected = Expect.ANY
         key = key_of(self._stream, ToolCalled.type, call.call)
@@ -216,7 +216,7 @@ class _Known:
 
 
 def _moment(said: str | None, now: str) -> str:
-    """Return the agent's stated time, normalized; the current time if it is invalid."""
+    """Return a time from the agent, normalized; the current time if it is invalid."""
     try:
         return normalise(said) if said else now
     except InvalidInputError:

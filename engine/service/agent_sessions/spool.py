@@ -1,8 +1,8 @@
 """The spool: events that could not be recorded at once, stored in one file each.
 
-Each is recorded later under its idempotency key. A file that two processes read, or that
-remains because its reader was killed, therefore still results in a single event. Hook input
-in an unknown format is truncated and stored elsewhere for inspection.
+Each event is recorded later under its idempotency key. A file that two processes read, or
+that remains because its reader was killed, therefore still results in a single event. Hook
+input in an unknown format is truncated and stored elsewhere for inspection.
 """
 
 import os
@@ -37,7 +37,7 @@ _FILE = r"\d{20}-[0-9a-f]{1,16}"
 
 
 def keep_odd(folder: Path, agent: str, why: str, content: bytes) -> None:
-    """Store the beginning of an unknown input, with secrets masked, if there is room."""
+    """Store the beginning of an unknown input, masked, unless the maximum is reached."""
     # Cut after masking: half a secret would not be recognized.
     text = mask(content[: 64 * HEAD_BYTES_MAX].decode("utf-8", "replace"))
     odd = msgspec.json.encode(
@@ -56,7 +56,7 @@ def keep_odd(folder: Path, agent: str, why: str, content: bytes) -> None:
 
 
 def count_odd(folder: Path) -> int:
-    """Return the number of stored unknown inputs."""
+    """Return the number of unknown inputs that are stored."""
     try:
         return sum(name.startswith(PREFIX) for name in os.listdir(folder / FOLDER))
     except OSError:

@@ -1,7 +1,7 @@
 """The part of the loop for goals, and the hooks that run after every iteration.
 
-Only the loop's own thread records events. Hooks that run in parallel to the loop are ended
-with the loop at the latest, even if an error or a signal ends it.
+Only the loop's own thread records events. Hooks that run in parallel to the loop end no
+later than the loop, even if an error or a signal ends it.
 """
 
 import os

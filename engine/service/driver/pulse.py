@@ -52,7 +52,7 @@ class Pulse:
 
     @property
     def is_hung(self) -> bool:
-        """Return whether a program ended now is an agent that printed its result."""
+        """Return whether the program is an agent that has printed its result."""
         return self._has_result and self._is_agent
 
     def take(self, agent: str, item: Item) -> None:

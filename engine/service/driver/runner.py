@@ -292,7 +292,7 @@ class Waits:
         return parse(self._driver.workspace.now())
 
     def _tell(self, action: Action) -> None:
-        """Report the reason for a wait and its end, once per wait."""
+        """Report why and until when the loop waits, once per wait."""
         if self._told == (told := (action.phase, action.until)):
             return
         self._told, self._beaten = told, time.monotonic()

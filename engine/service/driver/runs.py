@@ -1,4 +1,4 @@
-"""Recording of a loop's run: its start, and its end, however it ends.
+"""Recording of a run's start and end, even if an error ends the run.
 
 Budgets are checked as well: a warning is recorded before a budget is exhausted, and a cost
 budget is rejected if the agent's cost cannot be determined.
@@ -86,7 +86,8 @@ def warn_of_budgets(driver: Driver) -> None:
 def check_cost_is_known(sprint: Sprint, means: RunSettings) -> None:
     """Raise `RefusedError` for a cost budget if the agent's cost cannot be determined.
 
-    This is known for some agents, and for other commands from their last run.
+    Some agents are known to report their cost or not to; for other commands, the last run
+    shows whether they do.
     """
     loops = sprint.knowledge.loops
     limits = (means.budgets.cost_usd, loops.budgets.cost_usd)

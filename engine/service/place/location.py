@@ -107,7 +107,7 @@ class Location(msgspec.Struct, frozen=True):
     def names(self) -> tuple[str, ...]:
         """Return the names that records may use for this work tree.
 
-        They are the name with the host, and the name without it.
+        The names are the one with the host and the one without it.
         """
         _, _, name = self.worktree.partition("/")
         return (self.worktree, name) if self.is_served else (self.worktree,)
@@ -142,7 +142,7 @@ def spool_folders(location: Location, environment: Mapping[str, str]) -> list[Pa
 
 
 def find(start: Path, *, folder: str | None = None) -> Location:
-    """Return the nearest log: that of the first folder, searching upwards, that has one.
+    """Return the nearest log, searching upwards from the folder `start`.
 
     The search ends at the root of the first repository. A log in HOME or `/` is used for
     that folder alone. `folder` (SPRINTLOG_DIR) names the log's folder directly. Raise
@@ -357,7 +357,7 @@ def wrong_journal(path: str) -> str | None:
 
 
 def _of_loop(path: str) -> bool:
-    """Return whether a path belongs to a file of some loop."""
+    """Return whether a path is that of a loop's file."""
     loop, _, name = path.removeprefix(f"{LOOPS}/").partition("/")
     said = re.sub(r"iteration-[0-9]{3,18}(?=[/.])", "iteration-{:03d}", name)
     is_one = name in (TRACKER, BASELINE, SELECTION)

@@ -17,7 +17,7 @@ from .trust import check_trusted
 
 
 def find_served(start: Path, address: str, *, folder: str | None) -> Location:
-    """Return the folder for a server log named by the user, whether it exists or not."""
+    """Return the folder, existing or new, for a server log named by the user."""
     place = _folder(start, folder)
     if place.database.exists():
         raise RefusedError(

@@ -109,7 +109,7 @@ def find_tree(location: Location, brought: Callable[[], str | None]) -> str | No
 
     A copy of another work tree has no id. `brought` returns the work tree named in the
     log's records if there is only one. A log that was moved to a main work tree without an
-    id continues with that id, unless the original work tree still exists. Raise
+    id continues with the recorded id, unless the original work tree still exists. Raise
     `InvalidInputError` if the file is damaged.
     """
     file = _file(location.root, location.folder)

@@ -63,7 +63,7 @@ def check_trusted(location: Location, *, safe: Path | None) -> None:
 
 
 def owned_by_another(*paths: Path) -> Path | None:
-    """Return the first of these paths that belongs to an untrusted user."""
+    """Return the first of the given paths that belongs to an untrusted user."""
     user = os.geteuid()
     known = {user, ROOT}
     if user == ROOT and (caller := os.environ.get("SUDO_UID", "")).isdigit():

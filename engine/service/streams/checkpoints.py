@@ -29,14 +29,14 @@ nothing is gained where slots are narrower."""
 
 
 class Slots(NamedTuple):
-    """The current slots of a stream, each of which contains at most one saved state."""
+    """The current slots of a stream, which determine the saved states to retain."""
 
     head: int
     narrowest: int
     widest: int
 
     def width(self, version: int) -> int:
-        """Return the width of a version's slot: a quarter to half of its age."""
+        """Return a slot's width: a quarter to half of its distance to the head."""
         half = (self.head - version) // 2
         return max(self.narrowest, min(self.widest, _power_from(half + 1) // 2))
 
@@ -143,7 +143,7 @@ class SavedStates(Generic[State]):
         live: Sequence[VersionRange] | None = None,
         among: Collection[int] | None = None,
     ) -> State | None:
-        """Return the newest readable state up to a version, on an effective path.
+        """Return the newest readable state up to a version and on the path `live`.
 
         With `among`, only these versions are considered.
         """
@@ -158,7 +158,7 @@ class SavedStates(Generic[State]):
     def keep(self, stream: str, state: State, *, since: int) -> None:
         """Save a state unless an effective one is near; drop states not worth keeping.
 
-        It was read after the log position `since`, as in `save`.
+        The state was read after the log position `since`, as in `save`.
         """
         last = state.version
         if last < EVERY or self._kept is None:
@@ -186,7 +186,7 @@ class SavedStates(Generic[State]):
         self._unread -= {(stream, version) for version in unread}
 
     def save(self, stream: str, state: State, *, since: int) -> int:
-        """Save a state next to all others; return its size in bytes.
+        """Save a state in addition to all others; return its size in bytes.
 
         The state was read after the log had reached `since`. If events were erased after
         that position, the state may contain their text and is not saved.

@@ -1,4 +1,4 @@
-"""Cached results of reading a stream, which later reads continue."""
+"""Cached results of reading a stream, from which later reads continue."""
 
 from collections.abc import Collection
 from functools import partial

@@ -25,7 +25,7 @@ LONG = 4096
 
 
 class Stretch(msgspec.Struct, frozen=True):
-    """A section of a stream that no rollback leaves."""
+    """A section of a stream without rollbacks to versions before the section."""
 
     begin: Sprint
     """The state before it; it is used up when the stretch is followed."""
@@ -166,7 +166,7 @@ class Repository(Generic[State]):
         return state
 
     def go_on(self, state: State, version: int) -> State:
-        """Return the state at a version; the given, usually earlier, state is consumed."""
+        """Return the state at a version; this consumes the given, usually earlier state."""
         if version < state.version:
             return self.at_version(state.id, version)
         return self._brought_to(version, state.id, state)
@@ -213,8 +213,9 @@ class Repository(Generic[State]):
     def imports(self: "Repository[Sprint]", sprint_id: str, until: int) -> dict[int, int]:
         """Return the last version of each imported group of events, by its first version.
 
-        Before an import, the events with the same time and actor were observed in its
-        document. Only all of them together lead from one document version to the next.
+        A group consists of an import and the preceding events with the same time and actor,
+        which were observed in the imported document. Only the complete group leads from one
+        document version to the next.
         """
         stream, found = self.kind.stream(sprint_id), dict[int, int]()
         rows = self._log.scan(stream, until=until, only=SprintImported.type)

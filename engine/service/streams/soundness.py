@@ -1,4 +1,4 @@
-"""Check of whether a log can be read to its end, as every command requires."""
+"""Checks whether a log can be read to its end, as every command requires."""
 
 from os import urandom
 from pathlib import Path

@@ -81,7 +81,7 @@ def into_branch(
 ) -> tuple[str | None, PlacementPlan]:
     """Create a git branch from a snapshot's files, unless `is_dry` is true.
 
-    Return its commit, and the paths that differ from the work tree in the snapshot.
+    Return its commit, and the paths that differ between the branch and the snapshot.
     """
     snapshot, wanted = _whole(workspace, store, held.snapshot)
     if is_dry:

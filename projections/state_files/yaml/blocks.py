@@ -161,7 +161,7 @@ class _Page:
     def _add_run(
         self, stood: ListBefore, blocks: list[Block], edges: list[int], *, until: int
     ) -> None:
-        """Add the next previous blocks, up to `until`: usually nearly all, so in one go."""
+        """Add the next previous blocks, up to `until`, as a single piece of text."""
         first = len(blocks)
         if first == until:
             return

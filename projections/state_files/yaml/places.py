@@ -1,6 +1,6 @@
 """YAML with the line numbers of its values, for error messages.
 
-Recording the line numbers takes up to 50 % longer; callers that only require the data use
+Recording the line numbers takes up to 50% longer; callers that only require the data use
 `reader`.
 """
 

@@ -61,7 +61,7 @@ class UnreadError(Exception):
 
 
 class Frame:
-    """A collection that is being read, and the key whose value comes next."""
+    """A collection that is being read, and the key for the next value."""
 
     __slots__ = ("items", "key")
 

@@ -231,7 +231,7 @@ def _rendered(
 
 
 def _atom(value: object, pad: str) -> str:
-    """Return any value other than text and non-empty collections."""
+    """Return the YAML for a value other than text or a non-empty collection."""
     if value is None:
         return "null"
     if type(value) is bool:

@@ -1225,7 +1225,7 @@ export interface WarnOfBudgets {
   type: "warn-of-budgets";
 }
 
-/** The weight of each dimension in the quality score; they add up to exactly 1. */
+/** The weights of the dimensions in the quality score; they add up to exactly 1. */
 export interface Weights {
   validation?: number;
   completeness?: number;

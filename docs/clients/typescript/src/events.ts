@@ -60,7 +60,7 @@ export interface BaselineCaptured {
   reports?: KeptReport[];
 }
 
-/** Later measurements are compared with another iteration instead of the baseline. */
+/** The baseline for later measurements was replaced by another iteration. */
 export interface BaselineReplaced {
   number: number;
   metrics: Metrics;
@@ -1044,7 +1044,7 @@ export interface Usage {
   at_least?: string[];
 }
 
-/** The weight of each dimension in the quality score; they add up to exactly 1. */
+/** The weights of the dimensions in the quality score; they add up to exactly 1. */
 export interface Weights {
   validation?: number;
   completeness?: number;
