@@ -38,7 +38,7 @@ class RefusedError(SprintlogError):
 
 
 class NotFoundError(RefusedError):
-    """Something that the command names does not exist."""
+    """An object named in the command does not exist."""
 
     kind = "not-found"
 

@@ -1,6 +1,6 @@
 """Extensions: packages with entry points, loaded when they are named.
 
-They are only searched by commands that name something unknown or that list extensions.
+Only commands that name something unknown, or that list extensions, search for them.
 """
 
 import os
@@ -103,7 +103,8 @@ def load(extension: Extension) -> Any:
 def named(extension: Extension) -> Iterator[None]:
     """Run an extension's code within the block, and name the extension in errors.
 
-    Its output is redirected to standard error, so that it does not mix with answers.
+    Its output is redirected to standard error, so that it cannot corrupt the command's
+    output.
     """
     try:
         with redirect_stdout(sys.stderr):

@@ -24,7 +24,7 @@ else:
 
 
 def hash_much() -> None:
-    """Use the library from now on."""
+    """Use the hashing library from now on."""
     global sha256
     # Imported here: deferring this import is the purpose of this module.
     from hashlib import sha256 as sha256

@@ -14,7 +14,7 @@ _parts_of = msgspec.msgpack.Decoder(dict[str, msgspec.Raw]).decode
 
 
 def sealed(state: bytes) -> bytes:
-    """Return a state with a checksum in front that detects any flipped bit."""
+    """Return a state, prefixed with a checksum that detects any flipped bit."""
     return crc32(state).to_bytes(_SUM_BYTES) + state
 
 

@@ -45,7 +45,7 @@ def tokens_of(figures: Any) -> int | None:
 def lower_bounds(figures: Any) -> tuple[str, ...]:
     """Return the names of the figures, including `tokens`, that are lower bounds.
 
-    Sums from before such marks were recorded (None) lack cache creation.
+    Older sums, in which such marks are None, lack the tokens for cache creation.
     """
     found = getattr(figures, "at_least", ())
     if found is None:
@@ -62,7 +62,7 @@ def bounded(amount: str, figures: Any, name: str = TOKENS, mark: str = ">=") -> 
 def open_figures(usage: Usage | None) -> tuple[str, ...]:
     """Return the sorted names of a run's figures that are unknown or lower bounds.
 
-    An agent that reports no cache figures has no such tokens.
+    An agent that reports no cache figures is assumed to use no cache tokens.
     """
     values = {name: getattr(usage, name, None) for name in _REQUIRED}
     found = {name for name, value in values.items() if value is None or value < 0}

@@ -59,7 +59,7 @@ class Target:
 
     @property
     def name(self) -> str:
-        """Return the address's host; the rest of the address may be secret."""
+        """Return the host in the address, because the rest may be secret."""
         parts = self._parts
         port = "" if parts.port is None else f":{parts.port}"
         host = parts.hostname or ""
@@ -151,7 +151,7 @@ def checked_url(url: str) -> SplitResult:
 
 
 def key_of(secret: str) -> bytes:
-    """Return the key from a Standard Webhooks secret: `whsec_` and Base64."""
+    """Return the key in a Standard Webhooks secret (`whsec_` followed by Base64)."""
     try:
         key = b64decode(secret.removeprefix(SECRET_PREFIX), validate=True)
     except ValueError:

@@ -65,7 +65,7 @@ def opened_plain(path: Path | str, *, folder: int | None = None) -> Iterator[int
 
 
 def read_plain(path: Path | str, *, at_most: int, folder: int | None = None) -> bytes:
-    """Return a regular file's bytes, at most `at_most`; raise as `opened_plain` does."""
+    """Return at most `at_most` bytes of a regular file; raise as `opened_plain` does."""
     with opened_plain(path, folder=folder) as held, open(held, "rb", closefd=False) as file:
         return file.read(at_most)
 
@@ -106,8 +106,8 @@ def _enter(name: str, above: int, *, make: bool) -> int:
 def is_gits_own(name: str) -> bool:
     """Return whether a name refers to git's own folder on any system.
 
-    Letter case, ignorable characters, trailing dots and spaces, streams and the short name
-    are taken into account.
+    Letter case, ignorable characters, trailing dots and spaces, NTFS streams and short
+    names are taken into account.
     """
     return _means(name, ".git", "git~1")
 

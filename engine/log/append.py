@@ -39,10 +39,10 @@ class Stamps(msgspec.Struct, frozen=True):
 
 
 class Stamping:
-    """Produces the timestamps, ids and salts of one store's appends.
+    """Produces the times, ids and salts for one store's appends.
 
-    Random bytes are fetched for many events at once, because a system call costs as much as
-    a hash. They are never shared between stores.
+    Random bytes are fetched for many events at once, because each fetch costs as much as a
+    hash. They are never shared between stores.
     """
 
     def __init__(self, clock: Clock, entropy: Entropy) -> None:
@@ -96,11 +96,11 @@ class PreparedAppend(NamedTuple):
         return [salts[at : at + SALT_BYTES] for at in range(0, len(salts), SALT_BYTES)]
 
     def meets(self, version: int) -> bool:
-        """Return whether the version of a stream is the expected one."""
+        """Return whether a stream at this version is in the expected state."""
         return meets(self.expect, version)
 
     def check_expected(self, version: int) -> None:
-        """Raise `ConflictError` unless the stream has the expected version."""
+        """Raise `ConflictError` unless the stream is in the expected state."""
         check_expected(self.stream, expect=self.expect, actual=version)
 
     def check_key(self, first: RecordedEvent) -> None:
@@ -210,7 +210,7 @@ def place(
 
 
 def meets(expect: Expected, version: int) -> bool:
-    """Return whether a stream at this version meets the expectation."""
+    """Return whether a stream at this version is in the expected state."""
     if expect is Expect.ANY:
         return True
     if expect is Expect.NONE:
@@ -219,7 +219,7 @@ def meets(expect: Expected, version: int) -> bool:
 
 
 def check_expected(stream: str, *, expect: Expected, actual: int) -> None:
-    """Raise `ConflictError` unless the stream meets the expectation."""
+    """Raise `ConflictError` unless the stream is in the expected state."""
     if not meets(expect, actual):
         expected = expect.value if isinstance(expect, Expect) else expect
         raise ConflictError(stream=stream, expected=expected, actual=actual)

@@ -56,7 +56,10 @@ def header(event: RecordedEvent) -> bytes:
 
 
 def payload_digest(salt: bytes, payload: bytes) -> bytes:
-    """Return a payload's digest for the chain; the salt prevents guessing of payloads."""
+    """Return the digest of a salted payload.
+
+    The salt prevents guesses of short payloads.
+    """
     return hashes.sha256(salt + payload).digest()
 
 
@@ -143,14 +146,17 @@ def check_rows(
 
 
 def recorded(row: Row) -> RecordedEvent:
-    """Return a row as an event, converting `observed`: some stores have no boolean type."""
+    """Return a row as an event.
+
+    The field `observed` is converted, because not every store has a boolean type.
+    """
     return RecordedEvent(*(*row[:14], row[14] == 1, *row[15:]))
 
 
 def _problems(
     event: RecordedEvent, before: Head, version: int | None, continues: bool
 ) -> Iterator[str]:
-    """Yield descriptions of the problems that the quick check of an event found."""
+    """Yield descriptions of the problems with an event that failed the quick check."""
     if event.position != before.position + 1:
         yield f"follows position {before.position}: a gap"
     if version is not None and event.version != version + 1:
@@ -164,7 +170,7 @@ def _problems(
 
 
 def misfit(row: Row) -> str | None:
-    """Return the field of a row that has an invalid type, or None.
+    """Return a description of a row's first field with an invalid type, or None.
 
     Any column of a damaged or foreign database can contain a value of any type.
     """

@@ -130,7 +130,10 @@ class Codec:
         )
 
     def events_of_rows(self, pages: Iterable[Page]) -> Iterator[tuple[int, str, Event]]:
-        """Yield each row's version, time and event; raise `UnreadableError` if needed."""
+        """Yield the version, time and event of each row.
+
+        Raise `UnreadableError` as `decode` does.
+        """
         readers = self._readers
         for page in pages:
             for version, row in zip(page.versions, page.rows, strict=True):

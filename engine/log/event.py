@@ -146,7 +146,7 @@ class Event(msgspec.Struct, frozen=True, omit_defaults=True):
         return msgspec.structs.replace(self, **remains(self, self.stays))
 
     def name(self) -> str:
-        """Return its subject's name; empty if its type is sufficient."""
+        """Return the subject's name; empty if the type is sufficient."""
         for path in self.subject.names:
             if name := attrgetter(path)(self):
                 return str(name)
@@ -157,7 +157,7 @@ class Event(msgspec.Struct, frozen=True, omit_defaults=True):
         return f"{self.type} {self.name()}".rstrip()
 
     def told(self) -> dict[str, Any]:
-        """Return the name that the caller needs for later commands, by its kind."""
+        """Return the subject's name under its kind, if the caller needs it later."""
         name = self.name() if self.subject.is_told else ""
         return {self.subject.word: name} if name else {}
 
@@ -254,7 +254,7 @@ def event_of(kind: type[Event], data: object) -> Event:
 
 
 def converted(data: Any, kind: type[Struct], *, field: str) -> Struct:
-    """Return data as a struct; raise `RefusedError` naming an invalid field."""
+    """Return data converted to a struct; raise `RefusedError` naming an invalid field."""
     try:
         return msgspec.convert(data, kind)
     except msgspec.ValidationError as error:
@@ -264,7 +264,7 @@ def converted(data: Any, kind: type[Struct], *, field: str) -> Struct:
 
 
 def made_from(kind: type[Struct], source: Any, **others: Any) -> Struct:
-    """Return a struct made from a source's fields of the same names and other values."""
+    """Return a struct built from a source's matching fields and the given values."""
     names = getattr(source, "__struct_fields__", None) or source._fields
     same = {name: getattr(source, name) for name in kind.__struct_fields__ if name in names}
     return kind(**same | others)

@@ -1,4 +1,4 @@
-"""A Merkle tree over event hashes, as in RFC 6962; it proves that the log has an event.
+"""A Merkle tree over event hashes, as in RFC 6962, which proves that an event is logged.
 
     leaf  = sha256(0x00 ‖ event hash)
     node  = sha256(0x01 ‖ left ‖ right)
@@ -47,7 +47,7 @@ class MerkleTree:
         return self._rows[-1][0] if self.size else EMPTY
 
     def path(self, position: int) -> list[bytes]:
-        """Return the sibling nodes that connect the leaf at a position to the root."""
+        """Return the audit path from the leaf at a position to the root."""
         index, found = position - 1, []
         for row in self._rows[:-1]:
             beside = index ^ 1
@@ -60,7 +60,7 @@ class MerkleTree:
 def leads_to(
     event_hash: bytes, position: int, size: int, path: Sequence[bytes], root: bytes
 ) -> bool:
-    """Return whether a path proves that an event is at a position in the tree."""
+    """Return whether an audit path proves that an event is at a position in the tree."""
     if not 0 < position <= size:
         return False
     index, last, found = position - 1, size - 1, leaf(event_hash)

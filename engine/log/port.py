@@ -30,7 +30,7 @@ Take = Callable[[list[RecordedEvent]], None]
 
 
 class Expect(Enum):
-    """The expected state of a stream, as an alternative to a version."""
+    """The expected state of a stream if no exact version is specified."""
 
     NONE = "none"
     """The stream is empty."""
@@ -74,15 +74,15 @@ class Page(msgspec.Struct, frozen=True):
         return cls(versions, positions, own)
 
     def position_of(self, version: int) -> int:
-        """Return the position of one of the page's versions."""
+        """Return the position of a version in the page."""
         return self.positions[self.versions.index(version)]
 
     def until(self, version: int) -> "Page":
-        """Return the page up to and including a version."""
+        """Return the part of the page up to and including a version."""
         return self._cut(slice(self.versions.index(version) + 1))
 
     def after(self, version: int) -> "Page":
-        """Return the page after a version."""
+        """Return the part of the page after a version."""
         return self._cut(slice(self.versions.index(version) + 1, None))
 
     def _cut(self, part: slice) -> "Page":
@@ -94,7 +94,7 @@ def say_nothing(text: str) -> None:
 
 
 class Wait(msgspec.Struct, frozen=True):
-    """How long to wait for other processes, and the function that reports a long wait."""
+    """Limits for waits for other processes, and the function that reports long waits."""
 
     seconds: float = 30.0
     say: Callable[[str], None] = say_nothing
@@ -140,7 +140,7 @@ class EventStore(Protocol):
         """Return the event with an id, or None."""
 
     def read(self, *, after: int = 0, until: int | None = None) -> Iterator[RecordedEvent]:
-        """Yield events in order of position: `after` exclusive, `until` inclusive.
+        """Yield events by position, from `after` (exclusive) to `until` (inclusive).
 
         The end is fixed when the first event is requested.
         """
@@ -153,7 +153,7 @@ class EventStore(Protocol):
     def read_stream(
         self, stream: str, *, after: int = 0, until: int | None = None
     ) -> Iterator[RecordedEvent]:
-        """Yield one stream's events in order of version, with the same bounds."""
+        """Yield one stream's events by version, with the same bounds as for `read`."""
 
     def scan(
         self,
@@ -219,7 +219,7 @@ class Acknowledged(Protocol):
         """
 
     def holds(self, head: Head) -> bool:
-        """Return whether the log contains the event of a head; true for an empty head."""
+        """Return whether the log contains the event of a head; true for position 0."""
 
     def check_acknowledged(self) -> None:
         """Raise `UnreadableError` if the log lacks an acknowledged event."""
@@ -229,7 +229,7 @@ class Maintenance(Protocol):
     """Information about the store itself rather than its events."""
 
     def problems(self) -> Iterator[str]:
-        """Yield the problems that the store detects in its storage of the log."""
+        """Yield the problems that the store detects in the stored log."""
 
     def risks(self) -> Iterator[str]:
         """Yield the ways in which the store's setup could lose acknowledged events."""
@@ -241,7 +241,7 @@ class Maintenance(Protocol):
         """Yield the locations in the given parts that contain one of the byte strings."""
 
     def described(self) -> dict[str, str]:
-        """Return how and why the log is stored in this way, for operators."""
+        """Return the storage method and the reason for it, as shown to operators."""
 
 
 class Checkpoints(Protocol):
@@ -311,7 +311,7 @@ class Locks(Protocol):
 
     @property
     def wait(self) -> Wait:
-        """Return how long to wait for other processes, also for locks outside the store."""
+        """Return the wait limits, which also apply to locks outside the store."""
 
     def hold(self, name: str) -> AbstractContextManager[None]:
         """Hold a lock exclusively.

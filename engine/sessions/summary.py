@@ -56,7 +56,7 @@ class Summary(msgspec.Struct):
     transcript: str | None = None
 
     def take(self, at: str, event: f.SessionEvent | None) -> None:
-        """Process the next event; None stands for an erased event."""
+        """Process the next event; pass None for an erased event."""
         self.started_at = min(filter(None, (self.started_at, at)))
         self.last_at = max(self.last_at, at)
         self.events += 1
@@ -101,7 +101,7 @@ class Summary(msgspec.Struct):
 
 
 def summary_of(events: Iterable[tuple[str, f.SessionEvent | None]]) -> Summary:
-    """Return the summary of a session's events, given with their times."""
+    """Return the summary of a session's events, which are paired with their times."""
     found = Summary(files_changed=[])
     for at, event in events:
         found.take(at, event)

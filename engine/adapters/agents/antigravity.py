@@ -1,7 +1,7 @@
 """Antigravity CLI: `agy -p --output-format stream-json` prints a line for each event.
 
 With `json`, it prints only the object from the stream's last line. Its exit status is 0
-even if it fails; `status` is decisive.
+even if it fails; the field `status` states the result.
 """
 
 import re

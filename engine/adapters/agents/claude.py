@@ -73,7 +73,7 @@ def _progress(message: v.Data) -> out.Items:
 
 
 def _limited(info: v.Data) -> out.Items:
-    """Return a refusal if a usage limit was reached; warnings do not count."""
+    """Return a refusal if a usage limit was reached; ignore warnings."""
     if v.text(info.get("status")) != "rejected":
         return ()
     until = v.count(info.get("resetsAt"))

@@ -175,7 +175,7 @@ def _event(payload: v.Data, at: str | None) -> out.Items:
 
 
 def _counted(info: v.Data) -> out.Items:
-    """Return the last model call, identified by the thread's running total after it."""
+    """Return the last model call, identified by the thread's total after the call."""
     total, last = v.mapping(info.get("total_token_usage")), info.get("last_token_usage")
     if not isinstance(last, dict):
         return (out.Used(usage_of(total), out.FigureSpan.SESSION),) if total else ()

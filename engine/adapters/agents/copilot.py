@@ -22,7 +22,7 @@ _DENIED = (False, {"type": 0})
 
 
 class Chat:
-    """Reads a chat session's lines, whose changes refer to requests by index."""
+    """Reads a chat session's lines, in which changes refer to requests by index."""
 
     def __init__(self) -> None:
         self._ids: list[str] = []

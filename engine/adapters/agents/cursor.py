@@ -1,4 +1,4 @@
-"""Cursor: prints Claude Code messages, but its own tool calls and result.
+"""Cursor prints Claude Code messages, but uses its own format for tool calls and results.
 
 Based on its documentation of 2026, without a test of the program itself.
 """

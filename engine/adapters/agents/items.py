@@ -119,7 +119,7 @@ class AgentEnded(msgspec.Struct, frozen=True):
 
 
 def failed(error: str | None, status: int | None = None) -> AgentEnded:
-    """Return the end of a failed turn."""
+    """Return the item for the end of a failed turn."""
     return AgentEnded(failed=True, error=error or None, status=status)
 
 

@@ -69,7 +69,7 @@ class AnswerCollector:
             self._last = item
 
     def answer(self, *, unknown: int = 0) -> Answer:
-        """Return the answer and its figures after all items."""
+        """Return the answer, with the figures from all items."""
         ended, said = self._ended, "".join(self._words)[-TEXT_CHARS_MAX:]
         usage = self._usage()
         if ended is None:
@@ -254,7 +254,7 @@ class ActivityCollector:
                 pass
 
     def activity(self, *, agent: str | None, lines: int, unknown: int) -> Activity:
-        """Return the activity after all items."""
+        """Return the activity found in all items."""
         for call in self._calls.values():
             call.duration_ms = _duration(call)
         return Activity(

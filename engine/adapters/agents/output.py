@@ -61,7 +61,7 @@ Read = Callable[[Any], Items | None]
 
 
 class _Reading:
-    """The recognized messages in an output; if its agent is known, only that agent's."""
+    """The recognized messages in an output, from one agent only if the agent is known."""
 
     def __init__(self, agent: str | None, also: Also | None, read: Read | None) -> None:
         self._agent = agent
@@ -81,7 +81,7 @@ class _Reading:
         """How many messages were of which agent."""
 
     def take(self, found: object) -> tuple[int, int]:
-        """Process one message or several; return their number and how many are known."""
+        """Process one or more messages; return their number and the number recognized."""
         listed = found if isinstance(found, list) else [found]
         known = 0
         for one in listed:
@@ -103,7 +103,10 @@ class _Reading:
 
     @property
     def agent(self) -> str | None:
-        """Return the messages' agent; most Cursor messages are in Claude Code's format."""
+        """Return the agent that wrote the messages, or None.
+
+        Most of Cursor's messages are in Claude Code's format.
+        """
         if not self._of or self._agent:
             return self._agent
         return "cursor" if self._of["cursor"] else self._of.most_common(1)[0][0]

@@ -77,7 +77,7 @@ def is_cut(content: bytes) -> bool:
 
 
 def count(value: object) -> int | None:
-    """Return a count; None for any other value."""
+    """Return the value if it is a count, otherwise None."""
     return value if type(value) is int and 0 <= value < _COUNT_MAX else None
 
 
@@ -87,12 +87,12 @@ def counts(figures: Data, *names: str) -> list[int | None]:
 
 
 def integer(value: object) -> int | None:
-    """Return an integer, such as an exit code; None for any other value."""
+    """Return the value if it is an integer, such as an exit code, otherwise None."""
     return value if type(value) is int else None
 
 
 def amount(value: object) -> float | None:
-    """Return an amount of money; None for any other value."""
+    """Return the value if it is an amount of money, otherwise None."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     try:
@@ -103,19 +103,19 @@ def amount(value: object) -> float | None:
 
 
 def text(value: object) -> str:
-    """Return a string without lone surrogates; an empty string for any other value."""
+    """Return a string without its lone surrogates; an empty string for other values."""
     if not isinstance(value, str):
         return ""
     return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def word(of: Data, key: str) -> str | None:
-    """Return a string from an object; None if it is missing or empty."""
+    """Return a string field of an object; None if it is missing or empty."""
     return text(of.get(key)) or None
 
 
 def mapping(value: object) -> Data:
-    """Return a JSON object; an empty one for any other value."""
+    """Return the value if it is a JSON object, otherwise an empty object."""
     return value if isinstance(value, dict) else {}
 
 
@@ -152,13 +152,13 @@ def added(values: Iterable[int | None]) -> int | None:
 
 
 def tokens(figures: Data, *names: str) -> Usage:
-    """Return the usage, given the names of input, output, cache reads and cache writes."""
+    """Return the token usage; `names` is for input, output, cache reads and writes."""
     given, written, cached, kept = counts(figures, *names)
     return Usage(given, written, cached, kept)
 
 
 def tokens_in(figures: Data, *names: str) -> Usage:
-    """Return the usage, given the names of input, output, cache reads and cache writes.
+    """Return the token usage; `names` is for input, output, cache reads and writes.
 
     If all figures are zero, they are unknown, because every model uses tokens.
     """
@@ -181,7 +181,7 @@ def command_of(given: Data) -> str | None:
 def called(
     key: str | None, tool: str, given: Data, *, by: str | None = None, at: str | None = None
 ) -> Called:
-    """Return a call to a tool, with its input."""
+    """Return the item for a tool call, with the tool's input."""
     return Called(key, tool, command_of(given), by, at, given)
 
 

@@ -90,7 +90,7 @@ class LineHistory:
 
 @contextmanager
 def history(git: Git, objects: Path) -> Iterator[LineHistory]:
-    """Yield a history over a repository's objects; temporary commits end with it."""
+    """Yield a history of a repository, and remove its temporary commits afterwards."""
     with TemporaryDirectory(prefix="sprintlog-lines-") as name:
         yield LineHistory(git, Path(name), objects)
 

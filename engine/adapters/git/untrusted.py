@@ -39,9 +39,10 @@ class UntrustedGit(Git):
         self.repository = repository
 
     def read(self, *arguments: str, given: bytes = b"") -> bytes:
-        """Return git's answer about the history; paths are relative to the tree's root.
+        """Return git's output for a query about the history.
 
-        Raise `RefusedError` if git fails, because the repository may be damaged.
+        Paths are relative to the tree's root. Raise `RefusedError` if git fails, because
+        the repository may be damaged.
         """
         try:
             return self.run_in(self.folder, *arguments, given=given, seconds=SECONDS_MAX)
@@ -49,7 +50,7 @@ class UntrustedGit(Git):
             raise RefusedError(error.message) from error
 
     def read_tree(self, *arguments: str) -> bytes:
-        """Return git's answer about the work tree, with the user's own settings.
+        """Return git's output for a query about the work tree, with the user's settings.
 
         Paths are taken literally, not as patterns.
         """
@@ -71,7 +72,7 @@ class UntrustedGit(Git):
 def borrowed(
     repository: GitRepository, environment: Mapping[str, str]
 ) -> Iterator[UntrustedGit]:
-    """Yield a git caller for a repository's history, index and ignore rules."""
+    """Yield an `UntrustedGit` for a repository's history, index and ignore rules."""
     directory, common = repository.directory.resolve(), repository.common.resolve()
     with tempfile.TemporaryDirectory(prefix="sprintlog-git-") as made:
         ours = Path(made)

@@ -1,4 +1,4 @@
-"""Edits of agents' JSON files: adds, finds and removes hooks without changing other text.
+"""Edits agents' JSON files: adds, finds and removes hooks without changing other text.
 
 Numbers, whitespace, the order of keys and the author's style remain unchanged, because
 values are located in the text. The position of an addition is recorded, so that it can be
@@ -95,7 +95,7 @@ def container(text: str, start: int) -> Container:
 
 
 def put(text: str, into: Container, value: Any, *, key: str = "") -> tuple[str, TextSpan]:
-    """Return a text with a member added to the end of a container, and its span."""
+    """Add a member to the end of a container; return the new text and the member's span."""
     style = _Style(text, into)
     said = style.written(value, key)
     if into.members:
@@ -118,7 +118,7 @@ def taken_out(text: str, of: Container, which: Member) -> str:
 
 
 class _Style:
-    """The layout of a JSON text, which additions follow."""
+    """A JSON text's layout, which additions follow."""
 
     def __init__(self, text: str, into: Container) -> None:
         self._newline = "\r\n" if "\r\n" in text else "\n"
@@ -200,14 +200,14 @@ class Edit:
 
 
 def cut(text: str, spans: list[TextSpan]) -> str:
-    """Return a text without its additions."""
+    """Return a text without the additions at the given spans."""
     for start, end in sorted(spans, reverse=True):
         text = text[:start] + text[end:]
     return text
 
 
 class AgentFile(msgspec.Struct, frozen=True):
-    """An agent's configuration file and the content to install; base of all formats."""
+    """The base class for agents' configuration files and the content to install."""
 
     what: ClassVar[str]
     """The content: `hooks`, or the entry of our server, `mcp`."""
@@ -232,11 +232,11 @@ class AgentFile(msgspec.Struct, frozen=True):
         raise NotImplementedError
 
     def install(self, text: str | None, *, file: str) -> Edit:
-        """Return a text with sprintlog's content once, after third-party content."""
+        """Return a text with sprintlog's content once, placed after third-party content."""
         raise NotImplementedError
 
     def without(self, text: str, *, file: str) -> str:
-        """Return a text without sprintlog's content and containers left empty by that."""
+        """Return a text without sprintlog's content, including containers left empty."""
         raise NotImplementedError
 
     def is_bare(self, text: str, *, file: str) -> bool:
@@ -272,7 +272,7 @@ class JsonForm(AgentFile, frozen=True):
         return edit
 
     def without(self, text: str, *, file: str) -> str:
-        """Return a text without sprintlog's entries, and without the object if empty."""
+        """Return a text without sprintlog's entries; remove the object if it is empty."""
         if not self.names(text, file=file):
             return text
         text = self.emptied(text, file=file)
@@ -287,7 +287,7 @@ class JsonForm(AgentFile, frozen=True):
         return not text.strip(BLANK) or parsed(text, file=file) in ({}, self.begins)
 
     def held(self, text: str) -> Container | None:
-        """Return the object at the key as a part of the text; None if it is missing."""
+        """Return the object at the key, located in the text; None if it is missing."""
         member = root(text).named(self.key)
         return container(text, member.value) if member else None
 

@@ -78,7 +78,7 @@ class HookFile(NamedTuple):
         return text is not None and self.form.is_current(text, file=str(self.path))
 
     def install(self, *, is_dry: bool = False) -> bool:
-        """Install sprintlog's content unless it is current; return whether it changed."""
+        """Install sprintlog's content if necessary; return whether the file changes."""
         before = self._read()
         if self._is_current(before):
             return False
@@ -217,7 +217,7 @@ class HookLocation(NamedTuple):
         return self._folder("XDG_STATE_HOME", ".local/state") / "sprintlog/hooks"
 
     def _folder(self, variable: str, default: str) -> Path:
-        """Return the folder that a variable names, or a default below the home folder."""
+        """Return the folder named by an environment variable, or its default."""
         named = self.environment.get(variable, "") if variable else ""
         return Path(named) if os.path.isabs(named) else self.home / default
 

@@ -75,7 +75,7 @@ class HookForm(JsonForm, frozen=True):
                 edit.put(hooks, [self.entry(event)], key=event)
 
     def emptied(self, text: str, *, file: str) -> str:
-        """Return a text without sprintlog's handlers, and without lists emptied by that."""
+        """Return a text without sprintlog's handlers and the lists that become empty."""
         for event in self.names(text, file=file):
             while found := self._first_of_ours(text, event):
                 text = taken_out(text, *found)
@@ -154,7 +154,7 @@ class PluginForm(AgentFile, frozen=True):
         return text == plugin()
 
     def install(self, text: str | None, *, file: str) -> Edit:
-        """Return the plugin; raise `RefusedError` if the file is a third-party file."""
+        """Return the plugin; raise `RefusedError` if the existing file is third-party."""
         if text is not None and not text.startswith(PLUGIN_MARK):
             raise InvalidInputError("not written by sprintlog: unchanged", file=file)
         edit = Edit("")

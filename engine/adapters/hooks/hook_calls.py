@@ -1,4 +1,4 @@
-"""Conversion of the tool calls that hooks report into events.
+"""Converts tool calls reported by hooks into events.
 
 Events contain paths, counts and digests instead of file contents and command output, which
 are never recorded.
@@ -143,7 +143,7 @@ def _exit_code(message: Data, gave: object, agent: str, tool: str) -> int | None
 
 
 def _worked(agent: str, tool: str, gave: object, code: int | None) -> bool | None:
-    """Return whether a call succeeded, if the agent does not report that it failed.
+    """Return whether a call succeeded that the agent did not report as failed.
 
     Most agents report a failed command as a success, so the result is unknown without an
     exit code.

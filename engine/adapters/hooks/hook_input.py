@@ -2,7 +2,7 @@
 
 Input from any agent is first normalized to Claude Code's format, which most agents already
 use, with different event names. Copilot also has a camel-case format that does not name the
-event; opencode sends the format of its plugins.
+event; opencode uses its plugin format.
 """
 
 import re
@@ -259,7 +259,7 @@ def _said(words: object) -> tuple[int | None, str | None]:
 def _told_apart(
     event: events.SessionEvent, message: Data
 ) -> tuple[tuple[object, ...], str]:
-    """Return what distinguishes an event from others of its type in its session."""
+    """Return the values that identify an event among those of its type in a session."""
     at = _milliseconds(message.get("timestamp"))
     if isinstance(event, events.ToolCalled):
         if event.call:
@@ -284,7 +284,7 @@ def _told_apart(
 
 
 def _milliseconds(value: object) -> int | None:
-    """Return a time in ISO 8601 or as a number, in milliseconds since 1970."""
+    """Return a time, given in ISO 8601 or as a number, in milliseconds since 1970."""
     if type(value) is int and 0 < value < 2**53:
         return value
     try:

@@ -81,7 +81,10 @@ class McpTomlForm(AgentFile, frozen=True):
         return edit
 
     def without(self, text: str, *, file: str) -> str:
-        """Return a text without sprintlog's tables; raise an error for another notation."""
+        """Return a text without sprintlog's tables.
+
+        Raise `InvalidInputError` if the tables were edited by hand.
+        """
         if not self.names(text, file=file):
             return text
         rest = text

@@ -1,4 +1,4 @@
-"""Detects why an agent will not call installed hooks; it never grants trust."""
+"""Detects why an agent will not call installed hooks, without granting any trust."""
 
 import json
 import os

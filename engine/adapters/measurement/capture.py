@@ -110,7 +110,7 @@ class Capture:
 
     @property
     def culprit(self) -> Ran | None:
-        """Return the last failed command, or else the last command; None without any."""
+        """Return the last failed command, otherwise the last command, or None."""
         found = [one for one in self._ran if one.failed] or self._ran
         return found[-1] if found else None
 

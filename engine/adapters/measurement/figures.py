@@ -1,4 +1,4 @@
-"""Figures for a work tree: from reports and from its source files.
+"""Figures from a work tree's reports and source files.
 
 Source files are measured by lizard, which the extra `complexity` installs.
 """
@@ -35,7 +35,7 @@ Stamp = tuple[int, ...]
 
 
 class WantedReport(NamedTuple):
-    """A report that should be read."""
+    """A report to be read."""
 
     file: str
     """Its name."""
@@ -57,7 +57,7 @@ class Measured(NamedTuple):
 
 
 def merged(parts: Sequence[Measured]) -> Measured:
-    """Return the figures of all parts; raise `RefusedError` if two state one metric."""
+    """Return the figures of all parts; raise `RefusedError` if two share a metric."""
     known: dict[str, str] = {}
     for part in parts:
         names = {name: one.name for one in part.origins for name in one.metrics}
@@ -220,7 +220,7 @@ def _of_coverage(coverage: Coverage | None) -> dict[str, int | float | str]:
 
 
 def _coverage(read: Sequence[_Read]) -> Coverage | None:
-    """Return the coverage over the lines of all reports."""
+    """Return the combined line coverage of all reports."""
     parts = [(one.wanted.file, one.found.coverage) for one in read if one.found.coverage]
     if len(parts) < 2:
         return parts[0][1] if parts else None

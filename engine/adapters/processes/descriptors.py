@@ -45,7 +45,10 @@ def lead_nowhere(*numbers: int) -> None:
 
 
 def hold_only(*kept: int) -> None:
-    """Close all other descriptors: other processes wait until the last one is closed."""
+    """Close all descriptors except those in `kept`.
+
+    Other processes may wait until the last descriptor of a pipe is closed.
+    """
     lead_nowhere(*(number for number in STANDARD if number not in kept))
     last = STANDARD[-1]
     for number in sorted({*kept} - {*STANDARD}):

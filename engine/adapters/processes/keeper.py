@@ -24,7 +24,10 @@ _OPOST = 1
 
 
 class OwnTerminal:
-    """A pseudo-terminal like sprintlog's terminal, which then passes keys on at once."""
+    """A pseudo-terminal with the settings of sprintlog's terminal.
+
+    While a command uses it, sprintlog's terminal passes on each key immediately.
+    """
 
     def __init__(
         self, master: int, slave: int, settings: list[Any], *, reads: bool
@@ -77,14 +80,14 @@ class OwnTerminal:
             self._is_taken = False
 
     def leave_lines_alone(self) -> None:
-        """Disable newline conversion, which sprintlog's terminal already performs."""
+        """Disable newline conversion, because sprintlog's terminal already performs it."""
         with suppress(termios.error):
             settings = termios.tcgetattr(self.master)
             settings[_OPOST] &= ~termios.OPOST
             termios.tcsetattr(self.master, termios.TCSANOW, settings)
 
     def resize(self) -> None:
-        """Set its size to that of sprintlog's terminal."""
+        """Resize the pseudo-terminal to the size of sprintlog's terminal."""
         with suppress(OSError):
             size = fcntl.ioctl(1, termios.TIOCGWINSZ, struct.pack("HHHH", 0, 0, 0, 0))
             fcntl.ioctl(self.master, termios.TIOCSWINSZ, size)
@@ -113,7 +116,7 @@ NOT_FOUND, NOT_STARTED = 127, 126
 
 
 class Keeper:
-    """Sprintlog's side of the process that starts the command."""
+    """A handle for the process that starts the command."""
 
     def __init__(self, news: int, life: int, *, leads: bool) -> None:
         self.news = news
@@ -135,7 +138,7 @@ class Keeper:
     ) -> Self:
         """Start a command with descriptors for some of its standard streams.
 
-        Signals are blocked; the command's signal mask is `held_back`.
+        Signals must be blocked; `held_back` is the signal mask for the command.
         """
         news, saying = os.pipe()
         living, life = os.pipe()

@@ -27,10 +27,11 @@ class Holder(msgspec.Struct, frozen=True):
 
 @contextmanager
 def hold(folder: Path, sprint_id: str, *, now: str) -> Iterator[tuple[int, Holder | None]]:
-    """Acquire the lock for running a sprint; yield it, and its killed holder or None.
+    """Hold the lock for running a sprint.
 
-    Processes that must exit before the next loop starts may inherit the descriptor. Raise
-    `BusyError` naming a live holder.
+    Yield the lock's descriptor, and the previous holder if it was killed. Processes that
+    must exit before the next loop starts may inherit the descriptor. Raise `BusyError`
+    naming a live holder.
     """
     with held_open(folder / _name(sprint_id), os.O_CREAT | os.O_RDWR) as lock:
         _take(lock, sprint_id)

@@ -44,7 +44,7 @@ class Marks(NamedTuple):
     """Seconds since the latest of them started."""
 
     def has_forked_since(self, before: "Marks") -> bool:
-        """Return whether a process was started since; ended processes do not count."""
+        """Return whether a process was started after `before`, ignoring ended processes."""
         is_ended = self.faults != before.faults and not before.below - self.below
         return is_ended or bool(self.below - before.below)
 

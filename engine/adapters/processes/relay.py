@@ -69,7 +69,7 @@ class Relay:
         signals.start(self._hand_on)
 
     def run(self) -> int:
-        """Return the command's exit code when it has ended, or a negative signal number.
+        """Wait for the command to end; return its exit code or a negative signal number.
 
         By then, all output has been passed to the listener and to a terminal. If standard
         output is a pipe, call `deliver`, which may have to wait for the pipe's reader.
@@ -200,7 +200,7 @@ class Relay:
             self._write(stream)
 
     def _read(self, stream: _Stream) -> bytes | None:
-        """Return the output; None if there is none now, empty bytes at the end."""
+        """Return the output; None if none is available yet, empty bytes at the end."""
         try:
             return os.read(stream.reading, CHUNK_BYTES)
         except BlockingIOError:

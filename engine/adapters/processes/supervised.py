@@ -1,4 +1,4 @@
-"""Runs programs under a supervisor process, which ends all processes left over.
+"""Runs programs under a supervisor process, which ends all remaining processes.
 
 The supervisor starts the program and enforces its time limit (see `supervisor.py`); this
 module reads the output in the meantime. The supervisor adopts the program's orphaned

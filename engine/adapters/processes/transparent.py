@@ -38,7 +38,7 @@ def start_transparently(
     hear: Hear,
     signals: WaitingSignals,
 ) -> Relay:
-    """Start a command; the returned object's `run` waits for its end.
+    """Start a command; call `run` on the returned object to wait for its end.
 
     If the command cannot be started, its exit code is 127 or 126, as in a shell. Raise
     `OSError` if no further process can be started.
@@ -79,7 +79,7 @@ def end_as(exit_code: int) -> NoReturn:
 
 
 def _ways() -> _Ways:
-    """Return streams for the command that look like those of sprintlog itself."""
+    """Return standard streams for the command that resemble sprintlog's own."""
     joined = same_file(OUT, ERR)
     if os.isatty(OUT):
         return _ways_on_a_terminal(joined or os.isatty(ERR))

@@ -169,7 +169,7 @@ class _CountedLines:
         self._open.pop()
 
     def totals(self) -> tuple[int | None, int | None]:
-        """Return the stated totals, or else the line counts, or else None."""
+        """Return the stated totals, otherwise the line counts; None if both are missing."""
         names = ("lines-covered", "lines-valid")
         if all(name in self.root for name in names):
             covered, total = (self._report.counted(self.root[n], n) for n in names)

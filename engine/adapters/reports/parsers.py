@@ -140,7 +140,7 @@ Attributes = dict[str, str]
 
 
 class _Enough(Exception):  # noqa: N818
-    """Stops the parser after the first element."""
+    """Raised to stop the parser after the first element."""
 
 
 def walk(

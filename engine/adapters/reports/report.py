@@ -30,7 +30,7 @@ REPORTS_MAX = 100
 
 
 class Coverage(NamedTuple):
-    """The numbers of covered and total lines, and the percentage."""
+    """The numbers of covered and total lines, and the percentage of covered ones."""
 
     covered: int | None
     total: int | None
@@ -161,7 +161,7 @@ def _read(path: Path) -> bytes:
 
 
 class SeenReports:
-    """The reports read for one measurement, in reading order."""
+    """The reports read for one measurement, in the order in which they were read."""
 
     def __init__(self) -> None:
         self.found: list[SeenReport] = []

@@ -194,7 +194,7 @@ class _DotnetCases:
             self.tests[kind] += 1
 
     def kind_of(self, attributes: Attributes) -> Kind:
-        """Return the result of a case or a summary; without an outcome it failed."""
+        """Return the result of a case or a summary; a missing outcome counts as failed."""
         outcome = attributes.get(self._shape.outcome, "Failed")
         if (kind := _KINDS.get(outcome)) is None:
             field = self._shape.outcome

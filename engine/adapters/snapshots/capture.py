@@ -226,7 +226,7 @@ def git_mode(mode: int) -> bytes:
 def make_commit(
     store: Store, tree: str, at_seconds: int, lines: Iterable[bytes]
 ) -> tuple[str, str]:
-    """Create a snapshot from the content of another one, if any, and the differences.
+    """Create a snapshot by applying changes to another snapshot's content, if any.
 
     Return the ids of the snapshot and its content.
     """

@@ -104,7 +104,7 @@ class Snapshot(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Return the total size of its files in bytes."""
+        """Return the total size of the snapshot's files in bytes."""
         return sum(entry.size for entry in self.files.values())
 
 
@@ -154,7 +154,7 @@ def make_manifest(found: Listing, unseen: Iterable[str] = ()) -> Manifest:
 
 
 def encode(manifest: Manifest) -> bytes:
-    """Return the stored format of a manifest."""
+    """Return a manifest in its stored format."""
     return msgspec.msgpack.encode(manifest)
 
 
@@ -190,7 +190,7 @@ def assemble(
 
 
 def _usual(counted: Mapping[int, int], otherwise: int) -> int:
-    """Return the most common permission bits, or `otherwise` without any modes."""
+    """Return the most common permission bits, or `otherwise` if there are no modes."""
     most = max(counted, key=lambda mode: (counted[mode], -mode), default=otherwise)
     return most & 0o777
 

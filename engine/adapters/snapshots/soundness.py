@@ -104,7 +104,7 @@ def _problem_of(pack: Path) -> str | None:
 
 
 def _ending(path: Path) -> bytes:
-    """Return a file's last bytes if they are the checksum of the rest; otherwise none."""
+    """Return a file's last bytes if they are the checksum of the rest, or empty bytes."""
     with _reading(path) as file:
         left = os.fstat(file.fileno()).st_size - _SUM
         counted, content = sha1(usedforsecurity=False), b""
@@ -193,7 +193,7 @@ def _opened(path: Path) -> IO[bytes]:
 
 @contextmanager
 def _reading(path: Path) -> Iterator[IO[bytes]]:
-    """Hold a file open; a read error of the disk ends the block.
+    """Hold a file open; a disk read error ends the block.
 
     Other errors may be temporary, so they do not cause a file to be moved aside.
     """

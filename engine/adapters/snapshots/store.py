@@ -221,7 +221,10 @@ class Store:
     def blobs(
         self, ahead: Iterable[str] = ()
     ) -> AbstractContextManager[Callable[[str], bytes]]:
-        """Yield a function that returns blobs by id; reading `ahead` in order is faster."""
+        """Return a context that yields a function from ids to blobs.
+
+        Blobs in `ahead` are read faster if they are requested in that order.
+        """
         return blobs_of(self.git, ahead, self._kept)
 
     def diff(
@@ -336,7 +339,7 @@ def changes_between(
 
 
 def _trees(git: Git, commits: set[str]) -> dict[str, str]:
-    """Return the tree of each commit that exists."""
+    """Return the trees of the commits that exist, by commit."""
     names = sorted(commits)
     if not names:
         return {}

@@ -99,7 +99,7 @@ def is_served(url: str) -> bool:
 
 
 def _store(url: str, beside: "Path | None") -> tuple[Any, str, dict[str, Any]]:
-    """Return the store class for an address, the location in it, and further arguments."""
+    """Return the store class, location and further arguments for an address."""
     scheme, colon, place = url.partition(":")
     if not colon or "/" in scheme:
         scheme, place = "sqlite", url

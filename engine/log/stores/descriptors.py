@@ -196,8 +196,8 @@ def held(path: Path, said: str) -> BusyError:
 def lock_holders(path: Path) -> list[str]:
     """Return the other processes that hold a write lock on a database or its files.
 
-    Each is described like `process 4711 (python3)`. The list is empty if the system does
-    not list locks.
+    Processes are described like `process 4711 (python3)`. The list is empty if the system
+    does not list locks.
     """
     names = (path, path.with_name(f"{path.name}-shm"), path.with_name(f"{path.name}-wal"))
     inodes = {name.stat().st_ino for name in names if name.exists()}

@@ -1,4 +1,4 @@
-"""Checks for store implementations, which are also the core of our own store tests."""
+"""Checks for store implementations, which the project's own store tests use too."""
 
 from collections.abc import Callable
 from hashlib import shake_128
@@ -49,7 +49,7 @@ def check_store(store: Any, place: str) -> None:
 
 
 def with_error(kind: type[ErrorT], act: Callable[[], object], rule: str) -> ErrorT:
-    """Return the error that an action raises; raise for an unexpected error or none."""
+    """Return the error that an action raises; raise `AssertionError` for any other."""
     try:
         act()
     except kind as error:

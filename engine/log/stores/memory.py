@@ -83,7 +83,7 @@ class MemoryLog:
 
     @contextmanager
     def taking_over(self) -> Iterator[Take]:
-        """Yield a function that copies events from another log: all of them or none."""
+        """Yield a function that copies another log's events, all of them or none."""
         self._check_open()
         events, streams, keys = [*self._events], {**self._streams}, {**self._keys}
         self._streams = {name: [*known] for name, known in streams.items()}
@@ -158,7 +158,7 @@ class MemoryLog:
         return next((event for event in self.read() if event.id == id_), None)
 
     def read(self, *, after: int = 0, until: int | None = None) -> Iterator[RecordedEvent]:
-        """Yield events in order of position: `after` exclusive, `until` inclusive."""
+        """Yield events by position, from `after` (exclusive) to `until` (inclusive)."""
         self._check_open()
         return iter(self._events[max(after, 0) : _end(until, len(self._events))])
 
@@ -171,7 +171,7 @@ class MemoryLog:
     def read_stream(
         self, stream: str, *, after: int = 0, until: int | None = None
     ) -> Iterator[RecordedEvent]:
-        """Yield one stream's events in order of version, with the same bounds."""
+        """Yield one stream's events by version, with the same bounds as for `read`."""
         self._check_open()
         events = self._streams.get(stream, [])
         return iter(events[max(after, 0) : _end(until, len(events))])
@@ -216,7 +216,7 @@ class MemoryLog:
         return self.head()
 
     def holds(self, head: Head) -> bool:
-        """Return whether the log contains the event of a head; true for an empty head."""
+        """Return whether the log contains the event of a head; true for position 0."""
         found = [x.hash for x in self.read(after=head.position - 1, until=head.position)]
         return not head.position or found == [head.hash]
 
@@ -249,7 +249,7 @@ class MemoryLog:
         yield from self._caches.holding(forms, [x for x in parts if x != "events"])
 
     def described(self) -> dict[str, str]:
-        """Return how the log is stored, and why."""
+        """Return the storage method and the reason for it, as shown to operators."""
         return {"journal": "none", "why": "the log is in memory and ends with the process"}
 
     @property

@@ -22,7 +22,7 @@ _DEFAULTS = {
 
 
 class Address(msgspec.Struct, frozen=True):
-    """The location of a log: libpq's connection parameters, and the log's name."""
+    """The location of a log: the connection parameters for libpq and the log's name."""
 
     given: str
     """For libpq, with whatever secrets are in it: it is printed nowhere."""

@@ -117,7 +117,7 @@ class Pace:
         self._alone = 0
 
     def found(self, *, is_alone: bool) -> None:
-        """Record whether this writer's last two appends were adjacent."""
+        """Record whether other writers appended since this writer's previous append."""
         self._alone = self._alone + 1 if is_alone else 0
         if not is_alone:
             self.is_shared = True
@@ -205,7 +205,10 @@ class ServerAppends(ServerQueries):
     def _queued(
         self, wanted: stores.PreparedAppend, *, is_again: bool = False
     ) -> stores.Appended:
-        """Append under the log's lock; `is_again` if an earlier try may have succeeded."""
+        """Append under the log's lock.
+
+        `is_again` states that an earlier attempt may have succeeded.
+        """
         stream, count = wanted.stream, len(wanted.events)
         token = self.leases.tokens.get(stream)
         before = (*self._known(), token and stream, token or 0)
@@ -294,7 +297,7 @@ class ServerAppends(ServerQueries):
         return self._told(list(events))
 
     def _told(self, events: list[stores.RecordedEvent]) -> stores.Appended:
-        """Acknowledge the last of the events, and return the events as a result."""
+        """Acknowledge the last event, and return the events as the append's result."""
         own = events[-1]
         self.acknowledge(stores.Head(own.position, own.hash))
         self._own = own

@@ -211,7 +211,7 @@ class ServerConnection:
         return self._calls[asked.name] >= CALLS_UNTIL_PREPARED
 
     def run(self, sql: str) -> None:
-        """Run a statement without a result once."""
+        """Run a statement that returns no rows, without retries."""
         try:
             self.raw.execute(sql)
         except psycopg.Error as error:
@@ -252,7 +252,7 @@ class ServerConnection:
 
 
 class PendingAnswer:
-    """The answer to a statement that runs while the caller does something else."""
+    """The pending answer to a statement, which the caller can receive later."""
 
     def __init__(self, connection: ServerConnection, raw: psycopg.Connection[Any]) -> None:
         self._connection = connection
@@ -267,7 +267,7 @@ class PendingAnswer:
             self.found = error
 
     def answer(self) -> PGresult:
-        """Return the answer; raise `psycopg.Error` if the statement failed or was lost."""
+        """Return the answer; raise `psycopg.Error` for an error or a lost answer."""
         if self.found is None:
             # Whoever has the connection has received what was under way on it.
             _ = self._connection.raw

@@ -81,7 +81,7 @@ class ServerQueries:
         return RecordedEvent(*rows[0]) if rows else None
 
     def read(self, *, after: int = 0, until: int | None = None) -> Iterator[RecordedEvent]:
-        """Yield events in order of position: `after` exclusive, `until` inclusive."""
+        """Yield events by position, from `after` (exclusive) to `until` (inclusive)."""
         for page in self.pages(after=after, until=until):
             for row in page:
                 yield RecordedEvent(*row)
@@ -97,7 +97,7 @@ class ServerQueries:
     def read_stream(
         self, stream: str, *, after: int = 0, until: int | None = None
     ) -> Iterator[RecordedEvent]:
-        """Yield one stream's events in order of version, with the same bounds."""
+        """Yield one stream's events by version, with the same bounds as for `read`."""
         after, end = max(after, 0), self.version(stream)
         end = end if until is None else min(until, end)
         for page in self._paged(_STREAM_PAGE, after, end, stream, place=2):
@@ -212,7 +212,7 @@ _BYTES = ("key_digest", "salt", "payload", "payload_digest", "hash")
 
 
 def _check_versions(stream: str, versions: Sequence[int], after: int) -> None:
-    """Raise `UnreadableError` unless the versions are consecutive from `after` + 1 on."""
+    """Raise `UnreadableError` unless the versions after `after` are consecutive."""
     if [*versions] != [*range(after + 1, after + 1 + len(versions))]:
         raise _unreadable(f"the versions of {stream} do not follow one another")
 

@@ -44,13 +44,13 @@ class Statement(NamedTuple):
 
 
 def call_of(function: str, values: Sequence[int], arrays: Sequence[int] = ()) -> Statement:
-    """Return the call of a function that accepts values, followed by arrays."""
+    """Return a statement that calls a function with values followed by arrays."""
     asked = f"SELECT * FROM {function}({marks(len(values) + len(arrays))})"
     return statement_of(asked, values, arrays, function)
 
 
 def row_of(function: str, values: Sequence[int], arrays: Sequence[int] = ()) -> Statement:
-    """Return the call of a function that returns a row as a single value."""
+    """Return a statement that calls a function and returns its row as a single value."""
     asked = f"SELECT {function}({marks(len(values) + len(arrays))})"
     return statement_of(asked, values, arrays, function)
 
@@ -66,7 +66,7 @@ def statement_of(
     arrays: Sequence[int] = (),
     named: str = "sprintlog",
 ) -> Statement:
-    """Return a statement whose placeholders are values, followed by arrays."""
+    """Return a statement with placeholders for values followed by arrays."""
     types = [*values, *(_ARRAYS[kind] for kind in arrays)]
     text = sql.encode()
     digest = sha256(text + repr(types).encode()).hexdigest()[:16]
@@ -117,7 +117,7 @@ def fields(row: bytes) -> list[Value]:
 
 
 def number(value: Value) -> int:
-    """Return a number from its wire format."""
+    """Return a number decoded from the wire format."""
     return int.from_bytes(value or b"", signed=True)
 
 
@@ -173,7 +173,7 @@ def first_values(prepared: PreparedAppend) -> tuple[Any, ...]:
 
 
 def later_values(prepared: PreparedAppend) -> tuple[list[Any], ...]:
-    """Return the values of the events after the first, field by field."""
+    """Return the values of an append's other events, as one list per field."""
     first, later = prepared.stamps.ids[0], prepared.events[1:]
     return (
         prepared.stamps.ids[1:],
@@ -190,7 +190,11 @@ def later_values(prepared: PreparedAppend) -> tuple[list[Any], ...]:
 
 
 def append_answer(answer: Value) -> tuple[str, int, bytes, int, bytes]:
-    """Return outcome, position, its hash, version and last hash; empty if not stated."""
+    """Return the fields of the server's answer to an append.
+
+    They are the outcome, a position with its hash, a version, and the last hash; fields
+    that the answer does not state are empty.
+    """
     outcome, place, hash_, version, last = fields(answer or b"")
     said, before, end = (outcome or b"").decode(), hash_ or b"", last or b""
     return said, number(place), before, number(version), end

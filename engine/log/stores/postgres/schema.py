@@ -1,4 +1,4 @@
-"""The server's schema `sprintlog`: numbered migrations, settings and problems."""
+"""The schema `sprintlog` on the server: its migrations, settings and checks."""
 
 from collections.abc import Iterator, Sequence
 from functools import cache
@@ -89,7 +89,7 @@ def check_applied(applied: Sequence[tuple[int, str]]) -> None:
 
 
 def migrate(connection: ServerConnection) -> None:
-    """Apply all missing steps or none, while no other client can migrate."""
+    """Apply all missing migrations or none, and block concurrent migrations."""
     check_server(connection)
     with connection.transaction():
         raw = connection.raw
@@ -143,7 +143,7 @@ def check_server(connection: ServerConnection) -> None:
 
 
 def check_settings(address: Address, *, fsync: str, full_page_writes: str) -> None:
-    """Raise `RefusedError` if the server's settings can lose acknowledged events."""
+    """Raise `RefusedError` if the server's settings risk losing acknowledged events."""
     wrong = [
         name
         for name, value in (("fsync", fsync), ("full_page_writes", full_page_writes))
@@ -185,7 +185,7 @@ FROM pg_stat_replication"""
 
 
 def problems(connection: ServerConnection) -> Iterator[str]:
-    """Yield the problems with the server's storage of a log."""
+    """Yield the problems with the log's storage on the server."""
     on = dict(connection.rows(_OUR_TRIGGERS))
     for name, table in _TRIGGERS.items():
         if on.get(name) != table:
@@ -212,7 +212,7 @@ def standbys(connection: ServerConnection) -> list[tuple[str, str]]:
 
 
 def forgets(found: dict[str, str]) -> str | None:
-    """Return how settings let a server lose acknowledged events; None if they do not."""
+    """Return how settings could cause the loss of acknowledged events, or None."""
     lost = [name for name in ("fsync", "full_page_writes") if found.get(name) == "off"]
     return f"{' and '.join(lost)} off: acknowledged events can be lost" if lost else None
 
@@ -223,9 +223,9 @@ def waited_for(known: list[tuple[str, str]]) -> list[str]:
 
 
 def unwaited(known: list[tuple[str, str]]) -> str | None:
-    """Return the risk of asynchronous standbys; None if there are none.
+    """Return the risk from asynchronous standbys, or None.
 
-    A role that cannot see the state of a standby gets None.
+    The result is also None if the role cannot see the state of a standby.
     """
     if not known or waited_for(known) or any(state == UNSEEN for _, state in known):
         return None
@@ -233,7 +233,7 @@ def unwaited(known: list[tuple[str, str]]) -> str | None:
 
 
 def risks(connection: ServerConnection) -> Iterator[str]:
-    """Yield descriptions of ways in which the server could lose an acknowledged event."""
+    """Yield the ways in which the server could lose an acknowledged event."""
     for risk in (forgets(settings(connection)), unwaited(standbys(connection))):
         if risk is not None:
             yield f"{risk} (`sprintlog doctor` explains)"

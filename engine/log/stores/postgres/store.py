@@ -1,4 +1,4 @@
-"""A log in a PostgreSQL database: many machines can append, with one function call each."""
+"""A log in a PostgreSQL database; each append from any machine is one function call."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -71,7 +71,8 @@ class PostgresLog(ServerAppends):
     """A log in a PostgreSQL database; belongs to the thread and process that opened it.
 
     This machine's local data (saved states, digests of its files, locks, the last
-    acknowledged head) is stored in the folder `beside`, or in memory without that folder.
+    acknowledged head) is stored in the folder `beside`, or in memory if there is no such
+    folder.
     """
 
     def __init__(
@@ -158,7 +159,7 @@ class PostgresLog(ServerAppends):
 
     @contextmanager
     def taking_over(self) -> Iterator[stores.Take]:
-        """Yield a function that copies events from another log: all of them or none."""
+        """Yield a function that copies another log's events, all of them or none."""
         self.check_can_record()
         takeover = Takeover(self.connection, self._log)
         with self.connection.transaction():
@@ -192,7 +193,7 @@ class PostgresLog(ServerAppends):
         self.connection.run("VACUUM sprintlog.events")
 
     def holds(self, head: stores.Head) -> bool:
-        """Return whether the log contains the event of a head; true for an empty head."""
+        """Return whether the log contains the event of a head; true for position 0."""
         return not head.position or self.hash_at(head.position) == head.hash
 
     def check_acknowledged(self) -> None:
@@ -233,7 +234,7 @@ class PostgresLog(ServerAppends):
         )
 
     def described(self) -> dict[str, str]:
-        """Return the server that stores the log, and why."""
+        """Return the storage method and the reason for it, as shown to operators."""
         why = f"the log is at {self.address.shown}"
         return {"journal": f"PostgreSQL {self.server}", "why": why}
 

@@ -193,7 +193,7 @@ class LocalCaches:
     """Saved states and digests for a shared log, in a small database on this machine.
 
     States can be rebuilt from the events, and the digests belong to local files. Without a
-    folder, the database is in memory. Another log's data is deleted.
+    folder, the database is in memory. Data that belongs to another log is deleted.
     """
 
     NAME = "caches.db"
@@ -235,7 +235,7 @@ class LocalCaches:
             rows(f"PRAGMA user_version = {_FORMAT}")
 
     def holding(self, forms: Sequence[bytes], parts: Sequence[str]) -> list[str]:
-        """Return the table and first columns of rows with one of the byte strings."""
+        """Return the table and first columns of rows containing one of the byte strings."""
         return [*rows_holding(self._connection.rows, forms, parts)]
 
     def problems(self) -> list[str]:

@@ -45,7 +45,7 @@ def uri_of(path: Path) -> str:
 
 
 def check_is_sqlite(path: Path, what: str) -> None:
-    """Raise `RefusedError` unless the log is a SQLite file that exists."""
+    """Raise `RefusedError` if the log is not an existing SQLite file."""
     if not path.exists():
         raise errors.RefusedError(
             f"{what} is for logs in SQLite, and there is none at {path}",

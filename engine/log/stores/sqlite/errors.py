@@ -81,7 +81,7 @@ def not_read(path: Path) -> SprintlogError:
 def no_locks(path: Path) -> SprintlogError | None:
     """Return the error if a database's disk does not support locks; None if it does.
 
-    On such a disk no process holds a lock, so waiting for it is pointless.
+    On such a disk no process can hold a lock, so waiting for one is pointless.
     """
     if reason := why_no_lock(path):
         return SprintlogError(

@@ -107,16 +107,16 @@ def set_journal_mode(connection: sqlite3.Connection, mode: JournalMode) -> None:
 class Growth:
     """Estimates the write-ahead log's growth, to decide which process checkpoints it.
 
-    The file's size does not show the growth. A writer counts the pages that it appends and
-    assumes that the appends of other writers are small. If all writers' appends are small,
-    the writer that reaches a certain position checkpoints the log.
+    The file's size does not show the growth. A writer adds up the sizes of its appends and
+    assumes that those of other writers are small. If all writers' appends are small, the
+    writer that reaches a certain position checkpoints the log.
     """
 
     def __init__(self) -> None:
         self._own = self._all = self._position = 0
 
     def is_due(self, first: int, last: int, payload_bytes: int) -> bool:
-        """Count an append's pages; return whether this writer should checkpoint the log."""
+        """Count an append's size; return whether this writer should checkpoint the log."""
         own = _APPEND_BYTES + (last - first + 1) * _EVENT_BYTES + payload_bytes
         others = first - 1 - self._position if self._position else 0
         self._position = last
@@ -129,7 +129,10 @@ class Growth:
         )
 
     def carried_over(self, *, is_all: bool) -> None:
-        """Restart the count after a checkpoint; `is_all` if no reader limited it."""
+        """Restart the count after a checkpoint.
+
+        `is_all` states that the checkpoint copied the complete log.
+        """
         self._own = 0
         if is_all:
             self._all = 0

@@ -230,9 +230,10 @@ class PageRows:
 
     @property
     def last_plausible(self) -> int:
-        """Return the last position that has a neighbouring position.
+        """Return the last position that is adjacent to another position.
 
-        A damaged number can be any position, but is unlikely to be adjacent to another.
+        A number read from damaged data can be any position, but is unlikely to be adjacent
+        to another one.
         """
         return max((p for p in self._places if p == 1 or p - 1 in self._places), default=0)
 

@@ -100,7 +100,10 @@ class End(msgspec.Struct, frozen=True):
 
 
 def _are_plain(rows: list[StoredRow]) -> bool:
-    """Return whether all rows share one stream and actor, and other fields are default."""
+    """Return whether all rows have the same stream and actor, and are otherwise plain.
+
+    Plain rows have schema version 1, no key, and were not observed.
+    """
     ((stream, actor, *others), *more) = {*map(_plain_parts, rows)}
     is_text = type(stream) is type(actor) is str and type(rows[-1][2]) is int
     return not more and is_text and others == [1, None, None, 0]
@@ -131,7 +134,7 @@ class Queries:
         return found[0] if found else None
 
     def read(self, *, after: int = 0, until: int | None = None) -> Iterator[RecordedEvent]:
-        """Yield events in order of position: `after` exclusive, `until` inclusive.
+        """Yield events by position, from `after` (exclusive) to `until` (inclusive).
 
         The end is fixed when the first event is requested. No statement stays open between
         pages, so that a slow reader does not block other processes.
@@ -160,7 +163,7 @@ class Queries:
                 yield page
 
     def _plain(self, last: StoredRow, count: int) -> list[StoredRow] | None:
-        """Return the next plain rows; None unless all `count` of them exist."""
+        """Return the next rows if all `count` of them are plain; otherwise None."""
         place, stream, version = last[:3]
         actor, behind = _plain_parts(last)[1], place - version
         bounds = place, place + count, behind
@@ -195,7 +198,7 @@ class Queries:
     def read_stream(
         self, stream: str, *, after: int = 0, until: int | None = None
     ) -> Iterator[RecordedEvent]:
-        """Yield one stream's events in order of version, with the same bounds."""
+        """Yield one stream's events by version, with the same bounds as for `read`."""
         after, end = max(after, 0), self.version(stream)
         end = end if until is None else min(until, end)
         while after < end:
@@ -340,7 +343,7 @@ class Queries:
         return rows[0][0] if rows else 0
 
     def _check_versions(self, stream: str, versions: Iterable[Any], after: int) -> None:
-        """Raise `UnreadableError` unless the versions are consecutive after `after`."""
+        """Raise `UnreadableError` unless the versions after `after` are consecutive."""
         found = list(versions)
         if found != [*range(after + 1, after + 1 + len(found))]:
             raise self._unreadable(f"the versions of {stream} do not follow one another")

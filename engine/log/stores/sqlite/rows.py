@@ -200,7 +200,7 @@ def insert_each(events: Iterable[RecordedEvent]) -> tuple[str, Iterable[tuple[An
 
 
 def events_of(rows: Iterable[Any]) -> list[RecordedEvent]:
-    """Return rows of the `READ` columns as events.
+    """Return events from rows with the `READ` columns.
 
     Raise `UnreadableError` if a column contains an invalid value.
     """

@@ -1,4 +1,4 @@
-"""SQL text of the database's tables, used for creation and compared on opening."""
+"""The SQL of the database's tables, used to create them and to verify existing ones."""
 
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -220,7 +220,7 @@ def _name_in(statement: str) -> str:
 
 
 def _made(connection: sqlite3.Connection) -> dict[str, str]:
-    """Return the database's SQL by name, without tables of SQLite and Litestream."""
+    """Return the SQL of a database's objects by name, except SQLite's and Litestream's."""
     # Automatic indexes have no text; sqlite_stat tables are what ANALYZE leaves.
     rows = connection.execute(
         "SELECT type, name, sql FROM sqlite_master"
@@ -268,7 +268,7 @@ def tables_of(ask: Ask) -> list[str]:
 
 
 def rows_holding(ask: Ask, forms: Sequence[bytes], tables: Iterable[str]) -> Iterator[str]:
-    """Yield the table and first columns of every row with one of the byte strings."""
+    """Yield the table and first columns of rows containing one of the byte strings."""
     for table in tables:
         about = ask(f'PRAGMA table_info("{table}")', ())
         columns = [f'"{name}"' for _, name, *_ in about]

@@ -167,7 +167,7 @@ class SqliteLog(Queries):
         return appended
 
     def give_back(self) -> None:
-        """Compact the database, so that SQLite returns unused space to the file system."""
+        """Compact the database to return unused space to the file system."""
         from .erasure import clear, mark
 
         self._check_can_record()
@@ -177,7 +177,7 @@ class SqliteLog(Queries):
 
     @contextmanager
     def taking_over(self) -> Iterator[Take]:
-        """Yield a function that copies events from another log: all of them or none."""
+        """Yield a function that copies another log's events, all of them or none."""
         last: list[RecordedEvent] = []
 
         def take(events: list[RecordedEvent]) -> None:
@@ -197,7 +197,7 @@ class SqliteLog(Queries):
 
     @contextmanager
     def together(self) -> Iterator[None]:
-        """Commit all appends of the block in one transaction; none is durable before."""
+        """Commit all appends in the block together; none is durable before its end."""
         self._check_can_record()
         acknowledged = self._head
         self._forget()
@@ -280,7 +280,7 @@ class SqliteLog(Queries):
             self._growth.carried_over(is_all=checkpoint(self.connection.raw))
 
     def _clear(self) -> None:
-        """Complete an erasure that was killed, or that a reader delayed."""
+        """Complete an erasure that was interrupted, or that a reader delayed."""
         from .erasure import clear
 
         self.connection.begin_to_write()
@@ -295,7 +295,7 @@ class SqliteLog(Queries):
         return self._head_file.read()
 
     def holds(self, head: Head) -> bool:
-        """Return whether the log contains the event of a head; true for an empty head."""
+        """Return whether the log contains the event of a head; true for position 0."""
         return not head.position or self.hash_at(head.position) == head.hash
 
     def check_acknowledged(self) -> None:
@@ -320,7 +320,7 @@ class SqliteLog(Queries):
         return tables_of(self.connection.rows)
 
     def holding(self, forms: Sequence[bytes], parts: Sequence[str]) -> Iterator[str]:
-        """Yield the table and first columns of rows with one of the byte strings."""
+        """Yield the table and first columns of rows containing one of the byte strings."""
         return rows_holding(self.connection.rows, forms, parts)
 
     def described(self) -> dict[str, str]:
