@@ -45,7 +45,7 @@ def tokens_of(figures: Any) -> int | None:
 def lower_bounds(figures: Any) -> tuple[str, ...]:
     """Return the names of the figures, including `tokens`, that are lower bounds.
 
-    Older sums, in which such marks are None, lack the tokens for cache creation.
+    Older sums, in which such marks are missing, lack the tokens for cache creation.
     """
     found = getattr(figures, "at_least", ())
     if found is None:

@@ -1,4 +1,4 @@
-"""Output of any length, of which the start, the end and the digest are kept."""
+"""Collects output of any length: its start, its end and its digest."""
 
 import re
 from hashlib import sha256
@@ -14,7 +14,7 @@ _TAIL_KEPT = TAIL_BYTES + MARGIN_BYTES
 
 
 class Output:
-    """Collects output incrementally, and stores no more than will be shown."""
+    """Collects output incrementally, and stores only the parts that will be shown."""
 
     def __init__(self) -> None:
         self.bytes = 0

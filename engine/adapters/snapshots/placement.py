@@ -246,7 +246,7 @@ class _Placer(msgspec.Struct):
     def _draft(
         self, descriptor: int, path: str, *, is_durable: bool = True
     ) -> os.stat_result | None:
-        """Write a file's draft in the same folder; return the status of a regular file."""
+        """Write a file's draft in its folder; return its status unless it is a link."""
         entry = self.plan.writes[path]
         content = self.blob(entry.oid)
         draft = self.drafts[path] = draft_of(path)

@@ -92,7 +92,7 @@ NO_LOCKS = "check the disk; a network file system must be mounted with locks"
 
 
 class Waiting:
-    """A bounded wait for one file, which starts when it is created."""
+    """A bounded wait for a file; its time limit starts when the object is created."""
 
     def __init__(self, wait: Wait, path: Path) -> None:
         self._wait = wait
