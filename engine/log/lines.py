@@ -6,6 +6,7 @@ is exactly what this module would write.
 """
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 import msgspec
 
@@ -29,28 +30,17 @@ class _Header(msgspec.Struct):
     """The one stream that was exported; None for the whole log."""
 
 
-class _Line(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
-    position: int
-    stream: str
-    version: int
-    id: str
-    type: str
-    schema_version: int
-    at: str
-    recorded_at: str
-    actor: str
-    correlation_id: str
-    causation_id: str
-    key: str | None
-    key_digest: str | None
-    remaining: int
-    observed: bool
-    salt: str | None
-    payload: str | None
-    payload_digest: str
-    hash: str
-    previous: str | None = None
-    """The hash of the event before; only where that is not the line before."""
+_AS_TEXT = {bytes: str, bytes | None: str | None}
+_Line: Any = msgspec.defstruct(
+    "_Line",
+    [
+        *((name, _AS_TEXT.get(x, x)) for name, x in RecordedEvent.__annotations__.items()),
+        ("previous", str | None, None),
+    ],
+    forbid_unknown_fields=True,
+    omit_defaults=True,
+)
+"""An event with text for bytes; `previous` only if the event before is on no line."""
 
 
 class _Last(msgspec.Struct, forbid_unknown_fields=True):
@@ -168,7 +158,7 @@ def _read_event(raw: bytes, number: int, file: str) -> RecordedEvent:
     return event
 
 
-def _event_of(line: _Line) -> RecordedEvent:
+def _event_of(line: Any) -> RecordedEvent:
     told = msgspec.structs.asdict(line)
     del told["previous"]
     for name in _HEXADECIMAL[:-1]:

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterator
 
-from sprintlog.engine.log.stores.postgres.schema import forgets, unwaited, waited_for
+from sprintlog.engine.log.stores.postgres import schema
 from sprintlog.engine.log.stores.postgres.store import PostgresLog
 
 from ..views.log import Check
@@ -23,12 +23,12 @@ def server_checks(workspace: Workspace) -> Iterator[Check]:
     log = workspace.log
     assert isinstance(log, PostgresLog)
     began = time.monotonic()
-    about = log.facts()
+    about = schema.facts(log.connection)
     took = time.monotonic() - began
     where = f"{log.described()['why']}, PostgreSQL {log.server}"
     said = f"{where}, answers in {1000 * took:.1f} ms"
     yield Check("log", OK if took < SLOW_SECONDS else NOTE, said)
-    yield from _durability(log.settings())
+    yield from _durability(schema.settings(log.connection))
     yield _replication(log)
     yield _role(about.role, is_owner=about.is_owner)
     yield _clock(about.clock - time.time())
@@ -54,7 +54,7 @@ def server_checks(workspace: Workspace) -> Iterator[Check]:
 
 
 def _durability(found: dict[str, str]) -> Iterator[Check]:
-    if what := forgets(found):
+    if what := schema.forgets(found):
         yield Check("durability", WARNING, what, "switch it on in postgresql.conf")
     else:
         commit = found.get("synchronous_commit", "unknown")
@@ -74,11 +74,11 @@ def _durability(found: dict[str, str]) -> Iterator[Check]:
 
 
 def _replication(log: PostgresLog) -> Check:
-    known = log.standbys()
-    if waited := waited_for(known):
+    known = schema.standbys(log.connection)
+    if waited := schema.waited_for(known):
         what = f"an append waits for {', '.join(waited)}"
         return Check("replication", OK, what)
-    if behind := unwaited(known):
+    if behind := schema.unwaited(known):
         hint = "synchronous_standby_names names them"
         return Check("replication", WARNING, behind, hint)
     if known:

@@ -12,7 +12,7 @@ from sprintlog.engine.errors import RefusedError, UnreadableError
 from sprintlog.engine.log.chain import check_chain
 from sprintlog.engine.log.port import Expect, Wait
 from sprintlog.engine.log.stores import wall_clock
-from sprintlog.engine.log.stores.postgres.schema import UNSEEN
+from sprintlog.engine.log.stores.postgres.schema import UNSEEN, standbys
 from sprintlog.engine.log.stores.postgres.store import PostgresLog
 from sprintlog.projections.health import server
 from sprintlog.projections.health.findings import NOTE, OK, WARNING
@@ -81,7 +81,7 @@ def test_what_a_standby_was_behind_is_lost_and_noticed(pair: Pair, tmp_path: Pat
         assert ["none synchronous" in risk for risk in writer.risks()] == [True]
         writer.connection.raw.execute("SET ROLE sprintlog_writer")
         # A role that may not see what a standby is about does not say that it is behind.
-        assert [state for _, state in writer.standbys()] == [UNSEEN]
+        assert [state for _, state in standbys(writer.connection)] == [UNSEEN]
         assert [*writer.risks()] == []
         assert server._replication(writer).status == NOTE
         writer.connection.raw.execute("RESET ROLE")

@@ -133,6 +133,7 @@ class ServerAppends(ServerQueries):
     acknowledged_head: stores.Head | None = None
     """The head last acknowledged, which the log must contain."""
     _own: stores.RecordedEvent | None = None
+    _caches: stores.LocalCaches
 
     def __init__(
         self,
@@ -269,6 +270,8 @@ class ServerAppends(ServerQueries):
         )
         if outcome == "nothing":
             return None
+        if remainders:
+            self._caches.checkpoints.clear()
         if outcome == "done":
             return self._found(position, 1)
         self._check_outcome(outcome)

@@ -173,20 +173,6 @@ class PostgresLog(ServerAppends):
             last = takeover.last
             self.acknowledge(stores.Head(last.position, last.hash))
 
-    def erase(
-        self,
-        spans: Sequence[stores.Span],
-        *,
-        stream: str,
-        said: stores.NewEvent,
-        remainders: Sequence[bytes] = (),
-    ) -> stores.Appended | None:
-        """Append an event and erase payloads (see the port)."""
-        erased = super().erase(spans, stream=stream, said=said, remainders=remainders)
-        if erased is not None and remainders:
-            self.checkpoints.clear()
-        return erased
-
     def give_back(self) -> None:
         """Allow the server to reuse the space of erased payloads, if the role may do so."""
         self.check_can_record()
@@ -204,18 +190,6 @@ class PostgresLog(ServerAppends):
         """Yield the problems with triggers, indexes and caches."""
         yield from schema.problems(self.connection)
         yield from self._caches.problems()
-
-    def facts(self) -> schema.ServerFacts:
-        """Return the role on the server, and the server's clock."""
-        return schema.facts(self.connection)
-
-    def settings(self) -> dict[str, str]:
-        """Return the server settings that affect the durability of acknowledged events."""
-        return schema.settings(self.connection)
-
-    def standbys(self) -> list[tuple[str, str]]:
-        """Return the name and state of each visible standby."""
-        return schema.standbys(self.connection)
 
     def risks(self) -> Iterator[str]:
         """Yield the risks from the settings of the server and its standbys."""

@@ -172,28 +172,11 @@ class Queries:
             return None
         return [
             (
-                n,
-                stream,
-                n - behind,
-                d,
-                e,
-                1,
-                g,
-                h,
-                actor,
-                j,
-                k,
-                None,
-                None,
-                x,
-                0,
-                p,
-                q,
-                r,
-                s,
+                n, stream, n - behind, d, e, 1, g, h, actor, j, k,
+                None, None, x, 0, p, q, r, s,
             )
             for n, (d, e, g, h, j, k, x, p, q, r, s) in enumerate(rows, start=place + 1)
-        ]
+        ]  # fmt: skip
 
     def read_stream(
         self, stream: str, *, after: int = 0, until: int | None = None

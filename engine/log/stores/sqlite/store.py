@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Self
 
 from ....errors import RefusedError, SprintlogError
-from ...append import PreparedAppend, Stamping, check_limits, place
+from ...append import PreparedAppend, Stamping
 from ...chain import START
 from ...envelope import Appended, Head, NewEvent, RecordedEvent, Span
-from ...port import WAIT, Clock, Entropy, Expected, OwnLeases, Take, Wait
+from ...port import WAIT, Clock, Entropy, Expect, Expected, OwnLeases, Take, Wait
 from ..descriptors import FileLocks
 from ..head_file import HeadFile, Identity
 from ..head_file import check_head as compare
@@ -144,9 +144,9 @@ class SqliteLog(Queries):
         from .erasure import clear, erase, erasing, has_payloads, mark
 
         self._check_can_record()
-        check_limits(stream, [said], key=None, key_digest=None)
         if not has_payloads(self.connection, spans):
             return None
+        prepared = self._stamping.prepare(stream, [said], expect=Expect.ANY)
         acknowledged = self._head
         self._forget()
         mark(self.path)
@@ -159,8 +159,7 @@ class SqliteLog(Queries):
                 self.checkpoints.clear()
             end = self.end(stream, acknowledged)
             compare(acknowledged, lambda position: end.known_hash)
-            stamps = self._stamping.stamp(1)
-            events = place(stream, [said], end.head, end.version, stamps, None, None)
+            events = prepared.after(end.head, end.version)
             self._write(*insert(events))
         appended = self._recorded(events)
         clear(self.connection)
