@@ -51,7 +51,7 @@ class Command(msgspec.Struct, frozen=True, tag_field="type", tag=kebab):
 class JournalCommand(Command, frozen=True):
     """A command that changes the journal."""
 
-    stream: ClassVar[str] = "journal"
+    stream = "journal"
 
 
 Causes = Callable[..., Command]

@@ -36,8 +36,8 @@ def _in(field: str, names: tuple[str, ...]) -> tuple[str, ...]:
 class JournalEvent(Event, frozen=True):
     """An event of the journal."""
 
-    kind: ClassVar[Kind] = Kind.KNOWLEDGE
-    subject: ClassVar[Subject] = Subject("journal")
+    kind = Kind.KNOWLEDGE
+    subject = Subject("journal")
     moment: ClassVar[str] = ""
     """The field with the time of the event, if any."""
 
@@ -51,9 +51,9 @@ class JournalEvent(Event, frozen=True):
 class JournalOpened(JournalEvent, frozen=True):
     """The journal was opened."""
 
-    stays: ClassVar[tuple[str, ...]] = ("created_at", "version", "worktree", "place")
-    moment: ClassVar[str] = "created_at"
-    reach: ClassVar[Reach] = Reach.TOP
+    stays = ("created_at", "version", "worktree", "place")
+    moment = "created_at"
+    reach = Reach.TOP
     created_at: str
     """The time in RFC 3339, as given."""
     project_name: str = ""
@@ -70,9 +70,9 @@ class JournalOpened(JournalEvent, frozen=True):
 class JournalMoved(JournalEvent, frozen=True):
     """The journal's file was moved to another path."""
 
-    stays: ClassVar[tuple[str, ...]] = ("place", "worktree")
-    reach: ClassVar[Reach] = Reach.NOTHING
-    only_caused: ClassVar[str] = "`sprintlog journal open --place PATH` causes it"
+    stays = ("place", "worktree")
+    reach = Reach.NOTHING
+    only_caused = "`sprintlog journal open --place PATH` causes it"
     place: str
     """Where its file is, below the work tree's root."""
     worktree: str = ""
@@ -82,11 +82,9 @@ class JournalMoved(JournalEvent, frozen=True):
 class JournalRaised(JournalEvent, frozen=True):
     """The journal's file was imported with a later schema version."""
 
-    stays: ClassVar[tuple[str, ...]] = ("version",)
-    reach: ClassVar[Reach] = Reach.TOP
-    only_caused: ClassVar[str] = (
-        "`sprintlog import journal FILE` causes it by a later version"
-    )
+    stays = ("version",)
+    reach = Reach.TOP
+    only_caused = "`sprintlog import journal FILE` causes it by a later version"
     version: str
     """The version of the schema that its file is written by."""
     extra: dict[str, Any] = msgspec.field(default_factory=dict)
@@ -96,15 +94,13 @@ class JournalRaised(JournalEvent, frozen=True):
 class JournalCorrected(JournalEvent, frozen=True):
     """Recorded parts were corrected manually; the event contains their new values."""
 
-    stays: ClassVar[tuple[str, ...]] = (
+    stays = (
         *_in("entries", OF_ENTRY),
         *_in("learnings", OF_LEARNING),
         *_in("patterns", OF_PATTERN),
     )
-    reach: ClassVar[Reach] = Reach.WHOLE
-    only_caused: ClassVar[str] = (
-        "`sprintlog adopt --journal` causes it by an edit of the file"
-    )
+    reach = Reach.WHOLE
+    only_caused = "`sprintlog adopt --journal` causes it by an edit of the file"
     entries: tuple[Entry, ...] = ()
     """Entries, each in the place of that of its id."""
     learnings: tuple[Learning, ...] = ()
@@ -116,10 +112,10 @@ class JournalCorrected(JournalEvent, frozen=True):
 class EntryRecorded(JournalEvent, frozen=True):
     """An iteration of work on a PRD ended."""
 
-    stays: ClassVar[tuple[str, ...]] = _in("entry", OF_ENTRY)
-    moment: ClassVar[str] = "entry.timestamp"
-    subject: ClassVar[Subject] = Subject("entry", ("entry.id",), is_told=True)
-    reach: ClassVar[Reach] = Reach.WHOLE
+    stays = _in("entry", OF_ENTRY)
+    moment = "entry.timestamp"
+    subject = Subject("entry", ("entry.id",), is_told=True)
+    reach = Reach.WHOLE
     entry: Entry
     """The recorded entry."""
 
@@ -127,10 +123,10 @@ class EntryRecorded(JournalEvent, frozen=True):
 class LearningAdded(JournalEvent, frozen=True):
     """A learning was added."""
 
-    stays: ClassVar[tuple[str, ...]] = _in("learning", OF_LEARNING)
-    moment: ClassVar[str] = "learning.created_at"
-    subject: ClassVar[Subject] = Subject("learning", ("learning.id",), is_told=True)
-    reach: ClassVar[Reach] = Reach.WHOLE
+    stays = _in("learning", OF_LEARNING)
+    moment = "learning.created_at"
+    subject = Subject("learning", ("learning.id",), is_told=True)
+    reach = Reach.WHOLE
     learning: Learning
     """The added learning."""
     observation: int = 0
@@ -140,10 +136,10 @@ class LearningAdded(JournalEvent, frozen=True):
 class LearningReferenced(JournalEvent, frozen=True):
     """A learning was used."""
 
-    stays: ClassVar[tuple[str, ...]] = ("learning_id", "prd_id", "entry_id")
-    subject: ClassVar[Subject] = Subject("learning", ("learning_id",))
-    reach: ClassVar[Reach] = Reach.NODE
-    only_caused: ClassVar[str] = "with an entry_id `sprintlog prepare PRD` causes it"
+    stays = ("learning_id", "prd_id", "entry_id")
+    subject = Subject("learning", ("learning_id",))
+    reach = Reach.NODE
+    only_caused = "with an entry_id `sprintlog prepare PRD` causes it"
     learning_id: str
     """The learning."""
     prd_id: str = ""
@@ -157,9 +153,9 @@ class LearningReferenced(JournalEvent, frozen=True):
 class LearningRetired(JournalEvent, frozen=True):
     """A learning was marked as invalid; it remains readable."""
 
-    stays: ClassVar[tuple[str, ...]] = ("learning_id",)
-    subject: ClassVar[Subject] = Subject("learning", ("learning_id",))
-    reach: ClassVar[Reach] = Reach.NODE
+    stays = ("learning_id",)
+    subject = Subject("learning", ("learning_id",))
+    reach = Reach.NODE
     learning_id: str
     """The learning."""
     reason: str | None = None
@@ -168,10 +164,10 @@ class LearningRetired(JournalEvent, frozen=True):
 class PatternDiscovered(JournalEvent, frozen=True):
     """A pattern in the codebase was discovered."""
 
-    stays: ClassVar[tuple[str, ...]] = _in("pattern", OF_PATTERN)
-    moment: ClassVar[str] = "pattern.discovered_at"
-    subject: ClassVar[Subject] = Subject("pattern", ("pattern.id",), is_told=True)
-    reach: ClassVar[Reach] = Reach.WHOLE
+    stays = _in("pattern", OF_PATTERN)
+    moment = "pattern.discovered_at"
+    subject = Subject("pattern", ("pattern.id",), is_told=True)
+    reach = Reach.WHOLE
     pattern: Pattern
     """The discovered pattern."""
 

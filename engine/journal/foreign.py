@@ -10,7 +10,7 @@ but not imported.
 import re
 from collections import defaultdict
 from collections.abc import Iterator
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 from msgspec.structs import asdict, replace
@@ -30,7 +30,7 @@ from .state import Journal, entry_id
 class AdoptJournalEdit(JournalCommand, frozen=True):
     """Adopt the changes from an edit of the journal's file."""
 
-    needs_context: ClassVar[bool] = True
+    needs_context = True
 
     edit: int
     """The version at which that was observed."""
@@ -221,7 +221,7 @@ def _gathered(kind: type[parts.ClosedObject], data: Any) -> Any:
 class TakeDocument(JournalCommand, frozen=True):
     """Import the parts of another journal that `ours` lacks, one append at a time."""
 
-    needs_context: ClassVar[bool] = True
+    needs_context = True
 
     theirs: Data
     ours: JournalDocument | None = None

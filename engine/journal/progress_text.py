@@ -10,7 +10,7 @@ version adds only its new parts.
 import re
 from collections.abc import Iterable, Iterator
 from datetime import datetime
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -251,7 +251,7 @@ class TakeText(JournalCommand, frozen=True):
     do not get its content twice.
     """
 
-    needs_context: ClassVar[bool] = True
+    needs_context = True
 
     text: str
     ours: JournalDocument | None = None

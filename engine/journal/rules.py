@@ -3,7 +3,7 @@
 An event that a user wants to record is converted into the command that causes it.
 """
 
-from typing import ClassVar, TypeVar
+from typing import TypeVar
 
 from msgspec.structs import replace
 
@@ -152,7 +152,7 @@ class ReferenceLearning(JournalCommand, frozen=True):
 class HandOverLearnings(JournalCommand, frozen=True):
     """Record that learnings were passed to an iteration."""
 
-    needs_context: ClassVar[bool] = True
+    needs_context = True
 
     learning_ids: tuple[str, ...]
     prd_id: str

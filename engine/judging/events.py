@@ -1,7 +1,5 @@
 """The events about the quality of iterations: measurements, judgements and selections."""
 
-from typing import ClassVar
-
 import msgspec
 
 from ..log.event import AsDecision, Event, Kind, KnowledgeEvent, Reach, Subject, events_of
@@ -105,10 +103,8 @@ class KeptReport(msgspec.Struct, frozen=True, omit_defaults=True):
 class BaselineCaptured(KnowledgeEvent, frozen=True):
     """Iteration 0, the baseline, was measured before any change."""
 
-    stays: ClassVar[tuple[str, ...]] = (
-        *("metrics", "loop_id", "origins", "reports.file", "reports.kept"),
-    )
-    subject: ClassVar[Subject] = Subject("baseline")
+    stays = ("metrics", "loop_id", "origins", "reports.file", "reports.kept")
+    subject = Subject("baseline")
     metrics: Metrics
     loop_id: str | None = None
     """Names the loop; without it the sprint's id does."""
@@ -124,17 +120,15 @@ class BaselineCaptured(KnowledgeEvent, frozen=True):
 class AboutIteration(KnowledgeEvent, frozen=True):
     """An event about the quality of an iteration."""
 
-    subject: ClassVar[Subject] = Subject("iteration", ("number",))
+    subject = Subject("iteration", ("number",))
     number: int
 
 
 class IterationMeasured(AboutIteration, frozen=True):
     """The result of a loop iteration was measured."""
 
-    stays: ClassVar[tuple[str, ...]] = (
-        *("metrics", "origins", "tree", "reports.file", "reports.kept"),
-    )
-    ends: ClassVar[tuple[str, ...]] = ("iteration-failed",)
+    stays = ("metrics", "origins", "tree", "reports.file", "reports.kept")
+    ends = ("iteration-failed",)
     metrics: Metrics
     previous: int | None = None
     """The iteration that it was built on; 0 for the baseline."""
@@ -173,12 +167,10 @@ class BestAnew(msgspec.Struct, frozen=True, omit_defaults=True):
 class MeasurementRetracted(AboutIteration, frozen=True):
     """A measurement was found to be wrong and is no longer used in judgements."""
 
-    stays: ClassVar[tuple[str, ...]] = ("best",)
-    is_structural: ClassVar[bool] = True
-    only_caused: ClassVar[str] = "`sprintlog iteration retract N --reason TEXT` records it"
-    as_decision: ClassVar[AsDecision | None] = AsDecision(
-        "measurement", ("number", "reason"), judges="number"
-    )
+    stays = ("best",)
+    is_structural = True
+    only_caused = "`sprintlog iteration retract N --reason TEXT` records it"
+    as_decision = AsDecision("measurement", ("number", "reason"), judges="number")
     reason: str
     """Why it was wrong."""
     best: BestAnew | None = None
@@ -192,11 +184,9 @@ class MeasurementRetracted(AboutIteration, frozen=True):
 class BaselineReplaced(AboutIteration, frozen=True):
     """The baseline for later measurements was replaced by another iteration."""
 
-    stays: ClassVar[tuple[str, ...]] = ("metrics",)
-    only_caused: ClassVar[str] = "`sprintlog iteration baseline --from N` records it"
-    as_decision: ClassVar[AsDecision | None] = AsDecision(
-        "measurement", ("number", "reason"), judges="number"
-    )
+    stays = ("metrics",)
+    only_caused = "`sprintlog iteration baseline --from N` records it"
+    as_decision = AsDecision("measurement", ("number", "reason"), judges="number")
     metrics: Metrics
     """Those of the iteration."""
     reason: str | None = None
@@ -206,8 +196,8 @@ class BaselineReplaced(AboutIteration, frozen=True):
 class MeasurementFailed(AboutIteration, frozen=True):
     """The result of an iteration could not be measured."""
 
-    stays: ClassVar[tuple[str, ...]] = ("reports.file", "reports.kept")
-    as_evidence: ClassVar[tuple[str, ...] | None] = ("error",)
+    stays = ("reports.file", "reports.kept")
+    as_evidence = ("error",)
     error: str
     """Why not."""
     command: str | None = None
@@ -242,15 +232,15 @@ class IterationDescribed(AboutIteration, frozen=True):
 class RecommendationGiven(AboutIteration, frozen=True):
     """A recommendation was requested and given after an iteration."""
 
-    stays: ClassVar[tuple[str, ...]] = ("action", "cause", "alerts")
-    only_caused: ClassVar[str] = "`sprintlog iteration decide` records what it answers"
-    as_decision: ClassVar[AsDecision | None] = AsDecision(
+    stays = ("action", "cause", "alerts")
+    only_caused = "`sprintlog iteration decide` records what it answers"
+    as_decision = AsDecision(
         "recommendation",
         ("number", "action", "reason", "target"),
         ("confidence", "because"),
         judges="number",
     )
-    as_evidence: ClassVar[tuple[str, ...] | None] = ("action", "reason")
+    as_evidence = ("action", "reason")
     action: str
     """`continue`, `stop`, `rollback` or `escalate`."""
     reason: str
@@ -273,8 +263,8 @@ class RecommendationGiven(AboutIteration, frozen=True):
 class BestSelected(AboutIteration, frozen=True):
     """The output of an iteration was selected as the loop's result."""
 
-    only_caused: ClassVar[str] = "`sprintlog iteration select` records what it selects"
-    as_decision: ClassVar[AsDecision | None] = AsDecision(
+    only_caused = "`sprintlog iteration select` records what it selects"
+    as_decision = AsDecision(
         "selection",
         ("number", "final", "is_verified", "is_chosen", "reason"),
         ("score", "final_score"),
@@ -297,13 +287,11 @@ class BestSelected(AboutIteration, frozen=True):
 class RulesSet(Event, frozen=True):
     """The weights, limits and policies were set for subsequent iterations."""
 
-    stays: ClassVar[tuple[str, ...]] = (
-        *("weights", "thresholds", "progress_edits", "metrics", "loop.on_regression"),
-    )
-    kind: ClassVar[Kind] = Kind.CONTROL
-    subject: ClassVar[Subject] = Subject("rules")
-    reach: ClassVar[Reach] = Reach.NOTHING
-    as_decision: ClassVar[AsDecision | None] = AsDecision(
+    stays = ("weights", "thresholds", "progress_edits", "metrics", "loop.on_regression")
+    kind = Kind.CONTROL
+    subject = Subject("rules")
+    reach = Reach.NOTHING
+    as_decision = AsDecision(
         "rules", ("weights", "thresholds", "verification_required", "metrics", "loop")
     )
     weights: Weights = Weights()
@@ -323,11 +311,9 @@ class RulesSet(Event, frozen=True):
 class ArtifactsApplied(KnowledgeEvent, frozen=True):
     """The files of the selected iteration were copied to their destination."""
 
-    stays: ClassVar[tuple[str, ...]] = ("source", "destination")
-    subject: ClassVar[Subject] = Subject("artifacts")
-    as_decision: ClassVar[AsDecision | None] = AsDecision(
-        "selection", ("source", "destination"), ("files_copied",)
-    )
+    stays = ("source", "destination")
+    subject = Subject("artifacts")
+    as_decision = AsDecision("selection", ("source", "destination"), ("files_copied",))
     source: str
     """The folder that they came from."""
     destination: str

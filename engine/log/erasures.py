@@ -6,7 +6,6 @@ from its digest.
 """
 
 from collections.abc import Iterable
-from typing import ClassVar
 
 from .. import hashes
 from .envelope import ERASURES, Span, places_in
@@ -19,12 +18,12 @@ STREAM = ERASURES
 class PayloadErased(Event, frozen=True):
     """Payloads were erased from the log in the transaction that recorded this event."""
 
-    stays: ClassVar[tuple[str, ...]] = ("reason", "spans", "remainders")
-    kind: ClassVar[Kind] = Kind.KNOWLEDGE
-    subject: ClassVar[Subject] = Subject("erasure", ("reason",))
-    reach: ClassVar[Reach] = Reach.NOTHING
-    only_caused: ClassVar[str] = "payloads are erased with it, all or none"
-    is_quiet: ClassVar[bool] = True
+    stays = ("reason", "spans", "remainders")
+    kind = Kind.KNOWLEDGE
+    subject = Subject("erasure", ("reason",))
+    reach = Reach.NOTHING
+    only_caused = "payloads are erased with it, all or none"
+    is_quiet = True
     reason: str
     """The reason, without any of the erased text."""
     spans: tuple[Span, ...]

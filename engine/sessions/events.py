@@ -4,8 +4,6 @@ They contain digests instead of prompts, output and file contents. The stream is
 `session/AGENT-ID`; sprints do not depend on it.
 """
 
-from typing import ClassVar
-
 import msgspec
 
 from ..log.event import KnowledgeEvent, Subject, events_of
@@ -35,16 +33,16 @@ class TouchedFile(msgspec.Struct, frozen=True, omit_defaults=True):
 class SessionEvent(KnowledgeEvent, frozen=True):
     """An event in an agent session; rollbacks do not affect it."""
 
-    subject: ClassVar[Subject] = Subject("session")
-    only_caused: ClassVar[str] = "an agent's hooks or its transcript say so"
-    is_quiet: ClassVar[bool] = True
+    subject = Subject("session")
+    only_caused = "an agent's hooks or its transcript say so"
+    is_quiet = True
 
 
 class SessionStarted(SessionEvent, frozen=True):
     """A session started or was resumed."""
 
-    stays: ClassVar[tuple[str, ...]] = ("how", "model", "version", "transcript")
-    subject: ClassVar[Subject] = Subject("session", ("how",))
+    stays = ("how", "model", "version", "transcript")
+    subject = Subject("session", ("how",))
     how: str | None = None
     """The agent's word for it: `startup`, `resume`, `clear` ..."""
     model: str | None = None
@@ -67,10 +65,8 @@ class PromptGiven(SessionEvent, frozen=True):
 class ToolCalled(SessionEvent, frozen=True):
     """The agent called a tool, and the call ended."""
 
-    stays: ClassVar[tuple[str, ...]] = (
-        *("tool", "call", "files.change", "subagent", "found_in"),
-    )
-    subject: ClassVar[Subject] = Subject("tool call", ("tool",))
+    stays = (*("tool", "call", "files.change", "subagent", "found_in"),)
+    subject = Subject("tool call", ("tool",))
     tool: str
     """The tool, by the agent's own name."""
     call: str | None = None
@@ -103,8 +99,8 @@ class ToolCalled(SessionEvent, frozen=True):
 class AboutSubagent(SessionEvent, frozen=True):
     """An event about a subagent."""
 
-    stays: ClassVar[tuple[str, ...]] = ("subagent", "role")
-    subject: ClassVar[Subject] = Subject("subagent", ("subagent",))
+    stays = ("subagent", "role")
+    subject = Subject("subagent", ("subagent",))
     subagent: str
     """The agent's own id of it."""
     role: str | None = None
@@ -122,7 +118,7 @@ class SubagentEnded(AboutSubagent, frozen=True):
 class ContextCompacted(SessionEvent, frozen=True):
     """The agent's context was replaced by a summary."""
 
-    stays: ClassVar[tuple[str, ...]] = ("trigger",)
+    stays = ("trigger",)
     trigger: str | None = None
     """`auto` or `manual`."""
 
@@ -130,7 +126,7 @@ class ContextCompacted(SessionEvent, frozen=True):
 class TurnEnded(SessionEvent, frozen=True):
     """The agent answered or failed; the session continues until its own end is recorded."""
 
-    stays: ClassVar[tuple[str, ...]] = ("transcript",)
+    stays = ("transcript",)
     failed: bool = False
     """Whether the agent could not answer, or was stopped."""
     error: str | None = None
@@ -152,8 +148,8 @@ class TurnEnded(SessionEvent, frozen=True):
 class SessionEnded(SessionEvent, frozen=True):
     """A session ended; it may be resumed."""
 
-    stays: ClassVar[tuple[str, ...]] = ("reason",)
-    subject: ClassVar[Subject] = Subject("session", ("reason",))
+    stays = ("reason",)
+    subject = Subject("session", ("reason",))
     reason: str | None = None
     """The agent's word for why."""
 

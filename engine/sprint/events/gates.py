@@ -1,7 +1,5 @@
 """The events of a phase's gate: the runs of its script and their results."""
 
-from typing import ClassVar
-
 from ...log.event import AsDecision, Reach, events_of
 from .phases import AboutPhase
 
@@ -9,15 +7,15 @@ from .phases import AboutPhase
 class AboutGate(AboutPhase, frozen=True):
     """A change to a node's gate; derived fields of its descendants may change as well."""
 
-    reach: ClassVar[Reach] = Reach.BRANCH
+    reach = Reach.BRANCH
 
 
 class GateStarted(AboutGate, frozen=True):
     """The script of a phase's gate is about to run."""
 
-    stays: ClassVar[tuple[str, ...]] = ("phase", "run", "process_started", "boot_id")
-    only_caused: ClassVar[str] = "`sprintlog gate run` records it before it runs the script"
-    is_quiet: ClassVar[bool] = True
+    stays = ("phase", "run", "process_started", "boot_id")
+    only_caused = "`sprintlog gate run` records it before it runs the script"
+    is_quiet = True
     attempt: int
     run: str
     """Names this run: only its own result counts."""
@@ -33,10 +31,10 @@ class GateStarted(AboutGate, frozen=True):
 class GateChecked(AboutGate, frozen=True):
     """A gate's script ended or timed out."""
 
-    as_decision: ClassVar[AsDecision | None] = AsDecision(
+    as_decision = AsDecision(
         "gate", (), ("attempt", "exit_code", "timed_out", "duration_ms", "output_sha256")
     )
-    as_evidence: ClassVar[tuple[str, ...] | None] = ("exit_code",)
+    as_evidence = ("exit_code",)
     attempt: int
     exit_code: int
     """128 and the signal's number when a signal ended it."""
@@ -58,22 +56,22 @@ class GateChecked(AboutGate, frozen=True):
 class GateInterrupted(AboutGate, frozen=True):
     """A gate's run ended without a result; it does not use up a retry."""
 
-    only_caused: ClassVar[str] = "`sprintlog gate run` records it when it finds a lost run"
+    only_caused = "`sprintlog gate run` records it when it finds a lost run"
     reason: str | None = None
 
 
 class GateRepaired(AboutGate, frozen=True):
     """An agent's run to repair a gate's findings ended, so the script must run again."""
 
-    is_quiet: ClassVar[bool] = True
+    is_quiet = True
 
 
 class GateBlocked(AboutGate, frozen=True):
     """A gate failed as often as allowed, so its phase is blocked."""
 
-    only_caused: ClassVar[str] = "a gate that failed as often as it may causes it"
-    as_decision: ClassVar[AsDecision | None] = AsDecision("gate", ("error",), stops=True)
-    as_evidence: ClassVar[tuple[str, ...] | None] = ("error",)
+    only_caused = "a gate that failed as often as it may causes it"
+    as_decision = AsDecision("gate", ("error",), stops=True)
+    as_evidence = ("error",)
     error: str
 
 

@@ -8,14 +8,14 @@ from ...log.event import AsDecision, Event, Reach, Subject, events_of
 class AboutGoal(Event, frozen=True):
     """An event about the goal."""
 
-    subject: ClassVar[Subject] = Subject("goal")
-    reach: ClassVar[Reach] = Reach.TOP
+    subject = Subject("goal")
+    reach = Reach.TOP
 
 
 class GoalSet(AboutGoal, frozen=True):
     """The goal and its settings were set, which puts the sprint into Ralph mode."""
 
-    as_decision: ClassVar[AsDecision | None] = AsDecision("goal", ("goal",))
+    as_decision = AsDecision("goal", ("goal",))
     goal: str
     idle_threshold: int | None = None
     """Iterations without progress before reflection starts."""
@@ -28,16 +28,16 @@ class AboutStep(Event, frozen=True):
     """An event about a step towards the goal."""
 
     stays: ClassVar[tuple[str, ...]] = ("id",)
-    subject: ClassVar[Subject] = Subject("step", ("id",))
-    reach: ClassVar[Reach] = Reach.TOP
-    records: ClassVar[str] = "dynamic-steps"
+    subject = Subject("step", ("id",))
+    reach = Reach.TOP
+    records = "dynamic-steps"
     id: str
 
 
 class DynamicStepAdded(AboutStep, frozen=True):
     """A step towards the goal was added."""
 
-    subject: ClassVar[Subject] = Subject("step", ("id",), is_told=True)
+    subject = Subject("step", ("id",), is_told=True)
     prompt: str
     iteration: int = 0
     """The iteration that made it; 0 before the first one."""
@@ -46,7 +46,7 @@ class DynamicStepAdded(AboutStep, frozen=True):
 class DynamicStepUpdated(AboutStep, frozen=True):
     """The status or the prompt of a step towards the goal was changed."""
 
-    stays: ClassVar[tuple[str, ...]] = ("id", "status")
+    stays = ("id", "status")
     status: str | None = None
     """`pending`, `in-progress`, `completed` or `blocked`; null for the one it has."""
     prompt: str | None = None
@@ -56,9 +56,9 @@ class DynamicStepUpdated(AboutStep, frozen=True):
 class ReflectionStarted(Event, frozen=True):
     """The loop started to reflect after too many iterations without progress."""
 
-    subject: ClassVar[Subject] = Subject("iteration")
-    reach: ClassVar[Reach] = Reach.TOP
-    only_caused: ClassVar[str] = "`iteration-started` causes it after idle iterations"
+    subject = Subject("iteration")
+    reach = Reach.TOP
+    only_caused = "`iteration-started` causes it after idle iterations"
     iteration: int
     """The iteration that begins to reflect."""
     idle: int
@@ -68,10 +68,10 @@ class ReflectionStarted(Event, frozen=True):
 class IterationFailed(Event, frozen=True):
     """An iteration's run failed; if it may be retried, the iteration continues."""
 
-    stays: ClassVar[tuple[str, ...]] = ("category", "next_retry_at")
-    subject: ClassVar[Subject] = Subject("iteration", ("number",))
-    reach: ClassVar[Reach] = Reach.TOP
-    as_evidence: ClassVar[tuple[str, ...] | None] = ("category", "error")
+    stays = ("category", "next_retry_at")
+    subject = Subject("iteration", ("number",))
+    reach = Reach.TOP
+    as_evidence = ("category", "error")
     number: int
     error: str
     category: str = "logic"
@@ -83,11 +83,9 @@ class IterationFailed(Event, frozen=True):
 class GoalClaimed(AboutGoal, frozen=True):
     """The goal was reported as reached, but the report was not accepted."""
 
-    stays: ClassVar[tuple[str, ...]] = ("requests",)
-    only_caused: ClassVar[str] = "`goal-completed` causes it where that cannot count yet"
-    as_decision: ClassVar[AsDecision | None] = AsDecision(
-        "goal", ("reason", "summary"), ("iteration",)
-    )
+    stays = ("requests",)
+    only_caused = "`goal-completed` causes it where that cannot count yet"
+    as_decision = AsDecision("goal", ("reason", "summary"), ("iteration",))
     iteration: int
     reason: str
     """Why it did not count."""
@@ -99,11 +97,9 @@ class GoalClaimed(AboutGoal, frozen=True):
 class GoalCompleted(AboutGoal, frozen=True):
     """The goal was reached, which completes the sprint."""
 
-    stays: ClassVar[tuple[str, ...]] = ("open_steps",)
-    as_decision: ClassVar[AsDecision | None] = AsDecision(
-        "goal", ("summary",), ("iteration", "open_steps")
-    )
-    ends: ClassVar[tuple[str, ...]] = ("iteration-failed",)
+    stays = ("open_steps",)
+    as_decision = AsDecision("goal", ("summary",), ("iteration", "open_steps"))
+    ends = ("iteration-failed",)
     iteration: int
     """0 without an iteration."""
     summary: str | None = None
@@ -115,9 +111,9 @@ class AboutHook(Event, frozen=True):
     """An event about a hook of an iteration."""
 
     stays: ClassVar[tuple[str, ...]] = ("hook_id",)
-    subject: ClassVar[Subject] = Subject("hook", ("hook_id",))
-    reach: ClassVar[Reach] = Reach.TOP
-    records: ClassVar[str] = "hook-tasks"
+    subject = Subject("hook", ("hook_id",))
+    reach = Reach.TOP
+    records = "hook-tasks"
     iteration: int
     hook_id: str
 
@@ -125,7 +121,7 @@ class AboutHook(Event, frozen=True):
 class HookTaskSpawned(AboutHook, frozen=True):
     """A hook of an iteration is about to run, for the first time or again."""
 
-    stays: ClassVar[tuple[str, ...]] = ("hook_id", "transcript")
+    stays = ("hook_id", "transcript")
     transcript: str
     pid: int | None = None
 

@@ -19,20 +19,20 @@ class AboutEdit(KnowledgeEvent, frozen=True):
     """An event about an edit to a state file."""
 
     stays: ClassVar[tuple[str, ...]] = ("path", "digest")
-    subject: ClassVar[Subject] = Subject("edit")
-    is_structural: ClassVar[bool] = True
+    subject = Subject("edit")
+    is_structural = True
     path: str
 
 
 class RolledBack(Event, frozen=True):
     """Execution events after `to` were discarded; no event is deleted."""
 
-    kind: ClassVar[Kind] = Kind.CONTROL
-    subject: ClassVar[Subject] = Subject("sprint", ("to",))
-    reach: ClassVar[Reach] = Reach.WHOLE
-    is_structural: ClassVar[bool] = True
-    only_caused: ClassVar[str] = "`sprintlog undo` undoes a rollback"
-    as_decision: ClassVar[AsDecision | None] = AsDecision(
+    kind = Kind.CONTROL
+    subject = Subject("sprint", ("to",))
+    reach = Reach.WHOLE
+    is_structural = True
+    only_caused = "`sprintlog undo` undoes a rollback"
+    as_decision = AsDecision(
         "rollback", ("to", "undoes", "reason"), looks_back=True, judges=IN_FORCE
     )
     to: int
@@ -45,9 +45,9 @@ class RolledBack(Event, frozen=True):
 class EditObserved(AboutEdit, frozen=True):
     """Someone else edited a state file; the edit is stored but changes nothing."""
 
-    stays: ClassVar[tuple[str, ...]] = ("path", "digest", "kept")
-    only_caused: ClassVar[str] = "sprintlog records it when it finds a state file edited"
-    as_decision: ClassVar[AsDecision | None] = AsDecision("edit", ("path", "problem"))
+    stays = ("path", "digest", "kept")
+    only_caused = "sprintlog records it when it finds a state file edited"
+    as_decision = AsDecision("edit", ("path", "problem"))
     digest: str
     """sha256 of their bytes, in hexadecimal."""
     kept: str
@@ -64,15 +64,11 @@ class EditObserved(AboutEdit, frozen=True):
 class ForkCreated(KnowledgeEvent, frozen=True):
     """The earlier events of this stream were copied from another stream."""
 
-    stays: ClassVar[tuple[str, ...]] = ("source", "hash")
-    subject: ClassVar[Subject] = SPRINT
-    is_structural: ClassVar[bool] = True
-    only_caused: ClassVar[str] = (
-        "`sprintlog fork NAME --from POINT` makes one of an earlier point"
-    )
-    as_decision: ClassVar[AsDecision | None] = AsDecision(
-        "plan", ("source", "reason"), ("version", "hash")
-    )
+    stays = ("source", "hash")
+    subject = SPRINT
+    is_structural = True
+    only_caused = "`sprintlog fork NAME --from POINT` makes one of an earlier point"
+    as_decision = AsDecision("plan", ("source", "reason"), ("version", "hash"))
     source: str
     """The stream that was copied; it is unchanged."""
     version: int
@@ -85,10 +81,8 @@ class ForkCreated(KnowledgeEvent, frozen=True):
 class EditAdopted(AboutEdit, frozen=True):
     """An observed edit was converted to events as far as possible."""
 
-    only_caused: ClassVar[str] = "`sprintlog adopt` makes events of an edit"
-    as_decision: ClassVar[AsDecision | None] = AsDecision(
-        "edit", ("path", "adopted", "left"), ("edit", "digest")
-    )
+    only_caused = "`sprintlog adopt` makes events of an edit"
+    as_decision = AsDecision("edit", ("path", "adopted", "left"), ("edit", "digest"))
     edit: int
     """The version of the edit-observed that was adopted."""
     digest: str

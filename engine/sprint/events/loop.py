@@ -1,7 +1,5 @@
 """The events of the loop: runs, iterations, budgets, and agent runs."""
 
-from typing import ClassVar
-
 import msgspec
 
 from ...log.event import AsDecision, Event, Kind, KnowledgeEvent, Reach, Subject, events_of
@@ -21,10 +19,10 @@ class GitState(msgspec.Struct, frozen=True, omit_defaults=True):
 class IterationStarted(Event, frozen=True):
     """A loop iteration started; its number is never reused."""
 
-    stays: ClassVar[tuple[str, ...]] = ("phase", "before", "work_tree", "overlapping")
-    subject: ClassVar[Subject] = Subject("iteration", ("phase", "number"), "phase")
-    reach: ClassVar[Reach] = Reach.TOP
-    ends: ClassVar[tuple[str, ...]] = ("iteration-failed",)
+    stays = ("phase", "before", "work_tree", "overlapping")
+    subject = Subject("iteration", ("phase", "number"), "phase")
+    reach = Reach.TOP
+    ends = ("iteration-failed",)
     number: int
     max_iterations: int | None = None
     phase: str | None = None
@@ -45,9 +43,9 @@ class IterationStarted(Event, frozen=True):
 class IterationsLimited(Event, frozen=True):
     """The maximum number of iterations was set."""
 
-    subject: ClassVar[Subject] = Subject("loop")
-    reach: ClassVar[Reach] = Reach.TOP
-    as_decision: ClassVar[AsDecision | None] = AsDecision("goal", ("max_iterations",))
+    subject = Subject("loop")
+    reach = Reach.TOP
+    as_decision = AsDecision("goal", ("max_iterations",))
     max_iterations: int
     """0 for no limit."""
 
@@ -55,10 +53,10 @@ class IterationsLimited(Event, frozen=True):
 class IterationEnded(Event, frozen=True):
     """A loop iteration ended; starting the next iteration also ends the current one."""
 
-    stays: ClassVar[tuple[str, ...]] = ("git",)
-    subject: ClassVar[Subject] = Subject("iteration", ("number",))
-    reach: ClassVar[Reach] = Reach.TOP
-    ends: ClassVar[tuple[str, ...]] = ("iteration-failed",)
+    stays = ("git",)
+    subject = Subject("iteration", ("number",))
+    reach = Reach.TOP
+    ends = ("iteration-failed",)
     number: int
     summary: str | None = None
     output_sha256: str | None = None
@@ -81,12 +79,12 @@ class Limit(msgspec.Struct, frozen=True, omit_defaults=True):
 class AgentRan(KnowledgeEvent, frozen=True):
     """An agent's command ended or timed out."""
 
-    stays: ClassVar[tuple[str, ...]] = (
+    stays = (
         *("phase", "status", "agent", "agent_version", "models", "sessions", "error_kind"),
         *("git_before", "git_after", "limit.waits_for", "limit.until", "model", "found_in"),
     )
-    subject: ClassVar[Subject] = Subject("agent", ("phase",), "phase")
-    is_quiet: ClassVar[bool] = True
+    subject = Subject("agent", ("phase",), "phase")
+    is_quiet = True
     phase: str
     """The address of the phase it worked on; empty for the goal."""
     status: str
@@ -220,17 +218,15 @@ class Price(msgspec.Struct, frozen=True, omit_defaults=True):
 class AboutRun(KnowledgeEvent, frozen=True):
     """An event about a run of the loop; rollbacks do not affect it."""
 
-    subject: ClassVar[Subject] = Subject("run")
-    is_quiet: ClassVar[bool] = True
+    subject = Subject("run")
+    is_quiet = True
 
 
 class RunStarted(AboutRun, frozen=True):
     """A process started to run the sprint's loop."""
 
-    stays: ClassVar[tuple[str, ...]] = (
-        *("run", "since", "host", "process_started", "boot_id"),
-    )
-    only_caused: ClassVar[str] = "`sprintlog run` records it before it does anything"
+    stays = ("run", "since", "host", "process_started", "boot_id")
+    only_caused = "`sprintlog run` records it before it does anything"
     run: str
     """Names this run."""
     since: str
@@ -258,11 +254,9 @@ class RunStarted(AboutRun, frozen=True):
 class RunEnded(AboutRun, frozen=True):
     """A run ended, or its process was found to be gone."""
 
-    stays: ClassVar[tuple[str, ...]] = ("run", "because", "last_seen")
-    only_caused: ClassVar[str] = "`sprintlog run` records it on its way out"
-    as_decision: ClassVar[AsDecision | None] = AsDecision(
-        "run", ("because", "why"), ("exit_code",)
-    )
+    stays = ("run", "because", "last_seen")
+    only_caused = "`sprintlog run` records it on its way out"
+    as_decision = AsDecision("run", ("because", "why"), ("exit_code",))
     run: str
     """Which run it was."""
     because: str
@@ -283,10 +277,10 @@ class RunEnded(AboutRun, frozen=True):
 class BudgetsSet(Event, frozen=True):
     """The budgets of the sprint were set."""
 
-    kind: ClassVar[Kind] = Kind.CONTROL
-    subject: ClassVar[Subject] = Subject("budgets")
-    reach: ClassVar[Reach] = Reach.NOTHING
-    as_decision: ClassVar[AsDecision | None] = AsDecision("rules", ("budgets",))
+    kind = Kind.CONTROL
+    subject = Subject("budgets")
+    reach = Reach.NOTHING
+    as_decision = AsDecision("rules", ("budgets",))
     budgets: Budgets
     """All budgets from here on, for all runs together."""
 
@@ -294,8 +288,8 @@ class BudgetsSet(Event, frozen=True):
 class BudgetWarned(AboutRun, frozen=True):
     """Most of a budget was spent; this is recorded once for each budget."""
 
-    stays: ClassVar[tuple[str, ...]] = ("budget", "of")
-    only_caused: ClassVar[str] = "`sprintlog run` records it at 80 % of a budget"
+    stays = ("budget", "of")
+    only_caused = "`sprintlog run` records it at 80 % of a budget"
     budget: str
     """`iterations`, `cost`, `tokens`, `time` or `failures`."""
     of: str

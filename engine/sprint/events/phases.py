@@ -14,30 +14,30 @@ class AboutPhase(Event, frozen=True):
     """An event at a node of the plan; `phase` is the node's address."""
 
     stays: ClassVar[tuple[str, ...]] = ("phase",)
-    subject: ClassVar[Subject] = Subject("phase", ("phase",), "phase")
-    reach: ClassVar[Reach] = Reach.NODE
+    subject = Subject("phase", ("phase",), "phase")
+    reach = Reach.NODE
     phase: str
 
 
 class PhaseStarted(AboutPhase, frozen=True):
     """Work on a leaf started; `phase` is the leaf's address."""
 
-    stays: ClassVar[tuple[str, ...]] = ("phase", "model")
+    stays = ("phase", "model")
     model: str | None = None
 
 
 class PhaseCompleted(AboutPhase, frozen=True):
     """A leaf finished successfully."""
 
-    ends: ClassVar[tuple[str, ...]] = (HERE,)
+    ends = (HERE,)
     summary: str | None = None
 
 
 class PhaseFailed(AboutPhase, frozen=True):
     """Work on a leaf failed."""
 
-    stays: ClassVar[tuple[str, ...]] = ("phase", "category")
-    as_evidence: ClassVar[tuple[str, ...] | None] = ("category", "error")
+    stays = ("phase", "category")
+    as_evidence = ("category", "error")
     error: str
     category: str = "logic"
 
@@ -48,7 +48,7 @@ class RetryScheduled(AboutPhase, frozen=True):
     A wait for a limit is not a failure, and the same iteration continues.
     """
 
-    stays: ClassVar[tuple[str, ...]] = ("phase", "next_retry_at", "waits_for")
+    stays = ("phase", "next_retry_at", "waits_for")
     next_retry_at: str
     why: str | None = None
     """The message of the limit."""
@@ -67,42 +67,42 @@ class RetryScheduled(AboutPhase, frozen=True):
 class PhaseBlocked(AboutPhase, frozen=True):
     """A leaf was declared blocked."""
 
-    as_decision: ClassVar[AsDecision | None] = AsDecision("block", looks_back=True)
-    as_evidence: ClassVar[tuple[str, ...] | None] = ("reason",)
+    as_decision = AsDecision("block", looks_back=True)
+    as_evidence = ("reason",)
     reason: str
 
 
 class PhaseSkipped(AboutPhase, frozen=True):
     """A leaf was skipped on purpose."""
 
-    as_decision: ClassVar[AsDecision | None] = AsDecision("skip", looks_back=True)
-    ends: ClassVar[tuple[str, ...]] = (HERE,)
+    as_decision = AsDecision("skip", looks_back=True)
+    ends = (HERE,)
     reason: str | None = None
 
 
 class PhaseRetried(AboutPhase, frozen=True):
     """A failed or blocked leaf was reset to pending so that it runs again."""
 
-    as_decision: ClassVar[AsDecision | None] = AsDecision("human", looks_back=True)
-    ends: ClassVar[tuple[str, ...]] = (HERE,)
+    as_decision = AsDecision("human", looks_back=True)
+    ends = (HERE,)
     reason: str | None = None
 
 
 class PhaseReopened(AboutPhase, frozen=True):
     """A completed or skipped leaf was reopened and must be done again."""
 
-    as_decision: ClassVar[AsDecision | None] = AsDecision("human")
-    ends: ClassVar[tuple[str, ...]] = (HERE,)
+    as_decision = AsDecision("human")
+    ends = (HERE,)
     reason: str | None = None
 
 
 class HumanNeeded(AboutPhase, frozen=True):
     """A leaf cannot continue without a person."""
 
-    as_decision: ClassVar[AsDecision | None] = AsDecision(
+    as_decision = AsDecision(
         "human", ("reason", "details"), ("error",), looks_back=True, stops=True
     )
-    as_evidence: ClassVar[tuple[str, ...] | None] = ("reason",)
+    as_evidence = ("reason",)
     reason: str
     details: str | None = None
     error: str | None = None
@@ -111,10 +111,10 @@ class HumanNeeded(AboutPhase, frozen=True):
 class BreakpointReached(AboutPhase, frozen=True):
     """A phase with `break: true` was completed; the sprint waits for a review."""
 
-    reach: ClassVar[Reach] = Reach.TOP
-    only_caused: ClassVar[str] = "a phase with `break: true` causes it when it completes"
-    as_decision: ClassVar[AsDecision | None] = AsDecision("breakpoint", (), stops=True)
-    as_evidence: ClassVar[tuple[str, ...] | None] = ()
+    reach = Reach.TOP
+    only_caused = "a phase with `break: true` causes it when it completes"
+    as_decision = AsDecision("breakpoint", (), stops=True)
+    as_evidence = ()
 
 
 class WorkDone(AboutPhase, frozen=True):
@@ -135,16 +135,14 @@ class InjectionPosition(msgspec.Struct, frozen=True, omit_defaults=True):
 class Injection(Event, frozen=True):
     """The injected work and its position, shared by both injection events."""
 
-    stays: ClassVar[tuple[str, ...]] = (
-        *("position", "into", "after", "before", "id_prefix", "sources.path"),
-    )
-    subject: ClassVar[Subject] = Subject("phase", address="into")
-    reach: ClassVar[Reach] = Reach.WHOLE
-    is_structural: ClassVar[bool] = True
-    as_decision: ClassVar[AsDecision | None] = AsDecision(
+    stays = ("position", "into", "after", "before", "id_prefix", "sources.path")
+    subject = Subject("phase", address="into")
+    reach = Reach.WHOLE
+    is_structural = True
+    as_decision = AsDecision(
         "injection", ("nodes", "into", "after", "before"), ("sources",)
     )
-    payload_bytes_max: ClassVar[int] = DOCUMENT_BYTES_MAX
+    payload_bytes_max = DOCUMENT_BYTES_MAX
     nodes: list[dict[str, Any]]
     """The injected siblings, with their descendants, in the shape of PROGRESS.yaml."""
     position: InjectionPosition

@@ -38,20 +38,20 @@ class AboutRequest(Event, frozen=True):
     """An event about a request."""
 
     stays: ClassVar[tuple[str, ...]] = ("request",)
-    subject: ClassVar[Subject] = REQUEST
-    reach: ClassVar[Reach] = Reach.TOP
-    records: ClassVar[str] = "operator-queue"
+    subject = REQUEST
+    reach = Reach.TOP
+    records = "operator-queue"
     request: str
 
 
 class RequestQueued(AboutRequest, frozen=True):
     """A request was queued for a decision."""
 
-    stays: ClassVar[tuple[str, ...]] = (
+    stays = (
         *("request", "priority", "request_type", "created_at", "discovered_in", "origin"),
     )
-    kind: ClassVar[Kind] = Kind.KNOWLEDGE
-    is_structural: ClassVar[bool] = True
+    kind = Kind.KNOWLEDGE
+    is_structural = True
     title: str
     """A short title."""
     description: str
@@ -73,13 +73,13 @@ class RequestQueued(AboutRequest, frozen=True):
 class RequestDecided(AboutRequest, frozen=True):
     """A request was approved, rejected, deferred, or moved to the backlog."""
 
-    stays: ClassVar[tuple[str, ...]] = (
+    stays = (
         *("request", "decision", "rule", "injection.position", "injection.ref"),
         *("injection.workflow", "injection.id_prefix", "injection.model", "deferred_until"),
-        *("phase",),
+        "phase",
     )
-    subject: ClassVar[Subject] = msgspec.structs.replace(REQUEST, address="phase")
-    as_decision: ClassVar[AsDecision | None] = AsDecision(
+    subject = msgspec.structs.replace(REQUEST, address="phase")
+    as_decision = AsDecision(
         "request",
         ("request", "decision", "reasoning", "rejection_reason", "deferred_until"),
         ("rule",),
@@ -103,9 +103,9 @@ class RequestDecided(AboutRequest, frozen=True):
 class RequestReturned(AboutRequest, frozen=True):
     """A deferred request is due, so it is pending again."""
 
-    stays: ClassVar[tuple[str, ...]] = ("request", "until")
-    only_caused: ClassVar[str] = "the end of the deferral causes it"
-    as_decision: ClassVar[AsDecision | None] = AsDecision("request", ("request", "until"))
+    stays = ("request", "until")
+    only_caused = "the end of the deferral causes it"
+    as_decision = AsDecision("request", ("request", "until"))
     until: str
     """The time to which the request was deferred."""
 
@@ -113,7 +113,7 @@ class RequestReturned(AboutRequest, frozen=True):
 class RequestReopened(AboutRequest, frozen=True):
     """A decision was withdrawn, so the request is pending again; nothing else changed."""
 
-    as_decision: ClassVar[AsDecision | None] = AsDecision("request", ("request", "reason"))
+    as_decision = AsDecision("request", ("request", "reason"))
     reason: str
     """The reason for another decision."""
 

@@ -6,7 +6,6 @@ discard them, because it does not undo what happened to files.
 """
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 import msgspec
 
@@ -50,17 +49,15 @@ class KeptCopy(msgspec.Struct, frozen=True, omit_defaults=True):
 class AboutSnapshot(KnowledgeEvent, frozen=True):
     """An event about snapshots, which never changes the plan."""
 
-    subject: ClassVar[Subject] = Subject("snapshot")
-    is_structural: ClassVar[bool] = True
+    subject = Subject("snapshot")
+    is_structural = True
 
 
 class SnapshotTaken(AboutSnapshot, frozen=True):
     """A snapshot of the files in a work tree was taken."""
 
-    stays: ClassVar[tuple[str, ...]] = (
-        *("snapshot", "tree", "purpose", "worktree", "git", "work_tree"),
-    )
-    only_caused: ClassVar[str] = "`sprintlog iteration snapshot` takes one and records it"
+    stays = ("snapshot", "tree", "purpose", "worktree", "git", "work_tree")
+    only_caused = "`sprintlog iteration snapshot` takes one and records it"
     snapshot: str
     """Its id in the store of snapshots."""
     iteration: int
@@ -94,15 +91,9 @@ class RestoreStarted(AboutSnapshot, frozen=True):
     Until `files-restored` follows, the next process that records finishes the restore.
     """
 
-    stays: ClassVar[tuple[str, ...]] = (
-        *("snapshot", "before", "worktree", "paths", "into", "since", "work_tree"),
-    )
-    only_caused: ClassVar[str] = (
-        "`sprintlog rollback TO` records it before it writes a file"
-    )
-    as_decision: ClassVar[AsDecision | None] = AsDecision(
-        "rollback", ("iteration", "paths", "reason"), judges=IN_FORCE
-    )
+    stays = ("snapshot", "before", "worktree", "paths", "into", "since", "work_tree")
+    only_caused = "`sprintlog rollback TO` records it before it writes a file"
+    as_decision = AsDecision("rollback", ("iteration", "paths", "reason"), judges=IN_FORCE)
     snapshot: str
     """The snapshot to restore."""
     before: str
@@ -130,8 +121,8 @@ class RestoreStarted(AboutSnapshot, frozen=True):
 class FilesRestored(AboutSnapshot, frozen=True):
     """A restore finished."""
 
-    stays: ClassVar[tuple[str, ...]] = ("kept.copy",)
-    only_caused: ClassVar[str] = "`sprintlog rollback TO` records it when all is written"
+    stays = ("kept.copy",)
+    only_caused = "`sprintlog rollback TO` records it when all is written"
     started: int
     """The version of its beginning."""
     written: int
@@ -154,8 +145,8 @@ class SnapshotRewritten(AboutSnapshot, frozen=True):
     References to the old snapshot now resolve to the new one.
     """
 
-    stays: ClassVar[tuple[str, ...]] = ("snapshot", "into", "tree", "reason")
-    only_caused: ClassVar[str] = "`redact` records it when it erases a text"
+    stays = ("snapshot", "into", "tree", "reason")
+    only_caused = "`redact` records it when it erases a text"
     snapshot: str
     """The old one's id; the store holds it no more."""
     into: str
@@ -171,8 +162,8 @@ class SnapshotRewritten(AboutSnapshot, frozen=True):
 class SnapshotsPruned(AboutSnapshot, frozen=True):
     """Snapshots were removed to free disk space."""
 
-    stays: ClassVar[tuple[str, ...]] = ("snapshots",)
-    only_caused: ClassVar[str] = "`sprintlog store prune` removes them and records it"
+    stays = ("snapshots",)
+    only_caused = "`sprintlog store prune` removes them and records it"
     snapshots: tuple[str, ...]
     """Their ids; the store holds them no more."""
 

@@ -1,6 +1,6 @@
 """The events of a sprint: its creation, start, pauses, resumption and end."""
 
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import msgspec
 from msgspec.structs import replace
@@ -40,18 +40,18 @@ class Source(msgspec.Struct, frozen=True, omit_defaults=True):
 class AboutDocument(Event, frozen=True):
     """An event with a document that becomes the plan."""
 
-    payload_bytes_max: ClassVar[int] = DOCUMENT_BYTES_MAX
-    subject: ClassVar[Subject] = SPRINT
-    reach: ClassVar[Reach] = Reach.WHOLE
-    is_structural: ClassVar[bool] = True
+    payload_bytes_max = DOCUMENT_BYTES_MAX
+    subject = SPRINT
+    reach = Reach.WHOLE
+    is_structural = True
 
 
 class SprintCompiled(AboutDocument, frozen=True):
     """A complete plan was added, with every phase pending."""
 
-    stays: ClassVar[tuple[str, ...]] = ("place", "sources.path", "work_tree")
-    schema_version: ClassVar[int] = 2
-    as_decision: ClassVar[AsDecision | None] = AsDecision("plan", ("sources",))
+    stays = ("place", "sources.path", "work_tree")
+    schema_version = 2
+    as_decision = AsDecision("plan", ("sources",))
     document: dict[str, Any]
     place: Place | None = None
     sources: tuple[Source, ...] = ()
@@ -70,15 +70,9 @@ class SprintCompiled(AboutDocument, frozen=True):
 class SprintImported(AboutDocument, frozen=True):
     """Another tool's document was imported, in full or as a JSON Patch."""
 
-    stays: ClassVar[tuple[str, ...]] = (
-        "source",
-        "place",
-        "committed_at",
-        "lost",
-        "work_tree",
-    )
-    as_decision: ClassVar[AsDecision | None] = AsDecision("plan", ("source",))
-    ends: ClassVar[tuple[str, ...]] = (EVERYTHING,)
+    stays = ("source", "place", "committed_at", "lost", "work_tree")
+    as_decision = AsDecision("plan", ("source",))
+    ends = (EVERYTHING,)
     source: str
     document: dict[str, Any] | None = None
     patch: list[dict[str, Any]] | None = None
@@ -104,8 +98,8 @@ class SprintImported(AboutDocument, frozen=True):
 class AboutSprint(Event, frozen=True):
     """An event about the sprint itself."""
 
-    subject: ClassVar[Subject] = SPRINT
-    reach: ClassVar[Reach] = Reach.TOP
+    subject = SPRINT
+    reach = Reach.TOP
 
 
 class SprintStarted(AboutSprint, frozen=True):
@@ -115,24 +109,22 @@ class SprintStarted(AboutSprint, frozen=True):
 class SprintPaused(AboutSprint, frozen=True):
     """A person paused the sprint."""
 
-    as_decision: ClassVar[AsDecision | None] = AsDecision("human", stops=True)
+    as_decision = AsDecision("human", stops=True)
     reason: str | None = None
 
 
 class SprintBlocked(AboutSprint, frozen=True):
     """The sprint cannot continue."""
 
-    as_decision: ClassVar[AsDecision | None] = AsDecision(
-        "block", looks_back=True, stops=True
-    )
-    as_evidence: ClassVar[tuple[str, ...] | None] = ("reason",)
+    as_decision = AsDecision("block", looks_back=True, stops=True)
+    as_evidence = ("reason",)
     reason: str
 
 
 class SprintInterrupted(AboutSprint, frozen=True):
     """The loop that ran the sprint was stopped from outside."""
 
-    as_decision: ClassVar[AsDecision | None] = AsDecision("human", stops=True)
+    as_decision = AsDecision("human", stops=True)
     reason: str | None = None
 
 
@@ -140,16 +132,9 @@ class SprintResumed(AboutSprint, frozen=True):
     """Execution resumed; `by` and `why` are set after a block or a request for a person."""
 
     # It ends the wait of the open leaf.
-    reach: ClassVar[Reach] = Reach.WHOLE
-    as_decision: ClassVar[AsDecision | None] = AsDecision(
-        "human", ("by", "why"), looks_back=True
-    )
-    ends: ClassVar[tuple[str, ...]] = (
-        "sprint-blocked",
-        "human-needed",
-        "breakpoint-reached",
-        "gate-blocked",
-    )
+    reach = Reach.WHOLE
+    as_decision = AsDecision("human", ("by", "why"), looks_back=True)
+    ends = ("sprint-blocked", "human-needed", "breakpoint-reached", "gate-blocked")
     by: str | None = None
     why: str | None = None
     done: str | None = None
@@ -159,7 +144,7 @@ class SprintResumed(AboutSprint, frozen=True):
 class SprintCompleted(AboutSprint, frozen=True):
     """Every leaf was completed or skipped, and the sprint was closed."""
 
-    ends: ClassVar[tuple[str, ...]] = (EVERYTHING,)
+    ends = (EVERYTHING,)
     summary: str | None = None
     abandons_goal: bool = False
     """True when its goal was given up, not reached."""
@@ -170,22 +155,22 @@ class SprintCompleted(AboutSprint, frozen=True):
 class SprintReopened(AboutSprint, frozen=True):
     """A completed sprint was reopened."""
 
-    as_decision: ClassVar[AsDecision | None] = AsDecision("human")
+    as_decision = AsDecision("human")
     reason: str | None = None
 
 
 class ActivitySeen(AboutSprint, frozen=True):
     """The heartbeat of a running loop."""
 
-    is_quiet: ClassVar[bool] = True
+    is_quiet = True
 
 
 class NoteAdded(KnowledgeEvent, frozen=True):
     """A note was added for the readers of the log."""
 
-    stays: ClassVar[tuple[str, ...]] = ("phase",)
-    subject: ClassVar[Subject] = Subject("note", ("phase",), "phase")
-    is_quiet: ClassVar[bool] = True
+    stays = ("phase",)
+    subject = Subject("note", ("phase",), "phase")
+    is_quiet = True
     text: str
     phase: str | None = None
 

@@ -1,7 +1,7 @@
 """Decisions about measured iterations: advice, selection, rules, and corrections."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import msgspec
 
@@ -21,7 +21,7 @@ from .follow_up import is_answered, loop_rules
 class GiveRecommendation(Command, frozen=True):
     """Record a recommendation, unless it repeats the previous recommendation."""
 
-    needs_context: ClassVar[bool] = True
+    needs_context = True
 
     given: f.RecommendationGiven | None = None
     """The recommendation; the handler of the command supplies it."""
@@ -64,7 +64,7 @@ class SelectBest(Command, frozen=True):
     If `number` is given, a person chose that iteration, regardless of the scores.
     """
 
-    needs_context: ClassVar[bool] = True
+    needs_context = True
 
     number: int | None = None
     reason: str | None = None
@@ -159,7 +159,7 @@ class RetractMeasurement(Command, frozen=True):
     The iteration may be measured again. Earlier recommendations are not changed.
     """
 
-    needs_context: ClassVar[bool] = True
+    needs_context = True
 
     number: int
     reason: str
@@ -207,7 +207,7 @@ def check_retraction(sprint: Sprint, number: int, reason: str) -> None:
 class ReplaceBaseline(Command, frozen=True):
     """Compare later measurements with another iteration; 0 is the original baseline."""
 
-    needs_context: ClassVar[bool] = True
+    needs_context = True
 
     number: int
     reason: str | None = None

@@ -5,7 +5,7 @@ Custom metrics are the metrics that the current rules declare.
 
 import re
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 from msgspec import field
 from msgspec.structs import asdict, replace
@@ -47,7 +47,7 @@ def pointers(sprint: Sprint) -> dict[str, str]:
 class CaptureBaseline(Command, frozen=True):
     """Measure the baseline, iteration 0, before any other iteration (ITR-001)."""
 
-    needs_context: ClassVar[bool] = True
+    needs_context = True
 
     metrics: dict[str, Any]
     """The metrics by name."""

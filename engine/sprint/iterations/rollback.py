@@ -1,7 +1,6 @@
 """Rollbacks, undo and redo, and the version at which an iteration ends."""
 
 from bisect import bisect_right
-from typing import ClassVar
 
 from ...command import Command, Events
 from ...errors import NotFoundError, RefusedError
@@ -47,7 +46,7 @@ def iteration_ends(knowledge: Knowledge, *, version: int) -> dict[int, int]:
 class RollBack(Command, frozen=True):
     """Roll back to the state at an earlier version of this stream."""
 
-    needs_context: ClassVar[bool] = True
+    needs_context = True
 
     to: int
     reason: str | None = None
@@ -83,7 +82,7 @@ class RollBack(Command, frozen=True):
 class Undo(Command, frozen=True):
     """Undo the latest effective change: a rollback, a decision, an edit or a block."""
 
-    needs_context: ClassVar[bool] = True
+    needs_context = True
 
     reason: str | None = None
     first: int = 0

@@ -1,7 +1,6 @@
 """The snapshots of iterations, and the commands for restoring and pruning them."""
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 from msgspec import structs
 
@@ -285,7 +284,7 @@ class PruneSnapshots(Command, frozen=True):
     snapshots up to that version are deleted.
     """
 
-    needs_context: ClassVar[bool] = True
+    needs_context = True
 
     keep: int = KEEP_DEFAULT
     target: int | None = None

@@ -5,7 +5,7 @@ retries are used up, the gate, its phase and the sprint are `blocked` (SPR-107).
 """
 
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any
 
 from ...command import Command, Events
 from ...errors import RefusedError
@@ -30,7 +30,7 @@ class StartGate(Command, frozen=True):
     running the script, or if the phase is not ready for its gate.
     """
 
-    needs_context: ClassVar[bool] = True
+    needs_context = True
 
     run: str
     pid: int
@@ -123,7 +123,7 @@ class RecordGate(Command, frozen=True):
     attempt is recorded only once.
     """
 
-    needs_context: ClassVar[bool] = True
+    needs_context = True
 
     result: gates.GateResult
     phase: str | None = None

@@ -69,7 +69,7 @@ class CompiledNode(Shape):
     Other tools' documents may contain nodes without `id` or `status`; such nodes are inert.
     """
 
-    known_beside: ClassVar[tuple[str, ...]] = (
+    known_beside = (
         *("parallel", "wait-for-parallel", "depends-on", "description", "error-category"),
         *("commit", "name", "workflow"),
     )
@@ -208,7 +208,7 @@ class RalphExit(Shape):
 class CompiledPlan(Shape):
     """A compiled plan: a PROGRESS.yaml on which no work has started."""
 
-    known_beside: ClassVar[tuple[str, ...]] = (
+    known_beside = (
         *KEPT,
         *("retry", "goal-prompt", "reflection-prompt", "parallel-tasks", "step-queue"),
         *("human-needed", "name", "description", "created", "owner"),
