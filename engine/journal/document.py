@@ -89,7 +89,7 @@ def _raised(document: JournalDocument, event: f.JournalRaised) -> None:
 
 
 def _corrected(document: JournalDocument, event: f.JournalCorrected) -> None:
-    """Replace the existing parts that have the same ids as the corrected ones."""
+    """Replace existing parts with the corrected parts that have the same ids."""
     for entry in event.entries:
         if (index := document._entries.get(entry.id)) is not None:
             document.entries[index] = entry

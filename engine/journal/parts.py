@@ -147,7 +147,7 @@ class Context(ClosedObject, frozen=True, kw_only=True):
 
 
 class Entry(ClosedObject, frozen=True, kw_only=True):
-    """The completed work of an iteration on a PRD."""
+    """A record of an iteration's work on a PRD."""
 
     id: Annotated[str, FieldRule(pattern=state.ENTRY_ID)] = ""
     """`{prd_id}-{iteration}`, in lower-case letters, digits and dashes."""

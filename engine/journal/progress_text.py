@@ -288,7 +288,7 @@ def came_from(document: JournalDocument, text: str) -> bool:
 
 
 def _record(taking: DraftJournal, entry: parts.Entry) -> str:
-    """Record an entry as the next one of its PRD; return its id."""
+    """Record an entry as the next iteration of its PRD; return the entry's id."""
     number = taking.journal.next_iteration(entry.prd_id)
     # Different PRD names may lead to the same id, which must not reject a text.
     while entry_id(entry.prd_id, number) in taking.journal.entries:

@@ -120,7 +120,7 @@ def recover(document: JournalDocument, prd_id: str, *, failure: str) -> Recovery
 
 
 def unsuccessful(document: JournalDocument, prd_id: str) -> int:
-    """Return the number of entries for a PRD after the last completed one."""
+    """Return the number of entries for a PRD after the last completed entry."""
     count = 0
     for entry in entries_of(document, prd_id):
         count = 0 if entry.status == parts.COMPLETED else count + 1

@@ -79,7 +79,7 @@ class OpenJournal(JournalCommand, frozen=True):
 class RecordEntry(JournalCommand, frozen=True):
     """Record how an iteration of a PRD ended.
 
-    By default, the iteration is the one after the highest of this PRD.
+    By default, the iteration number is the PRD's highest number plus 1.
     """
 
     entry: parts.Entry

@@ -74,7 +74,7 @@ def find_loop(
 ) -> Loop | None:
     """Return the repetition among the last five iterations; the newest signature is last.
 
-    After iteration `after`, any repeated result with a different one in between is an
+    After iteration `after`, any repeated result with a different result in between is an
     infinite loop. Up to that iteration, only A-B-A-B and five equal results form a pattern.
     An uncertain repetition is always reported as a pattern.
     """

@@ -54,7 +54,7 @@ class Metrics(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Origin(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The source of some metrics."""
+    """The source of measured metrics."""
 
     name: str
     """The report, the pattern of reports, what was counted, or the command."""

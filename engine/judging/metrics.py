@@ -63,7 +63,7 @@ def check_value(name: str, value: object) -> int | float:
 
 
 def check_word(what: str, word: str, allowed: tuple[str, ...], *, field: str) -> None:
-    """Raise `RefusedError` unless a word is one of the allowed words."""
+    """Raise `RefusedError` if a word is not allowed."""
     if word not in allowed:
         raise RefusedError(
             f"{what} {str(word)[:40]!r} must be one of {', '.join(allowed)}",
@@ -75,9 +75,9 @@ def check_word(what: str, word: str, allowed: tuple[str, ...], *, field: str) ->
 def change_metrics(
     metrics: Sequence[OwnMetric], changes: Mapping[str, Mapping[str, Any] | None]
 ) -> tuple[OwnMetric, ...]:
-    """Return metrics with some declared or changed; None removes a metric.
+    """Return the metrics with changes applied; None removes a metric.
 
-    Properties that are not named keep their values. Raise `RefusedError` for an unknown
+    Properties that are not named are unchanged. Raise `RefusedError` for an unknown
     property, or if a metric to remove does not exist.
     """
     found = {one.name: one for one in metrics}
@@ -243,7 +243,7 @@ def figures(metrics: Metrics) -> Figures:
 
 
 def named(metrics: Metrics) -> dict[str, Any]:
-    """Return metrics by name, custom ones last; None if unknown."""
+    """Return metrics by name, custom metrics last; None if unknown."""
     return with_own(asdict(metrics))
 
 

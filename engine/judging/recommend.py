@@ -140,7 +140,7 @@ def _target(
 def _last_good(
     number: int, others: Iterable[Judgement], best: Scored, good: dict[int, int | None]
 ) -> int | None:
-    """Return the first iteration in `others` that is as good as the best one, or None."""
+    """Return the first iteration in `others` that is as good as the best, or None."""
     if number in good:
         return good[number]
     passed, found = [number], None
@@ -226,7 +226,7 @@ def recommend(
     """Return the recommendation after an iteration; the first matching rule applies.
 
     `begun` is the highest iteration number so far, which is compared with the maximum.
-    `find_target` returns the target of a rollback, and is called only if one is
+    `find_target` returns the target of a rollback, and is called only if a rollback is
     recommended.
     """
     stops = _stops(judged, rules, max_iterations, max(begun, judged.number))

@@ -45,7 +45,7 @@ def change_rules(
     metrics: Mapping[str, Mapping[str, Any] | None] | None = None,
     loop: LoopChange | None = None,
 ) -> RulesSet:
-    """Return rules with some values replaced; raise `RefusedError` if one is invalid."""
+    """Return the rules with values replaced; raise `RefusedError` for an invalid value."""
     _check_names(weights, Weights, "weight")
     _check_names(thresholds, Thresholds, "threshold")
     said = {

@@ -31,7 +31,7 @@ class Degradation(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """The comparison of the selected iteration with the last one."""
+    """The comparison of the selected iteration with the last iteration."""
 
     final: Fraction
     selected: Fraction
@@ -122,10 +122,10 @@ def select(
 ) -> Selection | None:
     """Return the best of all measured iterations; None if it cannot be determined.
 
-    Among the selectable iterations, it is the one that no later iteration replaces, or the
-    baseline if all of them are regressions against it. If none is selectable, it is the
-    tracker's best iteration, or the baseline unless it is strictly beaten (only with
-    `has_floor`).
+    Among the selectable iterations, the best is the one that no later iteration replaces,
+    or the baseline if all of them are regressions against it. If no iteration is
+    selectable, the result is the tracker's best iteration, or the baseline unless it is
+    strictly beaten (only with `has_floor`).
     """
     by_number = {one.number: one for one in judged}
     fit = [one for one in judged if refusal(one, rules) is None]
@@ -189,10 +189,10 @@ def _takes_over(
 ) -> bool:
     """Return whether a later iteration replaces the one selected so far.
 
-    It must have all components of the selected one, and the scores are compared on these.
-    If they are equal, the iteration with more components wins, then an effective one, then
-    the later one because it contains the most work. A regression against the selected
-    iteration does not count as equal.
+    The later iteration must have all components of the selected one, and the scores are
+    compared on these. If the scores are equal, precedence is given to more components, then
+    to effective iterations, then to the later iteration, which contains the most work. A
+    regression against the selected iteration does not count as equal.
     """
     order = _order(one, chosen)
     if order != 0:
@@ -242,7 +242,7 @@ def _is_unbeaten(baseline: Judgement, chosen: Judgement) -> bool:
 
 
 def _later(chosen: Judgement, last: Judgement, judged: Sequence[Judgement]) -> list[int]:
-    """Return the iterations between the selected one and the last one, along the chain."""
+    """Return the iterations between the selected and the last one, along the chain."""
     built_on = {one.number: one.previous for one in judged}
     later: list[int] = []
     number: int | None = last.number

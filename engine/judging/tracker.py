@@ -133,7 +133,7 @@ class Tracker(msgspec.Struct, omit_defaults=True):
         return list(self.newest_first())[::-1]
 
     def newest_first(self) -> Iterator[TrackedIteration]:
-        """Yield every measured iteration, last one first."""
+        """Yield every measured iteration, newest first."""
         for place in range(len(self.ledger) - _ENTRY.size, -1, -_ENTRY.size):
             yield self._at(place)
 
@@ -193,7 +193,7 @@ class Tracker(msgspec.Struct, omit_defaults=True):
         return None if self.baseline is None else BASELINE_NUMBER
 
     def built_on(self, number: int | None) -> int | None:
-        """Return an iteration; if it was retracted, the one that it was built on."""
+        """Return an iteration; if it was retracted, the iteration that it was built on."""
         if not self.retracted:
             return number
         known = dict(self.retracted)
@@ -263,7 +263,7 @@ def _take_measured(tracker: Tracker, event: f.IterationMeasured, version: int) -
 def after(
     best: Best | None, number: int, found: "Score", version: int
 ) -> tuple[bool, Best | None]:
-    """Return whether an iteration lacks components of the best one, and the new best."""
+    """Return whether an iteration is incomplete, and the best iteration afterwards."""
     # What the rules ask for no more nobody lacks.
     asked = found.wanted.intersection(best.components) if best is not None else ()
     lacks_some = not found.components.issuperset(asked)
@@ -274,7 +274,7 @@ def after(
 
 
 def best_of(number: int, found: "Score", version: int) -> Best:
-    """Return an iteration in the format in which the best one is stored."""
+    """Return an iteration in the stored format of the best iteration."""
     from .score import DIMENSIONS
 
     components = tuple(sorted(found.components))

@@ -178,7 +178,7 @@ def _read(
 
 
 def between(log: Log, stream: str | None, first: int, last: int) -> Iterator[RecordedEvent]:
-    """Yield the events of a stream or of the whole log in a range; include both ends."""
+    """Yield the events of a stream or of the whole log in a range, including its ends."""
     if stream is None:
         return log.read(after=first - 1, until=last)
     return log.read_stream(stream, after=first - 1, until=last)

@@ -58,7 +58,7 @@ class KnownSessions:
     def sprint_of(
         self, session: AgentRan, named: str | None, *, actor: str, at: str | None
     ) -> str:
-        """Return the sprint with a session, otherwise the named sprint or a new one."""
+        """Return the sprint that contains a session, the named sprint, or a new sprint."""
         sprints = self.workspace.sprints()
         known = [one for one in sprints if self.before(one, session)]
         if known:

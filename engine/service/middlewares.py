@@ -260,7 +260,7 @@ def note_git(action: Handling[Sprint], events: list[Event]) -> list[Event]:
 
 
 def note_tree(action: Handling[Sprint], events: list[Event]) -> list[Event]:
-    """Add the current work tree to the events that record one."""
+    """Add the current work tree to the events that have a field for it."""
     if not [event for event in events if getattr(event, "work_tree", "") is None]:
         return events
     tree = action.service.own_tree.recorded()

@@ -210,6 +210,6 @@ def refuse(problem: str) -> None:
 
 
 def mention(service: "Service", problem: str) -> None:
-    """Report a problem, unless no caller receives reports; recording is not affected."""
+    """Report a problem if a caller receives reports; recording is not affected."""
     with suppress(RefusedError):
         service.tell(problem)

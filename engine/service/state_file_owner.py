@@ -160,7 +160,7 @@ def choose(service: Service, sprint_id: str | None) -> str:
 
 
 def _newest_first(service: Service) -> Iterator[str]:
-    """Yield the sprints in the log, starting with the one that has the latest event."""
+    """Yield the sprints in the log, the most recently changed sprint first."""
     seen, end, size = set[str](), service.log.last_position(), 64
     while end > 0:
         start = max(end - size, 0)
@@ -188,7 +188,7 @@ def _of_others(service: Service, sprints: Collection[str]) -> NotFoundError:
 
 
 def _nearest(service: Service, names: list[str], here: tuple[str, ...]) -> list[str]:
-    """Return the sprints whose file is in the given folder, or in the nearest one above.
+    """Return the sprints whose file is in the given folder, or the nearest folder above.
 
     A finished sprint whose path now belongs to another sprint is excluded.
     """

@@ -1,6 +1,6 @@
 """The workspace: everything that changes a log, and the states of its streams.
 
-However a workspace is exited, the state files then contain everything recorded through it.
+Once it is closed, even by an error, the state files contain everything that was recorded.
 """
 
 import os
@@ -156,8 +156,8 @@ class ServiceWorkspace:
 
         A log that another user or a pull may have placed there is refused, unless the file
         `safe` lists it. With `check_head=False`, a log whose end is lost can be opened to
-        examine the damage. `wait` limits how long to wait for other processes, and reports
-        the wait.
+        examine the damage. `wait` sets how long to wait for other processes, and how to
+        report this.
         """
         if address is None:
             location = locations.find(start, folder=folder)

@@ -63,7 +63,7 @@ def old_copies(folder: Path, *, before_seconds: float) -> dict[str, int]:
 
 
 def remove_copies(workspace: Workspace, names: dict[str, int]) -> None:
-    """Delete copies; the next query makes them again."""
+    """Delete copies; the next query recreates them."""
     for name, lock in COPIES:
         if name in names:
             with workspace.log.locks.hold(lock):
@@ -86,7 +86,7 @@ EVENTS_LOOKED_AT = 10_000
 
 
 class AgentLines(NamedTuple):
-    """The number of output lines read from a version of an agent, and of unknown ones."""
+    """The numbers of read and of unknown output lines from a version of an agent."""
 
     agent: str
     version: str | None

@@ -31,7 +31,7 @@ _row_of = itemgetter(*map(_place_of, ("at", "type", "payload")))
 
 
 def page_of(rows: Sequence[StoredRow]) -> Page:
-    """Return the decoded events in some rows, in order of position."""
+    """Return the decoded events in the given rows, in order of position."""
     shapes, own = [*map(_shape_of, rows)], [*map(_row_of, rows)]
     if {*shapes} != {1}:
         own = [

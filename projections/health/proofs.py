@@ -7,7 +7,7 @@
     root: the root of the Merkle tree over all events
     time: when the head was written
 
-OpenSSH makes the signatures (`ssh-keygen -Y`), with an agent, a hardware key, or a file.
+OpenSSH creates the signatures (`ssh-keygen -Y`), with an agent, a hardware key, or a file.
 """
 
 import re

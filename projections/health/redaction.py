@@ -256,7 +256,7 @@ def _changed(
 def _in_place_of(
     workspace: Workspace, store: Store, commit: str, contents: dict[str, bytes], note: Note
 ) -> str:
-    """Replace a snapshot with another one, and record this in each sprint."""
+    """Replace a snapshot with its redacted version, and record this in each sprint."""
     new = store.aliases().get(commit)
     if new is None:
         new = rewrite(store, commit, contents).commit
@@ -298,7 +298,7 @@ def note_of(
 def unreached(
     workspace: Workspace, events: Sequence[RecordedEvent], needle: places.Needle
 ) -> list[UnreachedPlace]:
-    """Return the places that will still contain a text after some events are erased."""
+    """Return the places that still contain a text after the given events are erased."""
     found = [
         *_of_log(workspace, {event.position for event in events}, needle),
         *_of_other_trees(workspace),

@@ -48,7 +48,7 @@ class Rescue(NamedTuple):
 
     @property
     def is_whole(self) -> bool:
-        """Return whether the new log contains all known content of the old one."""
+        """Return whether the new log contains everything known about the old log."""
         return self.salvaged.problem is None and not self.edits_left
 
 
@@ -59,7 +59,7 @@ def salvage(
     clock: Clock = wall_clock,
     progress: Callable[[int], None] = lambda count: None,
 ) -> Rescue:
-    """Create a new log from the undamaged events of a damaged one, which is unchanged.
+    """Create a new log from the undamaged events of a damaged log, which is unchanged.
 
     Raise `RefusedError` if the target exists, `UnreadableError` if no event is found. The
     process must not have the old log open.

@@ -108,14 +108,14 @@ class KeptText(msgspec.Struct, frozen=True):
         raise NotImplementedError
 
     def erase(self, workspace: Workspace, needle: Needle) -> Erased:
-        """Erase the text if possible; caches are made again without it."""
+        """Erase the text if possible; caches are recreated without it."""
         found = self.scan(workspace, needle)
         left = self.let_go(workspace, found, needle) if found else []
         gone = tuple(place for place in found if place not in left)
         return Erased(gone, tuple(left), self.why if left else None)
 
     def let_go(self, workspace: Workspace, found: list[str], needle: Needle) -> list[str]:
-        """Remove the text from the given locations, if possible; return the others."""
+        """Remove the text from the given locations, if possible; return the rest."""
         return found
 
 
@@ -149,7 +149,7 @@ class WaitingEvents(Files, frozen=True):
     """Spooled session events, in the log's folder or in the user's state folder."""
 
     def scan(self, workspace: Workspace, needle: Needle) -> list[str]:
-        """Return the files that contain the text; those elsewhere have absolute paths."""
+        """Return the files that contain the text; files elsewhere have absolute paths."""
         found = (path for path in self._elsewhere(workspace) if needle.is_in_file(path))
         return [*Files.scan(self, workspace, needle), *map(str, found)]
 
@@ -188,7 +188,7 @@ class Events(KeptText, frozen=True):
 
 
 class Copy(Files, frozen=True, kw_only=True):
-    """A database in the log's folder that is made again on the next query."""
+    """A database in the log's folder that is recreated by the next query."""
 
     lock: str
 

@@ -179,7 +179,7 @@ class WrittenFiles:
         return Seen(content, digest, self.digests.since(path, digest))
 
     def edited_version(self, path: str, digest: bytes, *, newest: int) -> int:
-        """Return the version on which an edit is based: the newest when it was first seen.
+        """Return the version on which an edit is based: the newest when first seen.
 
         It does not change until `settle` is called, even if files are written or processes
         are killed.
@@ -299,7 +299,7 @@ class FilesService(Service, Protocol):
 
 @contextmanager
 def naming(path: str, problem: str) -> Iterator[None]:
-    """Convert a system error into one that names the state file and suggests a remedy."""
+    """Convert a system error into an error that names the state file and a remedy."""
     try:
         yield
     except OSError as error:

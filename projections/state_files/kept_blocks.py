@@ -51,12 +51,12 @@ class KeptBlocks:
         return kept.spans
 
     def text_of(self, path: str, digest: bytes, content: bytes) -> Text:
-        """Return a file with this digest as the text from which the next one is made."""
+        """Return a file with this digest as the basis for the next text."""
         spans, text = self.of(path, digest), self._texts.get(path)
         return text if text and text.spans is spans else Text(content, spans)
 
     def is_kept(self, path: str) -> bool:
-        """Return whether to keep the next text in memory; the first text is not kept."""
+        """Return whether the next text is cached in memory; the first text is not."""
         return path in self._texts
 
     def keep(self, path: str, digest: bytes, spans: Spans) -> None:
@@ -83,7 +83,7 @@ class KeptBlocks:
         self.keep(path, digest, text.spans)
 
     def forget(self, path: str) -> None:
-        """Delete everything about a file, so that its next text is made from scratch."""
+        """Delete all data about a file, so that its next text is generated completely."""
         self._known.pop(path, None)
         self._texts.pop(path, None)
         self._asked.pop(path, None)

@@ -243,8 +243,8 @@ def _copy(workspace: FilesService, report: KeptReport, judged: Judged) -> bytes:
 def refresh_loop(workspace: FilesService, sprint: Sprint, folder: str) -> list[Refreshed]:
     """Update the files of a loop that can have changed.
 
-    The files of an iteration are final once the next one is measured. Only missing ones are
-    then written, or all of them if the tracker's file is missing.
+    The files of an iteration are final once the next one is measured. After that, only
+    missing files are written, or all files if the tracker's file is missing.
     """
     tracker, known = sprint.knowledge.tracker, workspace.files.digests.below(folder)
     if workspace.files.look(f"{folder}/{TRACKER}").content is None:

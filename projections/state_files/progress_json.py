@@ -1,6 +1,6 @@
 """The file progress.json: a journal in the layout of the specification's own writer.
 
-Fields are in the order of the writer's structs, empty ones are omitted (JRN-006), and
+Fields are in the order of the writer's structs, empty fields are omitted (JRN-006), and
 fields from a later version of the schema follow the others.
 """
 

@@ -189,8 +189,8 @@ def _record(
 def is_due(folder: Path) -> bool:
     """Return whether a minute has passed since this function last returned true.
 
-    It returns true to only one of several concurrent callers, or occasionally to two, which
-    is harmless.
+    Among concurrent callers, it returns true to only one, or occasionally to two, which is
+    harmless.
     """
     mark, now = folder / BEAT, time.time()
     try:

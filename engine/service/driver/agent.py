@@ -319,7 +319,7 @@ def items_in(
     told: str,
     **envelope: Unpack[Envelope],
 ) -> SaidItems | None:
-    """Return an agent's items; learnings are added to the journal instead, if one is open.
+    """Return an agent's items; if a journal is open, learnings are added to it instead.
 
     Items that only repeat lines of the prompt are ignored.
     """

@@ -78,7 +78,7 @@ class Notices:
             self._tell("warning: the command of --notify missed some notices")
 
     def _warn(self) -> None:
-        """Report failures; called by the loop's own thread, the only one that prints."""
+        """Report failures; called by the loop's own thread, the only thread that prints."""
         while True:
             try:
                 failed = self._failures.get_nowait()

@@ -105,10 +105,7 @@ class Location(msgspec.Struct, frozen=True):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Return the names that records may use for this work tree.
-
-        The names are the one with the host and the one without it.
-        """
+        """Return this work tree's names in records, with and without the host."""
         _, _, name = self.worktree.partition("/")
         return (self.worktree, name) if self.is_served else (self.worktree,)
 
@@ -119,7 +116,7 @@ class Location(msgspec.Struct, frozen=True):
 
     @property
     def has_log(self) -> bool:
-        """Return whether the folder contains a log, or the address of one."""
+        """Return whether the folder contains a log or a log's address."""
         return (self.folder / DATABASE).exists() or self.is_joined
 
     @property

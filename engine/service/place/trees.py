@@ -38,7 +38,7 @@ class KnownTree(NamedTuple):
 
     @property
     def shown(self) -> str:
-        """Return the work tree's path, preceded by the host if it is on another one."""
+        """Return the work tree's path, with the host if it is on a different host."""
         return self.path if self.host == os.uname().nodename else f"{self.host}:{self.path}"
 
 

@@ -113,7 +113,7 @@ def new_event(
 ) -> NewEvent:
     """Return an event in the format that the log accepts, with secrets masked.
 
-    An event from a journal's file keeps the time stated in the file.
+    An event from a journal's file retains the time stated in the file.
     """
     own = event.own_time()
     return NewEvent(

@@ -29,11 +29,11 @@ ReadingT = TypeVar("ReadingT", bound=Reading)
 
 
 class KeptReading(Generic[ReadingT]):
-    """One type of reading for one stream; it is stored next to the saved states.
+    """The readings of one type for one stream, stored next to the saved states.
 
     Each reading is stored with the hash of its last event. In the hash chain, that event
-    represents all earlier events, so a reading of a different history is never used, nor is
-    a damaged one.
+    represents all earlier events, so a reading that is damaged or belongs to a different
+    history is never used.
     """
 
     def __init__(

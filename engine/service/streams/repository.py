@@ -143,7 +143,7 @@ class Repository(Generic[State]):
     def along(
         self, name: str, versions: Sequence[int], rollbacks: Sequence[tuple[int, int]]
     ) -> Iterator[State]:
-        """Yield the states at some versions on the path to the last one.
+        """Yield the states at the given versions on the path to the last of them.
 
         No checkpoints are used. There is a single fold, so requesting the next state
         modifies the previous one.

@@ -107,7 +107,7 @@ class WithReports(NamedTuple):
 
 
 def measurements(workspace: Service, sprint: Sprint) -> Iterator[WithReports]:
-    """Yield every measurement of a sprint with its reports, including failed ones."""
+    """Yield a sprint's measurements with their reports, including failed measurements."""
     events = StreamEvents(workspace.log, sprint.id, sprint.version)
     for version, _, captured in events.all(f.BaselineCaptured):
         yield WithReports(BASELINE_NUMBER, version, captured.reports)

@@ -40,7 +40,7 @@ KEPT = "kept"
 
 
 class Restored(NamedTuple):
-    """The result of a restore in place, or of abandoning one."""
+    """The result of restoring in place, or of abandoning a restore."""
 
     outcome: Outcome | None
     """The recorded events; None if there was nothing to do."""

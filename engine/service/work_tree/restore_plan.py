@@ -45,7 +45,7 @@ def plan_for(
     *,
     before: int | None = None,
 ) -> PlacementPlan:
-    """Return the plan that turns the present files into the requested ones.
+    """Return the plan that turns the present files into the requested files.
 
     Only restores before the version `before` are considered; by default, all are.
     """

@@ -1,7 +1,7 @@
 """Snapshots shared between machines: pushed once recorded, fetched when missing.
 
 The log is written first, so everything that is pushed is recorded. An unreachable remote is
-not an error: the missing snapshots are pushed with the next one.
+not an error: the missing snapshots are pushed with the next snapshot.
 """
 
 from collections.abc import Collection, Iterator

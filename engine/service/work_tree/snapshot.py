@@ -68,7 +68,7 @@ def store_of(workspace: Service) -> Store:
 def limits_of(
     workspace: Service, *, file_max: int | None = None, patterns: Sequence[str] = ()
 ) -> Limits:
-    """Return the limits for a snapshot: the given ones, otherwise those from the settings.
+    """Return the limits for a snapshot: the given limits, otherwise the settings.
 
     `file_max` is in MiB. Raise `InvalidInputError` for an invalid setting.
     """
@@ -317,7 +317,7 @@ def lost_paths(
 def pruning(
     workspace: Service, sprint_id: str, *, keep: int = KEEP_DEFAULT, before: str | None
 ) -> PruneSnapshots:
-    """Return the command that removes all snapshots, or those taken before a moment."""
+    """Return the command that removes all snapshots, or only snapshots before a moment."""
     if before is None:
         return PruneSnapshots(keep)
     stream = sprint_stream(sprint_id)

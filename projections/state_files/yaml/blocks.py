@@ -1,4 +1,4 @@
-"""The text of a large document, made from its previous text and the changed blocks.
+"""The text of a large document, generated from its previous text and the changed blocks.
 
 A long list at the top level, such as the phases, is written in blocks of items. A block is
 identified by the digest of its packed items, so its text does not depend on its position.
@@ -46,7 +46,7 @@ class ListBefore(NamedTuple):
 
 
 class Text(NamedTuple):
-    """The text of a document, and the data required to make the next text."""
+    """The text of a document, and the data required to generate the next text."""
 
     content: bytes
     spans: Spans

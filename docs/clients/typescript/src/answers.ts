@@ -294,7 +294,7 @@ export interface DryRun {
   is_run_now: boolean;
 }
 
-/** The completed work of an iteration on a PRD. */
+/** A record of an iteration's work on a PRD. */
 export interface Entry {
   extra?: { [name: string]: unknown };
   id?: string;

@@ -364,7 +364,7 @@ export interface EndWrapped {
   said?: SaidItems | null;
 }
 
-/** The completed work of an iteration on a PRD. */
+/** A record of an iteration's work on a PRD. */
 export interface Entry {
   extra?: { [name: string]: unknown };
   id?: string;
@@ -716,7 +716,7 @@ export interface OpenJournal {
 /** A step that an agent reports as not done. */
 export type OpenStep = [string | null, string | null];
 
-/** The source of some metrics. */
+/** The source of measured metrics. */
 export interface Origin {
   name: string;
   format: string;

@@ -166,7 +166,7 @@ export interface EditObserved {
   fields?: string[];
 }
 
-/** The completed work of an iteration on a PRD. */
+/** A record of an iteration's work on a PRD. */
 export interface Entry {
   extra?: { [name: string]: unknown };
   id?: string;
@@ -570,7 +570,7 @@ export interface Observation {
   related_learning_id?: string;
 }
 
-/** The source of some metrics. */
+/** The source of measured metrics. */
 export interface Origin {
   name: string;
   format: string;
