@@ -31,7 +31,7 @@ class SprintReading(Protocol):
     """The version of its rules: raised, everything is read again."""
 
     def begin(self) -> Any:
-        """Return the state before the first event; JSON must be able to represent it."""
+        """Return the state before the first event, which must be serializable as JSON."""
 
     def evolve(self, state: Any, one: Happened) -> Any:
         """Return the state after an event; it may be the same object, modified."""
@@ -41,7 +41,7 @@ class SprintReading(Protocol):
 
 
 class _Kept(msgspec.Struct):
-    """A stored state: its extension, its rules, and the last event that it includes."""
+    """A stored state with its extension, its rules and the last event included."""
 
     whose: str
     rules: int
@@ -72,7 +72,7 @@ class ExtendedProjection:
         self.state: Any = None
 
     def mark(self) -> Mark | None:
-        """Load the saved state, and return its mark; None if there is no saved state."""
+        """Load the saved state, and return its mark; None if no state is saved."""
         found = self._kept.load()
         kept = found.states.get(self.name) if found is not None else None
         if kept is None or kept.whose != self._whose:
@@ -81,7 +81,7 @@ class ExtendedProjection:
         return Mark(kept.rules, kept.place, kept.hash)
 
     def begin(self) -> None:
-        """Reset the state; the stream is read again."""
+        """Reset the state before the stream is read again."""
         with named(self._extension):
             self.state = self._reading.begin()
 
@@ -91,7 +91,7 @@ class ExtendedProjection:
             self.state = self._reading.evolve(self.state, one)
 
     def keep(self, mark: Mark) -> None:
-        """Save the state with its mark; raise `ExtensionError` if it is not JSON."""
+        """Save the state with its mark; raise `ExtensionError` if that is not possible."""
         with named(self._extension):
             state = msgspec.json.encode(self.state)
         if len(state) > STATE_BYTES_MAX:

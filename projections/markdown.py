@@ -18,7 +18,7 @@ def visible(text: str) -> str:
 def code(text: str) -> str:
     """Return a text as code, in which links, tags and mentions have no effect.
 
-    The backticks around it form a longer run than any in the text.
+    The delimiter is longer than any run of backticks in the text.
     """
     shown = visible(text)
     longest = max((len(run) for run in re.findall("`+", shown)), default=0)

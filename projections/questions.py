@@ -1,4 +1,4 @@
-"""The read questions: the `--json` answers of commands, by the words of the command.
+"""Read-only questions: the `--json` answers of commands, by command name.
 
 Options are parameters: `sprintlog status --sprint auth --at iter:3` is the question
 `status` with the parameters `sprint` and `at`. Each answer has the schema of its command.
@@ -44,7 +44,7 @@ EVENTS_MAX = 1000
 
 
 class Asked(NamedTuple):
-    """A question being answered: the workspace, and the parameters by name."""
+    """A question being answered, with its workspace and its parameters."""
 
     workspace: Workspace
     given: Mapping[str, str]
@@ -73,7 +73,7 @@ class Asked(NamedTuple):
         return text == "true"
 
     def text(self, name: str) -> str:
-        """Return a required parameter."""
+        """Return a required parameter; raise `InvalidInputError` if it is missing."""
         if name not in self.given:
             raise InvalidInputError("is required", field=name)
         return self.given[name]
@@ -253,7 +253,7 @@ def _of_sprint(answered: Callable[[Asked, Sprint], Any], *takes: str) -> Questio
 
 
 def _of_judged(answered: Callable[[Workspace, Judged], Any]) -> Question:
-    """Return a question about the iterations of a sprint and their quality."""
+    """Return a question about a sprint's judged iterations."""
     return _of_sprint(
         lambda asked, sprint: answered(
             asked.workspace, evaluate(asked.workspace.log, sprint)

@@ -47,8 +47,8 @@ class ResidentLog:
         """Commit everything recorded within this context at once.
 
         Yield a function that calls another one and returns its result, or None if the other
-        one has effects outside the log and must be committed on its own. The log is checked
-        only once, and no state file is written before the commit.
+        one has effects outside the log and must be committed on its own. The log is looked
+        up and `check` is called only once. No state file is written before the commit.
         """
         workspace = self.to_record()
         self._is_at_hand = workspace.is_side_by_side = True
@@ -64,7 +64,7 @@ class ResidentLog:
         return hasattr(self.workspace().log, "together")
 
     def to_record(self) -> Workspace:
-        """Return the current log for recording; first call `check`, which may raise."""
+        """Call `check`, which may raise, and return the current log for recording."""
         if not self._is_at_hand:
             self._check()
         return self.workspace()

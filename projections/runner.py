@@ -1,7 +1,8 @@
 """Updates projections to the current state of the log, without recording anything.
 
-A projection stores the position it has reached and the version of its rules. If the log has
-no such event, or if the rules have changed, the projection starts from the beginning.
+A projection stores the position it has reached and the version of its rules. If the
+position does not match the log, or the rules have changed, the projection starts from the
+beginning.
 """
 
 from collections.abc import Iterable, Iterator
@@ -48,7 +49,7 @@ class StoredProjection(Protocol):
 
     @property
     def version(self) -> int:
-        """Return the version of the rules; it is raised when the processing changes."""
+        """Return the version of the rules, which increases when their results change."""
 
     @property
     def stream(self) -> str | None:
@@ -58,7 +59,7 @@ class StoredProjection(Protocol):
         """Return the last stored mark; None if there is no stored mark."""
 
     def begin(self) -> None:
-        """Reset the projection; the log is read again."""
+        """Reset the projection before the log is read again."""
 
     def keep(self, mark: Mark) -> None:
         """Store the processed events with the mark."""
@@ -72,7 +73,7 @@ class Projection(StoredProjection, Protocol):
 
 
 class SprintProjection(StoredProjection, Protocol):
-    """A projection of one sprint that is informed about events discarded by rollbacks."""
+    """A projection of one sprint that also receives the effects of rollbacks."""
 
     def evolve(self, one: Happened) -> None:
         """Process the next event."""
@@ -129,7 +130,7 @@ def happened(workspace: Workspace, sprint_id: str, *, after: int = 0) -> Iterato
 def _work(
     workspace: Workspace, stream: str, stretches: Iterable[VersionRange]
 ) -> Iterator[RecordedEvent]:
-    """Yield the execution events in version ranges; only these can be discarded."""
+    """Yield the execution events in version ranges, as only these can be discarded."""
     for first, last in stretches:
         for event in workspace.log.read_stream(stream, after=first - 1, until=last):
             if CODEC.decode(event).kind is Kind.EXECUTION:

@@ -40,7 +40,7 @@ class Workspace(service.ServiceWorkspace):
 
     @staticmethod
     def key_digest(name: str, arguments: Mapping[str, Any]) -> bytes:
-        """Return the `key_digest` of an action, which its idempotency key is bound to."""
+        """Return an action's `key_digest`, to which its idempotency key is bound."""
         return digest_of(name, arguments)
 
     def keep_learnings(
@@ -63,18 +63,18 @@ class OwnStateFiles(StateFiles):
         self._workspace = workspace
 
     def of_sprint(self) -> SprintFile:
-        """Return the state file of sprints."""
+        """Return the handler of sprint state files."""
         return SprintFile(self._workspace)
 
     def of_journal(self) -> "JournalFile":
-        """Return the state file of the journal."""
+        """Return the handler of the journal's state file."""
         # Imported here: commands on a sprint do not need it.
         from .state_files.journal_file import JournalFile
 
         return JournalFile(self._workspace)
 
     def refresh_loop(self, sprint: Sprint, refreshed: Refreshed) -> Refreshed:
-        """Refresh the files of a sprint's loop too, and add the results to `refreshed`."""
+        """Also refresh the files of a sprint's loop, and add the results to `refreshed`."""
         # Imported here: only a loop that was measured has further files.
         from .state_files.loop_place import with_loop
 

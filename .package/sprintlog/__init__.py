@@ -1,7 +1,7 @@
 """The public interface of the library: all names defined here are stable.
 
-Each name is imported on first use, so that no command waits for it. In a checkout, this
-folder replaces the package; a wheel contains its layers next to this file (ADR 0001).
+Names are imported on first use to keep commands fast. In a checkout, this folder replaces
+the package; a wheel contains its layers next to this file (ADR 0001).
 """
 
 from os.path import basename, dirname

@@ -31,7 +31,7 @@ from .projections.views.iterations import JudgedIteration, best
 def best_iteration(
     workspace: ServiceWorkspace, sprint_id: str, *, at: str | None = None
 ) -> JudgedIteration | None:
-    """Return a sprint's best iteration at a point; None if none was measured.
+    """Return a sprint's best iteration at a point; None if nothing was measured.
 
     Raise `NotFoundError` if the sprint does not exist.
     """

@@ -1,3 +1,3 @@
-"""The pages of a log as HTML, for a server."""
+"""A log's pages as HTML, for use by a server."""
 
 from .projections.page.live_pages import LivePages as LivePages

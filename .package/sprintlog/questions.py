@@ -1,4 +1,4 @@
-"""The read questions of the command line, and recorded events in its output format."""
+"""The answers of the read-only commands, and recorded events in the same format."""
 
 from .projections.questions import (
     QUESTIONS as QUESTIONS,

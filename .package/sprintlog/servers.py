@@ -1,4 +1,4 @@
-"""The interface for programs that keep a log open and serve it, with input as JSON."""
+"""The interface for long-running programs that serve a log and accept JSON."""
 
 from .cli.intake.command_data import (
     append_event as append_event,

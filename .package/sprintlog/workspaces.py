@@ -19,11 +19,11 @@ def open(
 ) -> Workspace:
     """Open the log of a folder, or the nearest one above it.
 
-    `log` is the log's own folder if it is stored elsewhere. `safe` is a file that lists the
-    folders in which logs of other users may be used. Raise `NotFoundError` if there is no
-    log, and `RefusedError` if the log is not safe. With a `store`, its log is opened, and
-    local files are stored in `.sprintlog` in the folder. An interrupted redaction is
-    completed.
+    `log` is the log's own folder if the log is stored elsewhere. `safe` is a file that
+    lists the folders in which logs of other users may be used. If `store` is given, the log
+    in that store is opened, and local files are stored in `.sprintlog` in the folder. Raise
+    `NotFoundError` if there is no log, and `RefusedError` if the log is not safe. An
+    interrupted redaction is completed.
     """
     if store is not None:
         root = Path(folder).absolute()

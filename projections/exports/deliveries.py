@@ -1,6 +1,7 @@
 """Messages that deliver a log to an endpoint, in log order.
 
-Each body belongs to the position of its last event. A rebuilt body contains the same ids.
+The position of a message is that of its last event. Rebuilding a message produces the same
+ids.
 """
 
 from collections.abc import Iterator
@@ -51,8 +52,8 @@ def spans_to_send(
     """Yield the spans completed by events after a position, in batches.
 
     Open spans are not sent. While a loop runs, delivery stops at its last recorded agent
-    run, because later tool calls do not have their run yet. A sprint's own span is sent
-    when the sprint is completed, and a session's when the session ends.
+    run, because the agent run of later tool calls is not known yet. A sprint's own span is
+    sent when the sprint is completed, and a session's when the session ends.
     """
     runs = RunsNow()
     known = survey(log, types=runs.types, look=runs.look)
@@ -108,5 +109,5 @@ class RunsNow:
                 self._since[event.stream] = here
 
     def settled(self, head: Head) -> Head:
-        """Return the head up to which the agent run of every tool call is recorded."""
+        """Return the latest head up to which every tool call has a recorded agent run."""
         return min(self._since.values(), key=attrgetter("position"), default=head)

@@ -50,7 +50,7 @@ Attributes = Mapping[str, str | bool | int | float | tuple[str, ...] | None]
 
 
 class SpanEvent(NamedTuple):
-    """An event at one moment of a span."""
+    """A momentary event within a span."""
 
     at: int
     name: str
@@ -84,7 +84,7 @@ def nanoseconds(text: str) -> int:
 
 
 def line(spans: Iterable[TraceSpan], resource: Attributes) -> bytes:
-    """Return spans as one line with an OTLP message."""
+    """Return spans as an OTLP message on a single line."""
     scope = {"scope": {"name": "sprintlog"}, "spans": [_encoded(one) for one in spans]}
     said = {"resource": {"attributes": _attributes(resource)}, "scopeSpans": [scope]}
     return msgspec.json.encode({"resourceSpans": [said]}) + b"\n"
@@ -145,7 +145,7 @@ _FAILURES = ("failed", "stopped", "unknown")
 
 
 class PlaceInTrace(NamedTuple):
-    """The trace and the parent span of a new span."""
+    """The trace and the parent of a span."""
 
     trace: bytes
     parent: bytes
@@ -165,7 +165,7 @@ def marks(told: ExportedEvent, *, with_content: bool) -> dict[str, Any]:
 
 
 class _About(NamedTuple):
-    """An event's contribution to its span."""
+    """The details of a span that its event provides."""
 
     name: str
     attributes: dict[str, Any]
@@ -176,7 +176,7 @@ class _About(NamedTuple):
 
 
 def event_span(told: ExportedEvent, place: PlaceInTrace, said: Attributes) -> TraceSpan:
-    """Return the span of an event type in `SPANS`; the event marks the end of the span.
+    """Return the span that ends with an event, whose type must be in `SPANS`.
 
     The span of an erased event has neither attributes nor a duration.
     """

@@ -40,7 +40,7 @@ TYPES = (events.AgentRan.type, events.ActivitySeen.type)
 
 
 class CallingRun(NamedTuple):
-    """The data about an agent run that its tool calls require."""
+    """The facts about an agent run that the spans of its tool calls require."""
 
     stream: str
     """Of the sprint that it worked for."""
@@ -50,7 +50,7 @@ class CallingRun(NamedTuple):
 
 
 class ToolCallers:
-    """Agent runs by session and by correlation id; the sprint of each correlation id."""
+    """Indexes of agent runs by session and correlation id, and of sprints."""
 
     def __init__(self) -> None:
         self._by_session: defaultdict[str, list[CallingRun]] = defaultdict(list)
@@ -76,8 +76,8 @@ class ToolCallers:
     def of(self, call: RecordedEvent) -> CallingRun | None:
         """Return the agent run that made a tool call; None if the run is unknown.
 
-        Of the candidates, this is the first that ended no earlier than the call, otherwise
-        the last. Runs that name the session take precedence over runs with the same
+        This is the first candidate that ended at or after the call, otherwise the last
+        candidate. Runs that name the session take precedence over runs that only share the
         correlation id.
         """
         found = self._by_session.get(call.stream) or self._by_work.get(call.correlation_id)
@@ -87,12 +87,12 @@ class ToolCallers:
         return found[min(at, len(found) - 1)]
 
     def sprint_of(self, call: RecordedEvent) -> str | None:
-        """Return the stream of the sprint for a call whose agent run is unknown."""
+        """Return the sprint stream of a tool call whose agent run is unknown."""
         return self._sprints.get(call.correlation_id)
 
 
 class OpenSpan:
-    """A span under construction, for a sprint, an iteration or a session."""
+    """A span under construction: of a sprint, an iteration or a session."""
 
     def __init__(
         self, place: PlaceInTrace, name: str, told: ExportedEvent, **said: Any
@@ -110,7 +110,7 @@ class OpenSpan:
         self.last = max(self.last, nanoseconds(told.recorded.at))
 
     def note(self, told: ExportedEvent, said: dict[str, Any]) -> None:
-        """Add a span event; beyond `EVENTS_MAX`, only count it."""
+        """Add a span event, or only count it if the limit has been reached."""
         if len(self._events) >= EVENTS_MAX:
             self._more += 1
             return
@@ -149,7 +149,7 @@ class _Sprint:
 
 
 class Traces:
-    """The traces of a log, built event by event."""
+    """A log's traces, built event by event."""
 
     def __init__(self, telling: ExportedLog, callers: ToolCallers) -> None:
         self._source = telling.known.source
@@ -261,7 +261,7 @@ class Traces:
         yield event_span(told, place, marks(told, with_content=self._with_content))
 
     def _session(self, told: ExportedEvent) -> OpenSpan:
-        """Return the span of a session that belongs to no known sprint."""
+        """Return the span of a session that does not belong to a known sprint."""
         stream = told.recorded.stream
         if stream not in self._sessions:
             name = told.session or stream

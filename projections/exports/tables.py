@@ -17,7 +17,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "|", "%")
 
 
 def text_of(value: Value) -> str:
-    """Return a value as text that is safe to print on a terminal; bytes become hex."""
+    """Return a value as text that is safe to print; bytes become hexadecimal."""
     if value is None:
         return ""
     return value.hex() if isinstance(value, bytes) else visible(str(value))

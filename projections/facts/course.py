@@ -1,4 +1,4 @@
-"""Timelines computed from events: work, waits, marks and rollbacks. No I/O."""
+"""Timelines computed from events: work, waits, marks and rollbacks."""
 
 from array import array
 from collections import OrderedDict, deque
@@ -106,7 +106,7 @@ class Work(NamedTuple):
 
 
 class Delay(NamedTuple):
-    """A period without work, and who was being waited for."""
+    """A period without work, and the person or process that was awaited."""
 
     begin: int
     end: int
@@ -125,7 +125,7 @@ class Instant(NamedTuple):
 
 
 class Return(NamedTuple):
-    """A rollback: when it happened, and the time that it went back to."""
+    """A rollback, with its own time and the time of its target."""
 
     at: int
     to: int
@@ -145,7 +145,7 @@ class Course(NamedTuple):
 
     @property
     def has_only_iterations(self) -> bool:
-        """Return whether all work is in the row of iterations."""
+        """Return whether the iterations row contains all work."""
         return {one.row for one in self.work} == {ITERATIONS}
 
 
@@ -370,7 +370,7 @@ def _is_work(event: Event) -> bool:
 
 
 def _waits_for(event: Event) -> tuple[str, str] | None:
-    """Return who is being waited for after an event, and why; None if nobody is."""
+    """Return the person or process awaited after an event, and the reason, if any."""
     match event:
         case f.SprintPaused() | f.SprintBlocked() | f.HumanNeeded() | f.PhaseBlocked():
             return _PERSON, event.reason or ""

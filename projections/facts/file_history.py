@@ -80,7 +80,7 @@ class FileHistory(NamedTuple):
         return found
 
     def newest(self, count: int) -> "FileHistory":
-        """Return a history of only the newest versions."""
+        """Return a history that contains only the newest versions."""
         first = self.first + max(len(self.versions) - count, 0)
         if first == self.first:
             return self
@@ -96,7 +96,7 @@ class FollowedFile:
         self._replay: Replay | None = None
 
     def follow(self, workspace: Workspace, sprint: Sprint) -> FileHistory:
-        """Return the file's history up to a sprint's version, extending the earlier one."""
+        """Extend the file's history to a sprint's version, and return the history."""
         first, until = _first_of(sprint), sprint.version
         history = self._history
         replay = self._replay
@@ -135,7 +135,7 @@ def _last_of(history: FileHistory) -> int:
 
 
 def _setters(history: FileHistory, event: Event, version: int) -> dict[str, int]:
-    """Return the effective version that set each field at the target of a rollback.
+    """Return the effective version that had set each field as of a rollback's target.
 
     The result is empty if the target precedes the history.
     """
@@ -168,7 +168,7 @@ class _File:
         self._parts: dict[str, _Part] = {}
 
     def begin(self, document: dict[str, Any], lines: Sequence[FileLine]) -> None:
-        """Store the lines of a document that are already known."""
+        """Store the already known lines of a document."""
         known = iter(lines)
         for name, value, made in _parts_of(document):
             self._parts[name] = _Part(value, [next(known) for _ in made()])
@@ -223,7 +223,7 @@ def _merged(old: list[str], new: list[str]) -> Iterator[str]:
 
 
 def _parts_of(document: dict[str, Any]) -> Iterator[tuple[str, Any, Maker]]:
-    """Yield the name and value of each part of a document, and a maker of its lines."""
+    """Yield the parts of a document: name, value, and a function that makes the lines."""
     for key, value in document.items():
         if key == PHASES and value and isinstance(value, list):
             yield key, PHASES, lambda: [(PHASES, f"{PHASES}:")]

@@ -1,6 +1,6 @@
 """A sprint's events as its page shows them, and the files that its iterations changed.
 
-A long-running process keeps this data between two pages, so it reads only new events.
+A long-running process reuses this data for the next page, so it reads only new events.
 """
 
 from collections.abc import Iterable
@@ -30,7 +30,7 @@ Ends = tuple[str, str]
 
 
 class FilesOfIterations:
-    """The files that changed between snapshots; each pair of snapshots is compared once."""
+    """A cache of the files that changed between two snapshots."""
 
     def __init__(self) -> None:
         self._known: dict[Ends, list[snapshot.PathDifference]] = {}
@@ -72,7 +72,7 @@ class FilesOfIterations:
     def _changes(
         self, workspace: Workspace, moments: Moments, several: Iterable[list[WorkStretch]]
     ) -> dict[WorkStretch, list[tuple[str, str]]]:
-        """Return the changes in each stretch whose two snapshots are stored."""
+        """Return the changes in each stretch for which both snapshots are stored."""
         store, own = snapshot.store_of(workspace), own_paths(workspace)
         ends = {
             one: (moments.snapshot(one.first), moments.snapshot(one.last))
@@ -104,8 +104,8 @@ class FilesOfIterations:
 class SprintPast:
     """The events of a sprint up to a version, reduced to the data that its page requires.
 
-    Each event is read once. Memory use does not grow with the number of events, except for
-    eight bytes per event: its time.
+    Each event is read once. Apart from eight bytes per event for its time, memory use does
+    not depend on the number of events.
     """
 
     def __init__(self) -> None:
@@ -120,7 +120,7 @@ class SprintPast:
         self._setters: dict[int, str] = {}
 
     def follow(self, workspace: Workspace, sprint: Sprint) -> None:
-        """Read the events up to a sprint's version; start again if its past has changed."""
+        """Read the events up to a sprint's version; start again if its past changed."""
         if not self._is_of(workspace, sprint):
             self.__init__()  # type: ignore[misc]
         log, stream = workspace.log, sprint_stream(sprint.id)
@@ -152,7 +152,7 @@ class SprintPast:
         return self._setters
 
     def _is_of(self, workspace: Workspace, sprint: Sprint) -> bool:
-        """Return whether the events read so far are still the events of this sprint."""
+        """Return whether the sprint's stream still contains the events read so far."""
         last = self._last
         if last is None or last.version > sprint.version:
             return False

@@ -56,7 +56,7 @@ SESSIONS_MAX = 40
 
 
 class SprintFacts:
-    """All known facts about a sprint at a point in the log; read-only.
+    """A read-only view of all known facts about a sprint at a point in the log.
 
     Other streams are read up to the position of that point.
     """
@@ -73,10 +73,10 @@ class SprintFacts:
         position: int | None = None,
         past: SprintPast | None = None,
     ) -> None:
-        """Read a sprint at a point, by default at the present with the clock.
+        """Read a sprint at a point; without a point, read it as of now, using the clock.
 
         Other streams are read up to `position`, by default that of the point. If `past` is
-        given, it is updated instead of being read again.
+        given, it is extended instead of being read again.
         """
         self.workspace = workspace
         self.at = at
@@ -88,7 +88,7 @@ class SprintFacts:
 
     @cached_property
     def named(self) -> str:
-        """Return the option that selects the sprint; empty if there is only one sprint."""
+        """Return the `--sprint` option for commands; empty if there is only one sprint."""
         if len(self.workspace.sprints()) < 2:
             return ""
         return f" --sprint {quote(self.sprint.id)}"
@@ -153,12 +153,12 @@ class SprintFacts:
 
     @cached_property
     def keeps_files(self) -> bool:
-        """Return whether snapshots are or were taken after each iteration."""
+        """Return whether snapshots are taken after each iteration, or ever were."""
         return self.judged.rules.loop.keeps_files or bool(self.sprint.knowledge.snapshots)
 
     @cached_property
     def iterations(self) -> iteration_views.IterationsAnswer:
-        """Return all iterations, as in `report --json`, plus those that only started."""
+        """Return all iterations as in `report --json`, plus any that have only started."""
         action = self.action
         stopped = action if action.do in work_views.STOPPED else None
         found = iteration_views.summary(self.workspace, self.judged, stopped)
@@ -199,7 +199,7 @@ class SprintFacts:
 
     @cached_property
     def advice(self) -> iteration_views.Advice | None:
-        """Return the pending advice, unless the advice is to continue."""
+        """Return the pending advice; None if the advice is to continue."""
         pending = pending_advice(self.judged)
         is_open = pending is not None and pending.action != CONTINUE
         return self.iterations.recommendation if is_open else None
@@ -211,7 +211,7 @@ class SprintFacts:
         return self.advice.target_iteration if self.advice and is_back else None
 
     def has_snapshot(self, iteration: int) -> bool:
-        """Return whether a snapshot of an iteration's files exists."""
+        """Return whether there is a snapshot of an iteration's files."""
         return has_snapshot(self.sprint, iteration)
 
     def failures(self, iteration: int) -> tuple[str, ...]:
@@ -220,16 +220,16 @@ class SprintFacts:
 
     @cached_property
     def changed_files(self) -> dict[int, Changed]:
-        """Return the files that changed in each iteration, if snapshots contain them."""
+        """Return the changed files of each iteration for which snapshots exist."""
         return self.past.changed.of(self.workspace, self.sprint)
 
     @cached_property
     def rollback_target(self) -> int | None:
-        """Return the target iteration of a rollback to the best iteration."""
+        """Return the iteration that a rollback to the best one would return to."""
         return self.judged.target() if self.judged.tracker.best is not None else None
 
     def hint_after_rollback(self, iteration: int) -> str:
-        """Return what would stop the sprint after a rollback to an iteration's end.
+        """Return the reason that would stop the sprint after a rollback to an iteration.
 
         A rollback changes only the plan. For example, it does not restore used budgets.
         """
@@ -273,22 +273,22 @@ class SprintFacts:
 
     @cached_property
     def equals(self) -> str:
-        """Return a note if iterations tie with the best only by exit code; otherwise ""."""
+        """Return a note if other iterations tie with the best only by exit code."""
         return equals_by_exit_code(self.judged)
 
     @cached_property
     def files_origin(self) -> str | None:
-        """Return which iteration's files are in the work tree."""
+        """Return a note about whose files are in the work tree, if that is unexpected."""
         return files_said(self.judged)
 
     @cached_property
     def worked(self) -> str | None:
-        """Return the time from the first to the last work as `HH:MM:SS`."""
+        """Return the duration from the start to the end of work as `HH:MM:SS`."""
         return worked(self.status)
 
     @cached_property
     def left_out(self) -> str | None:
-        """Return which files the snapshots omit."""
+        """Return a description of the files that the snapshots omit."""
         left = self.status.left_out
         return left_words(left.paths, left.count) if left else None
 
@@ -358,7 +358,7 @@ class SprintFacts:
 
     @cached_property
     def sessions(self) -> list[tuple[str, Summary, str]]:
-        """Return the newest sessions that worked on this sprint, in order, with figures."""
+        """Return the newest sessions that worked on this sprint, with their figures."""
         works = self.past.works
         log = self.workspace.log
         found = []

@@ -1,1 +1,1 @@
-"""Queries about the past: differences, their authors and their consequences."""
+"""Queries about the past: differences, authorship and consequences."""

@@ -52,7 +52,7 @@ class AuthoredFile(NamedTuple):
 
 
 class IterationFiles(NamedTuple):
-    """The files that changed in an iteration, and outside any iteration just before it."""
+    """The files changed in an iteration, or outside any iteration just before it."""
 
     files: list[AuthoredFile]
     others: tuple[str, ...]
@@ -96,9 +96,10 @@ def files_of(
     *,
     with_patch: bool = False,
 ) -> IterationFiles:
-    """Return the files that changed in an iteration, and outside any just before it.
+    """Return the files changed in an iteration, or outside any iteration before it.
 
-    Raise `NotFoundError` if the files at its end or before its start are not stored.
+    Raise `NotFoundError` if the files at the iteration's end or before its start are not
+    stored.
     """
     moments = moments_of(workspace)
     found = stretches(moments, writer_of(sprint, number))
@@ -133,7 +134,7 @@ def files_of(
 def _commits(
     workspace: Workspace, moments: Moments, one: WorkStretch
 ) -> list[CommitAnswer]:
-    """Return the commits made between the two moments of a stretch, if recorded."""
+    """Return the commits made during a stretch, if its commits were recorded."""
     before, after = (moments.all[n].head for n in (one.first, one.last))
     repository = repository_around(workspace.location.root)
     if repository is None or not after or before == after:

@@ -1,4 +1,4 @@
-"""Who set a field: the last version at which its value changed.
+"""Blame: who set a field, determined by the last version at which its value changed.
 
 For a rollback or a discarded event, the effective event that the value comes from is also
 returned. The search goes backwards from checkpoint to checkpoint. Equal values at both
@@ -62,7 +62,7 @@ class Blame(NamedTuple):
 
 
 class Setting(NamedTuple):
-    """The versions that last changed a field and last set it effectively; 0 if none."""
+    """The last version and the last effective version that changed a field; 0 if none."""
 
     changed: int
     """The last one at which the value differs from the one before."""
@@ -81,8 +81,8 @@ def blame(
 ) -> Iterator[Blame]:
     """Yield the blame for each of the given fields of a sprint's PROGRESS.yaml.
 
-    Raise `InvalidInputError` if a name is not a valid field name, and `NotFoundError` if a
-    field never existed.
+    Raise `InvalidInputError` for an invalid field name, and `NotFoundError` for a field
+    that never existed.
     """
     paths = [parse_path(field) for field in fields]
     sprint = workspace.sprint(sprint_id, at=at)
@@ -168,7 +168,7 @@ class Watch(Protocol[FieldT]):
         """Return whether an event can change a watched field."""
 
     def changes(self, sprint: Sprint, event: Event | None = None) -> Iterable[FieldT]:
-        """Yield the fields changed by `event`, or by any number of events without it."""
+        """Yield the fields that changed; without `event`, after any number of events."""
 
 
 def changes_in(

@@ -101,8 +101,8 @@ def blame_journal(
 ) -> Iterator[Blame]:
     """Yield the blame for each of the given fields of progress.json.
 
-    Raise `InvalidInputError` if a name is not a valid field name, and `NotFoundError` if a
-    field never existed.
+    Raise `InvalidInputError` for an invalid field name, and `NotFoundError` for a field
+    that never existed.
     """
     paths = [parse_path(field) for field in fields]
     until = workspace.document(at=at).version
@@ -131,8 +131,8 @@ def blame_best(
 ) -> Iterator[Blame]:
     """Yield the blame for each of the given fields of the best iteration.
 
-    Raise `InvalidInputError` if a name is not a valid field name, and `NotFoundError` if a
-    field never existed.
+    Raise `InvalidInputError` for an invalid field name, and `NotFoundError` for a field
+    that never existed.
     """
     sprint = workspace.sprint(sprint_id, at=at)
     check_exists(sprint)
@@ -171,7 +171,7 @@ def blame_best(
 
 
 def _held(document: JournalDocument, path: Path) -> Any:
-    """Return the token of a journal field; a list field is copied instead."""
+    """Return the token of a journal field, or a copy of a list field."""
     key = str(path[0])
     held = getattr(document, key) if key in JournalDocument.__struct_fields__ else None
     if isinstance(held, list) and len(path) == 1:
@@ -189,7 +189,7 @@ def _held(document: JournalDocument, path: Path) -> Any:
 
 
 def _value_of(kept: Any) -> Any:
-    """Return the value of a token, or a list in the form used in the file."""
+    """Return the value of a token, or a list in the file's format."""
     if isinstance(kept, list):
         return _plain([progress_json.written(item) for item in kept])
     return told_by(kept)

@@ -55,9 +55,9 @@ NEAR = 256
 def session_behind(log: EventStore, event: RecordedEvent) -> str | None:
     """Return the session (`AGENT-ID`) in which an event occurred; None if it is unknown.
 
-    If an agent run was recorded together with the event, the run names the session.
-    Otherwise, this is the most recently active session with the same correlation id, unless
-    a run was recorded since.
+    If an agent run was recorded together with the event, this is the session that the run
+    names. Otherwise, it is the most recently active session with the same correlation id,
+    unless a run was recorded since.
     """
     found: str | None = None
     for other in log.read(after=max(event.position - NEAR, 0), until=event.position):

@@ -190,7 +190,7 @@ class CommittedFile:
         return [path for _, path in sorted(ranked)[:CANDIDATES_MAX]]
 
     def _in_order(self, versions: list[Committed]) -> list[Committed]:
-        """Return the versions in history order; parallel versions by author date."""
+        """Sort versions by history, and parallel versions by author date."""
         paths = [f":(literal){path}" for path in {v.path: None for v in versions}]
         order = self._ask(*_REV_LIST, "HEAD", "--", *paths).split("\n")
         place = {line.partition(" ")[0]: index for index, line in enumerate(order)}

@@ -269,14 +269,14 @@ def _verdict(data: Data) -> str:
 
 
 def _lost(addresses: list[Any]) -> str:
-    """Return the number of completed items that an import lost, and the first of them."""
+    """Return how many completed items an import lost, and the names of the first few."""
     named = ", ".join(map(_shown, addresses[:LOST_NAMED_MAX]))
     more = "" if len(addresses) <= LOST_NAMED_MAX else " …"
     return f"{len(addresses)} done before, not done in this version: {named}{more}"
 
 
 def _fields(names: Sequence[str], data: Data) -> str:
-    """Return fields as names and values; only the reason has no name."""
+    """Return fields as names and values; the reason is shown without its name."""
     parts = []
     for name in names:
         value = data.get(name)
@@ -296,7 +296,7 @@ def _shown(value: Any) -> str:
 
 
 def _shown_item(value: Any) -> str:
-    """Return a short form of an item: the id of a node, the path of a file, or a name."""
+    """Return the short name of an item: a node's id, a file's path, or a name."""
     if isinstance(value, dict):
         names = (value[key] for key in ("id", "path", "name") if value.get(key))
         return str(next(names, "?"))

@@ -1,4 +1,4 @@
-"""Differences between two points: by field, as JSON Patch or by line; and previews."""
+"""Differences between two points (by field, as JSON Patch or by line), and previews."""
 
 from collections.abc import Iterable, Sequence
 from copy import deepcopy
@@ -24,7 +24,7 @@ _ALWAYS = {"last-activity", "stats.elapsed"}
 def preview(
     workspace: ServiceWorkspace, sprint_id: str, events: Sequence[Event], *, at: str
 ) -> list[FieldChange]:
-    """Return the changes that events would make to PROGRESS.yaml; record nothing."""
+    """Return the changes events would make to PROGRESS.yaml, without recording them."""
     sprint = workspace.sprint(sprint_id)
     after = fold(unpack(pack(sprint)), _numbered(events, sprint.version, at))
     found = changes(sprint.document, after.document)
@@ -34,7 +34,7 @@ def preview(
 def preview_journal(
     workspace: ServiceWorkspace, events: Sequence[Event], *, at: str
 ) -> list[FieldChange]:
-    """Return the changes that events would make to progress.json; record nothing."""
+    """Return the changes events would make to progress.json, without recording them."""
     journal = workspace.document()
     new = _numbered(events, journal.version, at)
     after = fold_document(deepcopy(journal), new)
@@ -92,7 +92,7 @@ def difference(
     """Return a state file at two points; `new` defaults to the present.
 
     A point has one of the forms in `points.FORMS`. The prefix `SPRINT@` selects a point of
-    that sprint; `SPRINT@` alone means the sprint's present state.
+    that sprint; `SPRINT@` alone means the sprint's current state.
     """
     chosen = STATE_FILES.get(file)
     if chosen is None:

@@ -34,7 +34,7 @@ class Trouble(NamedTuple):
 
 
 class OpenTroubles(NamedTuple):
-    """The open failures after a version; valid until the next recorded version."""
+    """The open failures and the advice from a version until the next change."""
 
     version: int
     open: tuple[Trouble, ...] = ()
@@ -84,7 +84,7 @@ class Evidence:
         return bool(open_) and open_[-1].type == f.BreakpointReached.type
 
     def judgement(self, version: int, number: int | None = None) -> str:
-        """Return the judgement of an iteration, by default the last before a version."""
+        """Return an iteration's judgement, by default of the last one before a version."""
         tracker, judge = self._judging()
         if number is None and not tracker.is_empty:
             stretches = effective_ranges(self._rollbacks, version - 1)
@@ -180,7 +180,7 @@ def _after(open_: Sequence[Trouble], step: Trouble, *, began: bool) -> Iterator[
 
 
 def _is_measured(trouble: Trouble, step: Trouble) -> bool:
-    """Return whether a measurement resolves a failed one, of this or an older iteration."""
+    """Return whether a measurement resolves a failure of the same or an older iteration."""
     if step.type != i.IterationMeasured.type or trouble.number is None:
         return False
     return step.number is not None and step.number >= trouble.number

@@ -44,7 +44,7 @@ class Survey(NamedTuple):
     """The effective versions of streams with rollbacks."""
 
     def is_in_force(self, event: RecordedEvent) -> bool:
-        """Return whether no rollback discarded an event."""
+        """Return whether an event is effective, that is, not discarded by a rollback."""
         found = self.paths.get(event.stream)
         return found is None or is_effective(found, event.version)
 
@@ -128,12 +128,12 @@ class ExportedEvent(NamedTuple):
 
     @property
     def sprint(self) -> str | None:
-        """Return the id of the event's sprint; None in another stream."""
+        """Return the id of the event's sprint, if it belongs to a sprint."""
         return sprint_of(self.recorded.stream)
 
     @property
     def session(self) -> str | None:
-        """Return the event's agent session as `AGENT-ID`; None in another stream."""
+        """Return the event's agent session (`AGENT-ID`), if it belongs to a session."""
         return session_of(self.recorded.stream)
 
     @property
@@ -143,7 +143,7 @@ class ExportedEvent(NamedTuple):
 
     @property
     def is_erased(self) -> bool:
-        """Return whether the event was erased; `data` then contains what remains."""
+        """Return whether the event was erased; if so, `data` contains what remains."""
         return self.recorded.salt is None
 
 

@@ -66,7 +66,7 @@ class _GoneError(Exception):
 def decisions_at(
     workspace: Workspace, name: str, version: int, kinds: Collection[str] = ()
 ) -> list[Decision]:
-    """Return a sprint's decisions up to a version, in order, optionally only some kinds."""
+    """Return a sprint's decisions up to a version, in order and optionally by kind."""
     try:
         return _Decided(workspace, name).at(version, {*kinds})
     except _GoneError:
@@ -91,7 +91,7 @@ class _Decided:
         self.now = self._newest.load() or _nothing()
 
     def at(self, version: int, kinds: set[str]) -> list[Decision]:
-        """Return the decisions up to a version; all kinds if `kinds` is empty."""
+        """Return the decisions up to a version; with `kinds`, only those kinds."""
         before = self.now.version
         self._carry_on(self._workspace.sprint(self._name).version)
         if self.now.version - before >= EVERY:
@@ -105,7 +105,7 @@ class _Decided:
         return found
 
     def _all(self, version: int, kinds: set[str]) -> Iterable[KeptDecision]:
-        """Yield all decisions, except blocks that cannot contain a requested decision."""
+        """Yield all decisions, skipping blocks that cannot contain a requested one."""
         begin = 0
         for block in self.now.blocks:
             if begin < version and (not kinds or not kinds.isdisjoint(block.kinds)):
@@ -150,7 +150,7 @@ class _Decided:
         now.version = version
 
     def _keep(self) -> None:
-        """Save the decisions; move the oldest of the newest decisions into blocks."""
+        """Save the decisions, moving the oldest ones into blocks."""
         now = self.now
         for version in self._followed:
             self._old.keep(self._read[version])

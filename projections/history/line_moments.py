@@ -52,7 +52,7 @@ Writers = frozenset[Writer]
 
 
 def written_by(writers: Writers) -> str:
-    """Return one word for who wrote something, as far as is known."""
+    """Return a word that describes who wrote something, as far as is known."""
     iterations = len(writers - {OUTSIDE})
     if not iterations:
         return "outside"
@@ -88,8 +88,9 @@ class Moments:
     """The contents of a work tree, snapshot by snapshot, and who worked in between.
 
     Iterations of all sprints in the log count, because each can change the files. An
-    iteration without an end may have stopped at any time. It is considered active when
-    another one started if the other one names it, or if an agent run in it ended later.
+    iteration without an end may have stopped at any time. It counts as active at the start
+    of another iteration if that iteration names it, or if one of its agent runs ended
+    later.
     """
 
     def __init__(self, tree: WorkTree, told: Sequence[Told]) -> None:
@@ -204,9 +205,9 @@ class Moments:
     ) -> tuple[dict[str, KeptTree], tuple[str, ...], Writers]:
         """Create a commit for each stored snapshot that does not omit a path.
 
-        Return the moments by commit, the parents of the current files, and the possible
-        authors of the current files. If a snapshot is skipped, its authors are added to
-        those of the next one.
+        Return the moments by commit, the parent commits of the current files, and the
+        possible authors of the current files. If a snapshot is skipped, its authors are
+        added to those of the next one.
         """
         held = [self.held(moment.snapshot) for moment in self.all]
         trees = trees_of(store.git, {one: f"{one}^{{tree}}" for one in held})
@@ -266,7 +267,7 @@ class Moments:
         return is_back
 
     def held(self, snapshot: str) -> str:
-        """Return the snapshot that replaced another one in redactions."""
+        """Return the snapshot that replaced a redacted one, or else the snapshot itself."""
         while (later := self._rewritten.get(snapshot)) is not None:
             snapshot = later
         return snapshot
@@ -316,7 +317,7 @@ class CommitAnswer(Struct, frozen=True):
 
 
 def commits_seen(git: UntrustedGit, *which: str) -> list[CommitAnswer]:
-    """Return at most 20 commits selected by arguments for `git log`, newest first."""
+    """Return at most 20 commits, newest first, selected by `git log` arguments."""
     form = "--format=%x00%H%x00%an <%ae>%x00%s"
     said = git.read("log", "--max-count=20", "--no-show-signature", form, *which)
     parts = [p.strip("\n") for p in said.decode(errors="backslashreplace").split("\0")[1:]]

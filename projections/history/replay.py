@@ -64,12 +64,12 @@ class SharedDocument:
         self.replace(sprint)
 
     def replace(self, sprint: Sprint) -> None:
-        """Copy the complete document of a sprint."""
+        """Copy a sprint's complete document."""
         self.document = _copied(sprint.document)
         self._names = {}
 
     def follow(self, sprint: Sprint, event: Event) -> ReachedNodes | None:
-        """Copy the parts that an event may have changed; return the nodes, None for all."""
+        """Copy what an event may have changed; return the affected nodes, None for all."""
         self.changed = []
         if event.reach is Reach.NOTHING:
             return {}
@@ -259,7 +259,7 @@ class Replay:
         self._shared = SharedDocument(self._sprint)
 
     def until(self, last: int) -> Iterator[ReplayStep]:
-        """Yield the events up to a version; consume all of them."""
+        """Yield the events up to a version; the caller must consume all of them."""
         repository, shared = self._workspace.repository, self._shared
         name, first = self._sprint.id, self._sprint.version
         rollbacks = [one for one in repository.rollbacks(name, last) if one[0] > first]

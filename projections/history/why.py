@@ -63,7 +63,7 @@ class GateRunAnswer(Struct, frozen=True):
 
 
 class ApprovalAnswer(Struct, frozen=True):
-    """Who approved the work's addition to the plan."""
+    """An approval that added the work to the plan."""
 
     request: str
     by: str
@@ -335,7 +335,7 @@ def _runs(workspace: Workspace, told: list[Told], number: int) -> Iterator[Agent
 
 
 def _gates(told: list[Told], phase: str, since: int) -> Iterator[GateRunAnswer]:
-    """Yield the gate checks of a phase and its ancestors since `since`, up to a pass."""
+    """Yield gate checks of a phase and its ancestors from `since` to each gate's pass."""
     passed = set()
     for recorded, event in told:
         if not isinstance(event, f.GateChecked) or recorded.version < since:

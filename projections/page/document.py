@@ -83,13 +83,13 @@ def document(facts: SprintFacts, served: Served | None = None) -> str:
 
 
 def html(head: Iterable[Markup], body: Markup) -> str:
-    """Return an HTML document; `head` follows the encoding in the head element."""
+    """Return an HTML document; `head` is added to its head element after the encoding."""
     whole = tag("head", tag("meta", charset="utf-8"), *head)
     return f"<!DOCTYPE html>\n{tag('html', whole, body, lang='en')}\n"
 
 
 def _policy() -> Markup:
-    """Return the policy that permits only the file's own style and script."""
+    """Return a policy that permits only the file's own style and script."""
     style, script = sources()
     policy = f"default-src 'none'; style-src {style}; script-src {script}; "
     policy += "connect-src 'none'; base-uri 'none'; form-action 'none'"
@@ -104,7 +104,7 @@ def sources() -> tuple[str, str]:
 
 
 def _style() -> Markup:
-    """Return the style of the page, including that of its drawings."""
+    """Return the page's style sheet, including the styles of its drawings."""
     return joined(asset("drawing.css"), asset("page.css"))
 
 
@@ -193,7 +193,7 @@ def timeline_drawing(facts: SprintFacts) -> str:
 
 
 def quality_drawing(facts: SprintFacts) -> str:
-    """Return the quality of all iterations as an SVG file."""
+    """Return a plot of the quality of all iterations as an SVG file."""
     found, levels = scored(facts)
     plot = tag(
         "svg", plotted(found, levels), x=10, y=TITLE, width=WIDTH - 20, height=HEIGHT

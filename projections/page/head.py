@@ -32,7 +32,7 @@ _WITHOUT_REASON = {"completed": "Done", "in-progress": "In progress"}
 
 
 def head(facts: SprintFacts) -> Markup:
-    """Return the facts that are most important to a person."""
+    """Return the header of the page, with the most important facts."""
     standing = facts.standing(_clock)
     is_stopped = any(word == "stopped" for word, _ in standing)
     stands = [" ", chip("stopped")] if is_stopped else []
@@ -52,7 +52,7 @@ def head(facts: SprintFacts) -> Markup:
 
 
 def chip(status: str) -> Markup:
-    """Return a sprint's status in a matching colour."""
+    """Return a label with a sprint's status in a matching colour."""
     return tag("span", status, class_=f"chip {_TONES.get(status, 'steady')}")
 
 

@@ -220,7 +220,7 @@ def _remarks(facts: SprintFacts, one: JudgedIteration) -> object:
 
 
 def _run_ended(one: JudgedIteration, *, is_told: bool) -> str:
-    """Return how the run of an iteration ended, with the error unless `is_told`."""
+    """Return how an iteration's run ended, with the error unless it is already shown."""
     status = str(one.status)
     is_failed = status != "completed" and isinstance(one.error, str) and not is_told
     error = f": {one.error}" if is_failed else ""

@@ -1,4 +1,4 @@
-"""The layout of a timeline: positions, and the labels that fit. No I/O.
+"""The layout of a timeline: positions, and the labels that fit.
 
 Times are in milliseconds; positions are in hundredths of a percent of the width.
 """
@@ -44,7 +44,7 @@ class Box(NamedTuple):
 
 
 def labels_of(boxes: Sequence[Box], pixels: int, *, beside: bool = False) -> list[Label]:
-    """Return a label for each bar in a drawing of some width, without cuts or overlaps.
+    """Return each bar's label for a drawing width, without cut or overlapping labels.
 
     With `beside`, a label that does not fit inside its bar may be placed before or after
     it.
@@ -70,7 +70,7 @@ def labels_of(boxes: Sequence[Box], pixels: int, *, beside: bool = False) -> lis
 def _on(
     labels: Sequence[str], x: float, width: float, free: tuple[float, float]
 ) -> tuple[Label, float]:
-    """Return the label on a bar, and the end of its text."""
+    """Return the label on a bar, and the position where its text ends."""
     for said in labels:
         if SIGN + len(said) * CHAR + PAD <= width and x + PAD / 2 >= free[0]:
             return Label(said, INSIDE), x + width
@@ -86,7 +86,7 @@ def _on(
 def _beside(
     name: str, x: float, width: float, free: tuple[float, float]
 ) -> tuple[Label, float]:
-    """Return the label in or next to a bar, and the right end of both."""
+    """Return the label inside or next to a bar, and the position where both end."""
     needs = len(name) * CHAR
     end = x + width
     if needs + PAD <= width:
@@ -141,7 +141,7 @@ class Gap(NamedTuple):
 
 
 class Stamp(NamedTuple):
-    """A sign with its position."""
+    """A momentary event with its position."""
 
     row: int
     x: int
@@ -223,7 +223,7 @@ class Scale:
         return min(max((at - self.begin) * WHOLE // self._length, 0), WHOLE)
 
     def stretch(self, begin: int, end: int, *, least: int = BAR_MIN) -> tuple[int, int]:
-        """Return position and width; the width is positive even if the clock went back."""
+        """Return the position and width of a period; the width is always positive."""
         x = self.place(begin)
         width = max(self.place(max(end, begin)) - x, least)
         return min(x, WHOLE - width), width
@@ -252,7 +252,7 @@ def _label(at: int, step: int, *, is_day: bool) -> str:
 
 
 def _bars(work: Sequence[Work], rows: Mapping[str, int], scale: Scale) -> list[Bar]:
-    """Return the bars with positions and labels, in their order."""
+    """Return the bars in order, with positions and labels."""
     boxes = [Box(rows[x.row], *scale.stretch(x.begin, x.end), x.labels) for x in work]
     placed = zip(work, boxes, *_labels(boxes), strict=True)
     return [Bar(box.row, box.x, box.width, one, *both) for one, box, *both in placed]

@@ -1,4 +1,4 @@
-"""Limits on how much of each part of a sprint its page shows."""
+"""Limits on the number of entries that a sprint's page shows."""
 
 from typing import NamedTuple
 
@@ -9,7 +9,7 @@ ITERATIONS_MAX, VERSIONS_MAX = 60, 2_000
 
 
 class PageLimits(NamedTuple):
-    """The maximum number of entries shown of each kind; the newest are shown."""
+    """The maximum number of entries of each kind; the newest ones are shown."""
 
     iterations: int
     """In the table, the plots and the timeline."""

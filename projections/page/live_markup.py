@@ -87,7 +87,7 @@ def _field(field: Any) -> Markup:
 
 
 def confirmation(wanted: Any, shown: Any, form_token: str) -> str:
-    """Return the page that previews the events of an action and asks to confirm."""
+    """Return a confirmation page that previews the events of an action."""
     action, sprint_id, given = wanted.action, wanted.sprint_id, wanted.given
     what = tag("p", "Nothing: it is so already.")
     if shown.lines:
@@ -116,7 +116,7 @@ def confirmation(wanted: Any, shown: Any, form_token: str) -> str:
 
 
 def refused(error: SprintlogError, sprint_id: str | None) -> str:
-    """Return the page for an error, with its hint."""
+    """Return an error page with the error's hint."""
     hint = tag("p", told(error.hint)) if error.hint else None
     back = link("Back", "/sprint", id=sprint_id) if sprint_id else link("Back", "/")
     said = tag("p", error.message, class_="error", role="alert")
@@ -139,7 +139,7 @@ def address(path: str, query: Mapping[str, str | None]) -> str:
 
 
 def link(label: object, path: str, **query: str | None) -> Markup:
-    """Return a link within this server; `from_` is the parameter `from`."""
+    """Return a link within this server; `from_` sets the query parameter `from`."""
     given = {name.rstrip("_"): text for name, text in query.items()}
     return tag("a", label, href=address(path, given))
 

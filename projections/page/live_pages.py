@@ -177,7 +177,7 @@ class LivePages:
         *,
         clock: Clock = monotonic,
     ) -> None:
-        """Create pages with forms for the given actions; there are none without a token.
+        """Create pages, which contain forms for `actions` only if a token is given.
 
         An action has a `command`, a `label` and `fields`.
         """
@@ -191,7 +191,7 @@ class LivePages:
         return b"".join((folder / x).read_bytes() for x in ("drawing.css", "page.css"))
 
     def confirmation(self, wanted: Any, shown: Any) -> str:
-        """Return the page that previews the events of an action and asks to confirm."""
+        """Return a confirmation page that previews the events of an action."""
         return live_markup.confirmation(wanted, shown, self._form_token or "")
 
     def page(self, workspace: Workspace, sprint_id: str | None) -> str:

@@ -1,4 +1,4 @@
-"""HTML and SVG built from elements; text is escaped, control characters become visible."""
+"""HTML and SVG elements; text is escaped, and control characters become visible."""
 
 import re
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ NOTHING = Markup("")
 
 
 def text(value: object, chars_max: int = TEXT_CHARS_MAX) -> Markup:
-    """Return a text on one line; unknown values become dashes, long texts are truncated."""
+    """Return a text on one line, with long texts truncated and unknown values as dashes."""
     if isinstance(value, Markup):
         return value
     if value is None or value == "":
@@ -41,7 +41,11 @@ def cut(value: str, chars_max: int) -> str:
 
 
 def tag(name: str, /, *inside: object, **attributes: Any) -> Markup:
-    """Return an element; `class_` means `class`, `data_x` means `data-x`; omit None."""
+    """Return an element.
+
+    The attribute `class_` becomes `class`, and `data_x` becomes `data-x`. An attribute that
+    is None or False is omitted.
+    """
     given = "".join(
         _attribute(key, value)
         for key, value in attributes.items()
@@ -85,7 +89,7 @@ def heading(name: str, /, **attributes: Any) -> Markup:
 def section(
     identity: str, title: str, *inside: object, note: Sequence[object] = ()
 ) -> Markup:
-    """Return a section of the page, which a live page can replace by its id."""
+    """Return a section of the page; live pages replace sections by their ids."""
     told = tag("p", *note, class_="note") if note else NOTHING
     head = tag("h2", title, id=f"{identity}-title")
     return tag(
@@ -112,7 +116,7 @@ def command(line: str) -> Markup:
 
 
 def said(line: str) -> Markup:
-    """Return a text in which text between backticks is formatted as a command."""
+    """Return a text with the parts between backticks formatted as commands."""
     pieces = re.split(r"`([^`]{1,400})`", line)
     told = (command(x) if at % 2 else text(x) for at, x in enumerate(pieces) if x)
     return joined(*told)
@@ -137,7 +141,7 @@ def _attribute(key: str, value: object) -> str:
 
 @cache
 def asset(name: str) -> Markup:
-    """Return one of the page's own files, which require no escaping.
+    """Return one of the page's own files as trusted markup.
 
     Indentation and line comments are removed.
     """

@@ -192,7 +192,7 @@ class _Pack:
         return self.words.setdefault(said, len(self.words))
 
     def line(self, line: FileLine, version: int) -> int | list[int]:
-        """Return the number of a line's text, with any other versions that set the line."""
+        """Return a line as the number of its text, plus any other versions that set it."""
         said = cut(visible(line.text), self._chars)
         if self.at is not None and line.changed == version:
             said = said.replace(self.at, AT)

@@ -40,7 +40,7 @@ class Levels(NamedTuple):
     threshold: float | None
 
     def lines(self) -> list[tuple[str, float]]:
-        """Return the existing lines with their names."""
+        """Return the lines that have a value, with their names."""
         return [(name, x) for name, x in self._asdict().items() if x is not None]
 
 

@@ -1,4 +1,4 @@
-"""The timeline of phases, iterations, waits and rollbacks, as SVG and in words."""
+"""The timeline of phases, iterations, waits and rollbacks, as SVG and as text."""
 
 from collections.abc import Iterator
 from itertools import chain, count
@@ -122,7 +122,7 @@ def _rect(bar: layout.Bar | layout.Gap, y: int, fill: str | None = None) -> Mark
 
 
 def _labels(bar: layout.Bar | layout.Gap, y: int, sign: str = "") -> Iterator[Markup]:
-    """Yield the text of a bar's label for a screen and a phone; once if they are equal."""
+    """Yield a bar's label for a screen and a phone, only once if both are equal."""
     wide, thin = (
         (_written(label, sign, bar.width * pixels // layout.WHOLE), label.place)
         for label, pixels in ((bar.wide, layout.WIDE), (bar.thin, layout.THIN))
@@ -284,7 +284,7 @@ def _legend(found: layout.Timeline) -> Markup:
 
 
 def _as_table(found: layout.Timeline, listed: int) -> Markup:
-    """Return the waits and rollbacks as sentences, and each piece of work."""
+    """Return the work, waits and rollbacks as a table of sentences."""
     told = [(bar.work.begin, bar.work.version, bar.work.about) for bar in found.bars]
     told += [(gap.wait.begin, 0, f"waits for {gap.wait.who}: {gap.wait.about}")
              for gap in found.gaps]  # fmt: skip

@@ -55,7 +55,7 @@ class QueryAnswer(NamedTuple):
 
 
 class _Budget:
-    """A limit on computing time, excluding the time that the reader of an answer takes."""
+    """A limit on computing time; time spent by the reader of an answer does not count."""
 
     def __init__(self, seconds_max: float) -> None:
         self._seconds_max = self._left = seconds_max
@@ -63,7 +63,7 @@ class _Budget:
 
     @contextmanager
     def spent(self) -> Iterator[None]:
-        """Count the time spent in this context, and explain SQLite errors."""
+        """Count the time spent in this context, and translate SQLite errors."""
         self._since = time.monotonic()
         try:
             yield
@@ -86,7 +86,7 @@ def ask(
     fresh: bool = False,
     progress: Callable[[int], None] = lambda count: None,
 ) -> Iterator[QueryAnswer]:
-    """Yield the answer to one SELECT about the current log.
+    """Yield the answer to a SELECT statement about the current log.
 
     Raise `InvalidInputError` for invalid SQL, and `RefusedError` if a query does more than
     read, or requires too much time or memory.
@@ -157,7 +157,7 @@ def _may(action: int, _: str | None, name: str | None, *places: str | None) -> i
 
 
 def _explained(error: Exception, seconds_max: float) -> RefusedError | InvalidInputError:
-    """Return a sprintlog error that explains an error from SQLite."""
+    """Return the sprintlog error that corresponds to an SQLite error."""
     text = " ".join(str(error).split())
     if "interrupted" in text:
         return RefusedError(

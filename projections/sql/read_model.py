@@ -154,7 +154,7 @@ class ReadModel:
         self._progress = progress
 
     def mark(self) -> Mark:
-        """Return the log position of the tables; `_check` has verified their version."""
+        """Return the log position of the tables, whose version `_check` has verified."""
         row = self._connection.execute("SELECT position, hash FROM upto").fetchone()
         return Mark(FORMAT, *row)
 

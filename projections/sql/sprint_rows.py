@@ -63,7 +63,7 @@ _troubles = msgspec.json.Decoder(tuple[Trouble, ...])
 def write_sprint(
     workspace: Workspace, connection: sqlite3.Connection, name: str, version: int
 ) -> None:
-    """Bring all rows of a sprint to a version whose events are already in their table."""
+    """Update all rows of a sprint to a version whose events are already stored."""
     found = connection.execute("SELECT version FROM v_sprints WHERE sprint = ?", (name,))
     (after,) = found.fetchone() or (0,)
     sprint = workspace.repository.at_version(name, version)

@@ -120,7 +120,7 @@ def measured(metrics: Metrics) -> list[str]:
 
 
 def _of_extension(event: ExtensionEvent) -> Iterator[str]:
-    """Yield the plain fields of an extension's event."""
+    """Yield the scalar fields of an extension's event."""
     name = event.name()
     for field, value in event.data.items():
         if isinstance(value, str | int | float) and value not in (name, "", False):

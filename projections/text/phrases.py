@@ -45,7 +45,7 @@ def milliseconds(at: str) -> int | None:
 
 
 def usage(used: Any, *, duration_ms: int | None = None) -> list[str]:
-    """Return the usage of agents with units: time, turns, tokens and dollars."""
+    """Return agent usage with units: time, turns, tokens and dollars."""
     words = [] if not duration_ms else [duration(duration_ms)]
     if (turns := getattr(used, "turns", None)) is not None:
         words.append(counted(turns, "turn"))

@@ -24,7 +24,7 @@ When = Callable[..., str]
 
 
 def standing(sprint: Sprint, found: Status, action: Action, when: When) -> Iterator[Told]:
-    """Yield lines about the current work, or why and since when it stopped."""
+    """Yield lines about the current work, or about why and when the sprint stopped."""
     run = found.run or None
     if run is not None and run.state == views.RUNNING:
         yield "running", _doing(sprint, action, run, when)
@@ -58,7 +58,7 @@ def standing(sprint: Sprint, found: Status, action: Action, when: When) -> Itera
 
 
 def at_iteration(sprint: Sprint, current: object) -> str:
-    """Return the current iteration and, if some were discarded, how many began."""
+    """Return the current iteration and, if some were discarded, how many were started."""
     most, begun = max_iterations(sprint.document), sprint.knowledge.iteration_max
     of = f" of {most}" if most is not None else ""
     if not begun or begun == current:
@@ -67,7 +67,7 @@ def at_iteration(sprint: Sprint, current: object) -> str:
 
 
 def stopped(action: Action, when: When) -> list[Told]:
-    """Return why a sprint has stopped; empty if it has not."""
+    """Return the reasons why a sprint has stopped; empty if it has not stopped."""
     # The tree shows when a failed leaf is retried.
     is_retry = action.do == actions.WAIT and action.phase and not action.waits_for
     if action.do not in STOPPED or is_retry:

@@ -302,7 +302,7 @@ def _legend(found: Sequence[Judgement]) -> list[str]:
 
 
 def _alerts(judged: Judged) -> list[str]:
-    """Return the alerts, the most severe and then the newest first."""
+    """Return the alerts, sorted by severity and then from newest to oldest."""
     found: list[Alert] = [alert for one in judged.all() for alert in one.alerts]
     if not found:
         return []

@@ -1,4 +1,4 @@
-"""The answers of all commands that go back to an earlier state."""
+"""Answers of the commands that return to an earlier state."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
@@ -53,7 +53,7 @@ class ChangedFiles(Struct, frozen=True, kw_only=True):
 
 
 class WentBack(Struct, frozen=True, kw_only=True):
-    """The result or preview of going back: the plan, files, or both."""
+    """The result or preview of a return to an earlier plan, earlier files, or both."""
 
     action: str
     done: bool
@@ -181,7 +181,7 @@ def would_go_back(
 
 
 def forked(outcome: Handled[Sprint], *, version: int, done: bool) -> WentBack:
-    """Return the sprint that a fork started, or would start, from another sprint."""
+    """Return the result or preview of a fork."""
     found = would_go_back("fork", outcome.state, done=done)
     return replace(found, from_=version, events=[*map(reference, outcome.events)])
 
@@ -210,7 +210,7 @@ def went_back(
     undo: str | None = None,
     **more: Any,
 ) -> Answer:
-    """Return the answer of an action that was carried out."""
+    """Return the result of a completed action."""
     events = outcome.events
     before = events[0].version - 1 if events else version
     state = outcome.state
@@ -233,5 +233,5 @@ def went_back(
 
 
 def decoded(events: Sequence[RecordedEvent]) -> Iterable[Event]:
-    """Return the decoded events, except erased ones."""
+    """Return the decoded events, omitting erased ones."""
     return (event for recorded in events if (event := event_of(recorded)) is not None)

@@ -59,7 +59,7 @@ class Differences(Struct, frozen=True):
 
 
 class SnapshotAnswer(EventReference, frozen=True, kw_only=True):
-    """A snapshot that has been taken."""
+    """A newly taken snapshot."""
 
     snapshot: str
     files: int
@@ -116,7 +116,7 @@ def left_out(found: Iterable[entries.LeftOut]) -> list[LeftPath]:
 
 
 def differences(found: IterationFiles, *, with_patch: bool) -> Differences:
-    """Return the files changed in an iteration, by the iteration and by others."""
+    """Return the files changed in an iteration, grouped by who changed them."""
     by: dict[bool | None, list[FileChange]] = {None: [], False: [], True: []}
     for path, how, author in found.files:
         if author in (OUT, ROLLBACK):

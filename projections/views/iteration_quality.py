@@ -107,7 +107,7 @@ class FilesNow(NamedTuple):
 
 
 def files_now(sprint: Sprint) -> FilesNow | None:
-    """Return whose files are in the work tree; None during an iteration, or if mixed."""
+    """Return whose files are in the work tree; None if mixed or an iteration is open."""
     knowledge = sprint.knowledge
     number, since = next(newest_first(knowledge.starts), (0, 0))
     if not number:
@@ -120,7 +120,7 @@ def files_now(sprint: Sprint) -> FilesNow | None:
 
 
 def brought_back(sprint: Sprint) -> str | None:
-    """Return whose files were restored in the work tree, until the next iteration."""
+    """Return a note about restored files in the work tree, until the next iteration."""
     now = files_now(sprint)
     if now is None or not now.is_brought_back:
         return None
@@ -187,7 +187,7 @@ def as_the_best(judged: Judged, number: int | None) -> str:
 
 
 def equals_by_exit_code(judged: Judged) -> str:
-    """Return a note if iterations tie with the best only by exit code; otherwise ""."""
+    """Return a note if other iterations tie with the best only by exit code."""
     best = judged.best()
     if best is None or best.score.components != {BUILD}:
         return ""

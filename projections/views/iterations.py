@@ -110,7 +110,7 @@ class Advice(Struct, frozen=True):
 
 
 class AdviceRecorded(Recorded, frozen=True, kw_only=True):
-    """Advice that was recorded; only its event if more has happened since."""
+    """Recorded advice, reduced to its event if more has happened since."""
 
     recommendation: Any
 
@@ -221,7 +221,7 @@ def unmeasured(one: RunEnding) -> JudgedIteration:
 
 
 class ListedIterations(NamedTuple):
-    """The iterations of a list: measured, failed and unmeasured, each in number order."""
+    """The iterations of a list: measured, failed and unmeasured, each sorted by number."""
 
     measured: Sequence[evaluation.Judgement]
     failures: Sequence[Failure] = ()

@@ -13,7 +13,7 @@ from .events import filled
 
 
 class JournalFigures(Struct, frozen=True, kw_only=True):
-    """The figures of the journal, and the patterns among its failures."""
+    """The journal's figures and failure patterns."""
 
     version: int
     schema: str
@@ -43,7 +43,7 @@ class RecoveryAnswer(Struct, frozen=True):
 
 
 class Proposal(Struct, frozen=True):
-    """A learning proposed from an observation, which is given by its number."""
+    """A learning proposed from an observation, with the observation's number."""
 
     observation: int
     learning: Learning
@@ -62,7 +62,7 @@ class Migrated(Struct, frozen=True):
 
 
 def figures(document: JournalDocument, journal: Journal, prd: str | None) -> JournalFigures:
-    """Return the figures of the journal, with the attempts of one PRD or of all."""
+    """Return the journal's figures, with the attempts of one PRD or of all PRDs."""
     count = journal.attempts if prd is None else {prd: queries.attempts(document, prd)}
     return filled(
         JournalFigures,

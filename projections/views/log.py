@@ -20,7 +20,7 @@ class ErasedEvent(Struct, frozen=True, kw_only=True):
 
 
 class PlaceOfText(Struct, frozen=True):
-    """A place outside the events that contains a text, or used to."""
+    """A place outside the events that contains or contained a text."""
 
     kind: str
     where: str
@@ -278,7 +278,7 @@ class LoopTaken(Struct, frozen=True, kw_only=True):
 
 
 class NotTaken(Struct, frozen=True):
-    """A record of another tool that was found in a folder but not imported."""
+    """Another tool's record, found in a folder but not imported."""
 
     file: str
     kind: str

@@ -89,7 +89,7 @@ def loop_answer(loop: LoopRules) -> LoopAnswer:
 
 
 class Written(Struct, frozen=True):
-    """A loop's file that was written."""
+    """A file that was written for a loop."""
 
     path: str
     state: str
@@ -180,7 +180,7 @@ def _row(judged: Judged, one: Judgement) -> JudgedIteration:
 
 
 def with_iterations(found: Status, judged: Judged) -> Status:
-    """Return a status to which the quality of the iterations is added."""
+    """Add the quality of the iterations to a status."""
     return replace(found, iterations=iterations_standing(judged))
 
 

@@ -187,7 +187,7 @@ def what_is_next(
 def last_run(
     workspace: ServiceWorkspace, sprint: Sprint, *, now: str, is_past: bool = False
 ) -> LoopRun | UnsetType:
-    """Return the last run of the loop; for the past, do not check if it is alive."""
+    """Return the last run of the loop; `is_past` skips the check that it is alive."""
     loops = sprint.knowledge.loops
     started, ended = loops.started, loops.ended
     if started is None:
@@ -229,7 +229,7 @@ def _end(workspace: ServiceWorkspace, sprint: Sprint) -> dict[str, Any]:
 
 
 def _has_worked(workspace: ServiceWorkspace, sprint: Sprint, after: int) -> bool:
-    """Return whether the plan changed after a version, except through decisions."""
+    """Return whether the plan changed after a version, other than through decisions."""
     later = workspace.log.read_stream(
         sprint_stream(sprint.id), after=after, until=sprint.version
     )

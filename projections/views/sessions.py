@@ -1,4 +1,4 @@
-"""Answers about the sessions of agents."""
+"""Answers about agent sessions."""
 
 from msgspec import Struct
 from msgspec.structs import asdict
@@ -39,7 +39,7 @@ class Reconciled(Struct, frozen=True, kw_only=True):
 
 
 class SessionsPruned(Struct, frozen=True):
-    """Sessions whose tool calls were stripped of their contents."""
+    """Sessions whose recorded tool-call contents were erased."""
 
     sessions: list[str]
     """By name, `AGENT-ID`."""
@@ -52,7 +52,7 @@ class SessionsPruned(Struct, frozen=True):
 
 
 class SessionsPruning(Struct, frozen=True):
-    """Sessions whose tool calls would be stripped of their contents."""
+    """Sessions whose recorded tool-call contents would be erased."""
 
     sessions: list[str]
     tool_calls: int

@@ -39,7 +39,7 @@ class HooksStatus(Struct, frozen=True):
 
 
 class SettingValue(Struct, frozen=True):
-    """A setting with its value and the origin of the value."""
+    """A setting, its value and the value's origin."""
 
     key: str
     value: Any

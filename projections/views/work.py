@@ -180,7 +180,7 @@ def work_tree(workspace: ServiceWorkspace, sprint: Sprint) -> str | UnsetType:
 
 
 def work_trees(workspace: ServiceWorkspace, sprint: Sprint) -> dict[int, str]:
-    """Return the work tree of each iteration by number, if the log has several."""
+    """Return the work tree of each iteration by number, if the log has several trees."""
     if work_tree(workspace, sprint) is UNSET:
         return {}
     knowledge = sprint.knowledge

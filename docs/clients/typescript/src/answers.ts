@@ -72,7 +72,7 @@ export interface AdviceReason {
   weight: number;
 }
 
-/** Advice that was recorded; only its event if more has happened since. */
+/** Recorded advice, reduced to its event if more has happened since. */
 export interface AdviceRecorded {
   position: number;
   stream: string;
@@ -107,7 +107,7 @@ export interface Alert {
   triggered_at: number;
 }
 
-/** Who approved the work's addition to the plan. */
+/** An approval that added the work to the plan. */
 export interface ApprovalAnswer {
   request: string;
   by: string;
@@ -537,7 +537,7 @@ export interface IterationsAnswer {
   work_tree?: string;
 }
 
-/** The figures of the journal, and the patterns among its failures. */
+/** The journal's figures and failure patterns. */
 export interface JournalFigures {
   version: number;
   schema: string;
@@ -822,7 +822,7 @@ export interface PhaseStatus {
   gate?: Attempts;
 }
 
-/** A place outside the events that contains a text, or used to. */
+/** A place outside the events that contains or contained a text. */
 export interface PlaceOfText {
   kind: string;
   where: string;
@@ -869,7 +869,7 @@ export interface ProofAnswer {
   problems: string[];
 }
 
-/** A learning proposed from an observation, which is given by its number. */
+/** A learning proposed from an observation, with the observation's number. */
 export interface Proposal {
   observation: number;
   learning: Learning;
@@ -1128,7 +1128,7 @@ export interface SessionAnswer {
   transcript: string | null;
 }
 
-/** Sessions whose tool calls were stripped of their contents. */
+/** Sessions whose recorded tool-call contents were erased. */
 export interface SessionsPruned {
   sessions: string[];
   tool_calls: number;
@@ -1137,14 +1137,14 @@ export interface SessionsPruned {
   events: EventReference[];
 }
 
-/** Sessions whose tool calls would be stripped of their contents. */
+/** Sessions whose recorded tool-call contents would be erased. */
 export interface SessionsPruning {
   sessions: string[];
   tool_calls: number;
   bytes: number;
 }
 
-/** A setting with its value and the origin of the value. */
+/** A setting, its value and the value's origin. */
 export interface SettingValue {
   key: string;
   value: unknown;
@@ -1160,7 +1160,7 @@ export interface SettingsAnswer {
   values: SettingValue[];
 }
 
-/** A snapshot that has been taken. */
+/** A newly taken snapshot. */
 export interface SnapshotAnswer {
   position: number;
   stream: string;
@@ -1340,7 +1340,7 @@ export interface WaitEnded {
   why?: string | null;
 }
 
-/** The result or preview of going back: the plan, files, or both. */
+/** The result or preview of a return to an earlier plan, earlier files, or both. */
 export interface WentBack {
   action: string;
   done: boolean;
@@ -1406,7 +1406,7 @@ export interface WhyAnswer {
   approvals: ApprovalAnswer[];
 }
 
-/** A loop's file that was written. */
+/** A file that was written for a loop. */
 export interface Written {
   path: string;
   state: string;
