@@ -43,8 +43,8 @@ def cut(value: str, chars_max: int) -> str:
 def tag(name: str, /, *inside: object, **attributes: Any) -> Markup:
     """Return an element.
 
-    The attribute `class_` becomes `class`, and `data_x` becomes `data-x`. An attribute that
-    is None or False is omitted.
+    The attribute `class_` becomes `class`, and `data_x` becomes `data-x`. Attributes
+    with the value None or False are omitted.
     """
     given = "".join(
         _attribute(key, value)
