@@ -29,6 +29,7 @@ from sprintlog.engine.sprint.state.effective_history import (
     stretches_only_in,
 )
 from sprintlog.engine.sprint.state.sprint import Sprint
+from sprintlog.projections.text.decision_sentences import is_important, sentence
 from sprintlog.projections.views import back as views
 from sprintlog.projections.views.back import ChangedFiles, PlanTurn, WentBack, differing
 from sprintlog.projections.views.events import described
@@ -209,7 +210,14 @@ def show(
         output.print_text(*nothing)
         return
     if turn is not None:
-        output.print_text(plan_line(turn))
+        stream = sprint_stream(run.sprint_id)
+        discarded = [
+            sentence(event)
+            for first, last in turn.gone
+            for event in run.workspace.log.read_stream(stream, after=first - 1, until=last)
+            if is_important(event)
+        ]
+        output.print_text(plan_line(turn), *named_lines("discard", discarded, SHOWN_MAX))
     if (files := answer.files) is not None:
         if files.iteration is not UNSET and touches_files(answer):
             which = _as_the_best(run, files.iteration)

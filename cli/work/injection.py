@@ -57,8 +57,8 @@ with_position = typed.option(
     default=AFTER_CURRENT,
     metavar="WHERE",
     callback=_position,
-    help="after-current, before:ADDRESS, after:ADDRESS, end-of-phase[:ADDRESS] or "
-    "end-of-workflow. [after-current]",
+    help="after-current, before:ADDRESS, after:ADDRESS, end-of-phase[:ADDRESS] (last in "
+    "that phase, or in the current one) or end-of-workflow (last of all). [after-current]",
 )
 
 
@@ -182,6 +182,7 @@ def named(error: RefusedError, coming: Coming, key: str) -> RefusedError:
     "inject",
     epilog="Examples: sprintlog phase inject --prompt 'Name the user in the log'\n\n"
     "sprintlog phase inject --id hotfix --prompt-file fix.md --position before:review\n\n"
+    "sprintlog phase inject --file fixes.yaml --position end-of-workflow\n\n"
     "sprintlog phase inject --workflow bugfix --prefix fix-12 --position end-of-workflow",
 )
 @with_injection(
@@ -192,7 +193,8 @@ def command(**given: Any) -> None:
     """Insert phases into the plan of a running sprint; the pointer does not move.
 
     The default position is directly after the current work and earlier injections there.
-    --json also prints the `addresses` of the new phases. A file contains `phases` as in a
-    plan, simple or with steps. A file or workflow is injected completely or not at all.
+    --json also prints the `addresses` of the new phases. FILE contains a list of phases, as
+    in a plan: `phases: [{id: fix, prompt: Fix it}]`. A file or workflow is injected
+    completely or not at all.
     """
     inject("phase inject", given, InjectPhases, key="phases")

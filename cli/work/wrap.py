@@ -31,7 +31,8 @@ from ..wrapping.start import wrap as run
     "--measure",
     metavar="CMD",
     help="Run this afterwards, and record the metrics in its last line: `3/4` "
-    "(passed/total) or a JSON object. Without either, record whether it exits with 0.",
+    "(passed/total), the summary of pytest, or a JSON object. Without these, record "
+    "whether it exits with 0.",
 )
 @typed.option(
     "--measure-build",

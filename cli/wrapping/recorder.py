@@ -369,6 +369,15 @@ class _Recorded:
             self._tell(f"iteration {number} could not be measured: {error.message}")
         for note in captures.usual_notes:
             self._tell(note)
+        if (
+            number == 1
+            and isinstance(found, MeasureIteration)
+            and found.metrics.keys() == {"build_status"}
+        ):
+            self._tell(
+                f"{command}: no figures such as 9/10 in the last line of its output, so "
+                "only its exit status is recorded"
+            )
         self._workspace.handle_with(sprint_id, found, actor=self._actor, observed=True)
 
     def _settle(self, sprint_id: str) -> None:

@@ -5,6 +5,7 @@ read.
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -32,6 +33,15 @@ LAST_LINE = "last-line"
 """The format of figures in the last line of a command's output."""
 LINE_CHARS_MAX = 4_000
 _PASSED_OF_ALL = re.compile(r"([0-9]{1,12})/([0-9]{1,12})", re.ASCII)
+_PYTEST = re.compile(
+    r"(?:=+ )?([0-9][0-9a-z, ]*) in [0-9.]+s(?: \([0-9:]+\))?(?: =+)?", re.ASCII
+)
+_PYTEST_COUNT = re.compile(r"([0-9]{1,9}) ([a-z]+)")
+_PYTEST_KINDS = {
+    **dict.fromkeys(("passed", "xpassed"), "tests_passed"),
+    **dict.fromkeys(("failed", "error", "errors"), "tests_failed"),
+    **dict.fromkeys(("skipped", "xfailed"), "tests_skipped"),
+}
 HEAD_CHARS = 2_000
 TAIL_CHARS = 4_000
 """The characters kept of the beginning and the end of a command's output."""
@@ -288,11 +298,11 @@ def _there(asked: MeasurementOrder, folder: Path) -> list[figures.WantedReport]:
 
 
 def counted(output: str, *, command: str, own: Collection[str] = ()) -> dict[str, Any]:
-    """Return the metrics in the last line of an output; empty if the format differs.
+    """Return the metrics in the last line of an output; empty if it has another format.
 
-    The line must be exactly `PASSED/ALL`, or a JSON object that has a metric among its
-    keys. `own` contains the names of declared custom metrics. Raise `SprintlogError` if the
-    line is not a valid measurement.
+    The line must be exactly `PASSED/ALL`, the summary of pytest, or a JSON object in which
+    any key is a metric. `own` contains the names of declared custom metrics. Raise
+    `SprintlogError` if such a line is not a valid measurement.
     """
     line = output.rstrip().rpartition("\n")[2].strip()
     if len(line) > LINE_CHARS_MAX:
@@ -300,6 +310,8 @@ def counted(output: str, *, command: str, own: Collection[str] = ()) -> dict[str
     if (found := _PASSED_OF_ALL.fullmatch(line)) is not None:
         passed, count = map(int, found.groups())
         return _checked_line({"test_count": count, "tests_passed": passed}, command)
+    if (found := _PYTEST.fullmatch(line)) is not None:
+        return _pytest_counts(found[1])
     if not (line.startswith("{") and line.endswith("}")):
         return {}
     names = {*NAMES, *own}
@@ -308,6 +320,16 @@ def counted(output: str, *, command: str, own: Collection[str] = ()) -> dict[str
     report = Report(f"the last line of {command}", line.encode(), Path())
     said = decode(report, dict[str, Any])
     return _checked_line(said, command, own) if names & said.keys() else {}
+
+
+def _pytest_counts(summary: str) -> dict[str, Any]:
+    """Return the metrics in pytest's summary, such as `1 failed, 2 passed`."""
+    tests = Counter[str]()
+    for count, kind in _PYTEST_COUNT.findall(summary):
+        if kind in _PYTEST_KINDS:
+            tests[_PYTEST_KINDS[kind]] += int(count)
+    named = {name: tests[name] for name in dict.fromkeys(_PYTEST_KINDS.values())}
+    return {"test_count": tests.total(), **named} if tests else {}
 
 
 def _checked_line(

@@ -141,6 +141,7 @@ def test_a_build_succeeds_when_it_ends_with_zero(
 
 
 THREE_OF_4 = {"test_count": 4, "tests_passed": 3}
+PYTEST = {"test_count": 7, "tests_passed": 2, "tests_failed": 2, "tests_skipped": 3}
 FAILED = "the build failed: exit code"
 
 
@@ -151,6 +152,11 @@ FAILED = "the build failed: exit code"
         ("3/4", {"test_count": 4, "tests_passed": 3}),
         ('{"tests_passed": 3, "p95_ms": 1.5}', {"tests_passed": 3, "p95_ms": 1.5}),
         ('{"coverage_percentage": 80, "lint_errors": null}', {"coverage_percentage": 80}),
+        ("= 1 failed, 2 passed, 3 skipped, 1 error in 62.02s (0:01:02) =", PYTEST),
+        ("1 failed, 2 passed, 3 skipped, 4 warnings, 1 error in 0.02s", PYTEST),
+        ("4 passed in 1.5s of work", {}),
+        ("4 deselected in 0.01s", {}),
+        ("no tests ran in 0.01s", {}),
         ("3/4 passed", {}),
         ("3 of 4", {}),
         ("-3/4", {}),
@@ -160,10 +166,10 @@ FAILED = "the build failed: exit code"
     ],
 )
 @pytest.mark.parametrize("code", [0, 1])
-def test_a_last_line_counts_in_two_forms_and_no_other(
+def test_a_last_line_counts_in_three_formats_and_no_other(
     line: str, said: dict[str, object], code: int, tmp_path: Path
 ) -> None:
-    """`PASSED/ALL` alone or an object of metrics is read; the exit code counts as well."""
+    """`PASSED/ALL` alone, pytest's summary or an object of metrics is read."""
     (tmp_path / "said").write_text(f"7/7\n{line}\n" if line else "")
     measured = captured(tmp_path, builds=[f"cat said; exit {code}"], own=["p95_ms"])
     status = "failed" if code else "success"
