@@ -49,7 +49,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
 
 
 def line(cells: Sequence[str]) -> str:
-    """Return cells as a line of a table."""
+    """Return cells as a row of a table."""
     return f"| {' | '.join(cells)} |"
 
 

@@ -35,7 +35,8 @@ class ResidentLog:
     def __init__(
         self, opens: OpenWorkspace, *, check: Callable[[], None] = lambda: None
     ) -> None:
-        """Use `opens` to open the log; `check` raises if recording is not allowed now."""
+        """Prepare to open the log with `opens`; `check` raises if recording is not allowed.
+        """
         self._open, self._check = opens, check
         self._held = ExitStack()
         self._workspace: Workspace | None = None

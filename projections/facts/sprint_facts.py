@@ -225,7 +225,7 @@ class SprintFacts:
 
     @cached_property
     def rollback_target(self) -> int | None:
-        """Return the iteration that a rollback to the best one would return to."""
+        """Return the target iteration of a rollback to the best one."""
         return self.judged.target() if self.judged.tracker.best is not None else None
 
     def hint_after_rollback(self, iteration: int) -> str:

@@ -64,7 +64,8 @@ class IterationFiles(NamedTuple):
 
 
 def stretches(moments: Moments, writer: Writer) -> list[WorkStretch]:
-    """Return the stretches of an iteration and of outside work just before it, in order."""
+    """Return an iteration's stretches, and those of outside work just before it, in order.
+    """
     own = moments.numbers.get(writer)
     if not own:
         return []

@@ -58,7 +58,7 @@ def blame_lines(workspace: ServiceWorkspace, sprint: Sprint) -> Iterator[Line]:
 def search_all(
     repository: Repository[Sprint], sprint_id: str, fields: set[str], *, until: int
 ) -> dict[str, Setting]:
-    """Return when the line of each document field last changed, as of a version."""
+    """Return when each document field's line last changed, as of a version."""
     stretch = repository.whole(sprint_id, until)
     imports = repository.imports(sprint_id, until)
     watch, each = _LineWatch(sprint_id), _LineWatch(sprint_id)
@@ -156,7 +156,7 @@ class _LineWatch:
                 yield from self._changes(place, was, value)
 
     def _inside(self, name: str, value: Any) -> dict[str, Any]:
-        """Return the direct children of a value, by key or, for a list, by item name."""
+        """Return a value's direct children by key, or a list's items by name."""
         if isinstance(value, dict):
             return value
         if not isinstance(value, list):

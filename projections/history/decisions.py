@@ -114,7 +114,7 @@ def decisions(
 
 
 def place(found: Sequence[Decision], rollbacks: Sequence[tuple[int, int]]) -> None:
-    """Mark decisions as effective, or as discarded since a version."""
+    """Mark decisions as effective or discarded, with the version that discarded them."""
     can_go = [x for x in found if CODEC.events[x.type].kind is Kind.EXECUTION]
     taken = discarded_by([decision.version for decision in can_go], rollbacks)
     for decision in can_go:

@@ -35,7 +35,7 @@ _TYPE = 4
 
 
 class Survey(NamedTuple):
-    """The facts about a log, up to its head, that exports require."""
+    """The facts that exports require about a log up to its head."""
 
     head: Head
     source: str

@@ -346,7 +346,7 @@ def iteration_of(git: UntrustedGit, told: Sequence[Told], commit: str) -> int | 
 
 
 def _heads(told: Sequence[Told]) -> Iterator[tuple[int, str | None, str | None]]:
-    """Yield iterations with the commits checked out before and after them or their runs."""
+    """Yield iterations with the commits checked out before and after their work."""
     watched, last = set[int](), None
     for _, event in told:
         if isinstance(event, f.AgentRan) and event.git_after and event.iteration:

@@ -176,7 +176,7 @@ def _alerts(one: JudgedIteration) -> object:
 
 
 def _files(changed: tuple[AuthoredFile, ...] | None) -> object:
-    """Return the number of changed files, and the first of their names."""
+    """Return the number of changed files, and the names of the first few."""
     if changed is None:
         return UNKNOWN
     by_author: dict[str, list[str]] = {}

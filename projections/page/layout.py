@@ -44,7 +44,7 @@ class Box(NamedTuple):
 
 
 def labels_of(boxes: Sequence[Box], pixels: int, *, beside: bool = False) -> list[Label]:
-    """Return each bar's label for a drawing width, without cut or overlapping labels.
+    """Return each bar's label in a drawing of a given width; no label is cut or overlaps.
 
     With `beside`, a label that does not fit inside its bar may be placed before or after
     it.

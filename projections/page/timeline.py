@@ -122,7 +122,7 @@ def _rect(bar: layout.Bar | layout.Gap, y: int, fill: str | None = None) -> Mark
 
 
 def _labels(bar: layout.Bar | layout.Gap, y: int, sign: str = "") -> Iterator[Markup]:
-    """Yield a bar's label for a screen and a phone, only once if both are equal."""
+    """Yield a bar's label for a screen, and the label for a phone if it is different."""
     wide, thin = (
         (_written(label, sign, bar.width * pixels // layout.WHOLE), label.place)
         for label, pixels in ((bar.wide, layout.WIDE), (bar.thin, layout.THIN))

@@ -285,7 +285,8 @@ failures by version; both are needed to continue the decisions."""
 
 
 def inserting(name: str) -> str:
-    """Return the statement that inserts a row into a table, or a sprint's new rows."""
+    """Return the statement that inserts one row, or all new rows of a sprint, into a table.
+    """
     if query := TABLES[name].query:
         return f"INSERT INTO {name} {query}"
     marks = ", ".join("?" * len(TABLES[name].columns))

@@ -103,7 +103,7 @@ class PlanTurn(Struct, frozen=True):
 
 
 def turn_of(sprint: Sprint, events: Iterable[Event], *, after: int) -> PlanTurn | None:
-    """Return the effect of the rollback among the events `after` a version, if any."""
+    """Return the effect of the first rollback in the events `after` a version, if any."""
     for version, event in enumerate(events, after + 1):
         if isinstance(event, RolledBack):
             turned = turned_by(sprint.knowledge.rollbacks, version, event.to)

@@ -1,4 +1,4 @@
-"""The quality of iterations, alerts and advice, for a person deciding how to continue."""
+"""Iteration quality, alerts and advice, for a person deciding how to continue."""
 
 from typing import Any, NamedTuple
 
