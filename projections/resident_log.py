@@ -35,8 +35,7 @@ class ResidentLog:
     def __init__(
         self, opens: OpenWorkspace, *, check: Callable[[], None] = lambda: None
     ) -> None:
-        """Prepare to open the log with `opens`; `check` raises if recording is not allowed.
-        """
+        """Open the log later with `opens`; `check` raises if recording is not allowed."""
         self._open, self._check = opens, check
         self._held = ExitStack()
         self._workspace: Workspace | None = None

@@ -64,8 +64,7 @@ class IterationFiles(NamedTuple):
 
 
 def stretches(moments: Moments, writer: Writer) -> list[WorkStretch]:
-    """Return an iteration's stretches, and those of outside work just before it, in order.
-    """
+    """Return an iteration's stretches and those of outside work just before it."""
     own = moments.numbers.get(writer)
     if not own:
         return []

@@ -285,8 +285,7 @@ failures by version; both are needed to continue the decisions."""
 
 
 def inserting(name: str) -> str:
-    """Return the statement that inserts one row, or all new rows of a sprint, into a table.
-    """
+    """Return the statement that adds one row, or all new rows of a sprint, to a table."""
     if query := TABLES[name].query:
         return f"INSERT INTO {name} {query}"
     marks = ", ".join("?" * len(TABLES[name].columns))
