@@ -47,7 +47,7 @@ _DERIVED: tuple[tuple[type[Event], str, tuple[str, ...]], ...] = (
     (q.RequestDecided, "decision", ("phase",)),
     (i.IterationMeasured, "log", ("previous",)),
 )
-"""The fields that a command must omit, and their source."""
+"""The fields that a command must omit, and their sources."""
 
 _LEFT_OUT: dict[type[Event], dict[str, Any]] = {
     f.GateChecked: {"attempt": 0},

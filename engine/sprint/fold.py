@@ -45,26 +45,27 @@ TOPICS = {
     f.history.__name__: ("iterations.rollback", "iterations.snapshots"),
     iterations.__name__: (),
 }
-"""For the events of a module, the topics that handle them: `EVOLVE` changes the plan, and
-`LEARN` the knowledge, which rollbacks do not affect. `CHANGE` handles those that change
-only a leaf and its counts."""
+"""For each module of events, the topics that handle its events: `EVOLVE` changes the plan,
+and `LEARN` the knowledge, which rollbacks do not affect. `CHANGE` handles events that
+change only a leaf and its counts."""
 
 Handlers = tuple[Change | None, Learn | None, Evolve | None]
 EventHandler = tuple[
     Callable[[Any], Any], Change | None, tuple[Learn | None, Evolve | None]
 ]
-"""The decoder of an event, and its handlers: for a single leaf, and for all else."""
+"""The decoder of an event, and its handlers: for a single leaf, and for all other
+effects."""
 Row = tuple[Any, Any, Any]
-"""Time, form and payload of an event."""
+"""The time, the form and the payload of an event."""
 Part = tuple[Sequence[int], Sequence[Row]]
 """The versions of consecutive events, and their rows."""
 
 ALL_VERSIONS: VersionRange = (0, 2**63)
 """The interval of all versions."""
 AT_ONCE = 128
-"""The number of events in a part, if the caller passes single events."""
+"""The number of events in a batch, if the caller passes single events."""
 _nothing: dict[str, Node] = {}
-"""The independent leaves in a stretch of discarded events: none."""
+"""The independent leaves in a range of discarded events: none."""
 
 
 def _tracked(take: Callable[[Tracker, Any, int], None]) -> Learn:
@@ -80,7 +81,7 @@ _LEARN: Learns = {
     f.BudgetWarned: record_warned,
     **{event: _tracked(take) for event, take in TAKE.items()},
 }
-"""The handlers for the knowledge of events without a topic."""
+"""The handlers that update the knowledge for events without a topic."""
 
 
 class _ByEvent(dict[type[Event], Handlers]):
@@ -103,7 +104,7 @@ class _ByEvent(dict[type[Event], Handlers]):
 
 
 HANDLERS = _ByEvent()
-"""By event type: the handlers for a single leaf, the knowledge, and the whole plan."""
+"""By event type, the handlers for a single leaf, the knowledge, and the entire plan."""
 
 
 def fold(
@@ -260,7 +261,7 @@ def _as_it_is(event: Event) -> Event:
 
 
 _TAKERS = _Takers(lambda kind: (_as_it_is, kind))
-"""Those of decoded events, by class."""
+"""The handlers of decoded events, by class."""
 
 
 class RowFold:

@@ -62,11 +62,11 @@ STOPS = {
     BUDGET: "the budget of the loop is spent",
     JUDGE: "the measurements require a stop",
 }
-"""What a stop can be because of."""
+"""The reasons for a stop, with their meanings."""
 
 
 ASK_NOW = "`sprintlog sprint resume` continues at once"
-"""What ends a wait before its time."""
+"""The hint for a person on how to end a wait early."""
 
 
 class HookRun(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -74,55 +74,55 @@ class HookRun(msgspec.Struct, frozen=True, omit_defaults=True):
 
     id: str
     transcript: str
-    """Where its output is kept, seen from the sprint's directory."""
+    """The path of its transcript, relative to the sprint's directory."""
     workflow: str | None = None
     prompt: str | None = None
     command: str | None = None
     parallel: bool = False
-    """Whether the next iteration may begin while it runs."""
+    """Whether the next iteration may start while the hook runs."""
 
 
 class Action(msgspec.Struct, frozen=True, omit_defaults=True):
     """The next thing for a loop to do; fields that do not apply are omitted."""
 
     do: str
-    """A word of `ACTIONS`."""
+    """A key of `ACTIONS`."""
     phase: str | None = None
-    """Address of the leaf, or of the phase whose gate is meant."""
+    """The address of the leaf, or of the phase whose gate is meant."""
     prompt: str | None = None
-    """The prompt for the agent; `task` is the plan's part of it."""
+    """The prompt for the agent; `task` is the part that comes from the plan."""
     task: str | None = None
     model: str | None = None
     attempt: int | None = None
-    """1 for the first time that a leaf is worked on or a gate is run."""
+    """The number of the attempt at a leaf or a gate, from 1."""
     resumed: bool = False
     """The leaf was started before, and its outcome is unknown."""
     gated: bool = False
-    """`gate run` comes after this work, before `phase complete`."""
+    """Whether `gate run` must follow this work, before `phase complete`."""
     until: str | None = None
     waits_for: str | None = None
-    """Of a wait for a limit: a word of `limits.WAITS_FOR`."""
+    """For a wait for a limit, a key of `limits.WAITS_FOR`."""
     said_by: str | None = None
-    """Of it: the words that said until when; without them the wait grows."""
+    """For such a wait, the text that stated its end; if absent, the wait grows."""
     because: str | None = None
-    """Of a stop: a word of `STOPS`."""
+    """For a stop, a key of `STOPS`."""
     why: str | None = None
     hint: str | None = None
     details: str | None = None
-    """What helps a person to decide."""
+    """Details that help a person to decide."""
     error: str | None = None
     """The cause, if it was recorded separately from the reason why a person is needed."""
     iteration: int | None = None
-    """The number of the iteration that is meant; in a plan where iterations are judged."""
+    """The number of the iteration, if iterations are judged."""
     target: int | None = None
-    """The iteration to go back to."""
+    """The iteration to roll back to."""
     keeps_files: bool = False
-    """A snapshot must be taken at the end of the iteration."""
+    """Whether a snapshot must be taken at the end of the iteration."""
     reflection: bool = False
-    """The iteration reflects: nothing moved for as long as the threshold says."""
+    """Whether the iteration reflects, because the idle threshold was reached."""
     hooks: tuple[HookRun, ...] = ()
     is_fallback: bool = False
-    """The fallback works, since a limit prevents the loop's own agent: `until`, `why`."""
+    """Whether the fallback works, because a limit blocks the loop's own agent."""
 
 
 def waits(waiting: LimitWait) -> Action:
@@ -157,11 +157,11 @@ class Notice(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A notice about a loop."""
 
     notice: str
-    """A word of `NOTICES`."""
+    """A key of `NOTICES`."""
     sprint: str
     at: str
     because: str | None = None
-    """Of an end: what it came from, as `run-ended` has it."""
+    """For an end, the reason, as in `run-ended`."""
     exit_code: int | None = None
     why: str | None = None
     hint: str | None = None
@@ -169,7 +169,7 @@ class Notice(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     phase: str | None = None
     iteration: int | None = None
     until: str | None = None
-    """Of a wait: when it is over."""
+    """For a wait, the time at which it ends."""
 
 
 def is_wanted(notice: str, of: Collection[str]) -> bool:

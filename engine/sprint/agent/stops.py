@@ -30,17 +30,17 @@ ENDS = {
     SIGNAL: "a signal ended it",
     LOST: "its process is gone: it was killed, or the machine went down",
 }
-"""Every reason for the end of a run, and its meaning."""
+"""The reasons for the end of a run, with their meanings."""
 
 SPENT = "the budget is spent: "
-"""Precedes the description of a spent budget."""
+"""The text before the description of a spent budget."""
 _PAID = (actions.WORK, actions.ITERATE, actions.RETRY, actions.WAIT)
 _SAYS: dict[str, type[SprintPaused | SprintBlocked | SprintInterrupted]] = {
     words.PAUSED: SprintPaused,
     words.BLOCKED: SprintBlocked,
     words.INTERRUPTED: SprintInterrupted,
 }
-"""The event that states the reason for a status."""
+"""For each status, the event that states its reason."""
 _BECAUSE = {
     words.PAUSED: actions.PAUSED,
     words.PAUSED_AT_BREAKPOINT: actions.BREAKPOINT,
@@ -49,10 +49,10 @@ _BECAUSE = {
 }
 
 GO_ON = "`sprintlog sprint resume`; `sprintlog run -- COMMAND` does that itself"
-"""How to continue a loop that was stopped from outside."""
+"""The hint for continuing a loop that was stopped from outside."""
 
 _LAST_WORDS_MAX = 200
-"""The maximum length of a gate's last line in a stop; `gate show` has all of it."""
+"""The maximum length of a gate's last line in a stop; `gate show` prints all output."""
 
 
 def stop_of(plan: Plan) -> Action:

@@ -29,26 +29,26 @@ LEARNINGS_MAX = 50
 STEPS_MAX = 1_000
 """The maximum number of steps of each kind in an answer."""
 PROBLEMS_MAX = 20
-"""Further problems are only counted."""
+"""The maximum number of listed problems; further problems are only counted."""
 TITLE_CHARS_MAX = 200
 TEXT_CHARS_MAX = 10_000
-"""The length at which descriptions and learnings are cut; the output is recorded too."""
+"""The maximum length of descriptions and learnings; the full output is recorded."""
 PROMPT_CHARS_MAX = 100_000
 CONTEXT_BYTES_MAX = 16 * 1024
 CONTEXT_DEPTH_MAX = 16
 ID_CHARS_MAX = 128
 STEP = "step"
-"""The key of a proposed step in the context of a request; see `queue.decisions`."""
+"""The key of a proposed step in a request's context; see `queue.decisions`."""
 IMPROVEMENT, MEDIUM = REQUEST_TYPES[1], PRIORITIES[2]
 
 LEARNING_TYPES = (
     *("codebase-pattern", "build-command", "test-pattern", "api-convention"),
     *("error-workaround", "tool-usage", "architecture-constraint", "dependency-quirk"),
 )
-"""The same as those of the journal; a test compares them."""
+"""The types of learnings, equal to those of the journal; a test compares them."""
 Item = TypeVar("Item")
 Read = Callable[[Any, str], Item]
-"""Takes a value, its field, and a list for problems that affect only a subfield."""
+"""Reads a value; receives the value and its field name, and raises if it is invalid."""
 
 
 class OpenStep(NamedTuple):
@@ -82,14 +82,14 @@ class SaidItems(msgspec.Struct, frozen=True, omit_defaults=True):
     """The items of an answer, apart from the verdict on the run."""
 
     requests: tuple[SaidRequest, ...] = ()
-    """Requests, followed by those for proposed steps."""
+    """The requests, followed by those for proposed steps."""
     learnings: tuple[SaidLearning, ...] = ()
     completed: tuple[str, ...] = ()
     """The ids of completed steps."""
     pending: tuple[OpenStep, ...] = ()
     """The open steps."""
     problems: tuple[str, ...] = ()
-    """The reasons for rejected items, each with its field."""
+    """The reasons for rejected items, each with its field name."""
 
 
 class _BadError(Exception):

@@ -13,7 +13,7 @@ UNTIL = "wait-until"
 """Wait until the stated time; waits grow if no time is stated."""
 RETRY = "wait-and-retry"
 PERSON = "person"
-"""Only a person or money resolves it."""
+"""Only a person or money can resolve the error."""
 FAILURE = "failure"
 """The task failed; the retry policy decides."""
 KINDS = (UNTIL, RETRY, PERSON, FAILURE)
@@ -30,20 +30,20 @@ RATE_LIMIT, NETWORK, TIMEOUT, VALIDATION, LOGIC = (
 """The categories of failure."""
 
 NO_ANSWER = "no_answer"
-"""The code of a run that ended well without an answer."""
+"""The code of a run that ended successfully without an answer."""
 
 
 class Sign(NamedTuple):
     """A row of the table."""
 
     agents: tuple[str, ...]
-    """The agents that print `notice`; empty if the words are those of a server."""
+    """The agents that print `notice`; empty if the words come from a server."""
     kind: str
     category: str
     waits_for: str | None = None
-    """Of a wait: a word of `limits.WAITS_FOR`."""
+    """For a wait, a key of `limits.WAITS_FOR`."""
     statuses: tuple[int, ...] = ()
-    """Of HTTP."""
+    """HTTP statuses."""
     codes: tuple[str, ...] = ()
     words: str = ""
     notice: str = ""
@@ -51,14 +51,14 @@ class Sign(NamedTuple):
 
 _YOU_REACHED = r"you['\u2019]ve (?:hit|reached|exceeded) your (?:[\w'\u2019-]+ ){0,4}"
 _BODY = r"(?: ?\{[^\n]*\})?"
-"""The JSON that an API error ends with."""
+"""The JSON text at the end of an API error."""
 
 AFTER_NOTICE = (
     r"(?:[\s·∙•|:,.;\u2013-]+(?:resets?\b|your limit will reset\b|/upgrade\b|upgrade to\b"
     r"|(?:please )?(?:wait|try again|run /login|fix external api key)\b|or try again\b"
     r"|raise it\b|to get more access\b|check your plan\b|\(request id:)[^\n]{0,200}){0,3}"
 )
-"""What programs append to a notice: until when, and how to get more."""
+"""The text that programs append to a notice, such as the limit's end and remedies."""
 
 _PERSON_NEEDED = PERSON, LOGIC
 _USED_UP = UNTIL, RATE_LIMIT, USAGE
@@ -192,4 +192,4 @@ SIGNS = (
         words=r"timed?[ -]?out|deadline exceeded|error_max_turns|maximum number of turns",
     ),
 )
-"""The table; an error that fits no row is a failure of category `logic`."""
+"""The table; an error that matches no row is a failure of category `logic`."""

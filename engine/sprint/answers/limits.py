@@ -24,12 +24,12 @@ from ..state.times import to_text
 from . import limit_table as table
 
 AHEAD_DAYS_MAX = 35
-"""The maximum duration of a limit; a longer one results from a wrong clock."""
+"""The maximum duration of a limit in days; a longer limit indicates a wrong clock."""
 JUST_PAST = timedelta(minutes=10)
-"""A time of day that passed less than this ago is not tomorrow's: clocks differ."""
+"""A time of day that passed within this period is not tomorrow's: clocks differ."""
 SAID_CHARS_MAX = 120
 _CHARS_MAX = 20_000
-"""The length of the end of a text that is searched."""
+"""The number of characters searched at the end of a text."""
 _UNIT_SECONDS = {
     "ms": 0.001,
     "milli": 0.001,
@@ -101,23 +101,23 @@ WAITS_FOR = {
     table.OVERLOAD: "the model to answer again",
     table.NETWORK_DOWN: "the network",
 }
-"""What a loop waits for, in messages: `waits until 05:00 for …`."""
+"""The descriptions of limits in messages: `waits until 05:00 for …`."""
 
 ERROR_LINES_MAX = 12
-"""The number of last lines of standard error searched for the reason of a failure."""
+"""The number of last lines of standard error searched for a failure's reason."""
 _LINE_CHARS_MAX = 2_000
 _COMPLAINS = r"\W*(?:api error|error|fatal|http|429|5\d\d)\b"
-"""The beginning of a plain-text line that comes from a program, not from the work."""
+"""The start of a plain-text line that a program, not the agent, has printed."""
 
 
 class Moment(NamedTuple):
     """The current time, and the time zones in which to interpret times of day."""
 
     now: datetime
-    """With its time zone."""
+    """The current time, with its time zone."""
     local: tzinfo
     zone: Callable[[str], tzinfo | None]
-    """Returns the zone of a name like `Europe/Vienna`, or None if it is unknown here."""
+    """Returns the zone with a name like `Europe/Vienna`, or None if it is unknown here."""
 
 
 class Reset(NamedTuple):
@@ -135,7 +135,7 @@ class Refusal(msgspec.Struct, frozen=True):
     kind: str = ""
     """The agent's code for the error."""
     fields: str = ""
-    """Fields and headers that state the end of a limit: `resetsAt: 1760000000`."""
+    """The fields and headers that state the end of a limit: `resetsAt: 1760000000`."""
 
 
 def sign_of(words: str, refusal: Refusal | None = None) -> table.Sign | None:

@@ -26,9 +26,9 @@ SILENT = "the agent ended without saying anything"
 STOPPED = "the user stopped the agent"
 CUT = "the agent's output ends before its end of turn"
 _BY_INTERRUPT = (-SIGINT, 128 + SIGINT)
-"""The exit codes of a command that an interrupt from the keyboard ended."""
+"""The exit codes of a command that was ended by an interrupt from the keyboard."""
 SUMMARY_CHARS_MAX = 2_000
-"""The maximum length of a summary; the whole output is recorded as well."""
+"""The maximum length of a summary; the full output is recorded as well."""
 
 _WORDS = {
     "completed": COMPLETED,
@@ -47,7 +47,7 @@ class Answer(msgspec.Struct, frozen=True):
     """The parts of an agent's output that sprintlog understands."""
 
     text: str
-    """Its final words."""
+    """The agent's final text."""
     error: str | None = None
     """The reason, if the agent itself reports a failure."""
     usage: Usage | None = None
@@ -57,7 +57,7 @@ class Answer(msgspec.Struct, frozen=True):
     is_stopped: bool = False
     """Whether the user stopped the agent, as its output states."""
     unknown: int = 0
-    """How many lines of it were not understood."""
+    """The number of output lines that were not understood."""
     refusal: Refusal | None = None
     """A refusal reported in separate fields of the output."""
 
@@ -74,7 +74,7 @@ class Verdict(msgspec.Struct, frozen=True, omit_defaults=True):
     reason: str | None = None
     """Why a person is needed; `error` is then the cause, if known."""
     said: SaidItems | None = None
-    """What the agent said beside how the run ended."""
+    """The other items that the agent reported."""
     limit: Limit | None = None
     """The temporary limit that stopped the agent, which is not a failure."""
 
@@ -275,7 +275,7 @@ class Turn(Verdict, frozen=True, omit_defaults=True):
     completed: tuple[str, ...] = ()
     pending: tuple[OpenStep, ...] = ()
     is_goal: bool = False
-    """The agent says that the goal is reached."""
+    """Whether the agent states that the goal is reached."""
 
 
 def read_turn(text: str, *, told: str) -> Verdict:

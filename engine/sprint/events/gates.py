@@ -18,13 +18,13 @@ class GateStarted(AboutGate, frozen=True):
     is_quiet = True
     attempt: int
     run: str
-    """Names this run: only its own result counts."""
+    """The id of this run; only the result of the current run counts."""
     pid: int
-    """The process that runs it and will record the result."""
+    """The process that runs the script and will record the result."""
     process_started: str
     """The start time of that process, in the operating system's notation."""
     boot_id: str
-    """Which start of the machine that was."""
+    """The id of the machine's boot."""
     timeout_ms: int
 
 
@@ -37,20 +37,19 @@ class GateChecked(AboutGate, frozen=True):
     as_evidence = ("exit_code",)
     attempt: int
     exit_code: int
-    """128 and the signal's number when a signal ended it."""
+    """The exit code; 128 plus the signal's number if a signal ended the script."""
     timed_out: bool = False
     duration_ms: int | None = None
     output: str = ""
-    """Its output; of long output only the head and the tail."""
+    """The output; only the head and the tail if it is long."""
     output_bytes: int | None = None
-    """How long all of the output was."""
+    """The size of the full output in bytes."""
     output_sha256: str | None = None
-    """sha256 of all of the output's bytes, in hexadecimal."""
+    """The SHA-256 of the full output, in hexadecimal."""
     left_behind: int = 0
-    """How many processes it left running; they were ended."""
+    """The number of processes that the script left running; they were ended."""
     elsewhere: bool = False
-    """True for a result that another program submitted: sprintlog did not run the script.
-    """
+    """Whether another program submitted the result, so sprintlog did not run the script."""
 
 
 class GateInterrupted(AboutGate, frozen=True):

@@ -18,9 +18,9 @@ class GoalSet(AboutGoal, frozen=True):
     as_decision = AsDecision("goal", ("goal",))
     goal: str
     idle_threshold: int | None = None
-    """Iterations without progress before reflection starts."""
+    """The number of iterations without progress before reflection starts."""
     min_iterations: int | None = None
-    """A claim in an earlier iteration than this one is recorded and not obeyed."""
+    """The first iteration in which a report that the goal is reached is accepted."""
     max_iterations: int | None = None
 
 
@@ -40,7 +40,7 @@ class DynamicStepAdded(AboutStep, frozen=True):
     subject = Subject("step", ("id",), is_told=True)
     prompt: str
     iteration: int = 0
-    """The iteration that made it; 0 before the first one."""
+    """The iteration that added the step; 0 before the first iteration."""
 
 
 class DynamicStepUpdated(AboutStep, frozen=True):
@@ -48,9 +48,9 @@ class DynamicStepUpdated(AboutStep, frozen=True):
 
     stays = ("id", "status")
     status: str | None = None
-    """`pending`, `in-progress`, `completed` or `blocked`; null for the one it has."""
+    """`pending`, `in-progress`, `completed` or `blocked`; null if unchanged."""
     prompt: str | None = None
-    """Null for the one it has."""
+    """The new prompt; null if unchanged."""
 
 
 class ReflectionStarted(Event, frozen=True):
@@ -60,9 +60,9 @@ class ReflectionStarted(Event, frozen=True):
     reach = Reach.TOP
     only_caused = "`iteration-started` causes it after idle iterations"
     iteration: int
-    """The iteration that begins to reflect."""
+    """The iteration that starts to reflect."""
     idle: int
-    """Iterations since a step was completed or added."""
+    """The number of iterations since a step was completed or added."""
 
 
 class IterationFailed(Event, frozen=True):
@@ -77,7 +77,7 @@ class IterationFailed(Event, frozen=True):
     category: str = "logic"
     next_retry_at: str | None = None
     is_fallback: bool = False
-    """Whether the fallback failed: the limit of the loop's own agent remains."""
+    """Whether the fallback failed, so that the limit of the loop's own agent remains."""
 
 
 class GoalClaimed(AboutGoal, frozen=True):
@@ -88,10 +88,10 @@ class GoalClaimed(AboutGoal, frozen=True):
     as_decision = AsDecision("goal", ("reason", "summary"), ("iteration",))
     iteration: int
     reason: str
-    """Why it did not count."""
+    """Why the report was not accepted."""
     summary: str | None = None
     requests: tuple[str, ...] = ()
-    """The urgent requests that have to be decided first."""
+    """The urgent requests that must be decided first."""
 
 
 class GoalCompleted(AboutGoal, frozen=True):
@@ -101,7 +101,7 @@ class GoalCompleted(AboutGoal, frozen=True):
     as_decision = AsDecision("goal", ("summary",), ("iteration", "open_steps"))
     ends = ("iteration-failed",)
     iteration: int
-    """0 without an iteration."""
+    """The iteration that reached the goal; 0 if there was none."""
     summary: str | None = None
     open_steps: tuple[str, ...] = ()
     """The ids of the steps that were not completed."""

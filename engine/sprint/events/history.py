@@ -49,16 +49,16 @@ class EditObserved(AboutEdit, frozen=True):
     only_caused = "sprintlog records it when it finds a state file edited"
     as_decision = AsDecision("edit", ("path", "problem"))
     digest: str
-    """sha256 of their bytes, in hexadecimal."""
+    """The SHA-256 of the edited file, in hexadecimal."""
     kept: str
-    """Name of the copy of their bytes in the log's `edits` folder."""
+    """The name of the edited file's copy in the log's `edits` folder."""
     since: int
-    """The version whose file they changed; 0 when it is not known."""
+    """The version of the file that was edited; 0 if unknown."""
     changes: list[dict[str, Any]] | None = None
-    """JSON Patch from our document to theirs; None when theirs cannot be read."""
+    """The JSON Patch from our document to the edited one; null if it cannot be read."""
     problem: str | None = None
     fields: tuple[str, ...] = ()
-    """The first of the fields that they changed, as `diff` names them."""
+    """The first of the edited fields, named as in `diff`."""
 
 
 class ForkCreated(KnowledgeEvent, frozen=True):
@@ -72,7 +72,7 @@ class ForkCreated(KnowledgeEvent, frozen=True):
     source: str
     """The stream that was copied; it is unchanged."""
     version: int
-    """The version of that stream up to which it was taken over."""
+    """The last version of that stream that was copied."""
     hash: str
     """The hash of the event at that version, in hexadecimal."""
     reason: str | None = None
@@ -84,13 +84,13 @@ class EditAdopted(AboutEdit, frozen=True):
     only_caused = "`sprintlog adopt` makes events of an edit"
     as_decision = AsDecision("edit", ("path", "adopted", "left"), ("edit", "digest"))
     edit: int
-    """The version of the edit-observed that was adopted."""
+    """The version of the `edit-observed` event that was adopted."""
     digest: str
-    """sha256 of the edited file's bytes, in hexadecimal."""
+    """The SHA-256 of the edited file, in hexadecimal."""
     adopted: tuple[str, ...] = ()
-    """What became events: paths in the document (JSON Pointer)."""
+    """The adopted changes, as paths in the document (JSON Pointer)."""
     left: tuple[str, ...] = ()
-    """What did not, each with its path and the reason."""
+    """The changes that were not adopted, each with its path and the reason."""
 
 
 HISTORY_EVENTS = events_of(__name__)

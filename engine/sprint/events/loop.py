@@ -11,9 +11,9 @@ class GitState(msgspec.Struct, frozen=True, omit_defaults=True):
     """The state of a Git repository: its commit and whether it has changes."""
 
     head: str | None = None
-    """The commit; None before the first one."""
+    """The commit; null before the first commit."""
     is_dirty: bool | None = None
-    """Whether the work tree differs from it; None where that could not be found out."""
+    """Whether the work tree differs from the commit; null if unknown."""
 
 
 class IterationStarted(Event, frozen=True):
@@ -26,18 +26,18 @@ class IterationStarted(Event, frozen=True):
     number: int
     max_iterations: int | None = None
     phase: str | None = None
-    """The leaf that it is begun for; all attempts on it belong to the iteration."""
+    """The leaf for which it started; all attempts at the leaf belong to the iteration."""
     beyond_limit: bool = False
-    """True when it was begun on purpose although no more were allowed."""
+    """Whether it was started on purpose although the limit was reached."""
     is_wrapped: bool = False
-    """True when somebody else's loop runs it, of whose steps we know nothing."""
+    """Whether another loop runs the iteration, so its steps are unknown."""
     before: str | None = None
-    """The snapshot of the files with which it began; None if they were not kept."""
+    """The snapshot of the files at the start; null if there is none."""
     work_tree: str | None = None
-    """The id of the work tree in which it began."""
+    """The id of the work tree in which it started."""
     overlapping: tuple[str, ...] = ()
-    """The iterations on which agents worked in that tree when it began: `N`, or `SPRINT:N`
-    of another sprint."""
+    """The iterations on which agents were working in that work tree: `N`, or `SPRINT:N` for
+    another sprint."""
 
 
 class IterationsLimited(Event, frozen=True):
@@ -47,7 +47,7 @@ class IterationsLimited(Event, frozen=True):
     reach = Reach.TOP
     as_decision = AsDecision("goal", ("max_iterations",))
     max_iterations: int
-    """0 for no limit."""
+    """The maximum; 0 for no limit."""
 
 
 class IterationEnded(Event, frozen=True):
@@ -60,9 +60,9 @@ class IterationEnded(Event, frozen=True):
     number: int
     summary: str | None = None
     output_sha256: str | None = None
-    """sha256 of the agent's output by which it was ended."""
+    """The SHA-256 of the agent's output that ended the iteration."""
     git: GitState | None = None
-    """The state of the repository at that time, without the files that sprintlog writes."""
+    """The state of the repository at that time, ignoring files that sprintlog writes."""
 
 
 class Limit(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -71,7 +71,7 @@ class Limit(msgspec.Struct, frozen=True, omit_defaults=True):
     waits_for: str
     """`usage-limit`, `overload` or `network`."""
     until: str | None = None
-    """When it ends, as far as anybody said."""
+    """The time at which the limit ends, if stated."""
     said_by: str | None = None
     """The text or the field that stated the end."""
 
@@ -86,49 +86,49 @@ class AgentRan(KnowledgeEvent, frozen=True):
     subject = Subject("agent", ("phase",), "phase")
     is_quiet = True
     phase: str
-    """The address of the phase it worked on; empty for the goal."""
+    """The address of the phase on which the agent worked; empty for the goal."""
     status: str
-    """How it ended: completed, failed, needs-human, stopped (by the user), or unknown if
-    its output does not contain the agent's end of turn or was not understood."""
+    """The outcome: completed, failed, needs-human, stopped (by the user), or unknown if the
+    output lacks the agent's end of turn or was not understood."""
     exit_code: int | None = None
-    """Minus the number of the signal that ended it."""
+    """The exit code; minus the signal's number if a signal ended the command."""
     timed_out: bool = False
     duration_ms: int | None = None
     is_repair: bool = False
-    """True when it was to repair what a gate found."""
+    """Whether the run was to repair the findings of a gate."""
     output: str = ""
-    """Its standard output; of long output only the head and the tail."""
+    """The standard output; only the head and the tail if it is long."""
     output_bytes: int = 0
-    """How long all of the output was."""
+    """The size of the full output in bytes."""
     output_sha256: str | None = None
-    """sha256 of all of the output's bytes, in hexadecimal."""
+    """The SHA-256 of the full output, in hexadecimal."""
     errors: str = ""
-    """Its standard error, shortened in the same way."""
+    """The standard error, shortened in the same way."""
     usage: Usage | None = None
-    """Tokens, cost and turns, as far as the agent says."""
+    """The tokens, cost and turns that the agent reports."""
     iteration: int | None = None
     """The number of its iteration; null outside an iteration."""
     command: str | None = None
-    """The command that was run, for a run of another loop or of the fallback."""
+    """The command, for a run of another loop or of the fallback."""
     agent: str | None = None
-    """Whose output it is: antigravity, claude, codex, copilot, copilot-chat, cursor,
-    droid, gemini, opencode or pi."""
+    """The agent whose output it is: antigravity, claude, codex, copilot, copilot-chat,
+    cursor, droid, gemini, opencode or pi."""
     agent_version: str | None = None
     """The version of the agent's program, if its output states one."""
     models: tuple[str, ...] = ()
-    """The models that it asked, by the agent's own names."""
+    """The models that the agent used, by the agent's own names."""
     sessions: tuple[str, ...] = ()
-    """The agent's own sessions; the first ones, where there are many."""
+    """The ids of the agent's sessions; only the first ids if there are many."""
     tool_calls: int | None = None
-    """How many tools it called, as far as its output says."""
+    """The number of tool calls, if the output states it."""
     unknown_lines: int = 0
-    """How many lines of its output were not understood."""
+    """The number of output lines that were not understood."""
     lines: int = 0
-    """How many lines the output had."""
+    """The number of output lines."""
     error: str | None = None
-    """Why it failed, where no other event says it."""
+    """Why the run failed, unless another event states it."""
     error_kind: str | None = None
-    """What kind of failure that is: rate-limit, network, timeout, validation, logic."""
+    """The kind of failure: rate-limit, network, timeout, validation or logic."""
     git_before: GitState | None = None
     """The state of the repository at the start."""
     git_after: GitState | None = None
@@ -138,25 +138,27 @@ class AgentRan(KnowledgeEvent, frozen=True):
     model: str | None = None
     """The model selected for the agent."""
     is_priced: bool = False
-    """Whether its cost is computed from tokens by the price that the run was given."""
+    """Whether the cost was computed from tokens, using the price given for the run."""
     found_in: str | None = None
     """`transcript` if only the agent's transcript reports the run."""
     is_rest: bool = False
-    """Whether it contains only figures beyond those of a run recorded earlier."""
+    """Whether the event contains only figures beyond those of a run recorded earlier."""
     calls: tuple[ModelCall, ...] = ()
-    """The calls of models in its transcript that are new or known better than before."""
+    """The model calls in the transcript that are new or known in more detail than
+    before."""
     tools: tuple[str, ...] = ()
-    """The new calls of tools in its transcript, each as the key of a model call is made."""
+    """The keys of the new tool calls in the transcript, formed like those of model
+    calls."""
     settled: dict[str, int] = msgspec.field(default_factory=dict)
-    """By figure: of how many runs recorded before it is fully known with this one."""
+    """By figure, the number of earlier runs for which it is now fully known."""
     last_at: str | None = None
-    """The time of the last line in its transcript that decides how it ended."""
+    """The time of the last transcript line that determines the outcome."""
     prompt_sha256: str | None = None
-    """sha256 of the prompt that it was handed, in hexadecimal."""
+    """The SHA-256 of the prompt passed to the agent, in hexadecimal."""
     is_hung: bool = False
-    """Whether it was ended after its complete result, since it did nothing more."""
+    """Whether the agent was killed after its complete result because it did not exit."""
     is_fallback: bool = False
-    """Whether the fallback worked, since a limit prevented the loop's own agent."""
+    """Whether the fallback worked, because a limit blocked the loop's own agent."""
 
     @property
     def outcome(self) -> str:
@@ -170,49 +172,50 @@ class Took(msgspec.Struct, frozen=True, omit_defaults=True):
     """The resources that a run used; unknown amounts are absent, never 0."""
 
     iterations: int = 0
-    """How many began."""
+    """The number of iterations that started."""
     runs: int = 0
-    """How often an agent was run to its end."""
+    """The number of agent runs that ended."""
     duration_ms: int = 0
-    """By the clock on the wall."""
+    """The elapsed wall-clock time in milliseconds."""
     input_tokens: int | None = None
-    """New tokens that models were given."""
+    """New input tokens."""
     output_tokens: int | None = None
-    """Tokens that they wrote."""
+    """Output tokens."""
     cache_creation_tokens: int | None = None
-    """Tokens that were put into a cache."""
+    """Tokens written to a cache."""
     cost_usd: float | None = None
-    """What agents said that it cost, in US dollars."""
+    """The cost that agents reported, in US dollars."""
     at_least: tuple[str, ...] | None = None
-    """The figures that are lower bounds; absent if an older version recorded it."""
+    """The figures that are lower bounds; absent in events from older versions."""
     unknown: int = 0
-    """The number of agents' runs whose usage is not fully known."""
+    """The number of agent runs whose usage is not fully known."""
 
 
 class Budgets(msgspec.Struct, frozen=True, omit_defaults=True):
     """The spending limits of a run or a sprint; an absent limit means unlimited."""
 
     iterations: int | None = None
-    """How many may begin."""
+    """The maximum number of iterations that may start."""
     cost_usd: float | None = None
-    """US dollars."""
+    """The maximum cost in US dollars."""
     tokens: int | None = None
-    """Input, cache creation and output; reads from a cache are not counted."""
+    """The maximum number of input, cache-creation and output tokens; cache reads are not
+    counted."""
     seconds: int | None = None
-    """By the clock on the wall."""
+    """The maximum wall-clock time."""
     failures: int | None = None
-    """How many runs of agents may fail in a row."""
+    """The maximum number of consecutive failures of agent runs."""
 
 
 class Price(msgspec.Struct, frozen=True, omit_defaults=True):
     """The price of a million tokens, in US dollars."""
 
     given: float
-    """Those that a model is given."""
+    """The price of input tokens."""
     written: float
-    """Those that it writes."""
+    """The price of output tokens."""
     cached: float | None = None
-    """The price of tokens read from a cache; by default that of input tokens."""
+    """The price of tokens read from a cache; by default, that of input tokens."""
 
 
 class AboutRun(KnowledgeEvent, frozen=True):
@@ -228,27 +231,27 @@ class RunStarted(AboutRun, frozen=True):
     stays = ("run", "since", "host", "process_started", "boot_id")
     only_caused = "`sprintlog run` records it before it does anything"
     run: str
-    """Names this run."""
+    """The id of this run."""
     since: str
-    """When it began."""
+    """The time at which the run started."""
     host: str
-    """The machine, by its own name."""
+    """The host name of the machine."""
     pid: int
-    """The process that drives it, and will record its end."""
+    """The process that runs the loop and will record its end."""
     process_started: str
     """The start time of that process, in the operating system's notation."""
     boot_id: str
-    """Which start of the machine that was."""
+    """The id of the machine's boot."""
     command: tuple[str, ...] = ()
-    """The command that prompts are passed to."""
+    """The command to which prompts are passed."""
     budgets: Budgets = Budgets()
-    """What this run may spend."""
+    """The budgets of this run."""
     price: Price | None = None
-    """What tokens cost where its agent does not say it."""
+    """The price of tokens, used if the agent does not report its cost."""
     options: tuple[str, ...] = ()
-    """Further options of the run that are not rules, such as `--rest` and `0`."""
+    """Other options of the run that are not rules, such as `--rest` and `0`."""
     fallback: str | None = None
-    """The command that works while a limit prevents the other one."""
+    """The command that works while a limit blocks the other command."""
 
 
 class RunEnded(AboutRun, frozen=True):
@@ -258,18 +261,18 @@ class RunEnded(AboutRun, frozen=True):
     only_caused = "`sprintlog run` records it on its way out"
     as_decision = AsDecision("run", ("because", "why"), ("exit_code",))
     run: str
-    """Which run it was."""
+    """The id of the run."""
     because: str
-    """`done`, what stopped it (limit, breakpoint, paused, blocked, person, budget, judge),
-    `wait`, `error`, `signal`, or `lost` for one that was killed."""
+    """`done`, the reason for a stop (limit, breakpoint, paused, blocked, person, budget,
+    judge), `wait`, `error`, `signal`, or `lost` for a run that was killed."""
     exit_code: int | None = None
-    """Null if the end was not observed."""
+    """The exit code; null if the end was not observed."""
     why: str | None = None
-    """The reason of a stop, the error, or the signal."""
+    """The reason for a stop, the error, or the signal."""
     spent: Took = Took()
     """The resources used by the run and its agents."""
     last_seen: str | None = None
-    """Of one that was lost: the time of its last event."""
+    """For a lost run, the time of its last event."""
     cut_short: bool = False
     """Whether an agent was running when the run ended; its usage is unknown."""
 
@@ -282,7 +285,7 @@ class BudgetsSet(Event, frozen=True):
     reach = Reach.NOTHING
     as_decision = AsDecision("rules", ("budgets",))
     budgets: Budgets
-    """All budgets from here on, for all runs together."""
+    """All budgets from now on, for all runs together."""
 
 
 class BudgetWarned(AboutRun, frozen=True):
@@ -295,9 +298,9 @@ class BudgetWarned(AboutRun, frozen=True):
     of: str
     """`run` or `sprint`."""
     spent: float
-    """In US dollars, tokens, seconds, or how many."""
+    """The amount spent, in US dollars, tokens or seconds, or as a count."""
     limit: float
-    """In the same unit."""
+    """The limit, in the same unit."""
 
 
 LOOP_EVENTS = events_of(__name__)

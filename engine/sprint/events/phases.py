@@ -53,15 +53,15 @@ class RetryScheduled(AboutPhase, frozen=True):
     why: str | None = None
     """The message of the limit."""
     waits_for: str | None = None
-    """`usage-limit`, `overload` or `network`; null for a retry by the policy."""
+    """`usage-limit`, `overload` or `network`; null for a retry under the policy."""
     said_by: str | None = None
-    """The text or the field that stated the end of the limit; null if it is unknown."""
+    """The text or the field that stated the end of the limit; null if unknown."""
     waits: int = 0
-    """Which wait in a row it is, from 1; 0 for a retry by the policy."""
+    """The number of the wait in a row, from 1; 0 for a retry under the policy."""
     iteration: int | None = None
-    """The iteration towards the goal that waits; `phase` is empty then."""
+    """The iteration for the goal that waits; `phase` is then empty."""
     is_fallback: bool = False
-    """Whether the fallback cannot work either until then."""
+    """Whether the fallback is blocked until then as well."""
 
 
 class PhaseBlocked(AboutPhase, frozen=True):
@@ -129,7 +129,7 @@ class InjectionPosition(msgspec.Struct, frozen=True, omit_defaults=True):
     type: str
     """`after-current`, `after`, `before`, `end-of-phase` or `end-of-workflow`."""
     ref: str | None = None
-    """The address that it is seen from; without it the pointer's."""
+    """The address to which the position refers; by default, that of the pointer."""
 
 
 class Injection(Event, frozen=True):
@@ -144,19 +144,20 @@ class Injection(Event, frozen=True):
     )
     payload_bytes_max = DOCUMENT_BYTES_MAX
     nodes: list[dict[str, Any]]
-    """The injected siblings, with their descendants, in the shape of PROGRESS.yaml."""
+    """The injected siblings and their descendants, in the structure of PROGRESS.yaml."""
     position: InjectionPosition
     """The requested position."""
     into: str | None = None
-    """The resolved address of the new parent; empty for the workflow itself."""
+    """Resolved: the address of the new parent; empty for the workflow itself."""
     after: str | None = None
-    """Resolved: it stands right behind this; with neither this nor `before` at the end."""
+    """Resolved: the preceding sibling; if neither this nor `before` is set, the nodes are
+    at the end."""
     before: str | None = None
-    """Resolved: it stands right before this."""
+    """Resolved: the following sibling."""
     id_prefix: str | None = None
-    """What its ids were made from, with numbers that are never given again."""
+    """The prefix of the ids, which end with numbers that are never reused."""
     sources: tuple[Source, ...] = ()
-    """The files it was made from."""
+    """The files from which the nodes were created."""
 
     def remains(self) -> Self:
         """Return the event without the text of its nodes."""

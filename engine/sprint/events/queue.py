@@ -13,15 +13,15 @@ class RequestInjection(msgspec.Struct, frozen=True, omit_defaults=True):
     """The work that an approval injects into the plan, as requested."""
 
     position: str
-    """Where: a `type` of [position](#position)."""
+    """The position: a `type` of [position](#position)."""
     ref: str | None = None
-    """The address that the position is seen from."""
+    """The address to which the position refers."""
     prompt: str | None = None
     """The prompt of the injected work."""
     workflow: str | None = None
     """The workflow whose phases were injected instead of a prompt."""
     id_prefix: str | None = None
-    """What the ids were made from, with numbers from 0 that are never given again."""
+    """The prefix of the ids, which end with numbers from 0 that are never reused."""
     model: str | None = None
 
 
@@ -29,9 +29,9 @@ class RequestOrigin(msgspec.Struct, frozen=True):
     """The request of an earlier sprint that was deferred to the next sprint."""
 
     sprint: str
-    """The sprint that deferred it."""
+    """The sprint that deferred the request."""
     request: str
-    """Its id there."""
+    """The id of the request in that sprint."""
 
 
 class AboutRequest(Event, frozen=True):
@@ -55,19 +55,19 @@ class RequestQueued(AboutRequest, frozen=True):
     title: str
     """A short title."""
     description: str
-    """All that is known of it."""
+    """A full description."""
     priority: str
     """`critical`, `high`, `medium` or `low`."""
     request_type: str
     """`bug`, `improvement`, `refactor`, `test`, `docs` or `security`."""
     created_at: str
-    """When it was made, ISO 8601 in UTC."""
+    """The time at which the request was made, as ISO 8601 in UTC."""
     discovered_in: str
     """The origin: ids from the top, joined by ` > `."""
     context: dict[str, Any] | None = None
     """Additional context, as submitted."""
     origin: RequestOrigin | None = None
-    """The request that this one goes on with."""
+    """The request that this request continues."""
 
 
 class RequestDecided(AboutRequest, frozen=True):
@@ -87,17 +87,17 @@ class RequestDecided(AboutRequest, frozen=True):
     decision: str
     """`approve`, `reject`, `defer` or `backlog`."""
     reasoning: str
-    """Why it was decided so."""
+    """The reason for the decision."""
     rule: str | None = None
-    """The automatic rule that decided; null when a person did."""
+    """The automatic rule that decided; null if a person did."""
     injection: RequestInjection | None = None
-    """What an approval puts into the plan; the injection itself follows it."""
+    """The work that an approval injects into the plan; the injection event follows."""
     rejection_reason: str | None = None
-    """Why it was rejected."""
+    """The reason for a rejection."""
     deferred_until: str | None = None
     """`end-of-phase`, `end-of-sprint` or `next-sprint`."""
     phase: str | None = None
-    """Resolved: the top phase at whose end it comes back."""
+    """Resolved: the top-level phase at whose end the request returns."""
 
 
 class RequestReturned(AboutRequest, frozen=True):
@@ -107,7 +107,7 @@ class RequestReturned(AboutRequest, frozen=True):
     only_caused = "the end of the deferral causes it"
     as_decision = AsDecision("request", ("request", "until"))
     until: str
-    """The time to which the request was deferred."""
+    """The deferral that ended: `end-of-phase` or `end-of-sprint`."""
 
 
 class RequestReopened(AboutRequest, frozen=True):
@@ -115,7 +115,7 @@ class RequestReopened(AboutRequest, frozen=True):
 
     as_decision = AsDecision("request", ("request", "reason"))
     reason: str
-    """The reason for another decision."""
+    """The reason for withdrawing the decision."""
 
 
 QUEUE_EVENTS = events_of(__name__)

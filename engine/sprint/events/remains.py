@@ -12,11 +12,11 @@ STAYS = frozenset(
         "retryOn",
     )
 )
-"""The keys whose texts others refer to, beside all that end with `-at`: moments."""
+"""The keys whose text other data refers to; keys that end with `-at` are kept as well."""
 RUN = ("script", "command")
-"""The keys whose texts are run."""
+"""The keys whose text is executed."""
 NOT_RUN = f"echo '{ERASED}' >&2; exit 1"
-"""A script that replaces an erased one: it prints this and fails."""
+"""The script that replaces an erased script: it prints this text and fails."""
 
 
 def remains_of(part: Any, *, key: str = "") -> Any:

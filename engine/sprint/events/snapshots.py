@@ -13,7 +13,7 @@ from ...log.event import IN_FORCE, AsDecision, KnowledgeEvent, Subject, events_o
 from .loop import GitState
 
 LEFT_SHOWN_MAX = 3
-"""More paths that are left out are only counted."""
+"""The maximum number of listed paths; further paths are only counted."""
 OF_ITERATION = "iteration"
 OF_MOMENT = "moment"
 BEFORE_RESTORE = "before-restore"
@@ -23,7 +23,7 @@ class FileLeft(msgspec.Struct, frozen=True, omit_defaults=True):
     """A path that a snapshot does not contain or that a restore did not change."""
 
     path: str
-    """From the work tree's root; empty for all of it."""
+    """The path from the work tree's root; empty for the entire work tree."""
     reason: str
 
 
@@ -41,9 +41,9 @@ class KeptCopy(msgspec.Struct, frozen=True, omit_defaults=True):
     """A file that changed after its restore was planned, and the copy that was kept."""
 
     path: str
-    """Its path from the root of the work tree."""
+    """The path from the work tree's root."""
     copy: str
-    """Name of its copy in the log's `snapshots/kept` folder."""
+    """The name of the copy in the log's `snapshots/kept` folder."""
 
 
 class AboutSnapshot(KnowledgeEvent, frozen=True):
@@ -59,30 +59,31 @@ class SnapshotTaken(AboutSnapshot, frozen=True):
     stays = ("snapshot", "tree", "purpose", "worktree", "git", "work_tree")
     only_caused = "`sprintlog iteration snapshot` takes one and records it"
     snapshot: str
-    """Its id in the store of snapshots."""
+    """The id of the snapshot in the snapshot store."""
     iteration: int
-    """The iteration it belongs to; 0 before the first."""
+    """The iteration that it belongs to; 0 before the first iteration."""
     tree: str
-    """The id of its content: the same files, the same id."""
+    """The id of the contents; the same files have the same id."""
     files: int
-    """How many files and links it holds."""
+    """The number of files and links."""
     bytes: int
-    """How many bytes they have together."""
+    """The total size in bytes."""
     purpose: str = OF_ITERATION
-    """`iteration` (the end of one); `moment` if that iteration already has a snapshot of
-    its end; `before-restore` for the files that a restore is about to replace."""
+    """`iteration` (the end of an iteration); `moment` if the iteration already has a
+    snapshot of its end; `before-restore` for the files that a restore is about to
+    replace."""
     worktree: str = ""
-    """Name of the linked git work tree; empty for the main one."""
+    """The name of the linked Git work tree; empty for the main work tree."""
     left_out: tuple[FileLeft, ...] = ()
-    """Paths that it does not contain, at most a hundred."""
+    """The paths that the snapshot does not contain, at most 100."""
     left_out_count: int = 0
-    """How much it does not hold."""
+    """The number of paths that the snapshot does not contain."""
     collisions: tuple[tuple[str, ...], ...] = ()
-    """Paths that are one and the same where case does not matter."""
+    """The paths that are identical if case is ignored."""
     git: GitState | None = None
-    """The state of the repository at that time, without the files that sprintlog writes."""
+    """The state of the repository at that time, ignoring files that sprintlog writes."""
     work_tree: str | None = None
-    """The id of the work tree; `tree` is the id of its content."""
+    """The id of the work tree; `tree` is the id of its contents."""
 
 
 class RestoreStarted(AboutSnapshot, frozen=True):
@@ -99,19 +100,19 @@ class RestoreStarted(AboutSnapshot, frozen=True):
     before: str
     """The snapshot of the files before the restore."""
     iteration: int | None = None
-    """The iteration whose files they are."""
+    """The iteration that the snapshot belongs to."""
     worktree: str = ""
-    """Name of the linked git work tree; empty for the main one."""
+    """The name of the linked Git work tree; empty for the main work tree."""
     paths: tuple[str, ...] = ()
-    """The files and folders that are meant; all without them."""
+    """The files and folders to restore; if empty, all of them."""
     into: str = ""
-    """The folder of the work tree they are put into; empty for in place."""
+    """The target folder in the work tree; empty to restore in place."""
     since: str = ""
-    """Only what differs from this snapshot is meant."""
+    """If set, only differences from this snapshot are restored."""
     rollback: int | None = None
-    """The version of the rollback that it belongs to."""
+    """The version of the rollback that the restore belongs to."""
     undoes: int | None = None
-    """The version of the restore that this one undoes, if it restored only files."""
+    """The version of the files-only restore that this restore undoes."""
     reason: str | None = None
     """The reason, if the restore does not belong to a rollback of the plan."""
     work_tree: str | None = None
@@ -124,19 +125,19 @@ class FilesRestored(AboutSnapshot, frozen=True):
     stays = ("kept.copy",)
     only_caused = "`sprintlog rollback TO` records it when all is written"
     started: int
-    """The version of its beginning."""
+    """The version of the `restore-started` event."""
     written: int
-    """How many files are now as the snapshot has them."""
+    """The number of files that now match the snapshot."""
     removed: int
-    """How many are gone that the snapshot does not have."""
+    """The number of files removed because the snapshot does not contain them."""
     kept: tuple[KeptCopy, ...] = ()
-    """Files that were in no snapshot, with the places of their copies."""
+    """Files that were in no snapshot, with the locations of their copies."""
     left: tuple[FileLeft, ...] = ()
-    """Paths that were not changed, at most a hundred."""
+    """The paths that were not changed, at most 100."""
     left_count: int = 0
     """The number of paths that were not changed."""
     given_up: bool = False
-    """It was interrupted, and its changes were reverted."""
+    """Whether the restore was interrupted and its changes were reverted."""
 
 
 class SnapshotRewritten(AboutSnapshot, frozen=True):
@@ -148,13 +149,13 @@ class SnapshotRewritten(AboutSnapshot, frozen=True):
     stays = ("snapshot", "into", "tree", "reason")
     only_caused = "`redact` records it when it erases a text"
     snapshot: str
-    """The old one's id; the store holds it no more."""
+    """The id of the old snapshot, which is no longer in the store."""
     into: str
-    """The id of the one that takes its place."""
+    """The id of the new snapshot."""
     tree: str
-    """The id of its content."""
+    """The id of its contents."""
     files: int
-    """In how many files a text was erased."""
+    """The number of files from which text was erased."""
     reason: str
     """The reason, without any of the erased text."""
 
@@ -165,7 +166,7 @@ class SnapshotsPruned(AboutSnapshot, frozen=True):
     stays = ("snapshots",)
     only_caused = "`sprintlog store prune` removes them and records it"
     snapshots: tuple[str, ...]
-    """Their ids; the store holds them no more."""
+    """The ids of the snapshots, which are no longer in the store."""
 
 
 SNAPSHOT_EVENTS = events_of(__name__)

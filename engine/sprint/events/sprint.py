@@ -23,18 +23,19 @@ class Place(msgspec.Struct, frozen=True, omit_defaults=True):
     """The location of a sprint's PROGRESS.yaml; only its work tree writes the file."""
 
     path: str
-    """Relative to the work tree's root, with forward slashes."""
+    """The path relative to the work tree's root, with forward slashes."""
     worktree: str = ""
-    """Name of the linked git work tree; empty for the main one."""
+    """The name of the linked Git work tree; empty for the main work tree."""
 
 
 class Source(msgspec.Struct, frozen=True, omit_defaults=True):
     """A file from which a plan was created."""
 
     path: str
-    """Relative to the work tree's root, with forward slashes; absolute outside of it."""
+    """The path relative to the work tree's root, with forward slashes; absolute outside
+    it."""
     sha256: str = ""
-    """Of its bytes, in hexadecimal; empty when it was not recorded."""
+    """The SHA-256 of the file, in hexadecimal; empty if it was not recorded."""
 
 
 class AboutDocument(Event, frozen=True):
@@ -55,7 +56,7 @@ class SprintCompiled(AboutDocument, frozen=True):
     document: dict[str, Any]
     place: Place | None = None
     sources: tuple[Source, ...] = ()
-    """The files it was made from, in the order in which they were read."""
+    """The files from which the plan was compiled, in the order in which they were read."""
     work_tree: str | None = None
     """The id of the work tree that the sprint belongs to."""
 
@@ -77,10 +78,11 @@ class SprintImported(AboutDocument, frozen=True):
     document: dict[str, Any] | None = None
     patch: list[dict[str, Any]] | None = None
     iteration: int = 0
-    """The document's own current iteration, so that its number is never given again."""
+    """The document's current iteration, so that its number is never reused."""
     place: Place | None = None
     committed_at: str | None = None
-    """When git took this version in; the event's time is when it was written."""
+    """The time of the Git commit with this version; the event's time is when it was
+    written."""
     lost: tuple[str, ...] = ()
     """The addresses of leaves that were finished in the previous version but not in this
     one."""
@@ -147,9 +149,9 @@ class SprintCompleted(AboutSprint, frozen=True):
     ends = (EVERYTHING,)
     summary: str | None = None
     abandons_goal: bool = False
-    """True when its goal was given up, not reached."""
+    """Whether the goal was abandoned instead of reached."""
     reason: str | None = None
-    """Why it was given up."""
+    """Why the goal was abandoned."""
 
 
 class SprintReopened(AboutSprint, frozen=True):

@@ -25,7 +25,7 @@ from ..state.transitions import check_exists
 from .run_record import WORD_CHARS_MAX, WORDS_MAX, run_ms
 
 MILLION = 6
-"""A price is for ten to this power of tokens."""
+"""The power of ten for a million: prices are for a million tokens."""
 TIME, FAILURES, ITERATIONS = "time", "failures", "iterations"
 OF_RUN, OF_SPRINT = "run", "sprint"
 FIELDS = {
@@ -40,7 +40,7 @@ WHOSE = {OF_RUN: "this run", OF_SPRINT: "the sprint"}
 WARNED_PERCENT = 80
 _MOST = {"cost_usd": 1e9, "tokens": 1e15, "seconds": 1e9, "failures": 1e6}
 _Took = dict[str, tuple[str, int]]
-"""By budget, the amount spent, and the number of runs that did not report theirs."""
+"""By budget, the amount spent and the number of runs that did not report it."""
 UNKNOWN = "COMMAND"
 """The placeholder for a command that is not completely known."""
 UNKNOWN_OPTIONS = "OPTIONS"
@@ -60,7 +60,7 @@ class BudgetState(msgspec.Struct, frozen=True):
     limit: str
     spent: str
     unknown: int = 0
-    """The number of agent runs whose use of it is unknown."""
+    """The number of agent runs whose share is unknown."""
 
     @property
     def left(self) -> str:
@@ -149,7 +149,7 @@ class ChangeBudgets(Command, frozen=True):
     """Change the sprint's budgets; null removes a limit."""
 
     budgets: dict[str, float | None]
-    """By field of `Budgets`."""
+    """The new limits, by field of `Budgets`."""
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
         """Return the events that this command records."""

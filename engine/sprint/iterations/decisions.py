@@ -68,7 +68,7 @@ class SelectBest(Command, frozen=True):
 
     number: int | None = None
     reason: str | None = None
-    """Why that one."""
+    """The reason for the selection."""
     selected: f.BestSelected | None = None
     """The selection; the handler of the command supplies it."""
 
@@ -111,7 +111,7 @@ class ChangeRules(Command, frozen=True):
     metrics: dict[str, dict[str, Any] | None] = msgspec.field(default_factory=dict)
     loop: LoopChange | None = None
     budgets: dict[str, float | None] = msgspec.field(default_factory=dict)
-    """What the sprint may spend in all, by field of `Budgets`."""
+    """The sprint's total budgets, by field of `Budgets`."""
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
         """Return the events that this command records."""

@@ -21,7 +21,7 @@ TAG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,63}", re.ASCII)
 VALUE_CHARS_MAX = 1000
 NOTE_CHARS_MAX = 10_000
 COUNT_MAX = 100
-"""More parameters or tags than these are refused at once."""
+"""The maximum number of parameters or tags in one description."""
 MODEL, PROMPT = "model", "prompt_sha256"
 """Parameters taken from the runs of agents unless described otherwise."""
 

@@ -22,10 +22,10 @@ class Began(NamedTuple):
     """An iteration started."""
 
     key: str
-    """Names the fact within its source."""
+    """The key of the fact within its source."""
     at: str | None
     number: int | None = None
-    """The loop's own number."""
+    """The loop's own number for the iteration."""
 
     def events(self, sprint: Sprint, open_number: int | None) -> list[Event]:
         """Return the events that record this fact; the first iteration starts the sprint.

@@ -18,13 +18,13 @@ from .measurement import unmeasured_iteration
 from .snapshots import has_snapshot
 
 UNMEASURED_MAX = 1
-"""So many iterations in a row may go without a measurement; the next is a regression."""
+"""The maximum number of consecutive unmeasured iterations; the next is a regression."""
 JUDGED_IN = (IN_PROGRESS, COMPLETED, PAUSED_AT_BREAKPOINT)
-"""The statuses of a sprint in which its last iteration is judged before all else."""
+"""The statuses of a sprint in which its last iteration is judged first."""
 
 
 _OF_GOALS = (advised.STALL, advised.CYCLING, advised.INFINITE_LOOP)
-"""Advice that a loop towards a goal makes no progress."""
+"""The causes of advice that a loop for a goal makes no progress."""
 
 
 class Do(Enum):
@@ -44,7 +44,7 @@ class Due(NamedTuple):
     do: Do
     number: int
     target: int | None = None
-    """The iteration to go back to."""
+    """The iteration to roll back to."""
     why: str | None = None
     hint: str | None = None
 

@@ -194,7 +194,7 @@ class StartWrapped(Command, frozen=True):
     """Start an iteration for a command that another loop runs."""
 
     before: str | None = None
-    """The snapshot of the files with which it begins, if they were looked at."""
+    """The snapshot of the files at the start, if one was taken."""
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
         """Return the events that this command records."""
@@ -216,7 +216,7 @@ class EndWrapped(Command, frozen=True):
     ends: bool = True
     summary: str | None = None
     said: SaidItems | None = None
-    """Further items of the agent's answer; they change no step."""
+    """The other items of the agent's answer, which change no step."""
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
         """Return the events that this command records."""

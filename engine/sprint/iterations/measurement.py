@@ -29,7 +29,7 @@ Runs = tuple[f.MeasuringRun, ...]
 Reports = tuple[f.KeptReport, ...]
 
 LOOP_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}", re.ASCII)
-"""The pattern of a loop's id, which is also the name of the folder of its files."""
+"""The pattern of a loop's id, which is also the name of its folder."""
 
 
 def own_names(sprint: Sprint) -> tuple[str, ...]:
@@ -304,7 +304,7 @@ def _check_any(metrics: object) -> None:
 
 
 Measuring = CaptureBaseline | MeasureIteration | EndMeasuredIteration
-"""The commands with measurements."""
+"""The commands that record measurements."""
 
 
 CAUSED: Events = {

@@ -33,7 +33,7 @@ from .snapshots import snapshot_of
 Kind = TypeVar("Kind", bound=Event)
 
 Begun = list[tuple[int, int]]
-"""Every iteration ever begun: the version that began it, and its number; in order."""
+"""The start version and the number of every iteration ever started, in order."""
 
 
 class RunSeen(NamedTuple):
@@ -41,9 +41,9 @@ class RunSeen(NamedTuple):
 
     says_cost: bool
     limit: str | None = None
-    """The limit that stopped it, if any."""
+    """The limit that stopped the run, if any."""
     cut_by: str | None = None
-    """Because of what its loop ended meanwhile: `lost` for one that was killed."""
+    """The reason for which the loop ended during the run: `lost` if it was killed."""
 
 
 OUTCOMES = {
@@ -52,7 +52,7 @@ OUTCOMES = {
     "stopped": "stopped by the user",
     "unknown": "outcome unknown",
 }
-"""The outcomes of runs whose word is not enough for people."""
+"""The descriptions of outcomes that are more than a single word."""
 
 
 class RunEnding(NamedTuple):
@@ -60,15 +60,15 @@ class RunEnding(NamedTuple):
 
     number: int
     version: int
-    """That of the sprint when it began."""
+    """The sprint's version when the iteration started."""
     status: str
     error: str | None
     summary: str | None
-    """The agent's summary, else the last line of output."""
+    """The agent's summary, or else the last line of output."""
     outcome: str
-    """As of `AgentRan`."""
+    """The outcome, as in `AgentRan`."""
     until: str | None = None
-    """When the limit expires, if it was stated."""
+    """The time at which the limit expires, if stated."""
 
     @classmethod
     def of(cls, number: int, version: int, ran: AgentRan, summary: str | None) -> Self:

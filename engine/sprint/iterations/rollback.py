@@ -53,7 +53,7 @@ class RollBack(Command, frozen=True):
     is_inside_append: bool = False
     """Whether the target is inside an append; the handler of the command supplies it."""
     is_there: bool = False
-    """The same: whether nothing came since but what stays known."""
+    """Whether only knowledge was recorded since the target; supplied by the handler."""
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
         """Return the events that this command records."""

@@ -14,7 +14,7 @@ from ..state.times import parse
 from ..state.transitions import check_exists
 
 LOST = "lost"
-"""What a run ended because of whose process is gone."""
+"""The reason for the end of a run whose process is gone."""
 WORD_CHARS_MAX, WORDS_MAX = 200, 30
 WHY_CHARS_MAX = 2_000
 
@@ -55,7 +55,7 @@ class FinishRun(Command, frozen=True):
     exit_code: int
     why: str | None = None
     cut_short: bool = False
-    """Whether an agent was at work."""
+    """Whether an agent was running."""
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
         """Return the events that this command records."""
@@ -68,9 +68,9 @@ class LoseRun(Command, frozen=True):
 
     run: str
     last_seen: str
-    """The time of its last event."""
+    """The time of the run's last event."""
     cut_short: bool = False
-    """Whether an agent was at work, by the log."""
+    """Whether an agent was running, according to the log."""
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
         """Return the events that this command records."""

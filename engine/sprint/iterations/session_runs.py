@@ -82,7 +82,7 @@ def _without(session: AgentRan, elsewhere: Collection[str]) -> AgentRan:
 
 
 CALLS_MAX = 4_000
-"""So many calls are recorded by one event; a session with more has further ones."""
+"""The maximum number of calls in one event; a session with more has several events."""
 
 
 def _parts(run: AgentRan) -> Iterator[AgentRan]:

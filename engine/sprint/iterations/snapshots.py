@@ -16,7 +16,7 @@ from .rollback import Redo, RollBack, Undo, iteration_end, undo_to_redo
 
 KEEP_DEFAULT = 50
 RESTORES_KEPT = 10
-"""Of how many restores of files alone the snapshots are never let go."""
+"""The number of files-only restores whose snapshots are never pruned."""
 
 
 def purpose_now(sprint: Sprint, *, tree: WorkTree) -> str:
@@ -143,7 +143,7 @@ def snapshot_named(sprint: Sprint, name: str) -> HeldSnapshot:
 
 
 Back = RollBack | Undo | Redo
-"""What goes back with the state."""
+"""The commands that roll back the state together with files."""
 
 
 def rewrite_snapshot(sprint: Sprint, rewritten: f.SnapshotRewritten) -> list[Event]:
@@ -383,4 +383,4 @@ LEARN: Takers = {
     f.SnapshotsPruned: _record_pruned,
     f.ForkCreated: _record_forked,
 }
-"""What the knowledge keeps of an event, whatever was rolled back since."""
+"""The handlers that update the knowledge, regardless of rollbacks."""

@@ -278,7 +278,7 @@ CHANGE = {
     for event, change in _LEAF_CHANGES.items()
     if event not in (f.RetryScheduled, f.WorkDone)
 }
-"""What a command changes in its leaf, which remembers it as the last one."""
+"""The handlers of a command's effect on its leaf, which stores the event as the last."""
 EVOLVE: Evolves = {
     f.ActivitySeen: evolve_nothing,
     **{event: _evolves_sprint(change) for event, change in _SPRINT_CHANGES.items()},

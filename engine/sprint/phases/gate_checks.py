@@ -20,7 +20,7 @@ from . import gate as gates
 from .gate import gate_of
 
 SECONDS_MAX = 10**7
-"""No gate is waited for longer."""
+"""The maximum timeout of a gate's script."""
 
 
 class StartGate(Command, frozen=True):
@@ -38,7 +38,7 @@ class StartGate(Command, frozen=True):
     boot_id: str
     phase: str | None = None
     lost: str | None = None
-    """The run that is under way by our events, where its process is gone."""
+    """The run that is in progress according to the log but whose process is gone."""
     timeout_seconds: float | None = None
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
@@ -129,7 +129,7 @@ class RecordGate(Command, frozen=True):
     phase: str | None = None
     attempt: int | None = None
     lost: str | None = None
-    """The run that is under way by our events, where its process is gone."""
+    """The run that is in progress according to the log but whose process is gone."""
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
         """Return the events that this command records."""

@@ -26,19 +26,20 @@ class RetryPolicy(msgspec.Struct, frozen=True):
     attempts_max: int = 3
     """The maximum number of retries of a leaf."""
     backoff_ms: tuple[int, ...] = (1_000, 5_000, 30_000)
-    """The wait before each retry; the last one applies to all further ones."""
+    """The wait before each retry; the last value applies to all further retries."""
     retry_on: tuple[str, ...] = ("network", "rate-limit", "timeout")
-    """The categories of failure that are worth another attempt."""
+    """The categories of failure that are retried."""
     limit_wait_ms: tuple[int, ...] = tuple(60_000 * minutes for minutes in _MINUTES)
-    """The successive waits for a limit whose end is unknown; the last one applies to all
-    further ones."""
+    """The successive waits for a limit whose end is unknown; the last value applies to all
+    further waits."""
     limit_waits_max: int = 48
-    """The maximum number of such waits in a row: nearly two days with the default."""
+    """The maximum number of consecutive waits, which is nearly two days by default."""
 
     failures_max: int = 3
-    """The number of consecutive failures of other categories that a goal's loop allows."""
+    """The number of consecutive failures of other categories that a loop for a goal
+    allows."""
     failure_wait_ms: tuple[int, ...] = (10_000, 60_000, 300_000)
-    """The pause after each of them."""
+    """The pause after each of these failures."""
 
     def limit_wait(self, waited: int) -> int:
         """Return how many milliseconds to wait for a limit after `waited` waits."""

@@ -36,7 +36,7 @@ class ScheduleRetry(Command, frozen=True):
     next_retry_at: str
     why: str | None = None
     waits_for: str | None = None
-    """`usage-limit` by default."""
+    """The kind of limit; `usage-limit` by default."""
     said_by: str | None = None
     phase: str | None = None
 

@@ -36,7 +36,7 @@ _BY_COMMAND = {
     *("started-at", "completed-at", "elapsed", "summary", "error", "human-needed"),
     *("next-retry-at", "retry-count"),
 }
-"""The fields that the command for a change of status sets."""
+"""The fields set by the commands that change a status."""
 _GONE = object()
 
 

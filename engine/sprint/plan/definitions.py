@@ -5,10 +5,10 @@ from typing import NamedTuple
 from ..state.tree import Data
 
 PROBLEMS_MAX = 1_000
-"""The maximum number of problems that are collected."""
+"""The maximum number of collected problems."""
 
 Path = tuple[str | int, ...]
-"""The way from a file's root to a value: keys and indices."""
+"""The path from a file's root to a value: keys and indices."""
 
 ERRORS = {
     "not-yaml": "The file cannot be read, or not as YAML.",
@@ -60,7 +60,7 @@ class Definition(NamedTuple):
     file: str
     data: Data
     path: Path = ()
-    """Where the part is in the file."""
+    """The location of the part in the file."""
 
     def part(self, data: Data, *keys: str | int) -> "Definition":
         """Return the part of this definition at the given keys."""
@@ -76,11 +76,11 @@ class Problem(NamedTuple):
     path: Path = ()
     hint: str | None = None
     near: str | None = None
-    """A piece of the value's text that the problem is about."""
+    """The part of the value's text that the problem concerns."""
     line: int | None = None
-    """Filled in by whoever read the file."""
+    """The line in the file; the reader of the file fills it in."""
     is_strict: bool = False
-    """Whether it refuses the definition although its code only warns."""
+    """Whether the problem rejects the definition although its code is a warning."""
 
     @property
     def is_warning(self) -> bool:

@@ -17,7 +17,7 @@ from .create import check_id
 
 PREFIX = "step-"
 _ALLOTTED = "\nstep"
-"""Stands among the prefixes of injected ids, none of which holds a line break."""
+"""A key among the prefixes of injected ids, which never contain a line break."""
 
 
 class AddStep(Command, frozen=True):

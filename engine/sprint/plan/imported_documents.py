@@ -249,7 +249,7 @@ def _said(leaf: Node, key: str) -> str | None:
 
 
 LISTS = {"completed": COMPLETED, "blocked": BLOCKED, "queue": PENDING}
-"""The lists of tasks in the order they are read, with the status of their tasks."""
+"""The lists of tasks in reading order, with the status of their tasks."""
 _MAY_SAY = {
     "completed": (COMPLETED, SKIPPED),
     "blocked": (BLOCKED, FAILED),
@@ -258,7 +258,7 @@ _MAY_SAY = {
 CURRENT = "current-task"
 _TEXTS = ("prompt", "description", "title", "name")
 _MEANS = {"summary": "notes", "error": "reason"}
-"""Fields of a phase, and their former names."""
+"""The fields of a phase, with their former names."""
 
 
 def is_first_generation(document: object) -> bool:

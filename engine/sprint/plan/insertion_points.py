@@ -30,9 +30,9 @@ class Spot(NamedTuple):
     """An insertion point: next to a node, or at the end of the children of `into`."""
 
     holder: tuple[int, ...]
-    """The indices of what holds it, from the root."""
+    """The indices of the parent, from the root."""
     into: str
-    """The address of what holds it."""
+    """The address of the parent."""
     after: str | None = None
     before: str | None = None
 

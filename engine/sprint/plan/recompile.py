@@ -25,7 +25,7 @@ _OF_NODE = (
     *("prompt", "model", "depends-on", "gate"),
     *("break", "parallel", "wait-for-parallel"),
 )
-"""The fields of a definition, of a sprint or of its nodes."""
+"""The fields that a definition sets in a node."""
 _SHOWN_MAX = 60
 
 
@@ -224,4 +224,4 @@ def has_begun(sprint: Sprint) -> bool:
 
 
 _RECORDED = ("dynamic-steps", "hook-tasks", "operator-queue")
-"""Lists of a plan that events fill."""
+"""The lists of a plan that events fill."""

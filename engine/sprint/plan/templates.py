@@ -20,7 +20,7 @@ from .definitions import Definition, Path, Problems, is_given, nearest
 _VARIABLE = re.compile(r"\\?\{\{[ \t]*([A-Za-z_][\w-]*(?:\.[\w-]+)*)[ \t]*\}\}")
 
 ALWAYS_ITEM = ("item", "step")
-"""The names that mean the item in every `for-each` phase, whatever the collection."""
+"""The names of the item in every `for-each` phase, whatever the collection."""
 OF_EVERY_ITEM = ("prompt", "id", "index", "type")
 
 Report = Callable[[str, str, str, str | None], None]
@@ -33,9 +33,9 @@ class Scope(NamedTuple):
     sprint: Data
     phase: Data
     item: Data | None
-    """None outside of any `for-each` phase."""
+    """The item; None outside a `for-each` phase."""
     kinds: tuple[str, ...]
-    """The collection iterated over; outside of any, all collections of the sprint."""
+    """The collection iterated over; outside a `for-each` phase, all collections."""
 
 
 class Variable(NamedTuple):

@@ -16,10 +16,10 @@ from .definitions import Definition, Path, Problems, is_given, nearest
 from .templates import Template, cut
 
 DEPTH_MAX = 5
-"""How many workflows may be in each other, the sprint's own counted."""
+"""The maximum depth of nested workflows, including the sprint's own."""
 
 Workflows = Mapping[str, Definition | None]
-"""By name; None for one that is there and could not be read."""
+"""The workflows by name; a workflow that could not be read is null."""
 
 
 class Reference(NamedTuple):
@@ -111,7 +111,7 @@ class Part(NamedTuple):
     gate: Definition | None
     is_for_each: bool
     inlines: str | None
-    """The workflow that replaces it."""
+    """The workflow that replaces the phase."""
 
 
 class InWorkflow(NamedTuple):
@@ -121,9 +121,9 @@ class InWorkflow(NamedTuple):
     """The enclosing workflows, outermost first."""
     prefix: str = ""
     phase_model: str | None = None
-    """The model of the nearest enclosing phase that names one."""
+    """The model of the nearest enclosing phase that specifies a model."""
     workflow_model: str | None = None
-    """The model of the nearest enclosing workflow that names one."""
+    """The model of the nearest enclosing workflow that specifies a model."""
 
 
 class Flat(NamedTuple):
@@ -132,7 +132,7 @@ class Flat(NamedTuple):
     id: str
     part: Part
     around: InWorkflow
-    """Its surroundings; the models are those that apply to the phase."""
+    """The context of the phase, with the models that apply to it."""
     flags: Data
     gate: Definition | None
 

@@ -21,7 +21,7 @@ END_OF_PHASE, END_OF_SPRINT, NEXT_SPRINT = DEFERRALS
 APPROVE, REJECT, DEFER, BACKLOG = DECISIONS
 AFTER = BESIDE[0]
 STEP = "step"
-"""Where the context of a request carries a step that was proposed."""
+"""The key of a proposed step in a request's context."""
 IMPROVEMENT = REQUEST_TYPES[1]
 _OF_INJECTIONS = ("prompt", "workflow", "id_prefix", "model")
 

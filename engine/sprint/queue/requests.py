@@ -24,7 +24,7 @@ from ..state.tree import Data, Node
 from ..state.words import DECISIONS, PRIORITIES, REQUEST_TYPES
 
 ALLOTTED = "req"
-"""The prefix of generated ids: `req-1`, `req-2` …, never reused."""
+"""The prefix of generated ids (`req-1`, `req-2` …), which are never reused."""
 
 
 class SubmittedRequest(msgspec.Struct, frozen=True):
@@ -34,13 +34,13 @@ class SubmittedRequest(msgspec.Struct, frozen=True):
     priority: str
     request_type: str
     description: str | None = None
-    """Without one it is the title."""
+    """The description; by default, the title."""
     request: str | None = None
-    """Its id; without one the next number."""
+    """The id; by default, the next generated id."""
     created_at: str | None = None
-    """Without one, the time it is recorded as."""
+    """The time of creation; by default, the time of recording."""
     discovered_in: str | None = None
-    """Without one, where the pointer is."""
+    """The origin; by default, the position of the pointer."""
     context: Data | None = None
     origin: f.RequestOrigin | None = None
 

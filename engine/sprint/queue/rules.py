@@ -25,11 +25,11 @@ class Rule(msgspec.Struct, frozen=True):
     name: str
     decision: str
     priorities: tuple[str, ...] = ()
-    """Empty for all."""
+    """The priorities; if empty, all."""
     types: tuple[str, ...] = ()
-    """Empty for all."""
+    """The types; if empty, all."""
     reasoning: str | None = None
-    """By default the name of the rule."""
+    """The reasoning; by default, a description of the rule."""
     position: InjectionPosition = InjectionPosition(AFTER_CURRENT)
     model: str | None = None
     deferred_until: str = END_OF_PHASE
@@ -48,11 +48,11 @@ class Ruling(NamedTuple):
 
     request: str
     rule: str | None
-    """None when no rule fits it."""
+    """The rule; None if no rule applies."""
     decision: str | None
     events: list[Event]
     problem: str | None = None
-    """Why it stays pending although a rule fits it."""
+    """Why the request stays pending although a rule applies."""
 
 
 def decide_by_rules(sprint: Sprint, *, rules: Sequence[Rule], at: str) -> list[Ruling]:

@@ -85,7 +85,7 @@ def finished_phases(plan: Plan) -> set[str]:
 
 
 HIGH = words.PRIORITIES[1]
-"""A request of this priority or a higher one is urgent: no sprint is finished over it."""
+"""The lowest priority of urgent requests, which prevent the sprint from completing."""
 NEXT_SPRINT = words.DEFERRALS[-1]
 
 

@@ -42,13 +42,13 @@ def count_of(data: dict[str, Any], key: str) -> int:
 
 
 IDLE_THRESHOLD = 3
-"""Iterations without progress before reflection starts."""
+"""The number of iterations without progress before reflection starts."""
 ITERATIONS_MAX = 100
 """The default maximum number of iterations towards a goal."""
 NOT_LEFT: dict[str, Any] = {"detected-at": None, "iteration": None, "final-summary": None}
-"""`ralph-exit` until the goal is reached."""
+"""The value of `ralph-exit` until the goal is reached."""
 LOOP_IN = "the loop in "
-"""The start of the generated goal of a wrapped command's loop."""
+"""The start of the goal that is generated for a wrapped command's loop."""
 RALPH = "ralph"
 HOOKS = "per-iteration-hooks"
 

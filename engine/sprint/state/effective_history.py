@@ -11,7 +11,7 @@ from itertools import islice
 import msgspec
 
 VersionRange = tuple[int, int]
-"""First and last version of a stretch of the path, both in it."""
+"""The first and the last version of a range, both included."""
 
 
 def effective_ranges(
@@ -72,9 +72,9 @@ class TurnedBack(msgspec.Struct, frozen=True):
 
     version: int
     gone: list[VersionRange]
-    """What does not count any more."""
+    """The versions that are discarded."""
     back: list[VersionRange]
-    """What counts again."""
+    """The versions that become effective again."""
 
 
 def turns(rollbacks: Sequence[tuple[int, int]]) -> Iterator[TurnedBack]:

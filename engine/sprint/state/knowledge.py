@@ -14,9 +14,9 @@ from .words import NO_SUCCESS
 
 COST = "cost"
 COMMANDS_MAX = 8
-"""The maximum number of commands for which is stored whether they report their cost."""
+"""The maximum number of commands in `says_cost`."""
 COUNT_MAX = 2**63 - 1
-"""No sum goes beyond it, whatever an agent says."""
+"""The maximum of every sum, whatever an agent reports."""
 
 
 class Spent(msgspec.Struct, array_like=True):
@@ -30,9 +30,9 @@ class Spent(msgspec.Struct, array_like=True):
     cache_creation_tokens: int | None = None
     turns: int | None = None
     cost: str | None = None
-    """US dollars, exactly, as a decimal."""
+    """The cost in US dollars, as an exact decimal."""
     missing: dict[str, int] = {}
-    """By figure, `tokens` included: for how many of the runs it is not fully known."""
+    """By figure, including `tokens`, the number of runs for which it is not fully known."""
     cut_short: int = 0
     """The number of further runs that ended with their loop; their usage is unknown."""
 
@@ -116,27 +116,27 @@ class Runs(msgspec.Struct, array_like=True):
     """The runs of the loop, with details only of the last run."""
 
     version: int = 0
-    """The version that began the last one; 0 before the first."""
+    """The version that started the last run; 0 before the first run."""
     started: f.RunStarted | None = None
     ended: f.RunEnded | None = None
     ended_version: int = 0
-    """The version of its end."""
+    """The version of the end of that run."""
     duration_ms: int = 0
-    """How long all that ended took together."""
+    """The total duration of all ended runs."""
     before: Spent = msgspec.field(default_factory=Spent)
-    """What agents had taken when the last one began."""
+    """The usage of agents before the last run started."""
     begun_before: int = 0
-    """How many iterations had begun by then."""
+    """The number of iterations that had started by then."""
     failures: int = 0
-    """How many runs of agents failed in a row, until now."""
+    """The current number of consecutive failures of agent runs."""
     failures_in_run: int = 0
-    """How many of them did since the last run began."""
+    """The number of these failures since the last run started."""
     budgets: f.Budgets = f.Budgets()
-    """What the sprint may spend in all."""
+    """The sprint's total budgets."""
     warned: list[str] = []
-    """The budgets of which somebody was warned, by `BudgetState.name`."""
+    """The budgets for which a warning was given, by `BudgetState.name`."""
     silent: list[str] = []
-    """What the agent did not say that went well last: `cost`, `tokens`."""
+    """The figures that the last successful agent run did not report: `cost`, `tokens`."""
     says_cost: dict[str, bool] = {}
     """By command, whether the last successful run reported its cost."""
 
@@ -187,9 +187,9 @@ class WorkTree(NamedTuple):
     """A work tree, with its id and the names that older records use for it."""
 
     id: str | None
-    """None as long as nothing was recorded in it."""
+    """The id; None if nothing was recorded in the work tree yet."""
     names: tuple[str, ...] = ("",)
-    """What older records may call it: the name of a linked one, empty for the main one."""
+    """The names in older records: that of a linked work tree, or empty for the main one."""
 
     def has(self, one: NamesTree) -> bool:
         """Return whether a record belongs to this work tree."""
@@ -204,45 +204,46 @@ class Knowledge(msgspec.Struct):
     rollbacks: list[tuple[int, int]] = []
     """Every rollback so far: its version and its target."""
     starts: bytearray = msgspec.field(default_factory=bytearray)
-    """Every iteration ever started; `newest_first` reads it."""
+    """The starts of all iterations; `newest_first` reads them."""
     begun: int = 0
     """The number of iterations ever started, including discarded ones."""
     iteration_max: int = 0
-    """The highest iteration number ever given, imported ones included."""
+    """The highest iteration number ever used, including imported numbers."""
     imported_at: int = 0
     """The version of the newest imported document."""
     undone: list[int] = []
-    """The versions of undone rollbacks, and of the undos."""
+    """The versions of undone rollbacks and of their undos."""
     undid: dict[int, int] = {}
     """The rollback that each undo undid, by the undo's version; removed by a redo."""
     allotted: dict[str, int] = {}
-    """How many numbers were ever given to ids of each prefix."""
+    """By id prefix, the next unused number."""
     spent: Spent = msgspec.field(default_factory=Spent)
-    """The usage of agents, including runs that were discarded."""
+    """The usage of agents, including discarded runs."""
     loops: Runs = msgspec.field(default_factory=Runs)
     """The runs of `sprintlog run`."""
     requests: dict[str, tuple[int, f.RequestQueued]] = {}
-    """Every request ever queued, with the version that did it, in recording order."""
+    """Every request ever queued, with the version that queued it, in recording order."""
     request_ids: list[str] = []
     """The ids of requests in imported documents."""
     tracker: Tracker = msgspec.field(default_factory=Tracker)
     """The measurements and descriptions of iterations."""
     snapshots: list[HeldSnapshot] = []
-    """Every snapshot that was taken and not removed, in order."""
+    """Every snapshot that was taken and not pruned, in order."""
     restoring: list[Restore] = []
-    """Restores that began and did not end."""
+    """The restores that have started but not ended."""
     restored: list[Restore] = []
-    """Restores that came to their end, in order."""
+    """The restores that have ended, in order."""
     gone_back: list[tuple[int, int]] = []
-    """Rollbacks that followed an advice: their version, and the iteration it was about."""
+    """The rollbacks that followed advice: the version, and the iteration concerned."""
     forks: list[tuple[int, str]] = []
-    """For each fork in this history: the last version taken over, and from which stream."""
+    """For each fork in this history, the last copied version and the stream it was copied
+    from."""
     tree: OwnTree | None = None
     """The first work tree that an event names; None for the main one."""
     elsewhere: dict[int, str] = {}
-    """The iterations that began in another tree than the first that began, with its id."""
+    """The iterations that started in a different work tree from the first, with its id."""
     first_tree: str | None = None
-    """The tree in which the first iteration began."""
+    """The work tree in which the first iteration started."""
 
     @property
     def own_tree(self) -> OwnTree:

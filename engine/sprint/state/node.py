@@ -45,16 +45,16 @@ class Node:
         self.data = data
         self.address = address
         self.place = place
-        """Indices from the root: phase, step, sub-phase."""
+        """The indices from the root: phase, step, sub-phase."""
         self.level = len(place)
         self.parent = parent
         self.children: list[Node] = []
         self.tally = NO_CHILDREN
         """The number of children in each status."""
         self.peers = NO_CHILDREN
-        """The number of nodes of the same level in each status."""
+        """The number of nodes at the same level in each status."""
         self.counted: str | None = None
-        """The status under which it is counted, if a fold has changed it since."""
+        """The status under which the node is counted, if a fold has changed it since."""
         self.leaf = -1
         """The position among the leaves; -1 for a parent."""
 
@@ -256,7 +256,7 @@ def note_times(data: Data, status: str, at: str) -> None:
 
 
 FLAT_FROM = 64
-"""For fewer phases their nodes are made at once."""
+"""The number of phases from which nodes are created on demand."""
 _NOT_IN_PLAIN_IDS = "~/#"
 _LOOKS = 3
 

@@ -182,7 +182,7 @@ class FieldChange(msgspec.Struct, frozen=True):
     """A change to one field."""
 
     field: str
-    """Its name, with the ids of list items if they have ids."""
+    """The name of the field, with the ids of list items that have ids."""
     what: str
     """`added`, `removed`, `changed`, or `moved` if only the order changed."""
     old: Any = None

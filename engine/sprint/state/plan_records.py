@@ -15,32 +15,32 @@ from .. import events as f
 from .times import parse
 
 CLOCK_STEP_SECONDS = 60
-"""A clock that is further behind the beginning of a wait was set back meanwhile."""
+"""If the clock is more than this before the start of a wait, it was set back."""
 
 
 class LoopCounters(msgspec.Struct, array_like=True):
     """The counters of a loop for a goal, computed from the effective events."""
 
     number: int = 0
-    """The iteration that is under way; 0 between two of them."""
+    """The current iteration; 0 between two iterations."""
     ended: int = 0
-    """The last one that ended."""
+    """The last iteration that ended."""
     idle: int = 0
-    """How many ended since a step was completed or added."""
+    """The number of iterations that ended since a step was completed or added."""
     moved: bool = False
-    """Whether one was, in the iteration under way."""
+    """Whether a step was completed or added in the current iteration."""
     reflects: bool = False
     """Whether reflection has started since then."""
     failures: int = 0
-    """How often the run of the iteration under way failed."""
+    """How often the current iteration's run has failed."""
     due: str | None = None
-    """Not before this time may it be run again."""
+    """The earliest time at which the iteration may be run again."""
     error: str | None = None
-    """How its last run failed."""
+    """The error of its last run."""
     claimed: int = 0
-    """The last iteration in which the goal was claimed and that did not count."""
+    """The last iteration in which the goal was reported as reached without success."""
     forgiven: int = 0
-    """How many of these failures came before a person stepped in."""
+    """The number of these failures before a person intervened."""
 
     @property
     def idle_next(self) -> int:
@@ -74,16 +74,16 @@ class LimitWait(msgspec.Struct, array_like=True):
     since: str
     until: str
     phase: str = ""
-    """The address of the leaf, or of the phase whose gate is repaired."""
+    """The address of the leaf, or of the phase whose gate is being repaired."""
     iteration: int | None = None
-    """That of the goal; None in a plan."""
+    """The iteration for the goal; None for a leaf or a gate."""
     waits: int = 1
-    """Which one in a row."""
+    """The number of this wait in a row."""
     why: str | None = None
     waits_for: str | None = None
     said_by: str | None = None
     is_fallback: bool = False
-    """Whether the fallback of the loop waits as well."""
+    """Whether the loop's fallback waits as well."""
 
     def is_of(self, phase: str, iteration: int | None) -> bool:
         """Return whether the wait is for this phase or iteration."""
@@ -128,7 +128,7 @@ OfGate = f.GateStarted | f.GateChecked
 
 Kind = TypeVar("Kind", bound=Event)
 Stored = tuple[str, dict[str, Any]]
-"""An event as a checkpoint keeps it: its type and its fields."""
+"""An event as a checkpoint stores it: its type and its fields."""
 BY_TYPE = {event.type: event for event in f.EVENTS}
 
 
@@ -159,16 +159,16 @@ class LastEvents(msgspec.Struct):
     """The last event about each subject of a plan."""
 
     breakpoint: f.BreakpointReached | None = None
-    """One that was reached while the sprint was blocked anyway, and is to come."""
+    """A breakpoint reached while the sprint was blocked, which takes effect later."""
     claim: f.GoalClaimed | None = None
     failure: f.IterationFailed | None = None
     failures: Latest[f.PhaseFailed] = msgspec.field(default_factory=Latest)
-    """How a leaf failed last, by its address, until it is finished."""
+    """The last failure of each leaf by address, until the leaf is finished."""
     gates: Latest[OfGate] = msgspec.field(default_factory=Latest)
-    """By address, as `nodes`, `repaired` and `work` are."""
+    """By address, like `nodes`, `repaired` and `work`."""
     goal: f.GoalSet | None = None
     hooks: Latest[f.AboutHook] = msgspec.field(default_factory=Latest)
-    """By the hook's id."""
+    """By hook id."""
     iteration: f.IterationStarted | f.IterationEnded | None = None
     limit: f.IterationsLimited | None = None
     nodes: Latest[OfNode] = msgspec.field(default_factory=Latest)
@@ -176,7 +176,7 @@ class LastEvents(msgspec.Struct):
     """By the gate's address; the gate must be checked again."""
     sprint: OfSprint | None = None
     work: Latest[f.WorkDone] = msgspec.field(default_factory=Latest)
-    """Done, and its end is to come."""
+    """The leaves whose work is done but which have not ended."""
 
     def __bool__(self) -> bool:
         """Return whether anything was recorded about any subject."""

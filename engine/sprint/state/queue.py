@@ -15,11 +15,11 @@ from .words import DECISIONS, DEFERRALS, DEFERRED, PENDING, REQUEST_STATUSES
 
 Data = dict[str, Any]
 Requests = Mapping[str, tuple[int, RequestQueued]]
-"""Requests by id, with the version that queued each."""
+"""The requests by id, each with the version that queued it."""
 
 QUEUE = "operator-queue"
 STATUS_OF = dict(zip(DECISIONS, REQUEST_STATUSES[1:], strict=True))
-"""The status that each decision leads to."""
+"""The status that results from each decision."""
 REOPENED = "reopened"
 """The value of `returned` for a request that a person reopened."""
 _OF_DECISIONS = ("decided-at", "decision", "rejection-reason", "deferred-until")

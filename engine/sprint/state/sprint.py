@@ -48,24 +48,25 @@ class Plan:
         self.place: Place | None = None
         self.last = records.LastEvents()
         self.last_at: str | None = None
-        """When the last event on the path happened."""
+        """The time of the last effective event."""
         self.touched = False
-        """Whether events of our own came after the last imported document."""
+        """Whether any of our own events followed the last imported document."""
         self.turns = records.LoopCounters()
         self.imported_at = 0
-        """The version of the imported document that it began with."""
+        """The version of the imported document that the plan started with."""
         self.decisions: dict[str, Decided] = {}
         """The last decision on each request since then."""
         self.retried: dict[str, int] = {}
-        """How often a leaf was, by address, before a person stepped in last."""
+        """How often each leaf had been retried when a person last intervened, by
+        address."""
         self.renewed: dict[str, bool] = {}
-        """Gates, by address, that were not checked since a person stepped in."""
+        """The gates that were not checked since a person intervened, by address."""
         self.waiting: records.LimitWait | None = None
-        """The latest wait for a limit, until what it held up went on."""
+        """The latest wait for a limit, until the waiting work continues."""
         self.index: Tree | None = None
         self._held: str | None = None
         self._tally: dict[str, int] | None = None
-        """Of plain phases, while they are those that were saved."""
+        """The saved tally of plain phases, until the index is built."""
 
     @property
     def tree(self) -> Tree:
@@ -216,7 +217,7 @@ class Plan:
 
 
 FIGURES = ("total-phases", "completed-phases", "total-steps", "completed-steps", "elapsed")
-"""The figures that follow from a plan, in the order in which they are written."""
+"""The figures derived from a plan, in the order in which they are written."""
 
 
 def figures(given: Any, tree: Tree, last_at: str | None) -> Data:
@@ -234,12 +235,12 @@ def figures(given: Any, tree: Tree, last_at: str | None) -> Data:
 
 
 Evolve = Callable[[Plan, Any, str], None]
-"""How an event changes a plan, with the time at which it happened."""
+"""Changes a plan by an event, given the time at which it happened."""
 Evolves = dict[type[Event], Evolve]
 Change = Callable[[Node, Any, Plan, str], str]
-"""How an event changes a leaf of a plan; it returns the status to be counted."""
+"""Changes a leaf of a plan by an event; returns the status to be counted."""
 Learn = Callable[[Knowledge, Any, int], None]
-"""What the knowledge keeps of an event, with its version."""
+"""Updates the knowledge by an event, given its version."""
 Learns = dict[type[Event], Learn]
 
 
@@ -307,13 +308,14 @@ class _Saved(msgspec.Struct, array_like=True):
     imported_at: int
     decisions: dict[str, Decided]
     knowledge: msgspec.Raw
-    """A `Knowledge`, most of which is seldom said."""
+    """An encoded `Knowledge`, most of which usually has default values."""
     turns: records.LoopCounters
     retried: dict[str, int]
     renewed: dict[str, bool]
     waiting: records.LimitWait | None
     tally: dict[str, int]
-    """The number of phases with each status if there are many plain ones, else empty."""
+    """The number of phases in each status if there are many plain phases, otherwise
+    empty."""
 
 
 STATE_FORMAT = 62171522802604

@@ -24,7 +24,7 @@ SPRINT_FROM = {
     "complete": (words.IN_PROGRESS,),
     "reopen": (words.COMPLETED,),
 }
-"""From which status of the sprint each command may be given."""
+"""For each command, the sprint statuses in which it is allowed."""
 
 PHASE_FROM = {
     "start": (words.PENDING,),
@@ -35,7 +35,7 @@ PHASE_FROM = {
     "retry": (words.FAILED, words.BLOCKED),
     "reopen": (words.COMPLETED, words.SKIPPED),
 }
-"""From which status of a leaf, in a sprint in progress, each command may be given."""
+"""For each command, the leaf statuses in which it is allowed in a running sprint."""
 
 PHASE_TO = {
     "start": words.IN_PROGRESS,
@@ -55,7 +55,7 @@ SPRINT_TO = {
     "interrupt": words.INTERRUPTED,
     "complete": words.COMPLETED,
 }
-"""Where each command leads, of a leaf and of the sprint."""
+"""The statuses that result from each command, for a leaf and for the sprint."""
 
 _REOPEN = "`sprintlog sprint reopen` first"
 

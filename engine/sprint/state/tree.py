@@ -23,7 +23,7 @@ from .node import waits_for_gate as waits_for_gate
 
 Data = dict[str, Any]
 CHILDREN = ("phases", "steps", "phases")
-"""The key that holds the children at each level: sprint, top phase, step."""
+"""The key of the list of children at each level: sprint, top-level phase, step."""
 
 
 class Tree:
@@ -41,26 +41,27 @@ class Tree:
     ) -> None:
         self._root = Root(document, self.make_all)
         self.made: dict[str, Node] = {}
-        """Those that are made, by address."""
+        """The nodes created so far, by address."""
         self._by_index: dict[str, Node] | None = None
-        """Each by its index, which is seldom asked for."""
+        """The nodes by index, which are seldom needed."""
         self.inert: set[str] = set()
         self._leaves: list[Node] = []
         self.empty: list[tuple[Node, int]] = []
-        """For-each phases that are passed over, with the number of leaves before each."""
+        """The for-each phases that are passed over, with the number of leaves before
+        each."""
         self.phases = dict.fromkeys(words.PHASE_STATUSES, 0)
-        """How many top phases have each status."""
+        """The number of top-level phases in each status."""
         self.steps = dict.fromkeys(words.PHASE_STATUSES, 0)
-        """How many steps have each status."""
+        """The number of steps in each status."""
         self._levels = (self.phases, self.steps, dict.fromkeys(words.PHASE_STATUSES, 0))
         self.is_plain = True
-        """Whether every node takes part and is addressed by its id."""
+        """Whether no node is inert and every node is addressed by its id."""
         self.cursor = 0
-        """No leaf before it is open."""
+        """The index before which no leaf is open."""
         self._flat = flat_phases(document, known=tally)
-        """The phases while not all of their nodes are made."""
+        """The phases, as long as not all of their nodes were created."""
         self.asked: set[int] | None = None
-        """Of which phases the nodes were asked for since somebody began to `watch`."""
+        """The phases whose nodes were requested since `watch` was called."""
         if self._flat is None:
             self._gather(document, self._root, "", ())
         else:
@@ -69,14 +70,14 @@ class Tree:
             # Then both count the same, and every change of a phase is counted once.
             self._root.tally = self.phases
         self.alone: dict[str, Node] = {}
-        """Leaves, by address, that count for themselves alone while no leaf is held: all
-        that changes with such a one is the tally of its peers. `is_alone` finds them."""
+        """The independent leaves by address, while no leaf is held: a change to such a leaf
+        affects only the tally of its peers. `is_alone` determines them."""
         self.changed: list[Node] = []
-        """Of these what a fold changed, and did not count since."""
+        """The independent leaves that a fold has changed but not counted yet."""
         self._ended: set[Node] = set()
-        """Of these what was counted, and may not say yet what it took."""
+        """The counted leaves whose duration may not have been computed yet."""
         self.held = self.find(held) if held else None
-        """The leaf that keeps the pointer although an open one was inserted before it."""
+        """The leaf that keeps the pointer although an open leaf was inserted before it."""
 
     @property
     def root(self) -> Node:

@@ -30,14 +30,14 @@ SPRINT_STATUSES = (
     INTERRUPTED,
 )
 STOPPED = frozenset({BLOCKED, PAUSED, PAUSED_AT_BREAKPOINT, NEEDS_HUMAN, INTERRUPTED})
-"""In which status of the sprint nothing further is begun, but it is not over."""
+"""The sprint statuses in which no new work starts although the sprint is not completed."""
 PHASE_STATUSES = (PENDING, IN_PROGRESS, COMPLETED, BLOCKED, SKIPPED, FAILED)
 FINISHED = frozenset({COMPLETED, SKIPPED})
 USER_STOPPED, UNKNOWN = "stopped", "unknown"
 RUN_STATUSES = (COMPLETED, FAILED, NEEDS_HUMAN, USER_STOPPED, UNKNOWN)
-"""How the run of an agent ended; unknown if its output does not contain its end of turn."""
+"""The outcomes of an agent run; unknown if its output lacks the end of turn."""
 NO_SUCCESS = frozenset({FAILED, USER_STOPPED, UNKNOWN})
-"""The statuses of a run after which a loop repeats the work."""
+"""The run statuses after which a loop repeats the work."""
 
 DYNAMIC_STEP_STATUSES = (PENDING, IN_PROGRESS, COMPLETED, BLOCKED)
 
@@ -56,7 +56,7 @@ AGENTS = (
     *("antigravity", "claude", "codex", "copilot", "copilot-chat", "cursor", "droid"),
     *("gemini", "opencode", "pi"),
 )
-"""The agents whose output is understood."""
+"""The agents whose output sprintlog can parse."""
 
 
 def is_agent(program: str) -> bool:
