@@ -179,7 +179,7 @@ def _keep_fields(context: click.Context, parameter: click.Parameter, value: Any)
     context.meta[typed.FIELDS] = read(" ".join(typed.words_of(context)), value)
 
 
-_as_json = _for_reading("--json", "as_json", is_flag=True, help="Answer as JSON.")
+_as_json = typed.flag("--json", "as_json", topic=READING, help="Answer as JSON.")
 _fields = _for_reading(
     "--fields",
     "answer_fields",
@@ -361,7 +361,7 @@ _with_event = typed.several(
         help="The work this belongs to. [SPRINTLOG_CORRELATION]",
     ),
     _for_recording("--causation-id", metavar="ID", help="The event that caused this."),
-    _for_recording("--no-mask", is_flag=True, help="Record secrets in texts unmasked."),
+    typed.flag("--no-mask", topic=RECORDING, help="Record secrets in texts unmasked."),
 )
 
 

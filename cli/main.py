@@ -96,16 +96,14 @@ def _show_version(context: click.Context, parameter: click.Parameter, value: boo
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 96},
 )
-@typed.option(
+@typed.flag(
     "-v",
     "--verbose",
-    is_flag=True,
     envvar="SPRINTLOG_VERBOSE",
     help="Log details to stderr. [SPRINTLOG_VERBOSE]",
 )
-@typed.option(
+@typed.flag(
     "--version",
-    is_flag=True,
     expose_value=False,
     is_eager=True,
     callback=_show_version,

@@ -352,9 +352,28 @@ def argument(*names: str, **given: Any) -> Callable[[Function], Function]:
 
 def option(*names: str, **given: Any) -> Callable[[Function], Function]:
     """Add an option to a command; several commands can share it."""
-    is_flag = given.get("is_flag") and "setting" not in given
-    made = (TypedOption if is_flag else ValueOption)(names, **given)
-    return click.option(*names, cls=lambda *_, **__: made)  # type: ignore[arg-type]
+    return _adding(ValueOption(names, **given))
+
+
+def flag(*names: str, **given: Any) -> Callable[[Function], Function]:
+    """Add an option without a value."""
+    return _adding(TypedOption(names, is_flag=True, **given))
+
+
+def _adding(made: TypedOption) -> Callable[[Function], Function]:
+    return click.option(cls=lambda *_, **__: made)  # type: ignore[arg-type]
+
+
+def choice_option(
+    *names: str, of: Sequence[str], **given: Any
+) -> Callable[[Function], Function]:
+    """Add an option whose value is one of some words."""
+    return option(*names, type=Choice(of), **given)
+
+
+def list_option(*names: str, **given: Any) -> Callable[[Function], Function]:
+    """Add an option that can be repeated."""
+    return option(*names, multiple=True, **given)
 
 
 def several(*options: Callable[[Function], Function]) -> Callable[[Function], Function]:

@@ -46,17 +46,14 @@ def command() -> None:
 
 _with_file = typed.several(
     typed.argument("agent_name", metavar="AGENT", type=typed.Choice([*FORMS])),
-    typed.option(
+    typed.choice_option(
         "--scope",
-        type=typed.Choice([*SCOPES]),
+        of=[*SCOPES],
         default=SCOPES[0],
         help="The project's file, or your own for all projects. [project]",
     ),
-    typed.option(
-        "--mcp",
-        "is_mcp",
-        is_flag=True,
-        help="The tools of `sprintlog mcp` instead of the hooks.",
+    typed.flag(
+        "--mcp", "is_mcp", help="The tools of `sprintlog mcp` instead of the hooks."
     ),
     with_dry_run,
     with_json,

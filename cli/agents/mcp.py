@@ -19,10 +19,9 @@ NEEDED = ("mcp", "mcp_types")
 
 
 @typed.command("mcp", epilog="Example: sprintlog hooks install claude --mcp")
-@typed.option(
+@typed.flag(
     "--read-only",
     "reads_only",
-    is_flag=True,
     help="Leave out the tools that record: report, learn, request.",
 )
 @with_prompt_file

@@ -274,7 +274,7 @@ def _compared(workspace: Workspace, run: AgentRunEnded, *, actor: str) -> Iterat
     "--transcript",
     help="The transcript. [the file reported by hooks, in the agent's folder]",
 )
-@typed.option("--ended", is_flag=True, help="The agent is gone; open calls are unfinished.")
+@typed.flag("--ended", help="The agent is gone; open calls are unfinished.")
 @with_actor
 @with_json
 def reconcile_command(

@@ -41,9 +41,8 @@ IDLE_SECONDS = 600.0
     epilog='Example: echo \'{"jsonrpc": "2.0", "id": 1, "method": "ask", "params": '
     '{"question": "status"}}\' | sprintlog rpc',
 )
-@typed.option(
+@typed.flag(
     "--listen",
-    is_flag=True,
     help="Serve several clients on a socket in the log's folder; its path is printed.",
 )
 @typed.option(

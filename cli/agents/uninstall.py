@@ -92,9 +92,9 @@ INSTALLED: tuple[Callable[[], Iterator[Installed]], ...] = (_completion, _hooks,
     "uninstall",
     epilog="Examples: sprintlog uninstall --dry-run\n\nsprintlog uninstall --yes --and-log",
 )
-@typed.option("--dry-run", is_flag=True, help="Show the removals; change nothing.")
-@typed.option("--yes", is_flag=True, help="Skip the confirmation prompt.")
-@typed.option("--and-log", is_flag=True, help="With --yes: remove the log, too.")
+@typed.flag("--dry-run", help="Show the removals; change nothing.")
+@typed.flag("--yes", help="Skip the confirmation prompt.")
+@typed.flag("--and-log", help="With --yes: remove the log, too.")
 @with_json
 def command(dry_run: bool, yes: bool, and_log: bool, as_json: bool) -> None:
     """Remove the completion and the list of trusted files; on request, the log as well.

@@ -29,7 +29,7 @@ from .changes import changed
 
 @typed.command("adopt", epilog="Example: sprintlog adopt --actor operator:ana")
 @typed.argument("version", type=click.IntRange(1), required=False)
-@typed.option("--journal", "of_journal", is_flag=True, help="An edit of progress.json.")
+@typed.flag("--journal", "of_journal", help="An edit of progress.json.")
 @with_asking
 @with_recording
 def command(

@@ -27,18 +27,15 @@ def with_asking(function: Function) -> Function:
     return with_dry_run(_with_yes(function))
 
 
-with_dry_run = typed.option(
-    "--dry-run", is_flag=True, help="Show the changes without making them."
-)
-_with_yes = typed.option(
+with_dry_run = typed.flag("--dry-run", help="Show the changes without making them.")
+_with_yes = typed.flag(
     "--yes",
-    is_flag=True,
     help="Skip the confirmation prompt. Required to change files if stdin is not a tty.",
 )
 
 
-with_force = typed.option(
-    "--force", "forced", is_flag=True, help="Restore files although an agent is at work."
+with_force = typed.flag(
+    "--force", "forced", help="Restore files although an agent is at work."
 )
 
 

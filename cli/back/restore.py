@@ -32,10 +32,9 @@ from .way_back import Step, go_back, show
 @typed.argument("paths", nargs=-1, metavar="[PATH]…")
 @typed.option("--into", metavar="FOLDER", help="A new folder; with --apply, any.")
 @typed.option("--branch", metavar="NAME", help="A new git branch.")
-@typed.option(
+@typed.flag(
     "--apply",
     "is_applied",
-    is_flag=True,
     help="Copy the files changed since before iteration 1, or PATHs, to a folder in the "
     f"work tree as the loop's result: --into, or {OUTPUT}/.",
 )

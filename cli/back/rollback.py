@@ -32,8 +32,8 @@ FILES_OF = ("iter:", "snapshot:")
 )
 @typed.argument("to", metavar="TO", callback=AT_POINT)
 @typed.argument("paths", nargs=-1, metavar="[PATH]…")
-@typed.option("--plan", "of_plan", is_flag=True, help="Only the plan, not the files.")
-@typed.option("--files", "of_files", is_flag=True, help="Only the files, not the plan.")
+@typed.flag("--plan", "of_plan", help="Only the plan, not the files.")
+@typed.flag("--files", "of_files", help="Only the files, not the plan.")
 @typed.option("--reason", metavar="TEXT", help="Why.")
 @typed.folder_option(
     "--into", help="Restore files of another work tree into this one: its root, like `.`."

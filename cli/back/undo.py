@@ -96,11 +96,8 @@ def taking_back(
 
     def made(documented: Callable[[], None]) -> Callable[..., None]:
         @typed.option("--reason", metavar="TEXT", help="Why.")
-        @typed.option(
-            "--plan",
-            "of_plan",
-            is_flag=True,
-            help="Only the plan, not the files changed with it.",
+        @typed.flag(
+            "--plan", "of_plan", help="Only the plan, not the files changed with it."
         )
         @with_force
         @with_asking

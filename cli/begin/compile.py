@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     default=Path(),
     metavar="[SPRINT.yaml|DIR]",
 )
-@typed.option("--check", is_flag=True, help="Compile without recording.")
-@typed.option("--strict", is_flag=True, help="Reject unknown keys.")
+@typed.flag("--check", help="Compile without recording.")
+@typed.flag("--strict", help="Reject unknown keys.")
 @typed.folder_option(
     "--workflows", help="The folder of workflows. [the nearest .claude/workflows upwards]"
 )

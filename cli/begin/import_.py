@@ -148,7 +148,7 @@ _with_source = typed.several(context.with_sprint, context.with_actor, context.wi
     "sprintlog import prd --git scripts/ralph/prd.json",
 )
 @typed.argument("file", type=FILE)
-@typed.option("--git", "of_git", is_flag=True, help="All its committed versions, too.")
+@typed.flag("--git", "of_git", help="All its committed versions, too.")
 @typed.option(
     "--progress",
     "text",

@@ -29,16 +29,14 @@ TAKEN_AT_ONCE = ("state", "plan")
     epilog="Examples: sprintlog init\n\nsprintlog init --yes --json\n\n"
     "sprintlog init --log 'postgresql://db.example/work?log=auth'",
 )
-@typed.option("--here", "in_folder", is_flag=True, help="In ./.sprintlog, not inside .git.")
+@typed.flag("--here", "in_folder", help="In ./.sprintlog, not inside .git.")
 @typed.option(
     "--log",
     "address",
     metavar="URL",
     help="The log is on a server: postgresql://HOST/DATABASE?log=NAME. [SPRINTLOG_LOG]",
 )
-@typed.option(
-    "--yes", is_flag=True, help="Accept the safe offers, which record and run nothing."
-)
+@typed.flag("--yes", help="Accept the safe offers, which record and run nothing.")
 @with_json
 def command(in_folder: bool, address: str | None, yes: bool, as_json: bool) -> None:
     """Create a log for this work tree and suggest what to import.

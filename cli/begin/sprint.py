@@ -48,11 +48,11 @@ def command() -> None:
 @typed.folder_option(
     "--sprint-dir", help="The folder of PROGRESS.yaml. [the plan's folder, else this one]"
 )
-@typed.option("--strict", is_flag=True, help="Refuse keys of the plan that no field has.")
+@typed.flag("--strict", help="Refuse keys of the plan that no field has.")
 @typed.number_option(
     "--max-iterations", least=0, help="Limit of iterations, 0 for none. [with a goal 100]"
 )
-@typed.option("--mode", type=typed.Choice(MODES), help="ralph works towards a goal.")
+@typed.choice_option("--mode", of=MODES, help="ralph works towards a goal.")
 @typed.option("--goal", metavar="TEXT", help="The goal, in Ralph mode.")
 @typed.number_option(
     "--idle-threshold", least=1, help="Idle iterations before a reflection. [3]"
@@ -63,10 +63,9 @@ def command() -> None:
 @typed.number_option(
     "--max-failures", least=0, help="Failures in a row that a goal survives. [3]"
 )
-@typed.option(
+@typed.list_option(
     "--hook",
     "hooks",
-    multiple=True,
     metavar="id=ID,workflow=NAME,…",
     help="A hook after each iteration; also parallel=true, command=TEXT.",
 )
@@ -207,7 +206,7 @@ def interrupt(reason: str | None, **given: Any) -> None:
 @typed.option("--by", metavar="WHO", help="Who resolved it. [the actor, if operator:WHO]")
 @typed.option("--why", metavar="TEXT", help="Why it can continue.")
 @typed.option("--done", metavar="TEXT", help="The action taken.")
-@typed.option("--retry", is_flag=True, help="Repeat failed or blocked work.")
+@typed.flag("--retry", help="Repeat failed or blocked work.")
 @with_recording
 def resume(
     by: str | None, why: str | None, done: str | None, retry: bool, **given: Any
@@ -257,7 +256,7 @@ def needs_human(
 @typed.option(
     "--summary", may_be_empty=True, metavar="TEXT", help="A summary of the result."
 )
-@typed.option("--abandon-goal", is_flag=True, help="Give up a goal that is not reached.")
+@typed.flag("--abandon-goal", help="Give up a goal that is not reached.")
 @typed.option("--reason", metavar="TEXT", help="Why the goal is given up.")
 @with_recording
 def complete(

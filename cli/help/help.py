@@ -124,7 +124,7 @@ def _below(context: click.Context, name: str) -> Iterator[str]:
     "sprintlog help --all",
 )
 @typed.argument("words", nargs=-1, metavar="[SECTION|COMMAND…]")
-@typed.option("--all", "is_whole", is_flag=True, help="List all commands, by section.")
+@typed.flag("--all", "is_whole", help="List all commands, by section.")
 def command(words: tuple[str, ...], is_whole: bool) -> None:
     """Explain a section or a command; without an argument, show the first screen.
 

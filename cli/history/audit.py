@@ -30,16 +30,16 @@ COLUMNS = (
     epilog="Examples: sprintlog audit --markdown > audit.md\n\n"
     "sprintlog audit --kind gate --kind skip --at iter:3",
 )
-@typed.option(
+@typed.choice_option(
     "--kind",
     "kinds",
+    of=list(KINDS),
     multiple=True,
-    type=typed.Choice(list(KINDS)),
     metavar="KIND",
     help=f"Only of this kind: {', '.join(KINDS)}.",
 )
-@typed.option("--markdown", is_flag=True, help="Answer as Markdown.")
-@typed.option("--csv", "as_csv", is_flag=True, help="Answer as CSV, a header first.")
+@typed.flag("--markdown", help="Answer as Markdown.")
+@typed.flag("--csv", "as_csv", help="Answer as CSV, a header first.")
 @with_reading
 def command(
     kinds: tuple[str, ...], markdown: bool, as_csv: bool, reading: ReadOptions

@@ -26,11 +26,11 @@ from ..screen.terminal import BAD, GOOD, QUIET, Ready
 )
 @typed.argument("old", metavar="[FROM]", required=False, callback=SPRINT_POINT)
 @typed.argument("new", metavar="[TO]", required=False, callback=SPRINT_POINT)
-@typed.option("--json-patch", is_flag=True, help="As JSON Patch (RFC 6902).")
-@typed.option("--unified", is_flag=True, help="As a unified diff of the file's text.")
-@typed.option(
+@typed.flag("--json-patch", help="As JSON Patch (RFC 6902).")
+@typed.flag("--unified", help="As a unified diff of the file's text.")
+@typed.choice_option(
     "--file",
-    type=typed.Choice(list(STATE_FILES)),
+    of=list(STATE_FILES),
     help="A state file. [progress, or the work tree's files]",
 )
 @with_sprint

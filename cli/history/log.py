@@ -51,18 +51,17 @@ def _known(
     epilog="Examples: sprintlog log --type 'phase-*' --since iter:2 --last 5\n\n"
     "sprintlog log --follow --all --json",
 )
-@typed.option(
+@typed.list_option(
     "--type",
     "types",
-    multiple=True,
     metavar="TYPE",
     callback=_known,
     help="Only these types; * means anything.",
 )
 @typed.option("--phase", metavar="ADDRESS", help="Only of this phase or its children.")
 @typed.number_option("--iteration", least=0, help="Only iteration N.")
-@typed.option(
-    "--actor", "actors", multiple=True, metavar="WHO", help="Only by these; * as in --type."
+@typed.list_option(
+    "--actor", "actors", metavar="WHO", help="Only by these; * as in --type."
 )
 @typed.option(
     "--since", metavar="POINT", callback=SINCE_POINT, help="From this point; as in --at."
@@ -73,15 +72,13 @@ def _known(
 @typed.option("--grep", "text", metavar="TEXT", help="Only with this text.")
 @typed.number_option("--last", least=1, help="Only the last N.")
 @typed.number_option("-n", "--limit", least=1, help="Stop after N events.")
-@typed.option("--reverse", is_flag=True, help="Newest first.")
-@typed.option("--all", "whole", is_flag=True, help="The whole log, by position.")
-@typed.option("--journal", "of_journal", is_flag=True, help="The journal.")
+@typed.flag("--reverse", help="Newest first.")
+@typed.flag("--all", "whole", help="The whole log, by position.")
+@typed.flag("--journal", "of_journal", help="The journal.")
 @typed.option("--session", metavar="ID", help="An agent's session; a prefix is enough.")
-@typed.option("-f", "--follow", "follows", is_flag=True, help="Wait for new events.")
-@typed.option("--oneline", is_flag=True, help="Only position, type and summary.")
-@typed.option(
-    "-v", "--full", "full", is_flag=True, help="Full text, both numbers, full times."
-)
+@typed.flag("-f", "--follow", "follows", help="Wait for new events.")
+@typed.flag("--oneline", help="Only position, type and summary.")
+@typed.flag("-v", "--full", "full", help="Full text, both numbers, full times.")
 @with_reading
 def command(
     phase: str | None,

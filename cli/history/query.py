@@ -29,8 +29,8 @@ SECONDS_MAX = 10.0
     "'SELECT type, count(*) FROM v_events GROUP BY type'\n\nsprintlog query --tables",
 )
 @typed.argument("sql", required=False)
-@typed.option("--csv", "as_csv", is_flag=True, help="Answer as CSV, a header first.")
-@typed.option("--tables", is_flag=True, help="List the tables and their columns.")
+@typed.flag("--csv", "as_csv", help="Answer as CSV, a header first.")
+@typed.flag("--tables", help="List the tables and their columns.")
 @typed.option(
     "--timeout",
     type=click.FloatRange(0.001, 86_400),
@@ -38,8 +38,8 @@ SECONDS_MAX = 10.0
     metavar="SECONDS",
     help="Timeout in seconds. [10]",
 )
-@typed.option("--fresh", is_flag=True, help="Rebuild the tables from the log.")
-@typed.option("--file", "says_file", is_flag=True, help="Only print the path of query.db.")
+@typed.flag("--fresh", help="Rebuild the tables from the log.")
+@typed.flag("--file", "says_file", help="Only print the path of query.db.")
 @with_json
 def command(
     sql: str | None,

@@ -34,11 +34,8 @@ NEXT, BACK, QUIT = ("", "n"), ("b", "p"), ("q",)
     help="Only after position:N, version:N, iter:N, best, start or a time.",
 )
 @typed.option("--to", "until", metavar="POINT", callback=AT_POINT, help="The same as --at.")
-@typed.option(
-    "--step",
-    "stepwise",
-    is_flag=True,
-    help="On a terminal, pause at each event: next, back or quit.",
+@typed.flag(
+    "--step", "stepwise", help="On a terminal, pause at each event: next, back or quit."
 )
 @with_reading
 def command(

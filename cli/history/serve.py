@@ -41,18 +41,14 @@ ACTOR = "operator:web"
     metavar="N",
     help=f"The port; 0 selects a free one. [{PORT}]",
 )
-@typed.option(
+@typed.list_option(
     "--name",
     "names",
-    multiple=True,
     metavar="HOST",
     help="An accepted host name, besides localhost and addresses.",
 )
-@typed.option(
-    "--write",
-    "writes",
-    is_flag=True,
-    help="Allow decisions, pause, resume and rollback from the page.",
+@typed.flag(
+    "--write", "writes", help="Allow decisions, pause, resume and rollback from the page."
 )
 @typed.option(
     "--actor",
@@ -61,7 +57,7 @@ ACTOR = "operator:web"
     metavar="WHO",
     help=f"The actor of the page: operator or operator:…. [{ACTOR}]",
 )
-@typed.option("--new-token", is_flag=True, help="Create a new token; old addresses expire.")
+@typed.flag("--new-token", help="Create a new token; old addresses expire.")
 @with_json
 @click.pass_context
 def command(

@@ -35,11 +35,9 @@ _KNOWN = {
     "sprintlog why --file journal 'learnings[learning-0001].still_valid'",
 )
 @typed.argument("places", metavar="FILE:LINE | FIELD…", nargs=-1)
-@typed.option("--all", "every", is_flag=True, help="Every line of PROGRESS.yaml.")
-@typed.option(
-    "--file",
-    type=typed.Choice(STATE_FILES),
-    help="The state file that contains FIELD. [progress]",
+@typed.flag("--all", "every", help="Every line of PROGRESS.yaml.")
+@typed.choice_option(
+    "--file", of=STATE_FILES, help="The state file that contains FIELD. [progress]"
 )
 @with_reading
 def command(

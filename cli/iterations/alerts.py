@@ -22,7 +22,7 @@ TONES = {"CRITICAL": BAD, "HIGH": BAD, "MEDIUM": ATTENTION}
 
 @typed.command("alerts", epilog="Example: sprintlog iteration alerts --all")
 @typed.number_option("--iteration", least=0, help="The iteration. [the last measured one]")
-@typed.option("--all", "of_all", is_flag=True, help="Of every iteration.")
+@typed.flag("--all", "of_all", help="Of every iteration.")
 @with_reading
 def command(iteration: int | None, of_all: bool, reading: ReadOptions) -> None:
     """List regressions against the previous iteration, worst first."""

@@ -17,7 +17,7 @@ from .judgements import breakdown_lines, judged_at, list_lines
 
 
 @typed.command("best", epilog="Example: sprintlog iteration best --explain")
-@typed.option("--explain", is_flag=True, help="Explain its score.")
+@typed.flag("--explain", help="Explain its score.")
 @with_reading
 def command(explain: bool, reading: ReadOptions) -> None:
     """Show the iteration with the highest score, or the earliest of several.

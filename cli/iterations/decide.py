@@ -22,15 +22,14 @@ EXIT_CODES = {"continue": 0, "stop": 10, "rollback": 11, "escalate": 12}
 
 
 @typed.command("decide", epilog="Example: sprintlog iteration decide --exit-code || break")
-@typed.option(
+@typed.flag(
     "--exit-code",
     "says_by_code",
-    is_flag=True,
     help="Exit with 0 continue, 10 stop, 11 rollback, 12 escalate.",
 )
-@typed.option("--go-on", is_flag=True, help="Override the advice: the loop continues.")
+@typed.flag("--go-on", help="Override the advice: the loop continues.")
 @typed.option("--reason", metavar="TEXT", help="Why it continues.")
-@typed.option("--explain", is_flag=True, help="Show every reason and its confidence.")
+@typed.flag("--explain", help="Show every reason and its confidence.")
 @with_recording
 def command(
     says_by_code: bool, explain: bool, go_on: bool, reason: str | None, **given: Any

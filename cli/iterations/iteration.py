@@ -39,8 +39,8 @@ def command() -> None:
 @typed.option("--number", type=int, help="The iteration's number. [the next one]")
 @typed.option("--max-iterations", type=int, help="Limit of iterations.")
 @typed.option("--phase", metavar="ADDRESS", help="The phase it is for.")
-@typed.option("--beyond-limit", is_flag=True, help="Ignore the limit of iterations.")
-@typed.option("--snapshot", "with_files", is_flag=True, help="Save the files before it.")
+@typed.flag("--beyond-limit", help="Ignore the limit of iterations.")
+@typed.flag("--snapshot", "with_files", help="Save the files before it.")
 @options.with_params
 @context.with_recording
 def start(
@@ -89,7 +89,7 @@ def start(
 @options.with_score
 @options.with_params
 @options.with_writing
-@typed.option("--snapshot", "with_files", is_flag=True, help="Save the files.")
+@typed.flag("--snapshot", "with_files", help="Save the files.")
 @options.with_snapshot_options
 @context.with_recording
 @context.doing_when_off(options.pass_over)
@@ -157,9 +157,9 @@ def end(
     epilog="Example: sprintlog iteration fail --error 429 --category rate-limit"
 )
 @typed.option("--error", required=True, metavar="TEXT", help="What went wrong.")
-@typed.option(
+@typed.choice_option(
     "--category",
-    type=typed.Choice(FAILURE_CATEGORIES),
+    of=FAILURE_CATEGORIES,
     default="logic",
     help="The kind of failure; the policy retries some. [logic]",
 )

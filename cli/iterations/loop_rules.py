@@ -49,29 +49,26 @@ def with_judging(*, by_file: bool) -> Callable[[Function], Function]:
         return f"agent.{name}" if by_file else None
 
     options = typed.several(
-        typed.option(
+        typed.list_option(
             "--measure",
             "commands",
-            multiple=True,
             metavar="CMD",
             help="Run this after each iteration. Without a report, the figures in its last "
             "line count, or else its exit status.",
         ),
-        typed.option(
+        typed.flag(
             "--measure-build",
             "measure_builds",
-            is_flag=True,
             help="Count the exit status of --measure as the build's even if figures are "
             "printed.",
         ),
-        typed.option(
+        typed.list_option(
             "--report",
             "reports",
-            multiple=True,
             metavar="[FORMAT=]FILE",
             help="Read metrics from its report; a pattern matches several files.",
         ),
-        typed.option("--no-measure", "measures_not", is_flag=True, help="Stop measuring."),
+        typed.flag("--no-measure", "measures_not", help="Stop measuring."),
         typed.option(
             "--snapshot/--no-snapshot",
             "keeps_files",
@@ -79,9 +76,9 @@ def with_judging(*, by_file: bool) -> Callable[[Function], Function]:
             setting=key("snapshot"),
             help="Save the work tree's files at the end of each iteration.",
         ),
-        typed.option(
+        typed.choice_option(
             "--on-regression",
-            type=typed.Choice(ON_REGRESSION),
+            of=ON_REGRESSION,
             setting=key("on-regression"),
             help="The reaction to a regression; rollback implies --snapshot. [stop]",
         ),

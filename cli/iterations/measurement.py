@@ -40,10 +40,8 @@ from .options import (
 @typed.argument("number", metavar="[N]", type=click.IntRange(0), required=False)
 @with_params
 @typed.option("--note", metavar="TEXT", help="Add a note.")
-@typed.option("--tag", "tags", multiple=True, metavar="WORD", help="Add a tag.")
-@typed.option(
-    "--untag", "tags_removed", multiple=True, metavar="WORD", help="Remove a tag."
-)
+@typed.list_option("--tag", "tags", metavar="WORD", help="Add a tag.")
+@typed.list_option("--untag", "tags_removed", metavar="WORD", help="Remove a tag.")
 @with_recording
 def describe(
     number: int | None,
@@ -109,10 +107,8 @@ def tell_written(written: Iterable[Refreshed]) -> None:
     epilog="Example: sprintlog iteration measure --number 3 --metrics metrics.json"
 )
 @typed.option("--number", type=int, help="The iteration. [the latest one]")
-@typed.option(
-    "--by-rules",
-    is_flag=True,
-    help="Measure the iteration that `next` prints, by the stored rules.",
+@typed.flag(
+    "--by-rules", help="Measure the iteration that `next` prints, by the stored rules."
 )
 @with_metrics
 @with_capturing

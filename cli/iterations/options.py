@@ -20,10 +20,9 @@ Value = TypeVar("Value")
 
 
 with_metrics = typed.several(
-    typed.option(
+    typed.list_option(
         "--metric",
         "given_metrics",
-        multiple=True,
         metavar="NAME=VALUE",
         help="A metric, such as tests_passed=9; can be repeated.",
     ),
@@ -110,32 +109,28 @@ class Capturing(NamedTuple):
 def with_capturing(function: Function) -> Function:
     """Add the capture options, passed as `capturing`."""
     options = typed.several(
-        typed.option(
+        typed.list_option(
             "--report",
             "reports",
-            multiple=True,
             metavar="[FORMAT=]FILE",
             help="Read metrics from a tool's report; a pattern matches several files.",
         ),
-        typed.option(
+        typed.list_option(
             "--source",
             "sources",
-            multiple=True,
             metavar="PATH",
             help="Measure files, lines and complexity of sources with lizard.",
         ),
-        typed.option(
+        typed.list_option(
             "--run",
             "runs",
-            multiple=True,
             metavar="CMD",
             help="Run this in the work tree first, to write the reports. Without --report, "
             "those at their usual places are read.",
         ),
-        typed.option(
+        typed.list_option(
             "--build",
             "builds",
-            multiple=True,
             metavar="CMD",
             help="Run this; exit code 0 means that the build succeeded. Its last line may "
             "be `3/4` (passed/total) or a JSON object of metrics.",
@@ -148,17 +143,15 @@ def with_capturing(function: Function) -> Function:
             metavar="SECONDS",
             help=f"Timeout of each of these. [{TIMEOUT_SECONDS:g}]",
         ),
-        typed.option(
+        typed.list_option(
             "--env",
             "pass_on",
-            multiple=True,
             metavar="NAME",
             help="Pass another environment variable to them.",
         ),
-        typed.option(
+        typed.flag(
             "--measure",
             "by_file",
-            is_flag=True,
             help="Measure according to [measure] in sprintlog.toml, if it is trusted.",
         ),
     )
@@ -194,10 +187,9 @@ def _from_file(asked: Capturing) -> Capturing:
     return asked._replace(**not_typed)
 
 
-with_params = typed.option(
+with_params = typed.list_option(
     "--param",
     "params",
-    multiple=True,
     metavar="NAME=VALUE",
     help="A parameter, such as temperature=0.2; can be repeated.",
 )
@@ -213,10 +205,9 @@ FILE_MEBIBYTES_MAX = 64
 
 
 with_snapshot_options = typed.several(
-    typed.option(
+    typed.list_option(
         "--include-ignored",
         "patterns",
-        multiple=True,
         setting="snapshot.include-ignored",
         metavar="PATTERN",
         help="Include ignored files: paths from the root, with *, ? and **.",
@@ -233,11 +224,8 @@ with_snapshot_options = typed.several(
 """The options for the content of a snapshot."""
 
 
-with_writing = typed.option(
-    "--write",
-    "is_written",
-    is_flag=True,
-    help="Write metrics and report below .aiwg/ralph/LOOP/ too.",
+with_writing = typed.flag(
+    "--write", "is_written", help="Write metrics and report below .aiwg/ralph/LOOP/ too."
 )
 
 

@@ -90,27 +90,22 @@ def _open(file: Path) -> None:
     "sprintlog report --html night.html --open",
 )
 @typed.argument("point", required=False, metavar="[iter:N|N]")
-@typed.option("--selection", "is_selection", is_flag=True, help="Report on the selection.")
-@typed.option(
+@typed.flag("--selection", "is_selection", help="Report on the selection.")
+@typed.flag(
     "--write",
     "is_written",
-    is_flag=True,
     help="Write the files under .aiwg/ralph/LOOP/ instead: of all iterations, or of one.",
 )
 @typed.file_option("--html", "page", help="Write the whole report as one HTML page.")
-@typed.option(
-    "--svg",
-    "drawing",
-    type=typed.Choice(["quality", "gantt"]),
-    help="Print one chart of that page as SVG.",
+@typed.choice_option(
+    "--svg", "drawing", of=["quality", "gantt"], help="Print one chart of that page as SVG."
 )
-@typed.option(
+@typed.flag(
     "--markdown",
     "is_job_summary",
-    is_flag=True,
     help="Markdown with a timeline, for the summary of a CI job: at most 1 MiB.",
 )
-@typed.option("--open", "opens", is_flag=True, help="With --html: open it in the browser.")
+@typed.flag("--open", "opens", help="With --html: open it in the browser.")
 @with_reading
 def command(
     point: str | None,

@@ -35,18 +35,16 @@ def command() -> None:
     "sprintlog iteration rules set --weight validation=0.4 --weight efficiency=0\n\n"
     "sprintlog iteration rules set --metric p95_ms --better lower --weight 0.2",
 )
-@typed.option(
+@typed.list_option(
     "--weight",
     "weights",
-    multiple=True,
     metavar="[NAME=]NUMBER",
     help="The weight of a dimension; all weights add up to 1. Without NAME: the weight of "
     "the --metric in the whole score, 0 for none.",
 )
-@typed.option(
+@typed.list_option(
     "--threshold",
     "thresholds",
-    multiple=True,
     metavar="NAME=NUMBER",
     help="A limit; `target=none` removes the target.",
 )
@@ -56,9 +54,9 @@ def command() -> None:
     default=None,
     help="Whether only iterations whose tests pass may be selected.",
 )
-@typed.option(
+@typed.choice_option(
     "--progress-edits",
-    type=typed.Choice(("observe", "adopt", "refuse")),
+    of=("observe", "adopt", "refuse"),
     help="The reaction to an edit of PROGRESS.yaml: save a copy and overwrite it, adopt it "
     "as events where possible, or reject commands until it is gone.",
 )
@@ -68,9 +66,7 @@ def command() -> None:
     help="Declare or change a custom metric: it is shown, and if it has a weight, it is "
     "part of the score.",
 )
-@typed.option(
-    "--better", type=typed.Choice(DIRECTIONS), help="The better values of the --metric."
-)
+@typed.choice_option("--better", of=DIRECTIONS, help="The better values of the --metric.")
 @typed.option(
     "--target",
     metavar="NUMBER",
@@ -82,13 +78,9 @@ def command() -> None:
     metavar="POINTER",
     help="The place of the --metric in a JSON report, such as /latency/p95; or `none`.",
 )
-@typed.option(
-    "--no-metric", "dropped", multiple=True, metavar="NAME", help="Remove a custom metric."
-)
-@typed.option(
-    "--from-config",
-    is_flag=True,
-    help="Record [rules] from sprintlog.toml; options take precedence.",
+@typed.list_option("--no-metric", "dropped", metavar="NAME", help="Remove a custom metric.")
+@typed.flag(
+    "--from-config", help="Record [rules] from sprintlog.toml; options take precedence."
 )
 @with_judging(by_file=False)
 @with_sprint_budgets

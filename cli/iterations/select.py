@@ -28,10 +28,9 @@ from .options import with_writing
 )
 @typed.argument("number", metavar="[N]", type=click.IntRange(0), required=False)
 @typed.option("--reason", metavar="TEXT", help="The reason for the choice.")
-@typed.option(
+@typed.flag(
     "--apply",
     "is_applied",
-    is_flag=True,
     help="Also copy its files to the results folder, as `restore --apply` does.",
 )
 @with_writing

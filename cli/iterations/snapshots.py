@@ -147,7 +147,7 @@ def _answer(outcome: Outcome, taken: TakenSnapshot, *, as_json: bool) -> None:
 @typed.command(epilog="Example: sprintlog iteration diff iter:2 iter:3 src --patch")
 @typed.argument("one")
 @typed.argument("more", nargs=-1, metavar="[OTHER] [PATH]…")
-@typed.option("--patch", "as_patch", is_flag=True, help="Show the changed lines.")
+@typed.flag("--patch", "as_patch", help="Show the changed lines.")
 @with_reading
 def diff(one: str, more: tuple[str, ...], as_patch: bool, reading: ReadOptions) -> None:
     """Compare the files of two snapshots; each is iter:N, best or snapshot:ID.
@@ -271,7 +271,7 @@ def files_changed_in(
     epilog="Examples: sprintlog show iteration 3 --files\n\nsprintlog show iter:3",
 )
 @typed.argument("number", type=click.IntRange(0))
-@typed.option("--files", "with_files", is_flag=True, help="List its files.")
+@typed.flag("--files", "with_files", help="List its files.")
 @with_reading
 def show_files(number: int, with_files: bool, reading: ReadOptions) -> None:
     """Print an iteration's history, its snapshot and the saved files."""

@@ -89,7 +89,7 @@ def status(prd: str | None, at: str | None, as_json: bool) -> None:
 
 @typed.command(epilog="Example: sprintlog journal search callback slash --kind learning")
 @typed.argument("words", nargs=-1, required=True)
-@typed.option("--kind", type=typed.Choice(KINDS), help="Only of this kind.")
+@typed.choice_option("--kind", of=KINDS, help="Only of this kind.")
 @typed.number_option("--limit", default=20, least=1, help="At most N. [20]")
 @with_json
 def search(words: tuple[str, ...], kind: str | None, limit: int, as_json: bool) -> None:

@@ -62,9 +62,7 @@ def command() -> None:
     "--summary 'login works' --observation 'finding: tokens last an hour'"
 )
 @typed.argument("prd_id", metavar="PRD")
-@typed.option(
-    "--status", required=True, type=typed.Choice(parts.STATUSES), help="The outcome."
-)
+@typed.choice_option("--status", of=parts.STATUSES, required=True, help="The outcome.")
 @typed.option(
     "--summary",
     may_be_empty=True,
@@ -76,26 +74,23 @@ def command() -> None:
     "--iteration", type=int, metavar="N", help="Its number in this PRD, from 1. [next]"
 )
 @typed.option("--duration", type=float, default=0, metavar="SECONDS", help="Its duration.")
-@typed.option(
+@typed.list_option(
     "--observation",
     "observations",
-    multiple=True,
     metavar=OBSERVATION,
     help="An observation: `blocker: …`, `finding: …`, `completion: …`, or an object with "
     "type, title, description, file, category, severity, action_taken and "
     "related_learning_id.",
 )
-@typed.option("--file", "files", multiple=True, metavar="PATH", help="A file it changed.")
-@typed.option("--commit", "commits", multiple=True, metavar="SHA", help="A commit it made.")
+@typed.list_option("--file", "files", metavar="PATH", help="A file it changed.")
+@typed.list_option("--commit", "commits", metavar="SHA", help="A commit it made.")
 @typed.option("--retry-count", type=int, metavar="N", help="Number of retries.")
 @typed.option("--previous-failure", metavar="TEXT", help="Why the iteration before failed.")
-@typed.option(
-    "--recovery-action", type=typed.Choice(parts.RECOVERY_ACTIONS), help="An action taken."
+@typed.choice_option(
+    "--recovery-action", of=parts.RECOVERY_ACTIONS, help="An action taken."
 )
 @typed.option("--guidance", metavar="TEXT", help="Advice for this iteration.")
-@typed.option(
-    "--dependency", "dependencies", multiple=True, metavar="PRD", help="Completed before."
-)
+@typed.list_option("--dependency", "dependencies", metavar="PRD", help="Completed before.")
 @typed.option(
     "--blocker-verified/--blocker-unverified", default=None, help="Whether it was checked."
 )
@@ -138,9 +133,7 @@ def record(
 
 @command.command("list", epilog="Example: sprintlog journal entry list --prd auth --last 5")
 @typed.option("--prd", metavar="PRD", help="Only of this PRD.")
-@typed.option(
-    "--status", type=typed.Choice(parts.STATUSES), help="Only those that ended so."
-)
+@typed.choice_option("--status", of=parts.STATUSES, help="Only those that ended so.")
 @typed.number_option("--last", least=1, help="Only the last N.")
 @with_point
 @with_json
@@ -186,8 +179,8 @@ def show(entry_id: str, at: str | None, as_json: bool) -> None:
 @command.command(epilog="Example: sprintlog journal entry observations --type blocker")
 @typed.option("--last", type=int, metavar="N", help="Only of the last N entries.")
 @typed.option("--prd", metavar="PRD", help="Only of this PRD, all of its iterations.")
-@typed.option(
-    "--type", "type_", type=typed.Choice(parts.OBSERVATION_TYPES), help="Only of this type."
+@typed.choice_option(
+    "--type", "type_", of=parts.OBSERVATION_TYPES, help="Only of this type."
 )
 @with_point
 @with_json

@@ -33,12 +33,8 @@ def command() -> None:
     "--type api-convention --from auth-oauth-2 --observation 1"
 )
 @typed.argument("content")
-@typed.option(
-    "--type",
-    "type_",
-    required=True,
-    type=typed.Choice(parts.LEARNING_TYPES),
-    help="Its kind.",
+@typed.choice_option(
+    "--type", "type_", of=parts.LEARNING_TYPES, required=True, help="Its kind."
 )
 @typed.option("--context", default="", metavar="TEXT", help="Where it applies.")
 @typed.option("--prd", default="", metavar="PRD", help="Its source. [the PRD of --from]")
@@ -81,10 +77,8 @@ def add(
 @command.command(
     "list", epilog="Example: sprintlog journal learning list --type error-workaround"
 )
-@typed.option(
-    "--type", "type_", type=typed.Choice(parts.LEARNING_TYPES), help="Only of this type."
-)
-@typed.option("--all", "with_retired", is_flag=True, help="Include retired ones.")
+@typed.choice_option("--type", "type_", of=parts.LEARNING_TYPES, help="Only of this type.")
+@typed.flag("--all", "with_retired", help="Include retired ones.")
 @with_point
 @with_json
 def list_(type_: str | None, with_retired: bool, at: str | None, as_json: bool) -> None:
@@ -155,7 +149,7 @@ def retire(learning_id: str, reason: str | None, **given: Any) -> None:
 
 @command.command(epilog="Example: sprintlog journal learning extract auth-oauth-2 --add")
 @typed.argument("entry_id", metavar="ENTRY")
-@typed.option("--add", "adds", is_flag=True, help="Add them instead of only showing them.")
+@typed.flag("--add", "adds", help="Add them instead of only showing them.")
 @with_envelope
 def extract(entry_id: str, adds: bool, **given: Any) -> None:
     """Suggest learnings from entries about documentation or architecture.

@@ -23,12 +23,8 @@ def command() -> None:
     "--example services/auth.py --confidence high"
 )
 @typed.argument("name")
-@typed.option(
-    "--type",
-    "type_",
-    required=True,
-    type=typed.Choice(parts.PATTERN_TYPES),
-    help="Its kind.",
+@typed.choice_option(
+    "--type", "type_", of=parts.PATTERN_TYPES, required=True, help="Its kind."
 )
 @typed.option(
     "--description",
@@ -37,13 +33,9 @@ def command() -> None:
     metavar="TEXT",
     help="A description, with its use.",
 )
-@typed.option(
-    "--example", "examples", multiple=True, metavar="TEXT", help="A path, or code."
-)
+@typed.list_option("--example", "examples", metavar="TEXT", help="A path, or code.")
 @typed.option("--prd", default="", metavar="PRD", help="The PRD of its discovery.")
-@typed.option(
-    "--confidence", type=typed.Choice(parts.CONFIDENCES), help="The confidence in it."
-)
+@typed.choice_option("--confidence", of=parts.CONFIDENCES, help="The confidence in it.")
 @with_envelope
 def add(
     name: str,
@@ -69,9 +61,7 @@ def add(
 @command.command(
     "list", epilog="Example: sprintlog journal pattern list --type error-handling"
 )
-@typed.option(
-    "--type", "type_", type=typed.Choice(parts.PATTERN_TYPES), help="Only of this type."
-)
+@typed.choice_option("--type", "type_", of=parts.PATTERN_TYPES, help="Only of this type.")
 @with_point
 @with_json
 def list_(type_: str | None, at: str | None, as_json: bool) -> None:

@@ -25,7 +25,7 @@ from ..record import Options, recording, refresh_stream
     least=0,
     help="At most N characters: the most used learnings and the most certain patterns.",
 )
-@typed.option("--peek", is_flag=True, help="Do not count learnings as used.")
+@typed.flag("--peek", help="Do not count learnings as used.")
 @with_envelope
 def command(prd_id: str, budget: int | None, peek: bool, **given: Any) -> None:
     """Print the failure, learnings and patterns for the next iteration of a PRD.

@@ -23,10 +23,9 @@ from ..suggest import closest
     "sprintlog config --trust",
 )
 @typed.argument("key", required=False)
-@typed.option(
+@typed.flag(
     "--trust",
     "trusts",
-    is_flag=True,
     help="Trust the commands, variables, paths and actor currently in the file.",
 )
 @with_json

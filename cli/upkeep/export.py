@@ -225,10 +225,10 @@ FORMATS = (LOG, *EVENTS, OPENMETRICS)
 )
 @typed.file_option("--out", help="A new file. [standard output]")
 @typed.option("--sprint", "sprint_id", metavar="ID", help="Only the events of this sprint.")
-@typed.option(
+@typed.choice_option(
     "--format",
     "format_",
-    type=typed.Choice(FORMATS),
+    of=FORMATS,
     default=LOG,
     help="`log`, or the format of another tool. [log]",
 )
@@ -242,10 +242,8 @@ FORMATS = (LOG, *EVENTS, OPENMETRICS)
     metavar="URL",
     help="Send each new event, signed with SPRINTLOG_WEBHOOK_SECRET.",
 )
-@typed.option(
-    "--with-content",
-    is_flag=True,
-    help="In another format, include text: prompts, outputs, reasons.",
+@typed.flag(
+    "--with-content", help="In another format, include text: prompts, outputs, reasons."
 )
 @with_json
 def command(

@@ -21,12 +21,12 @@ from ..output import print_answer
     epilog="Examples: sprintlog verify head --sign --key ~/.ssh/id_ed25519\n\n"
     'git commit --allow-empty -m night --trailer "$(sprintlog verify head --trailer)"',
 )
-@typed.option("--sign", is_flag=True, help="Sign it like `ssh-keygen -Y sign`.")
+@typed.flag("--sign", help="Sign it like `ssh-keygen -Y sign`.")
 @typed.file_option(
     "--key", help="The private key, or the public key if ssh-agent has the private key."
 )
 @typed.file_option("--out", help="The output file. With --sign: [HEAD.txt]")
-@typed.option("--trailer", is_flag=True, help="Print it as a trailer for a commit.")
+@typed.flag("--trailer", help="Print it as a trailer for a commit.")
 @with_json
 def command(
     sign: bool, key: Path | None, out: Path | None, trailer: bool, as_json: bool

@@ -63,12 +63,11 @@ def _age(
     callback=_age,
     help="Only older data: 30d, 12h, 90m, 4w; also removes the copies for queries.",
 )
-@typed.option(
+@typed.flag(
     "--sessions",
-    is_flag=True,
     help="Erase the content of agents' tool calls, not snapshots; with --older-than.",
 )
-@typed.option("--dry-run", is_flag=True, help="Show what would be removed; change nothing.")
+@typed.flag("--dry-run", help="Show what would be removed; change nothing.")
 @with_recording
 def command(
     keep: int, age: timedelta | None, sessions: bool, dry_run: bool, **given: Any

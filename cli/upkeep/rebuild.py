@@ -24,7 +24,7 @@ FINE = ("same", "written", "imported", "elsewhere")
 
 
 @typed.command("rebuild", epilog="Example: sprintlog rebuild --check")
-@typed.option("--check", is_flag=True, help="Only compare; exit 4 when a file differs.")
+@typed.flag("--check", help="Only compare; exit 4 when a file differs.")
 @with_sprint
 @with_json
 def command(check: bool, sprint_id: str | None, as_json: bool) -> None:

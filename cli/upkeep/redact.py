@@ -62,10 +62,8 @@ def _ranges(
 @typed.option(
     "--reason", required=True, metavar="TEXT", help="The reason, which is recorded."
 )
-@typed.option(
-    "--whole-sprint",
-    is_flag=True,
-    help="Include plans, and with them all events of their sprints.",
+@typed.flag(
+    "--whole-sprint", help="Include plans, and with them all events of their sprints."
 )
 @with_asking
 @with_actor

@@ -38,8 +38,8 @@ TONES = {"damage": BAD, "drift": ATTENTION, "remark": None}
     epilog="Examples: sprintlog verify --json\n\n"
     "sprintlog verify --expect-head 12:2f1c…  (from an earlier --json answer)",
 )
-@typed.option("--full", is_flag=True, help="Also read every byte of the snapshots.")
-@typed.option("--quick", is_flag=True, help="Only the newest events; trust checkpoints.")
+@typed.flag("--full", help="Also read every byte of the snapshots.")
+@typed.flag("--quick", help="Only the newest events; trust checkpoints.")
 @typed.option(
     "--expect-head",
     metavar="POSITION:HASH",
@@ -56,10 +56,9 @@ TONES = {"damage": BAD, "drift": ATTENTION, "remark": None}
     help="The accepted keys, in the allowed_signers format of ssh-keygen.",
 )
 @typed.file_option("--proof", help="Only check a file of `verify prove`; requires no log.")
-@typed.option("--git", "by_git", is_flag=True, help="Also compare the heads in commits.")
-@typed.option(
+@typed.flag("--git", "by_git", help="Also compare the heads in commits.")
+@typed.flag(
     "--determinism",
-    is_flag=True,
     help="Also compute the files in other processes, time zones and locales.",
 )
 @with_json

@@ -47,9 +47,8 @@ def _pass_over(tag: str | None, **given: Any) -> None:
     help="The stream; the journal has its own events. [the only sprint]",
 )
 @typed.option("--data", metavar="JSON", default="{}", help="The event's fields.")
-@typed.option(
+@typed.flag(
     "--observed",
-    is_flag=True,
     help="Reported by another tool: record it regardless of the rules, marked.",
 )
 @with_recording

@@ -51,10 +51,9 @@ def command() -> None:
     metavar="SECONDS",
     help="Timeout of the script. [the timeout in the plan; 60]",
 )
-@typed.option(
+@typed.list_option(
     "--env",
     "pass_on",
-    multiple=True,
     setting="gate.environment",
     metavar="NAME",
     help="Pass another environment variable.",
@@ -101,7 +100,7 @@ def run(
     help="A file with its output; - for standard input.",
 )
 @PHASE
-@typed.option("--timed-out", is_flag=True, help="It was terminated at its timeout.")
+@typed.flag("--timed-out", help="It was terminated at its timeout.")
 @typed.option(
     "--duration", type=click.FloatRange(min=0), metavar="SECONDS", help="Its duration."
 )

@@ -37,7 +37,7 @@ TAKEN = {
     metavar="PATH",
     help="With spawned: its output. [transcripts/iter-N-HOOK.jsonl]",
 )
-@typed.option("--again", is_flag=True, help="With spawned: its previous process is gone.")
+@typed.flag("--again", help="With spawned: its previous process is gone.")
 @typed.option("--error", metavar="TEXT", help="With failed: what went wrong.")
 @with_recording
 def command(status: str, hook_id: str, iteration: int | None, **given: Any) -> None:

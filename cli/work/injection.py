@@ -80,7 +80,7 @@ def with_injection(*more: Decorator) -> Decorator:
             "--prompt-file", metavar="FILE", help="A file with the prompt, - for stdin."
         ),
         typed.option("--id", "identity", metavar="ID", help="Its id. [a new one]"),
-        typed.option("--model", type=typed.Choice(MODELS), help="The model to execute it."),
+        typed.choice_option("--model", of=MODELS, help="The model to execute it."),
         typed.file_option(
             "--file", help="Several at once, in the format of a plan; YAML or JSON."
         ),
@@ -186,8 +186,7 @@ def named(error: RefusedError, coming: Coming, key: str) -> RefusedError:
     "sprintlog phase inject --workflow bugfix --prefix fix-12 --position end-of-workflow",
 )
 @with_injection(
-    typed.option("--break", "breaks", is_flag=True, help="Pause the sprint after it."),
-    with_workflow,
+    typed.flag("--break", "breaks", help="Pause the sprint after it."), with_workflow
 )
 def command(**given: Any) -> None:
     """Insert phases into the plan of a running sprint; the pointer does not move.

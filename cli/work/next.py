@@ -18,9 +18,7 @@ BEGUN = "it was started: hand the prompt to an agent, record how it ended"
 
 
 @typed.command(epilog="Example: sprintlog next --json | jq -r .do")
-@typed.option(
-    "--prompt", "only_prompt", is_flag=True, help="Print only the agent's complete prompt."
-)
+@typed.flag("--prompt", "only_prompt", help="Print only the agent's complete prompt.")
 @with_prompt_file
 @with_reading
 def command(only_prompt: bool, prompt_file: str | None, reading: ReadOptions) -> None:

@@ -33,7 +33,7 @@ def command() -> None:
 
 @command.command(epilog="Example: sprintlog phase start build/step-0/implement")
 @with_phase
-@typed.option("--model", type=typed.Choice(MODELS), help="The executing model.")
+@typed.choice_option("--model", of=MODELS, help="The executing model.")
 def start(phase: str | None, model: str | None, **given: Any) -> None:
     """Start a leaf."""
     record("phase start", given, leaves.StartPhase(phase, model))
@@ -62,9 +62,9 @@ def complete(phase: str | None, summary: str | None, **given: Any) -> None:
 )
 @with_phase
 @typed.option("--error", required=True, metavar="TEXT", help="What went wrong.")
-@typed.option(
+@typed.choice_option(
     "--category",
-    type=typed.Choice(FAILURE_CATEGORIES),
+    of=FAILURE_CATEGORIES,
     default="logic",
     help="Determines whether it is retried. [logic]",
 )

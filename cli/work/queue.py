@@ -115,8 +115,8 @@ def command() -> None:
 @typed.option(
     "--description", may_be_empty=True, metavar="TEXT", help="The details. [the title]"
 )
-@typed.option("--priority", type=typed.Choice(PRIORITIES), help="Its urgency.")
-@typed.option("--type", type=typed.Choice(REQUEST_TYPES), help="Its type.")
+@typed.choice_option("--priority", of=PRIORITIES, help="Its urgency.")
+@typed.choice_option("--type", of=REQUEST_TYPES, help="Its type.")
 @typed.option("--id", "identity", metavar="ID", help="Its id. [req-N, the next number]")
 @typed.option(
     "--discovered-in",
@@ -145,13 +145,9 @@ def add(title: str | None, file: str | None, context: str | None, **given: Any) 
 
 
 @command.command("list", epilog="Example: sprintlog queue list --status pending --json")
-@typed.option(
-    "--status", multiple=True, type=typed.Choice(REQUEST_STATUSES), help="Only these."
-)
-@typed.option(
-    "--priority", multiple=True, type=typed.Choice(PRIORITIES), help="Only these."
-)
-@typed.option("--type", multiple=True, type=typed.Choice(REQUEST_TYPES), help="Only these.")
+@typed.choice_option("--status", of=REQUEST_STATUSES, multiple=True, help="Only these.")
+@typed.choice_option("--priority", of=PRIORITIES, multiple=True, help="Only these.")
+@typed.choice_option("--type", of=REQUEST_TYPES, multiple=True, help="Only these.")
 @with_reading
 def list_(reading: ReadOptions, **wanted: tuple[str, ...]) -> None:
     """List the requests in the order in which they were recorded."""

@@ -77,10 +77,10 @@ REASONING = typed.option("--reasoning", required=True, metavar="TEXT", help="The
 @REASONING
 @typed.option("--prompt", metavar="TEXT", help="The prompt. [title and description]")
 @typed.option("--id-prefix", metavar="TEXT", help="Make ids from it. [fix-ID]")
-@typed.option("--model", type=typed.Choice(MODELS), help="The model to execute it.")
+@typed.choice_option("--model", of=MODELS, help="The model to execute it.")
 @with_workflow
 @with_position
-@typed.option("--dry-run", is_flag=True, help="Show the result, record nothing.")
+@typed.flag("--dry-run", help="Show the result, record nothing.")
 @with_recording
 def approve(
     request: str,
@@ -148,11 +148,8 @@ def reject(request: str, reasoning: str, reason: str | None, **given: Any) -> No
 )
 @REQUEST
 @REASONING
-@typed.option(
-    "--until",
-    required=True,
-    type=typed.Choice(DEFERRALS),
-    help="When it becomes pending again.",
+@typed.choice_option(
+    "--until", of=DEFERRALS, required=True, help="When it becomes pending again."
 )
 @with_recording
 def defer(request: str, reasoning: str, until: str, **given: Any) -> None:
@@ -196,9 +193,9 @@ def reopen(request: str, reason: str, **given: Any) -> None:
 
 
 @typed.command(epilog="Example: sprintlog queue decide --auto --dry-run")
-@typed.option("--auto", is_flag=True, help="Let rules decide. Required.")
+@typed.flag("--auto", help="Let rules decide. Required.")
 @typed.file_option("--rules", help="Other rules than sprintlog's own; YAML or JSON.")
-@typed.option("--dry-run", is_flag=True, help="Show the decisions, record nothing.")
+@typed.flag("--dry-run", help="Show the decisions, record nothing.")
 @with_recording
 def decide(auto: bool, rules: Path | None, dry_run: bool, **given: Any) -> None:
     """Apply rules to all pending requests in one append.

@@ -98,10 +98,10 @@ class RunCommand(typed.TypedCommand):
     help="Shell command for a per-iteration hook without `command`.",
 )
 @with_judging(by_file=True)
-@typed.option(
+@typed.choice_option(
     "--stop-on-request",
     "stops_on_request",
-    type=typed.Choice(PRIORITIES),
+    of=PRIORITIES,
     help="Stop immediately, not at the end, for an undecided request of this priority or "
     "higher.",
 )
@@ -121,11 +121,9 @@ class RunCommand(typed.TypedCommand):
     metavar="CMD",
     help="While a limit prevents COMMAND, hand the prompts to this command.",
 )
-@typed.option("--no-wait", is_flag=True, help="End instead of waiting for a retry.")
+@typed.flag("--no-wait", help="End instead of waiting for a retry.")
 @with_run_budgets
-@typed.option(
-    "--dry-run", is_flag=True, help="Show the next action and the budgets; change nothing."
-)
+@typed.flag("--dry-run", help="Show the next action and the budgets; change nothing.")
 @typed.option(
     "--actor",
     envvar="SPRINTLOG_ACTOR",
@@ -133,7 +131,7 @@ class RunCommand(typed.TypedCommand):
     metavar="WHO",
     help="runtime, agent:… or operator:…. [SPRINTLOG_ACTOR; runtime]",
 )
-@typed.option("--no-mask", is_flag=True, help="Record secrets in texts unmasked.")
+@typed.flag("--no-mask", help="Record secrets in texts unmasked.")
 @with_sprint
 @with_json
 def command(

@@ -135,11 +135,11 @@ def with_notify(function: Function) -> Function:
             help="Run this when the loop ends, needs a person, regresses or waits for "
             "long, with a JSON object on standard input.",
         ),
-        typed.option(
+        typed.choice_option(
             "--notify-of",
+            of=tuple(NOTICES),
             multiple=True,
             setting="notify.of",
-            type=typed.Choice(tuple(NOTICES)),
             help="Report only this kind; can be repeated. [all]",
         ),
         typed.option(

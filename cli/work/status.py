@@ -15,19 +15,13 @@ from ..output import print_text
     epilog="Examples: sprintlog status --json\n\nsprintlog status --watch\n\n"
     "PS1='$(sprintlog status --short) $ '",
 )
-@typed.option(
+@typed.flag(
     "--short",
     "is_short",
-    is_flag=True,
     help="Print one line for a shell prompt; print nothing without a sprint.",
 )
-@typed.option(
-    "--watch",
-    "is_watched",
-    is_flag=True,
-    help="Show it again after each change, until Ctrl-C.",
-)
-@typed.option("-v", "--verbose", is_flag=True, help="Show more than 15 lines.")
+@typed.flag("--watch", "is_watched", help="Show it again after each change, until Ctrl-C.")
+@typed.flag("-v", "--verbose", help="Show more than 15 lines.")
 @with_reading
 def command(is_short: bool, is_watched: bool, verbose: bool, reading: ReadOptions) -> None:
     """Show the activity of a sprint, or why it stopped, and how to continue.

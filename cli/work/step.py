@@ -43,7 +43,7 @@ def add(prompt: str, step: str | None, **given: Any) -> None:
 
 @command.command(epilog="Example: sprintlog step update step-1 --status in-progress")
 @typed.argument("step", metavar="ID")
-@typed.option("--status", type=typed.Choice(DYNAMIC_STEP_STATUSES), help="Its status.")
+@typed.choice_option("--status", of=DYNAMIC_STEP_STATUSES, help="Its status.")
 @typed.option("--prompt", metavar="TEXT", help="The new task.")
 @with_recording
 def update(step: str, status: str | None, prompt: str | None, **given: Any) -> None:

@@ -21,9 +21,8 @@ from ..wrapping.start import wrap as run
     metavar="ID",
     help="The sprint; created if it does not exist. [SPRINTLOG_SPRINT]",
 )
-@typed.option(
+@typed.flag(
     "--snapshot",
-    is_flag=True,
     help="Save the files at its end, and before the very first run; before the first run "
     "of another sprint, use `sprintlog iteration snapshot`.",
 )
@@ -34,23 +33,19 @@ from ..wrapping.start import wrap as run
     "(passed/total), the summary of pytest, or a JSON object. Without these, record "
     "whether it exits with 0.",
 )
-@typed.option(
+@typed.flag(
     "--measure-build",
-    is_flag=True,
     help="Count the exit status of --measure as the build's even if figures are printed.",
 )
-@typed.option(
+@typed.list_option(
     "--report",
     "reports",
-    multiple=True,
     metavar="[FORMAT=]FILE",
     help="Read metrics from a report of --measure, such as JUnit; it may fail then.",
 )
-@typed.option(
-    "--wait", is_flag=True, help="At a limit, wait until it has expired before ending."
-)
-@typed.option("--state-files", is_flag=True, help="Write PROGRESS.yaml into the work tree.")
-@typed.option("--no-mask", is_flag=True, help="Record secrets unmasked.")
+@typed.flag("--wait", help="At a limit, wait until it has expired before ending.")
+@typed.flag("--state-files", help="Write PROGRESS.yaml into the work tree.")
+@typed.flag("--no-mask", help="Record secrets unmasked.")
 @typed.argument("wrapped", metavar="[--] COMMAND...", nargs=-1, type=click.UNPROCESSED)
 def command(
     sprint_id: str | None,
