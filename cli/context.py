@@ -196,12 +196,7 @@ with_point = _for_reading(
 )
 
 
-def with_sprint(function: Function) -> Function:
-    """Add `--sprint`."""
-    return _with_sprint_id(function)
-
-
-_with_sprint_id = _for_reading(
+with_sprint = _for_reading(
     "--sprint",
     "sprint_id",
     envvar="SPRINTLOG_SPRINT",
@@ -305,10 +300,6 @@ def _state_off(act: Callable[..., None], off: str, **given: Any) -> None:
     act(**given)
 
 
-def _do_nothing(**given: Any) -> None:
-    pass
-
-
 _actor_option = _for_recording(
     "--actor",
     envvar="SPRINTLOG_ACTOR",
@@ -321,19 +312,13 @@ _actor_option = _for_recording(
 
 def with_actor(function: Function) -> Function:
     """Add `--actor`, and make the command do nothing while recording is off."""
-    vars(function).setdefault("when_off", partial(_state_off, _do_nothing))
+    vars(function).setdefault("when_off", partial(_state_off, lambda **_: None))
     return _actor_option(function)
 
 
 def with_envelope(function: Function) -> Function:
     """Add the options about the event itself, and `--json`."""
     return with_json(_with_event(function))
-
-
-def _expected(
-    context: click.Context, parameter: click.Parameter, value: str | None
-) -> Expected | None:
-    return parse_expected(value)
 
 
 _with_event = typed.several(
@@ -352,7 +337,7 @@ _with_event = typed.several(
     _for_recording(
         "--expect",
         metavar="N",
-        callback=_expected,
+        callback=lambda _, __, value: parse_expected(value),
         help="Fail unless the stream is at version N, or none, exists, any.",
     ),
     _for_recording(

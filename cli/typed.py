@@ -8,10 +8,9 @@ on request.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
-import msgspec
 from click.core import ParameterSource
 
 from sprintlog.engine.errors import SprintlogError
@@ -99,13 +98,9 @@ class UnknownWordError(click.UsageError):
     """An unknown word, with the known words."""
 
     def __init__(
-        self,
-        message: str,
-        word: str,
-        known: Iterable[str],
-        context: click.Context | None = None,
+        self, said: str, word: str, known: Iterable[str], ctx: click.Context | None = None
     ) -> None:
-        super().__init__(message, context)
+        super().__init__(said, ctx)
         self.unknown = word, known
 
 
@@ -125,7 +120,7 @@ class Choice(click.Choice[str]):
 
 READING, RECORDING = "reading", "recording"
 """The topics that explain what many commands have."""
-COLOR, UTC_TIMES, NO_PAGER = "sprintlog.color", "sprintlog.utc", "sprintlog.no-pager"
+COLOR, UTC_TIMES, NO_PAGER = "sprintlog.color", "sprintlog.utc", "sprintlog.no_pager"
 """Where in the context's `meta` is kept what was asked for about all output."""
 FIELDS = "sprintlog.fields"
 """Where the fields of an answer are kept that were asked for."""
@@ -147,8 +142,6 @@ _ANYWHERE = (
     _anywhere("--utc", is_flag=True, help="Show times as ISO 8601 in UTC."),
     _anywhere("--no-pager", is_flag=True, help="Do not page long output."),
 )
-_KEPT_AS = {"color": COLOR, "utc": UTC_TIMES, "no_pager": NO_PAGER}
-"""Where each of them is kept in the context's `meta`."""
 SHOWN, HIDDEN = zip(*_ANYWHERE, strict=True)
 """The options that can stand before or behind any command."""
 
@@ -169,12 +162,7 @@ def below(context: click.Context, word: str) -> click.Context | None:
     return click.Context(command, info_name=word, parent=context, **settings)
 
 
-def summary_of(command: click.Command) -> str:
-    """Return the first paragraph of a command's help, on one line."""
-    return " ".join((command.help or "").partition("\n\n")[0].split())
-
-
-class Sorted(msgspec.Struct, frozen=True):
+class Sorted(NamedTuple):
     """The options of a command, grouped by the help page that explains them."""
 
     own: list[click.Parameter]
@@ -198,24 +186,6 @@ def sort_options(params: list[click.Parameter]) -> Sorted:
     return Sorted([p for p in params if id(p) not in known], shared, topic)
 
 
-def _write_options(
-    command: click.Command, context: click.Context, formatter: click.HelpFormatter
-) -> None:
-    """Write the command's own options, and list the names of shared ones."""
-    found = sort_options(command.get_params(context))
-    own, shared, topic = found.own, found.shared, found.topic
-    options = [p for p in own if isinstance(p, click.Option)]
-    shown = [p.get_help_record(context) for p in options]
-    with formatter.section("Options"):
-        formatter.write_dl([row for row in shown if row])
-    names = ", ".join(_name_of(option) for option in shared)
-    formatter.write_paragraph()
-    formatter.write_text(
-        f"{topic.capitalize()} options, the same everywhere: {names}; "
-        f"`sprintlog help {topic}` explains them."
-    )
-
-
 def _name_of(option: click.Option) -> str:
     name = option.opts[0]
     return f"{name} (with --json)" if name == "--fields" else name
@@ -233,8 +203,8 @@ class _Typed(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments; output options given before a subcommand apply to it."""
         left = super().parse_args(ctx, args)
-        for name, key in _KEPT_AS.items():
-            if value := ctx.params.pop(name, None):
+        for key in (COLOR, UTC_TIMES, NO_PAGER):
+            if value := ctx.params.pop(key.removeprefix("sprintlog."), None):
                 ctx.meta[key] = value
         return left
 
@@ -268,7 +238,18 @@ class TypedCommand(_Typed):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the command's own options, and where the others are explained."""
-        _write_options(self, ctx, formatter)
+        found = sort_options(self.get_params(ctx))
+        own, shared, topic = found.own, found.shared, found.topic
+        options = [p for p in own if isinstance(p, click.Option)]
+        shown = [p.get_help_record(ctx) for p in options]
+        with formatter.section("Options"):
+            formatter.write_dl([row for row in shown if row])
+        names = ", ".join(_name_of(option) for option in shared)
+        formatter.write_paragraph()
+        formatter.write_text(
+            f"{topic.capitalize()} options, the same everywhere: {names}; "
+            f"`sprintlog help {topic}` explains them."
+        )
 
 
 class TypedGroup(_Typed, click.Group):

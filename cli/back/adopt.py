@@ -32,9 +32,7 @@ from .changes import changed
 @typed.flag("--journal", "of_journal", help="An edit of progress.json.")
 @with_asking
 @with_recording
-def command(
-    version: int | None, of_journal: bool, dry_run: bool, yes: bool, **given: Any
-) -> None:
+def command(version: int | None, of_journal: bool, wanted: Agreement, **given: Any) -> None:
     """Record an edit of PROGRESS.yaml as events: the latest edit, or the edit at VERSION.
 
     Statuses are set by the corresponding commands, new phases and steps are injected, and
@@ -43,11 +41,11 @@ def command(
 
     With --journal, edited entries, learnings and patterns are corrected, without undo.
     """
-    options, wanted = Options(given), Agreement(dry_run, yes)
+    options = Options(given)
     with recording("adopt", options) as run:
         sprint_id = None if of_journal else run.sprint_id
         adopt = (_journal_edit if of_journal else _sprint_edit)(run, version, wanted)
-        if wanted.is_dry or (asks(as_json=options.as_json) and not wanted.is_agreed):
+        if wanted.dry_run or (asks(as_json=options.as_json) and not wanted.yes):
             events = run.workspace.preview(adopt, sprint_id=sprint_id, at=options.at)
             stream = JOURNAL if sprint_id is None else sprint_stream(sprint_id)
             if _show(run, events, stream, wanted):
@@ -71,7 +69,7 @@ def _sprint_edit(run: Recording, version: int | None, wanted: Agreement) -> Adop
 
 def _observe(run: Recording, wanted: Agreement) -> None:
     workspace, sprint_id = run.workspace, run.sprint_id
-    if not wanted.is_dry:
+    if not wanted.dry_run:
         SprintFile(workspace).refresh(workspace.sprint(sprint_id))
         return
     found = SprintFile(workspace).check(workspace.sprint(sprint_id))
@@ -91,7 +89,7 @@ def _journal_edit(
     from ..intake.journal import read_journal
 
     workspace = run.workspace
-    if version is None and not wanted.is_dry:
+    if version is None and not wanted.dry_run:
         workspace.refresh_journal()
     edit, event = edit_of(
         workspace.log,
@@ -123,11 +121,11 @@ def _show(run: Recording, events: Sequence[Event], stream: str, wanted: Agreemen
     _warn_of_left(_adopted(events)[1])
     if not events:
         print_text("nothing to do")
-    elif wanted.is_dry:
+    elif wanted.dry_run:
         print_text(f"would record {', '.join(map(said_of, events))}; {LEAVE}")
     else:
         agree(is_asked=True)
-    return wanted.is_dry
+    return wanted.dry_run
 
 
 def _would_set(run: Recording, events: Sequence[Event], stream: str) -> Iterator[str]:

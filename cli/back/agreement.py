@@ -7,7 +7,7 @@ import click
 from sprintlog.engine.errors import RefusedError
 
 from .. import typed
-from ..context import Function
+from ..context import Function, packed
 from ..output import on_terminal
 
 LEAVE = "nothing was changed"
@@ -16,15 +16,16 @@ LEAVE = "nothing was changed"
 class Agreement(NamedTuple):
     """The options that decide how a change is made."""
 
-    is_dry: bool = False
-    is_agreed: bool = False
-    is_forced: bool = False
+    dry_run: bool = False
+    yes: bool = False
+    forced: bool = False
     """Whether files change although an agent is at work."""
 
 
 def with_asking(function: Function) -> Function:
-    """Add `--dry-run` and `--yes`."""
-    return with_dry_run(_with_yes(function))
+    """Add `--dry-run` and `--yes`, passed together as `wanted`, also with `--force`."""
+    wanted = packed(Agreement, Agreement._fields, "wanted")
+    return with_dry_run(_with_yes(wanted(function)))
 
 
 with_dry_run = typed.flag("--dry-run", help="Show the changes without making them.")

@@ -1,12 +1,15 @@
 """The `sprintlog redo` command: revert the latest undo."""
 
+from typing import Any
+
 from sprintlog.engine.sprint.iterations.rollback import Redo
 
 from .. import typed
-from .undo import taking_back
+from .undo import take_back, with_take_back
 
 
 @typed.command("redo", epilog="Example: sprintlog redo --reason 'it was wrong after all'")
-@taking_back(Redo)
-def command() -> None:
+@with_take_back
+def command(reason: str | None, **given: Any) -> None:
     """Redo the latest undone change, including its files."""
+    take_back(Redo(reason), **given)

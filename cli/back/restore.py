@@ -46,8 +46,7 @@ def command(
     into: str | None,
     branch: str | None,
     is_applied: bool,
-    dry_run: bool,
-    yes: bool,
+    wanted: Agreement,
     **given: Any,
 ) -> None:
     """Copy saved files to another place; OF is iter:N, best or snapshot:ID.
@@ -64,7 +63,7 @@ def command(
             f"missing destination: give --into FOLDER, --branch NAME or --apply; "
             f"`sprintlog rollback {of} --files` restores the files here"
         )
-    options, wanted = Options(given), Agreement(dry_run, yes)
+    options = Options(given)
     with recording("extract", options) as run:
         workspace, sprint_id = run.workspace, run.sprint_id
         held = find_snapshot(workspace, workspace.sprint(sprint_id), of)
@@ -76,7 +75,7 @@ def command(
             go_back(run, Step("extract", arguments, order=order), wanted)
         else:
             target = Path(os.path.normpath(here() / (into or "")))
-            files = _copied(run, held, branch, target, meant, is_dry=wanted.is_dry)
+            files = _copied(run, held, branch, target, meant, is_dry=wanted.dry_run)
             where = f"{branch} {files.commit or ''}".rstrip() if branch else str(target)
             _tell(run, held, files, where, wanted)
 
@@ -104,9 +103,9 @@ def _tell(
     run: Recording, held: HeldSnapshot, files: ChangedFiles, where: str, wanted: Agreement
 ) -> None:
     sprint = run.workspace.sprint(run.sprint_id)
-    done = not wanted.is_dry
+    done = not wanted.dry_run
     answer = views.would_go_back("extract", sprint, files=files, done=done)
-    if wanted.is_dry:
+    if wanted.dry_run:
         show(run, answer)
     elif run.options.as_json:
         print_json(answer)

@@ -48,9 +48,7 @@ def command(
     of_files: bool,
     reason: str | None,
     into: Path | None,
-    forced: bool,
-    dry_run: bool,
-    yes: bool,
+    wanted: Agreement,
     **given: Any,
 ) -> None:
     """Roll back to TO: the plan, and the files saved at that point.
@@ -78,7 +76,7 @@ def command(
         reason = options.masked({"reason": reason})["reason"]
         step = step_back(run, to, paths, reason, of_plan=of_plan, of_files=of_files)
         step = step._replace(of_any_tree=into is not None)
-        done = go_back(run, step, Agreement(dry_run, yes, forced))
+        done = go_back(run, step, wanted)
         if done.outcome is not None and done.outcome.events and step.order is None:
             sprint, number = done.outcome.state, done.outcome.state.plan.iteration
             more = (

@@ -1,7 +1,5 @@
 """The `sprintlog undo` command, and the code that it shares with `redo`."""
 
-from collections.abc import Callable
-from functools import wraps
 from typing import Any
 
 from msgspec.structs import asdict
@@ -48,12 +46,12 @@ def put_back(run: Recording, wanted: Agreement) -> bool:
         [views.changed_files(plan) for plan in restore.ways_back(workspace, store, sprint)]
     )
     planned = views.would_go_back("undo", sprint, files=would)
-    if wanted.is_dry:
+    if wanted.dry_run:
         show(run, planned)
         return True
-    if not wanted.is_agreed:
+    if not wanted.yes:
         agree_to(run, planned)
-    if not wanted.is_forced:
+    if not wanted.forced:
         refuse_while_at_work(workspace.location)
     done = restore.give_up(workspace, sprint_id, store, actor=run.options.actor)
     events = [event for given_up in done for event in given_up.events]
@@ -89,44 +87,25 @@ SHOWN_MAX = 3
 """The number of discarded events that are named."""
 
 
-def taking_back(
-    kind: type[Undo | Redo],
-) -> Callable[[Callable[[], None]], Callable[..., None]]:
-    """Return a decorator that turns a documented function into an undo or redo command."""
-
-    def made(documented: Callable[[], None]) -> Callable[..., None]:
-        @typed.option("--reason", metavar="TEXT", help="Why.")
-        @typed.flag(
-            "--plan", "of_plan", help="Only the plan, not the files changed with it."
-        )
-        @with_force
-        @with_asking
-        @with_recording
-        @wraps(documented)
-        def command(
-            reason: str | None,
-            of_plan: bool,
-            forced: bool,
-            dry_run: bool,
-            yes: bool,
-            **given: Any,
-        ) -> None:
-            wanted = Agreement(dry_run, yes, forced)
-            _take_back(kind(reason), Options(given), of_plan=of_plan, wanted=wanted)
-
-        return command
-
-    return made
+with_take_back = typed.several(
+    typed.option("--reason", metavar="TEXT", help="Why."),
+    typed.flag("--plan", "of_plan", help="Only the plan, not the files changed with it."),
+    with_force,
+    with_asking,
+    with_recording,
+)
+"""The options of `undo` and `redo`."""
 
 
-def _take_back(
-    command: Undo | Redo, options: Options, *, of_plan: bool, wanted: Agreement
+def take_back(
+    command: Undo | Redo, *, of_plan: bool, wanted: Agreement, **given: Any
 ) -> None:
     """Undo or redo a change, with the files changed together with it unless `of_plan`.
 
     If only files were changed after it, that file change is reverted instead. Later work
     that is also discarded is listed.
     """
+    options = Options(given)
     command, name = options.masked_command(command), command.name()
     with recording(name, options) as run:
         restoring = run.workspace.sprint(run.sprint_id).knowledge.restoring
@@ -137,7 +116,7 @@ def _take_back(
             and put_back(run, wanted)
         ):
             return
-        if not wanted.is_dry:
+        if not wanted.dry_run:
             run.finish_restores()
         step = Step(name, arguments_of(command, ("reason",)), command)
         step = step._replace(undo="sprintlog redo" if name == "undo" else "sprintlog undo")
@@ -194,8 +173,8 @@ def _with_files(run: Recording, step: Step, command: Undo | Redo) -> Step:
 
 
 @typed.command("undo", epilog="Example: sprintlog undo --reason 'it was right after all'")
-@taking_back(Undo)
-def command() -> None:
+@with_take_back
+def command(reason: str | None, **given: Any) -> None:
     """Undo the latest change: restore the state and the files from before it.
 
     It undoes the latest of these changes:
@@ -212,3 +191,4 @@ def command() -> None:
     reverted. `sprintlog redo` reverts an undo; `sprintlog rollback` goes to any other
     point.
     """
+    take_back(Undo(reason), **given)

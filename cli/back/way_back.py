@@ -118,8 +118,8 @@ class Done(NamedTuple):
 
 def go_back(run: Recording, step: Step, wanted: Agreement) -> Done:
     """Show or perform a step according to the options, and print the answer."""
-    step = step._replace(is_forced=wanted.is_forced)
-    if not wanted.is_dry:
+    step = step._replace(is_forced=wanted.forced)
+    if not wanted.dry_run:
         _check_work(run, step)
     if (answer := shown(run, step, wanted)) is not None:
         return Done(None, answer)
@@ -142,10 +142,10 @@ def end_as_restored(done: Done) -> None:
 def shown(run: Recording, step: Step, wanted: Agreement) -> WentBack | None:
     """Show the changes and ask for consent; return None if the step must be performed."""
     is_asked = asks(as_json=run.options.as_json)
-    if not wanted.is_dry and (wanted.is_agreed or not (is_asked or step.order)):
+    if not wanted.dry_run and (wanted.yes or not (is_asked or step.order)):
         return None
     answer, turn = planned(run, step)
-    if wanted.is_dry:
+    if wanted.dry_run:
         show(run, answer, turn, step.nothing(answer.files))
         if touches_files(answer) and not is_asked:
             hint_at(run, "with `--yes` in place of `--dry-run` it is done")

@@ -8,7 +8,6 @@ import click
 
 from .. import typed
 from ..output import print_text
-from ..typed import summary_of
 
 PAGES = Path(__file__).with_name("pages")
 
@@ -79,6 +78,11 @@ def _rows(rows: dict[str, str], width: int = 0) -> Iterator[str]:
     width = width or max(map(len, rows))
     for name, line in rows.items():
         yield f"  {name.ljust(width)}  {line}"
+
+
+def summary_of(command: click.Command) -> str:
+    """Return the first paragraph of a command's help, on one line."""
+    return " ".join((command.help or "").partition("\n\n")[0].split())
 
 
 def section_screen(section: str) -> list[str]:

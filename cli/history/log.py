@@ -20,7 +20,14 @@ from sprintlog.projections.views.events import envelope
 from sprintlog.projections.workspace import Workspace
 
 from .. import typed
-from ..context import AT_POINT, SINCE_POINT, ReadOptions, open_workspace, with_reading
+from ..context import (
+    AT_POINT,
+    SINCE_POINT,
+    ReadOptions,
+    open_workspace,
+    packed,
+    with_reading,
+)
 from ..output import counted, note, print_json, print_text
 from ..screen import times
 from ..screen.pager import paged
@@ -80,12 +87,12 @@ def _known(
 @typed.flag("--oneline", help="Only position, type and summary.")
 @typed.flag("-v", "--full", "full", help="Full text, both numbers, full times.")
 @with_reading
+@packed(EventFilter, ("types", "actors", "phase", "text"), "wanted")
 def command(
-    phase: str | None,
+    wanted: EventFilter,
     iteration: int | None,
     since: str | None,
     until: str | None,
-    text: str | None,
     last: int | None,
     limit: int | None,
     reverse: bool,
@@ -96,8 +103,6 @@ def command(
     oneline: bool,
     full: bool,
     reading: ReadOptions,
-    types: tuple[str, ...],
-    actors: tuple[str, ...],
 ) -> None:
     """List a sprint's important events as sentences, or all events that match.
 
@@ -127,8 +132,8 @@ def command(
             of = None if of_journal else workspace.choose(reading.sprint_id)
             end = workspace.version_at(of, reading.at)
             range_ = range_._replace(last=min(range_.last or end, end))
-        wanted = EventFilter(types, actors, phase, text, range_)
-        folds = whole and not (full or types or text)
+        wanted = wanted._replace(range=range_)
+        folds = whole and not (full or wanted.types or wanted.text)
         is_short = not (reading.as_json or full or oneline or of_journal or _is_filtered())
         say = sentence if is_short else what
         lines = _Lines(say, of_log=whole, oneline=oneline, full=full, folds=folds)

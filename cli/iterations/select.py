@@ -41,8 +41,7 @@ def select(
     reason: str | None,
     is_applied: bool,
     is_written: bool,
-    dry_run: bool,
-    yes: bool,
+    wanted: Agreement,
     **given: Any,
 ) -> None:
     """Select the best iteration as the result of the loop, instead of the last one.
@@ -57,7 +56,7 @@ def select(
         raise click.UsageError("--reason requires N, the selected iteration")
     options, command = Options(given), SelectBest(number, reason)
     with recording("iteration select", options) as run:
-        if dry_run:
+        if wanted.dry_run:
             _show(run, command, is_applied=is_applied)
             return
         said = () if number is None else ("number", "reason")
@@ -67,7 +66,7 @@ def select(
         applied = None
         try:
             if is_applied and selection is not None:
-                applied = _apply(run, selection.selected.number, is_agreed=yes)
+                applied = _apply(run, selection.selected.number, is_agreed=wanted.yes)
         finally:
             # The selection is recorded even if copying its files fails.
             if options.as_json:
@@ -113,7 +112,7 @@ def _apply(run: Recording, number: int, *, is_agreed: bool) -> ChangedFiles | No
     # Without a terminal, --apply is the consent.
     is_agreed = is_agreed or not asks(as_json=run.options.as_json)
     following = run.following()
-    shown(following, step, Agreement(is_agreed=is_agreed))
+    shown(following, step, Agreement(yes=is_agreed))
     return perform(following, step).answer.files
 
 

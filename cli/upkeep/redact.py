@@ -22,8 +22,8 @@ from sprintlog.projections.views.log import (
 from sprintlog.projections.workspace import Workspace
 
 from .. import typed
-from ..back.agreement import agree, asks, with_asking
-from ..context import HAPPENED, open_workspace, with_actor, with_json
+from ..back.agreement import Agreement, agree, asks, with_asking
+from ..context import HAPPENED, open_workspace, packed, with_actor, with_json
 from ..output import counted, hint, print_answer, table, warn
 from ..record import check_actor
 
@@ -68,18 +68,12 @@ def _ranges(
 @with_asking
 @with_actor
 @with_json
+@packed(Selector, Selector.__struct_fields__, "selector")
 def command(
-    positions: tuple[tuple[int, int], ...],
-    stream: str | None,
+    selector: Selector,
     session: str | None,
-    since: str | None,
-    until: str | None,
-    text: str | None,
-    pattern: str | None,
     reason: str,
-    whole_sprint: bool,
-    dry_run: bool,
-    yes: bool,
+    wanted: Agreement,
     actor: str,
     as_json: bool,
 ) -> None:
@@ -88,13 +82,13 @@ def command(
     A record that the event existed remains: time, actor, type, ids and numbers. Snapshots
     and state files are rewritten without the text. This cannot be undone.
     """
-    if text == "-":
-        text = _from_stdin()
+    if selector.text == "-":
+        selector = replace(selector, text=_from_stdin())
     with open_workspace() as workspace:
         if session is not None:
             stream = choose_session(workspace.log, session)
+            selector = replace(selector, stream=stream)
         redaction.settle(workspace)
-        selector = Selector(positions, stream, since, until, text, pattern, whole_sprint)
         found = chosen(workspace, selector)
         if found.needle is not None and found.needle.is_in(
             reason.encode(errors="surrogateescape")
@@ -104,10 +98,10 @@ def command(
         if not found.events and not places:
             _show(found, places, left, as_json=as_json)
             return
-        if dry_run or not yes:
-            if dry_run or not as_json:
+        if wanted.dry_run or not wanted.yes:
+            if wanted.dry_run or not as_json:
                 _show(found, places, left, as_json=as_json)
-            if dry_run:
+            if wanted.dry_run:
                 return
             agree(
                 is_asked=asks(as_json=as_json),

@@ -226,7 +226,7 @@ def _drive(
         means = means._replace(
             prompt_file=prompt_file_in(workspace, prompt_file),
             notices=notifying.notices(workspace, output.progress),
-            told_wait_seconds=notifying.wait_seconds,
+            told_wait_seconds=notifying.notify_wait,
         )
         folder = workspace.location.folder
         stream, holder = sprint_stream(chosen), f"{host()}:{folder}"

@@ -1,8 +1,7 @@
 """The options of `run`: rules, notices, the command to repeat; and its dry run."""
 
 from collections.abc import Callable
-from functools import wraps
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import click
 from click.core import ParameterSource
@@ -23,7 +22,7 @@ from sprintlog.projections.views.runs import told as answered
 from sprintlog.projections.workspace import Workspace
 
 from .. import settings, typed
-from ..context import Function, environment, open_workspace
+from ..context import Function, environment, open_workspace, packed
 from ..iterations import loop_rules as options
 from ..iterations.budgets import budget_lines, raising_lines
 from ..iterations.status_lines import rules_said
@@ -100,33 +99,27 @@ WAIT_SECONDS = 600
 class Notifying(NamedTuple):
     """The notice options."""
 
-    command: str | None
-    of: tuple[str, ...]
+    notify: str | None
+    notify_of: tuple[str, ...]
     """Words of `NOTICES`; all of them by default."""
-    wait_seconds: float
+    notify_wait: float
 
     def notices(self, workspace: Workspace, tell: Callable[[str], None]) -> Notices | None:
         """Return the notices that run the command, or None without a command."""
-        if self.command is None:
+        if self.notify is None:
             return None
         own = {"SPRINTLOG_ACTOR": "agent:notify"}
         return Notices(
-            self.command,
+            self.notify,
             folder=workspace.location.root,
             environment=environment_of(environment(), **own),
             tell=tell,
-            of=self.of or tuple(NOTICES),
+            of=self.notify_of or tuple(NOTICES),
         )
 
 
 def with_notify(function: Function) -> Function:
     """Add the notice options, passed as `notifying`."""
-
-    @wraps(function)
-    def packed(*args: Any, **given: Any) -> Any:
-        told = Notifying(*(given.pop(f"notify{x}") for x in ("", "_of", "_wait")))
-        return function(*args, notifying=told, **given)
-
     options = typed.several(
         typed.option(
             "--notify",
@@ -151,7 +144,8 @@ def with_notify(function: Function) -> Function:
             help=f"Report waits longer than this. [{WAIT_SECONDS}]",
         ),
     )
-    return options(packed)  # type: ignore[return-value]
+    notifying = packed(Notifying, Notifying._fields, "notifying")
+    return options(notifying(function))
 
 
 def with_rules(

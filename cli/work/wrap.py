@@ -1,5 +1,7 @@
 """The `sprintlog wrap` command: run a command unchanged, and record it as an iteration."""
 
+from typing import Any
+
 import click
 
 from .. import typed
@@ -46,18 +48,8 @@ from ..wrapping.start import wrap as run
 @typed.flag("--wait", help="At a limit, wait until it has expired before ending.")
 @typed.flag("--state-files", help="Write PROGRESS.yaml into the work tree.")
 @typed.flag("--no-mask", help="Record secrets unmasked.")
-@typed.argument("wrapped", metavar="[--] COMMAND...", nargs=-1, type=click.UNPROCESSED)
-def command(
-    sprint_id: str | None,
-    snapshot: bool,
-    measure: str | None,
-    measure_build: bool,
-    reports: tuple[str, ...],
-    wait: bool,
-    state_files: bool,
-    no_mask: bool,
-    wrapped: tuple[str, ...],
-) -> None:
+@typed.argument("command", metavar="[--] COMMAND...", nargs=-1, type=click.UNPROCESSED)
+def command(**given: Any) -> None:
     """Run a command unchanged and record it as an iteration.
 
     Streams, terminal, signals and exit code do not change, and the command runs even if
@@ -68,13 +60,9 @@ def command(
     To find the best run, pass a --measure command that counts: by exit code alone, all runs
     that exit with 0 are equal. `sprintlog help look` explains how runs are compared.
     """
-    if not wrapped:
+    asked = WrapRequest(**given)
+    if not asked.command:
         raise click.UsageError("missing command: `sprintlog wrap -- COMMAND`")
-    if (reports or measure_build) and measure is None:
+    if (asked.reports or asked.measure_build) and asked.measure is None:
         raise click.UsageError("--report and --measure-build require --measure")
-    asked = WrapRequest(
-        *(wrapped, sprint_id, snapshot, measure, reports, state_files, no_mask),
-        measure_build,
-        wait,
-    )
     run(asked)
