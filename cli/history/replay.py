@@ -1,6 +1,5 @@
 """The `sprintlog replay` command: a sprint's history with the changes at each event."""
 
-import sys
 from collections.abc import Iterator
 
 import click
@@ -11,21 +10,15 @@ from sprintlog.projections.views import history as views
 from .. import typed
 from ..back.changes import changed
 from ..context import AT_POINT, ReadOptions, open_workspace, with_reading
-from ..output import fitting, print_json, print_text, progress
+from ..output import fitting, print_json, print_text
 from ..screen import times
 from ..screen.pager import paged
 
 CHANGES_MAX = 12
 DERIVED = ("last-activity", "stats.elapsed")
-NEXT, BACK, QUIT = ("", "n"), ("b", "p"), ("q",)
-"""The answers at the prompt of `--step`."""
 
 
-@typed.command(
-    "replay",
-    epilog="Examples: sprintlog replay --from iter:2 --to iter:3\n\n"
-    "sprintlog replay --step",
-)
+@typed.command("replay", epilog="Example: sprintlog replay --from iter:2 --to iter:3")
 @typed.option(
     "--from",
     "since",
@@ -34,13 +27,8 @@ NEXT, BACK, QUIT = ("", "n"), ("b", "p"), ("q",)
     help="Only after position:N, version:N, iter:N, best, start or a time.",
 )
 @typed.option("--to", "until", metavar="POINT", callback=AT_POINT, help="The same as --at.")
-@typed.flag(
-    "--step", "stepwise", help="On a terminal, pause at each event: next, back or quit."
-)
 @with_reading
-def command(
-    since: str | None, until: str | None, stepwise: bool, reading: ReadOptions
-) -> None:
+def command(since: str | None, until: str | None, reading: ReadOptions) -> None:
     """Replay a sprint's events one by one and show their effects.
 
     --json prints one line per event: type, time, actor and reason, its changes to
@@ -55,41 +43,10 @@ def command(
         if reading.as_json:
             for step in steps:
                 print_json(views.step(step))
-        elif stepwise and sys.stdin.isatty() and sys.stdout.isatty():
-            _walk(steps)
         else:
             with paged():
                 for step in steps:
                     print_text(*_lines(step))
-
-
-def _walk(steps: Iterator[ReplayStep]) -> None:
-    """Show the events one at a time, as the user requests them."""
-    seen: list[ReplayStep] = []
-    index = 0
-    while True:
-        if index == len(seen):
-            following = next(steps, None)
-            if following is None:
-                break
-            seen.append(following)
-        print_text(*_lines(seen[index]))
-        word = _asked()
-        if word in QUIT:
-            return
-        index = max(index - 1, 0) if word in BACK else index + 1
-
-
-def _asked() -> str:
-    """Return the user's answer; the end of input means quit."""
-    while True:
-        progress("[n]ext  [b]ack  [q]uit, then Enter")
-        line = sys.stdin.readline()
-        word = line.strip().lower()
-        if not line:
-            return QUIT[0]
-        if word in (*NEXT, *BACK, *QUIT):
-            return word
 
 
 def _lines(step: ReplayStep) -> Iterator[str]:

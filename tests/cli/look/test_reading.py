@@ -171,8 +171,3 @@ def test_refuses_to_replay_backwards(history: Path, run: Any) -> None:
     backwards = run("replay", "--from", "version:5", "--to", "version:2")
     assert (backwards.code, "earlier point first" in backwards.err) == (1, True)
     assert run("replay", "--to", "version:2", "--at", "version:3").code == 2
-
-
-def test_prints_all_steps_without_a_terminal(history: Path, done: Any) -> None:
-    """`--step` waits for keys on a terminal only."""
-    assert done("replay", "--step").out == done("replay").out
