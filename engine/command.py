@@ -20,9 +20,9 @@ UNNAMED: Final = ("runtime", "operator")
 ACTORS: Final = ("agent:", "operator:", "import:")
 ACTOR_FORMS: Final = "runtime, operator, operator:NAME, agent:NAME or import:NAME"
 _NEVER_EMPTY = ("reason", "error", "details")
-"""Optional text fields of a command: None if omitted, never empty."""
+"""The commands' optional text fields: None if omitted, never empty."""
 NOT_THE_TYPE = AttributeError, LookupError, TypeError, ValueError
-"""The exceptions that Python raises if a rule gets a value of the wrong type."""
+"""The exceptions that Python raises if a rule receives a value of the wrong type."""
 OLDER_DIGESTS_MAX = 4096
 _EMPTY: tuple[object, ...] = None, False, "", (), [], {}
 
@@ -31,9 +31,9 @@ class Command(msgspec.Struct, frozen=True, tag_field="type", tag=kebab):
     """A request for a change: its fields are its arguments, and its tag is its name."""
 
     stream: ClassVar[str] = "sprint"
-    """The kind of stream that decides on it."""
+    """The type of the stream that the command changes."""
     needs_context: ClassVar[bool] = False
-    """Whether the service completes it with facts from outside its stream."""
+    """Whether the service adds facts from outside the stream to the command."""
 
     @classmethod
     def name(cls) -> str:
@@ -56,9 +56,9 @@ class JournalCommand(Command, frozen=True):
 
 Causes = Callable[..., Command]
 Events = dict[type[Event], Causes]
-"""The command that causes an event, or a function that makes it from the event.
+"""The command that causes an event, or a function that returns it for an event.
 
-The fields of such a command are filled from fields of the same name.
+The fields of such a command are filled from the event's fields of the same names.
 """
 
 
@@ -76,10 +76,10 @@ class KeyDigest(bytes):
     """
 
     older: Iterator[bytes] = iter(())
-    """The digests by earlier versions, which included every field known at that time.
+    """The digests computed by earlier versions, which included every field that they had.
 
-    Any field at its default may have been unknown then. A matching digest agrees in all
-    other fields.
+    Any field with a default value may have been added later. A matching digest agrees in
+    all other fields.
     """
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any, ClassVar
 
 RESCUE = "`sprintlog doctor --salvage FOLDER` saves what is sound, or restore a backup"
-"""What to do about a damaged log."""
+"""The hint for a damaged log."""
 
 
 class SprintlogError(Exception):

@@ -21,7 +21,7 @@ GROUPS = {
     "store": "sprintlog.stores",
     "notifier": "sprintlog.notifiers",
 }
-"""Each kind of extension, and the group of entry points that its packages name it in."""
+"""Each kind of extension, and the entry point group in which packages declare it."""
 HINT = "`sprintlog extensions list` lists installed extensions"
 
 
@@ -29,10 +29,10 @@ class Extension(NamedTuple):
     """An entry point in an installed package."""
 
     kind: str
-    """A word of `GROUPS`."""
+    """A key of `GROUPS`."""
     name: str
     value: str
-    """The object: `module:name`."""
+    """The object reference, `module:name`."""
     package: str
     version: str
 

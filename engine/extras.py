@@ -16,10 +16,10 @@ EXTRAS = {
     "mcp": ("mcp>=2.3,<3",),
     "web": ("sse-starlette>=2.1", "starlette>=0.49", "uvicorn>=0.30"),
 }
-"""The libraries of each extra of pyproject.toml that serves a command.
+"""The libraries of each extra in pyproject.toml that a command uses.
 
-Hints name these libraries. They never name sprintlog, which is not on a package index:
-anyone could publish a package with its name there.
+Hints name these libraries. They never name sprintlog itself, which is not on a package
+index: anyone could publish a package with its name there.
 """
 
 

@@ -8,7 +8,7 @@ function.
 from typing import TYPE_CHECKING
 
 LITTLE_BYTES = 256 * 1024
-"""The size from which a content is hashed by the library."""
+"""The size from which data is hashed by the library."""
 
 if TYPE_CHECKING:
     from hashlib import sha256 as sha256

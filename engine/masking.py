@@ -66,19 +66,22 @@ SHORT = ("://", "uthoriz", "achine", "PASSW", "assw", "PRIVATE KEY",)
 STEMS = ("earer ", "CRET_ACC", "cret_acc", "cretAcc", "AWS_SE", "aws_se", "DATADOG",
     "datadog", "DD_A", "DD-A", "DISCORD", "iscord_", "Discord", "TWILIO", "wilio",)
 # fmt: on
-"""Words of which the run of a secret holds one, by a character that is in them, and parts
-of the words of all other forms, `SHORT` of those whose secret may be shorter than a run.
+"""The words by which the formats of secrets are recognized.
 
-They are here, in the module that searches for them: almost no text holds one, and then
-neither the forms are read nor is a pattern compiled.
+If a secret contains such a word, it is in `WORDS`, by a character that the word contains.
+`STEMS` are parts of the other formats' words, and `SHORT` are the parts for formats whose
+secrets may be shorter than a run. They are stored in the module that searches for them:
+almost no text contains a word, so no format is loaded and no pattern is compiled.
 """
 
 RUN_CHARS_MIN = 20
 RUN_CHARS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./+=~:@%"
-"""So many of these in a row have all secrets but those in words; no other is in one."""
+"""The characters of tokens. A secret that is not identified by a preceding word consists of
+at least `RUN_CHARS_MIN` of them."""
 
 LONG_CHARS, NEAR_CHARS = 4096, 80
-"""In a text longer than this, names are only searched for so far before each run."""
+"""In a text longer than `LONG_CHARS`, names are only searched for within `NEAR_CHARS`
+before each run."""
 
 _OTHER, _IN_RUN = b" ", b"a"
 _KINDS = bytes((_IN_RUN if chr(n) in RUN_CHARS else _OTHER)[0] for n in range(256))
@@ -86,7 +89,8 @@ _RUN = _IN_RUN * RUN_CHARS_MIN
 
 
 IN_RUN, AFTER_WORD, ANYWHERE = "in-run", "after-word", "anywhere"
-"""Where to search for a form: in runs with a word of it, after each word, everywhere."""
+"""Where to search for a format: in runs with one of its words, after each word, or
+everywhere."""
 
 
 class Form(NamedTuple):
@@ -101,14 +105,14 @@ class Form(NamedTuple):
 
 
 DIGEST_CHARS = 8
-"""This many hexadecimal digits of a digest distinguish secrets."""
+"""The number of hexadecimal digits of a digest, which distinguish secrets."""
 
 
 ESCAPE = "\x1b"
 _SEQUENCE = re.compile(
     r"\x1b(?:\[[0-?]*+[ -/]*+[@-~]?|\][^\x07\x1b]*+(?:\x07|\x1b\\)?|.?)", re.DOTALL
 )
-"""An escape sequence of a terminal: a colour, a title, a link."""
+"""A terminal escape sequence, such as a color, a title or a link."""
 _ESCAPES = r"\n", r"\t", r"\r", r"\f", r"\b"
 
 

@@ -20,19 +20,19 @@ class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
     cost_usd: float | None = None
     """Cost in US dollars."""
     turns: int | None = None
-    """The number of answers of the model."""
+    """The number of model responses."""
     duration_ms: int | None = None
     at_least: tuple[str, ...] = ()
-    """The names of figures that are lower bounds."""
+    """The names of the figures that are lower bounds."""
 
 
 FIGURES = tuple(name for name in Usage.__struct_fields__ if name != "at_least")
 COST, TOKENS = "cost_usd", "tokens"
 TOKEN_FIGURES = ("input_tokens", "cache_creation_tokens", "output_tokens")
-"""The figures whose sum is called tokens; reads from a cache are separate."""
+"""The figures whose sum is the number of tokens; cache reads are counted separately."""
 _REQUIRED = ("input_tokens", "output_tokens", COST)
 _OF_CALL = (*TOKEN_FIGURES, "cache_read_tokens", COST)
-"""The unknown figures of a call without any known token count."""
+"""The figures that are unknown in a call without any known token count."""
 
 
 def tokens_of(figures: Any) -> int | None:
@@ -75,9 +75,9 @@ class ModelCall(Usage, frozen=True, omit_defaults=True, kw_only=True):
     """The usage of one model call, or the duration of one turn."""
 
     key: str
-    """The first 16 hexadecimal digits of the sha256 of its id, equal for the same call."""
+    """The first 16 hexadecimal digits of the SHA-256 of the call's id."""
     model: str | None = None
-    """The model, by the agent's own name."""
+    """The agent's name for the model."""
 
 
 def merged(one: Usage, other: Usage) -> dict[str, Any]:

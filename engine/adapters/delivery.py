@@ -15,13 +15,13 @@ from urllib.parse import SplitResult, urlsplit
 from ..errors import InvalidInputError, RefusedError
 
 STEP_SECONDS, WHOLE_SECONDS = 10.0, 30.0
-"""How long one answer of the network is waited for, and all of an exchange."""
+"""The time limits for one network operation and for a complete exchange."""
 ATTEMPTS_MAX = 5
 PAUSE_SECONDS, PAUSE_SECONDS_MAX = 1.0, 60.0
-"""The first pause before another attempt, doubled each time, and the longest."""
+"""The first pause before another attempt, which is doubled each time, and its maximum."""
 _PASSES = (408, 425, 429)
 ANSWER_BYTES_MAX = 64 * 1024
-"""So much is read of an answer."""
+"""The number of bytes that are read from a response."""
 SAID_CHARS_MAX = 200
 _OURS = {"User-Agent": "sprintlog", "Connection": "close"}
 SECRET_PREFIX = "whsec_"
@@ -37,12 +37,12 @@ class Message(NamedTuple):
 
 class _Answer(NamedTuple):
     said: str
-    """A description of it in messages."""
+    """The description used in messages."""
     passes: bool = False
-    """Whether another attempt may go well."""
+    """Whether another attempt may succeed."""
     retry_after: float = 0.0
     body: bytes | None = None
-    """The beginning of the response if the message was accepted; None otherwise."""
+    """The start of the response if the message was accepted; otherwise None."""
 
 
 class Target:

@@ -16,14 +16,14 @@ _BYTE_ORDER_MARK = "\ufeff"
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _ROOT = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 NAMES = sys.getfilesystemencoding(), sys.getfilesystemencodeerrors()
-"""The encoding of names and its error handler, the same as those of `os.fsencode`."""
+"""The encoding of names and its error handler, as in `os.fsencode`."""
 _LINK = "it is a link, which is not followed"
 NO_FOLDER = "a parent is not a folder, or a link, which is not followed"
 _IGNORABLE = frozenset(
     "\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e"
     "\u206a\u206b\u206c\u206d\u206e\u206f\ufeff"
 )
-"""Characters that the file system of macOS does not see."""
+"""The characters that the macOS file system ignores in names."""
 
 
 def opened(root: Path) -> AbstractContextManager[int]:

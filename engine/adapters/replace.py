@@ -22,11 +22,11 @@ from .folders import NotPlainError as NotPlainError
 AnyPath = TypeVar("AnyPath", Path, PurePosixPath)
 
 WRITERS_SECONDS_MAX = 2.0
-"""How long an editor that still has a displaced file open is waited for."""
+"""How long to wait for an editor that still has a displaced file open."""
 FILE_BYTES_MAX = 128 * 1024 * 1024
 """The maximum size of a state file; a larger file is not read into memory."""
 PIECE = 64 * 1024
-"""So many bytes of a file are compared at once."""
+"""The number of bytes that are compared at once."""
 MODE = 0o666
 """The mode of a new file, before the umask."""
 
@@ -39,7 +39,7 @@ class FilePlace(msgspec.Struct, frozen=True):
     """The location of a file, which may be missing."""
 
     folder: int
-    """The descriptor of its folder."""
+    """The descriptor of the file's folder."""
     name: str
 
     def beside(self, name: str) -> "FilePlace":

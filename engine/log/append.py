@@ -17,10 +17,10 @@ APPEND_EVENTS_MAX = 10_000
 NAME_CHARS_MAX = 128
 SALT_BYTES = 16
 HASHED_ALONE_MAX = 256
-"""For more events the library of hashes is loaded."""
+"""The number of events up to which the hash library is not loaded."""
 UUID_BYTES = 10
 DRAWN_BYTES = 64 * (UUID_BYTES + SALT_BYTES)
-"""How much chance is asked for at once: that of 64 appends of one event."""
+"""The number of random bytes fetched at once: enough for 64 appends of one event."""
 
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 (its text is wanted without an offset)
 _AS_ZERO = str.maketrans("123456789", 9 * "0")
@@ -35,7 +35,7 @@ class Stamps(msgspec.Struct, frozen=True):
     recorded_at: str
     ids: list[str]
     salts: bytes
-    """All salts, one after another."""
+    """All salts, concatenated."""
 
 
 class Stamping:

@@ -36,10 +36,10 @@ FIELD_KINDS: dict[str, tuple[type, ...]] = {
 _WORDS = {int: "a number", bool: "0 or 1", str: "text", bytes: "bytes", type(None): "none"}
 
 Row = tuple[Any, ...]
-"""The fields of a `RecordedEvent`, in their order, as a store has them."""
+"""The fields of a `RecordedEvent`, in order, as a store returns them."""
 
 encode_header = msgspec.msgpack.Encoder().encode
-"""Return the header's bytes from a tuple of the `HEADER_FIELDS`."""
+"""Encode a tuple of the `HEADER_FIELDS` as header bytes."""
 _fields = msgspec.structs.astuple
 
 

@@ -14,13 +14,13 @@ from .port import Form, Page, Row, form_of
 from .upcast import Upcasts, check_upcasts, upcast
 
 Decode = Callable[[Any], Any]
-"""Makes an event of a payload."""
+"""A function that decodes a payload into an event."""
 
 Reader = tuple[Decode, type[Event]]
-"""What decodes an event in one form, and which event it is."""
+"""The decoder for a stored form, and its event type."""
 
 DAMAGE = (msgspec.MsgspecError, KeyError, TypeError, ValueError)
-"""What decoding raises for bytes that are not that event."""
+"""The exceptions that decoding raises for bytes that do not match their event type."""
 
 _encoder = msgspec.json.Encoder()
 

@@ -14,57 +14,57 @@ class NewEvent(msgspec.Struct, frozen=True):
     """An event that has not been appended yet."""
 
     type: str
-    """The event's wire tag, in kebab case."""
+    """The event type's tag, in kebab case."""
     payload: bytes
-    """The event as JSON; at most `PAYLOAD_BYTES_MAX`, or what its event allows."""
+    """The event as JSON, at most `payload_bytes_max` bytes."""
     at: str
-    """When it happened: ISO 8601 in UTC, ending in `Z`, given by the caller."""
+    """The time at which it happened, set by the caller: ISO 8601 in UTC, ending in `Z`."""
     actor: str
-    """Who caused it: `runtime`, `operator`, `operator:…`, `agent:…` or `import:…`."""
+    """The actor: `runtime`, `operator`, `operator:…`, `agent:…` or `import:…`."""
     schema_version: int = 1
-    """The shape of the payload; raised only when an upcast is needed."""
+    """The version of the payload's shape, incremented only if an upcast is required."""
     correlation_id: str | None = None
-    """The work this belongs to; the append's first event when nothing is given."""
+    """The id of the related work; defaults to the append's first event."""
     causation_id: str | None = None
-    """The event that caused this one; the append's first event when nothing is given."""
+    """The id of the event that caused this one; defaults to the append's first event."""
     observed: bool = False
-    """True when another tool says it happened and our rules were not asked."""
+    """Whether another tool reported the event, so that no rules were applied to it."""
     payload_bytes_max: int = PAYLOAD_BYTES_MAX
-    """What its event allows; never more than `DOCUMENT_BYTES_MAX`."""
+    """The maximum size of the payload, at most `DOCUMENT_BYTES_MAX`."""
 
 
 class RecordedEvent(msgspec.Struct, frozen=True, gc=False):
     """An event in the log, exactly as stored; its fields are the columns."""
 
     position: int
-    """Place in the log: 1, 2, 3 … without gaps."""
+    """The position in the log: 1, 2, 3 … without gaps."""
     stream: str
     version: int
-    """Place in the stream: 1, 2, 3 … without gaps."""
+    """The position in the stream: 1, 2, 3 … without gaps."""
     id: str
-    """UUIDv7."""
+    """A UUIDv7."""
     type: str
     schema_version: int
     at: str
     recorded_at: str
-    """When it was appended, by the store's clock; no projection reads it."""
+    """The time of the append according to the store's clock; projections do not use it."""
     actor: str
     correlation_id: str
     causation_id: str
     key: str | None
-    """Idempotency key; only on the first event of its append."""
+    """The idempotency key, which is only set on the first event in its append."""
     key_digest: bytes | None
-    """The sha256 of the command for which the key was used, with its arguments."""
+    """The SHA-256 of the command that used the key, including its arguments."""
     remaining: int
-    """How many events of the same append follow; 0 on its last."""
+    """The number of events that follow in the same append; 0 for the last one."""
     observed: bool
     salt: bytes | None
-    """Random bytes that make the payload's digest unguessable; erased with it."""
+    """Random bytes that make the payload's digest unguessable; erased with the payload."""
     payload: bytes | None
-    """The event as JSON; what remains of it once it is erased, None for nothing."""
+    """The event as JSON; after an erasure, the remainder or None."""
     payload_digest: bytes
     hash: bytes
-    """The chain: sha256 over the hash before, the header and the payload's digest."""
+    """The chain: the SHA-256 of the previous hash, the header and the payload's digest."""
 
 
 class Head(msgspec.Struct, frozen=True):
@@ -78,13 +78,13 @@ class Span(msgspec.Struct, frozen=True, omit_defaults=True):
     """A range of a stream's versions, optionally restricted to one event type."""
 
     stream: str
-    """The stream that they are in."""
+    """The events' stream."""
     first: int
-    """Their first version."""
+    """The first version, inclusive."""
     last: int
-    """Their last version; it is one of them."""
+    """The last version, inclusive."""
     only: str | None = None
-    """The one type that is meant; None for all."""
+    """The event type to which the span is restricted; None for all types."""
 
     def holds(self, stream: str, version: int, type_: str) -> bool:
         """Return whether the span contains an event."""

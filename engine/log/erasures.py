@@ -12,7 +12,7 @@ from .envelope import ERASURES, Span, places_in
 from .event import Event, Kind, Reach, Subject, events_of
 
 STREAM = ERASURES
-"""The stream of these events."""
+"""The stream of erasure events."""
 
 
 class PayloadErased(Event, frozen=True):
@@ -27,13 +27,13 @@ class PayloadErased(Event, frozen=True):
     reason: str
     """The reason, without any of the erased text."""
     spans: tuple[Span, ...]
-    """Of which events."""
+    """The erased events."""
     payloads: int
-    """Of how many events there was a payload still."""
+    """The number of events that still had a payload."""
     bytes: int
-    """How long those were."""
+    """The total size of those payloads."""
     remainders: tuple[str, ...] = ()
-    """sha256 of what remains of each of them, in their order; without any, nothing does."""
+    """The SHA-256 of each event's remainder, in order; empty if nothing remains."""
 
 
 ERASURE_EVENTS = events_of(__name__)

@@ -28,10 +28,10 @@ IN_FORCE = "in force"
 HERE, EVERYTHING = "here", "everything"
 PREFIX = "x-"
 TAG = re.compile(r"x-[a-z0-9]+(-[a-z0-9]+)+")
-"""The type of an extension's event: the vendor, and what happened."""
+"""The type of an extension's event: a vendor and a description."""
 TAG_CHARS_MAX = 64
 NAMED_BY = ("name", "id", "phase")
-"""Data fields that may name an extension's event; the first one present is used."""
+"""The data fields that may name an extension's event; the first one present is used."""
 
 _data = json.Decoder(dict[str, Any])
 
@@ -42,7 +42,7 @@ class Kind(Enum):
     EXECUTION = "execution"
     """Discarded by a rollback to an earlier version."""
     KNOWLEDGE = "knowledge"
-    """Never discarded: knowledge is kept."""
+    """Never discarded, because it is knowledge."""
     CONTROL = "control"
     """Never discarded: rollbacks themselves, and rules."""
 
@@ -55,7 +55,7 @@ class Reach(Enum):
     TOP = "top"
     """Everything but the nodes: a sprint's phases and their descendants, or entries."""
     NODE = "node"
-    """In addition, the node that the event is about, and its ancestors."""
+    """In addition, the event's node and its ancestors."""
     BRANCH = "branch"
     """In addition, all descendants of that node."""
     WHOLE = "whole"
@@ -68,10 +68,10 @@ class Subject(msgspec.Struct, frozen=True):
     word: str
     """The kind of subject: `sprint`, `phase`, `iteration`, `request` ..."""
     names: tuple[str, ...] = ()
-    """The fields that name it, like `number` or `entry.id`; the first one that is not
-    empty is used. No fields if the type alone is sufficient."""
+    """The fields that contain its name, such as `number` or `entry.id`; the first non-empty
+    field is used. Empty if the type alone is sufficient."""
     address: str = ""
-    """The field with its address in the plan, if it has one."""
+    """The field that contains its address in the plan, if any."""
     is_told: bool = False
     """Whether the answer to the caller includes the name, for later commands."""
 
@@ -83,13 +83,13 @@ class AsDecision(msgspec.Struct, frozen=True):
     said: tuple[str, ...] = ("reason",)
     """The fields that state the decision, if present."""
     evidence: tuple[str, ...] = ()
-    """The fields with its evidence."""
+    """The fields that contain its evidence."""
     looks_back: bool = False
-    """Whether earlier failures of the same subject are evidence as well."""
+    """Whether earlier failures of the same subject also count as evidence."""
     judges: str = ""
-    """The judged iteration: `IN_FORCE` for the effective one, or the field naming it."""
+    """The judged iteration: `IN_FORCE` for the effective one, or the name of a field."""
     stops: bool = False
-    """Whether the sprint waits afterwards, so that any next event is its consequence."""
+    """Whether the sprint waits afterwards, so that any following event is a consequence."""
 
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -105,30 +105,31 @@ class Event(msgspec.Struct, frozen=True, omit_defaults=True):
     """A recorded fact; its fields are the payload, and its type is the contract."""
 
     type: ClassVar[str]
-    """The name of the class, as in `phase-started`; logs store it, so it never changes."""
+    """The event type, as in `phase-started`; it is stored in logs, so it never changes."""
     subject: ClassVar[Subject]
     reach: ClassVar[Reach]
     records: ClassVar[str] = ""
-    """The top-level list of the document that it adds to or changes, if any.
+    """The top-level list in the document that the event extends or changes, if any.
 
-    Such lists grow with the log. Only events that declare one, or that reach the whole
-    document, change it."""
+    Such lists grow with the log. Only events that declare a list, or that reach the whole
+    document, change it.
+    """
     kind: ClassVar[Kind] = Kind.EXECUTION
     only_caused: ClassVar[str] = ""
-    """Its cause, if no command records exactly this event."""
+    """The event's cause, if no command records exactly this event."""
     is_structural: ClassVar[bool] = False
-    """Whether other events are interpreted by it, so that it must obey the rules."""
+    """Whether other events depend on this event, so that it must obey the rules."""
     as_decision: ClassVar[AsDecision | None] = None
-    """How it is presented as a decision; None if it is not a decision."""
+    """How the event is presented as a decision; None if it is not a decision."""
     as_evidence: ClassVar[tuple[str, ...] | None] = None
     """The fields that show later decisions what failed or stopped the sprint."""
     stays: ClassVar[tuple[str, ...]] = ()
-    """The texts that are kept on redaction, because other events refer to them; nested
-    ones are named like `field.inner`. Figures are always kept."""
+    """The texts that redaction keeps because other events refer to them; a nested field is
+    written as `field.inner`. Figures are always kept."""
     ends: ClassVar[tuple[str, ...]] = ()
-    """The evidence that it resolves: event types, all `HERE`, or `EVERYTHING`."""
+    """The evidence that the event resolves: event types, all `HERE`, or `EVERYTHING`."""
     is_quiet: ClassVar[bool] = False
-    """Whether it does not count as a consequence: heartbeats, reports of runs."""
+    """Whether the event is never a consequence, such as heartbeats and reports of runs."""
     schema_version: ClassVar[int] = 1
     payload_bytes_max: ClassVar[int] = PAYLOAD_BYTES_MAX
 
@@ -182,10 +183,10 @@ def events_of(module: str) -> tuple[type[Event], ...]:
 
 
 Takers = dict[type[Event], Callable[..., Any]]
-"""By event type, the function that applies it to a state."""
+"""The functions that apply events to a state, by event type."""
 
 Versioned = tuple[int, str, Event]
-"""Version, time it happened, and the event."""
+"""An event with its version and the time at which it happened."""
 
 
 class ExtensionEvent(Event, frozen=True):

@@ -16,7 +16,7 @@ from .envelope import DOCUMENT_BYTES_MAX, Head, RecordedEvent
 FORMAT = "sprintlog-log"
 FORMAT_VERSION = 1
 LINE_BYTES_MAX = 2 * DOCUMENT_BYTES_MAX + 65_536
-"""In text of JSON at most every byte of a payload takes two."""
+"""The maximum length of a line, in which a payload's bytes take at most two bytes each."""
 
 _HEXADECIMAL = ("key_digest", "salt", "payload_digest", "hash", "previous")
 
@@ -27,7 +27,7 @@ class _Header(msgspec.Struct):
     format: str
     format_version: int
     stream: str | None
-    """The one stream that was exported; None for the whole log."""
+    """The only exported stream; None for the complete log."""
 
 
 _AS_TEXT = {bytes: str, bytes | None: str | None}

@@ -18,15 +18,15 @@ from .envelope import Appended, Head, NewEvent, RecordedEvent, Span
 STREAM_CHARS_MAX = 160
 
 Clock = Callable[[], int]
-"""Returns the wall-clock time in milliseconds since 1970."""
+"""A function that returns the wall-clock time in milliseconds since 1970."""
 Entropy = Callable[[int], bytes]
-"""Returns the given number of unpredictable bytes."""
+"""A function that returns the given number of unpredictable bytes."""
 Form = str | tuple[str, int]
 """The stored form of an event: its type, with its schema version unless that is 1."""
 Row = tuple[str, Form, str | bytes | None]
-"""Time, form and payload of an event."""
+"""An event's time, form and payload."""
 Take = Callable[[list[RecordedEvent]], None]
-"""Takes the next events."""
+"""A function that appends the next copied events."""
 
 
 class Expect(Enum):
@@ -98,7 +98,7 @@ class Wait(msgspec.Struct, frozen=True):
 
     seconds: float = 30.0
     say: Callable[[str], None] = say_nothing
-    """Called once, after `quiet_seconds`."""
+    """A function that is called once, after `quiet_seconds`."""
     quiet_seconds: float = 1.0
 
 
@@ -326,9 +326,9 @@ class LeaseHeld(msgspec.Struct, frozen=True):
     host: str
     since: str
     heartbeat: str
-    """The time of its last heartbeat, by the server's clock."""
+    """The time of the last heartbeat, by the server's clock."""
     seconds_left: float
-    """The seconds until the lease expires, without a further heartbeat."""
+    """The number of seconds until the lease expires without another heartbeat."""
 
 
 class Leases(Protocol):

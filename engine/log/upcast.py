@@ -8,7 +8,7 @@ from typing import Any
 
 Upcast = Callable[[dict[str, Any]], dict[str, Any]]
 Upcasts = Mapping[tuple[str, int], Upcast]
-"""(tag, stored version) to the step that gives the next version."""
+"""The functions that convert a tag's stored version to the next version."""
 
 
 def _plan_of_many_files(shape: dict[str, Any]) -> dict[str, Any]:
@@ -19,7 +19,7 @@ def _plan_of_many_files(shape: dict[str, Any]) -> dict[str, Any]:
 
 
 UPCASTS: Upcasts = {("sprint-compiled", 1): _plan_of_many_files}
-"""Every step there is; a field with a default needs none."""
+"""All upcasts; a new field with a default value requires no upcast."""
 
 
 def check_upcasts(today: Mapping[str, int], upcasts: Upcasts) -> None:

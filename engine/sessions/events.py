@@ -9,25 +9,25 @@ import msgspec
 from ..log.event import KnowledgeEvent, Subject, events_of
 
 COMMAND_CHARS_MAX = 512
-"""So much of a command is kept."""
+"""The maximum length of a recorded command."""
 PATH_CHARS_MAX = 1024
 FILES_MAX = 100
 """The maximum number of files recorded for one call."""
 NAME_CHARS_MAX = 128
-"""So much of a tool's name, of an id or of a word is kept."""
+"""The maximum length of a recorded tool name, id or word."""
 
 
 class TouchedFile(msgspec.Struct, frozen=True, omit_defaults=True):
     """A file that a tool call used or changed."""
 
     path: str
-    """Relative to the root of the work tree if inside it."""
+    """The path, relative to the root of the work tree if the file is inside it."""
     change: str | None = None
-    """`created`, `changed` or `deleted`; null if unknown."""
+    """The type of change: `created`, `changed` or `deleted`; null if unknown."""
     added: int | None = None
     """The number of added lines."""
     removed: int | None = None
-    """How many lines went out."""
+    """The number of removed lines."""
 
 
 class SessionEvent(KnowledgeEvent, frozen=True):
@@ -44,9 +44,9 @@ class SessionStarted(SessionEvent, frozen=True):
     stays = ("how", "model", "version", "transcript")
     subject = Subject("session", ("how",))
     how: str | None = None
-    """The agent's word for it: `startup`, `resume`, `clear` ..."""
+    """The agent's name for the kind of start: `startup`, `resume`, `clear` ..."""
     model: str | None = None
-    """The model of the agent, if known."""
+    """The agent's model, if known."""
     version: str | None = None
     """The version of the agent's program, if known."""
     transcript: str | None = None
@@ -57,9 +57,9 @@ class PromptGiven(SessionEvent, frozen=True):
     """The agent received a prompt."""
 
     chars: int | None = None
-    """How long the prompt was."""
+    """The length of the prompt in characters."""
     sha256: str | None = None
-    """sha256 of the prompt in UTF-8, in hexadecimal."""
+    """The SHA-256 of the prompt in UTF-8, in hexadecimal."""
 
 
 class ToolCalled(SessionEvent, frozen=True):
@@ -68,30 +68,30 @@ class ToolCalled(SessionEvent, frozen=True):
     stays = (*("tool", "call", "files.change", "subagent", "found_in"),)
     subject = Subject("tool call", ("tool",))
     tool: str
-    """The tool, by the agent's own name."""
+    """The agent's name for the tool."""
     call: str | None = None
-    """The agent's own id of the call; some agents have none."""
+    """The agent's id for the call; some agents have none."""
     ok: bool | None = None
     """Whether the call succeeded; null if unknown."""
     is_unfinished: bool = False
-    """Whether it is known to have begun, and not how it ended."""
+    """Whether the call is known to have started but its end is unknown."""
     is_interrupted: bool = False
-    """Whether somebody stopped it."""
+    """Whether the call was interrupted by the user."""
     exit_code: int | None = None
     """The exit status of the command, if known."""
     duration_ms: int | None = None
     command: str | None = None
-    """The beginning of the command that was run, secrets masked."""
+    """The start of the command, with secrets masked."""
     files: tuple[TouchedFile, ...] = ()
-    """The files it was about."""
+    """The files that the call used or changed."""
     subagent: str | None = None
-    """The subagent that called it; None for the agent itself."""
+    """The subagent that made the call; null for the agent itself."""
     input_sha256: str | None = None
-    """The sha256 of the tool's input, as JSON with sorted keys."""
+    """The SHA-256 of the tool's input, as JSON with sorted keys."""
     output_sha256: str | None = None
-    """The sha256 of the tool's output, as JSON with sorted keys."""
+    """The SHA-256 of the tool's output, as JSON with sorted keys."""
     output_bytes: int | None = None
-    """How long that was."""
+    """The size of the output in bytes."""
     found_in: str | None = None
     """`transcript` or `stream` if no hook reported the call."""
 
@@ -102,9 +102,9 @@ class AboutSubagent(SessionEvent, frozen=True):
     stays = ("subagent", "role")
     subject = Subject("subagent", ("subagent",))
     subagent: str
-    """The agent's own id of it."""
+    """The agent's id for the subagent."""
     role: str | None = None
-    """What kind of subagent it is."""
+    """The type of subagent."""
 
 
 class SubagentStarted(AboutSubagent, frozen=True):
@@ -120,7 +120,7 @@ class ContextCompacted(SessionEvent, frozen=True):
 
     stays = ("trigger",)
     trigger: str | None = None
-    """`auto` or `manual`."""
+    """The trigger: `auto` or `manual`."""
 
 
 class TurnEnded(SessionEvent, frozen=True):
@@ -128,21 +128,21 @@ class TurnEnded(SessionEvent, frozen=True):
 
     stays = ("transcript",)
     failed: bool = False
-    """Whether the agent could not answer, or was stopped."""
+    """Whether the agent failed to answer or was stopped."""
     error: str | None = None
-    """The agent's word for what went wrong."""
+    """The agent's name for the error."""
     waits_for: int = 0
-    """How many tasks still ran in the background."""
+    """The number of background tasks that were still running."""
     chars: int | None = None
-    """How long its last words were."""
+    """The length of the final message in characters."""
     sha256: str | None = None
-    """sha256 of them, in hexadecimal."""
+    """The SHA-256 of the final message, in hexadecimal."""
     transcript: str | None = None
     """The path of the agent's transcript, if it has one."""
     loop_iteration: int | None = None
-    """Which iteration the `ralph-loop` plugin was in, as its file said then."""
+    """The iteration according to the file of the `ralph-loop` plugin at that time."""
     loop_max: int | None = None
-    """How many iterations that allows; 0 for no limit."""
+    """The maximum number of iterations in that file; 0 for no limit."""
 
 
 class SessionEnded(SessionEvent, frozen=True):
@@ -151,7 +151,7 @@ class SessionEnded(SessionEvent, frozen=True):
     stays = ("reason",)
     subject = Subject("session", ("reason",))
     reason: str | None = None
-    """The agent's word for why."""
+    """The agent's name for the reason."""
 
 
 SESSION_EVENTS = events_of(__name__)

@@ -11,7 +11,7 @@ _STREAM = "session/"
 _PLAIN = r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}"
 _OURS = rf"session/(?:{'|'.join(AGENTS)})-{_PLAIN}"
 KEY = r"session:[0-9a-f]{40}"
-"""The pattern of a session's keys."""
+"""The pattern of session keys."""
 
 
 def session_stream(agent: str, session: str) -> str:

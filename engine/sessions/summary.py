@@ -17,12 +17,12 @@ class Compared(NamedTuple):
     """The numbers of known calls, and the calls that are not recorded."""
 
     seen: int
-    """Calls that hooks reported."""
+    """The number of calls that hooks reported."""
     taken: int
-    """Calls recorded earlier from a transcript or a stream."""
+    """The number of calls recorded earlier from a transcript or stream."""
     missing: list[f.ToolCalled]
     only_hooks: int
-    """Calls that hooks reported and the transcript or stream lacks."""
+    """The number of calls that hooks reported but the transcript or stream lacks."""
 
 
 class Summary(msgspec.Struct):
@@ -35,21 +35,22 @@ class Summary(msgspec.Struct):
     prompts: int = 0
     tool_calls: int = 0
     failed_calls: int = 0
-    """Calls that the agent reports as failed."""
+    """The number of calls that the agent reports as failed."""
     unknown_calls: int = 0
-    """Calls without a known outcome."""
+    """The number of calls with an unknown outcome."""
     turns: int = 0
     failed_turns: int = 0
     erased: int = 0
-    """Events whose content was erased."""
+    """The number of events whose content was erased."""
     subagents: int = 0
     compactions: int = 0
     files_changed: list[str] = []
-    """Their paths, in the order of their first change."""
+    """The paths of the changed files, in order of their first change."""
     lines_added: int = 0
     lines_removed: int = 0
     ended_at: str | None = None
-    """When it ended; None if it continues, or if its end was not recorded."""
+    """The time at which the session ended; None if it continues or its end was not
+    recorded."""
     reason: str | None = None
     model: str | None = None
     version: str | None = None

@@ -6,7 +6,7 @@ It uses only the standard library: `wrap` imports it before it starts the comman
 from collections.abc import Mapping
 
 CORRELATION = "SPRINTLOG_CORRELATION"
-"""The variable that contains it."""
+"""The variable that contains the unit of work."""
 _NAME_CHARS_MAX = 128
 
 

@@ -16,7 +16,7 @@ _TOKENS = ("input_tokens", "output_tokens", "cache_read_tokens", "total_tokens")
 _EVENTS = ("init", "step_update", "result")
 _SUCCESS = ("SUCCESS", "OK")
 _STATUS = re.compile(r"\(code (\d{3})\)")
-"""How an error states the status of HTTP."""
+"""The HTTP status in an error message."""
 
 
 def read(message: v.Data) -> out.Items | None:

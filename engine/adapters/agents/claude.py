@@ -22,13 +22,13 @@ _OF_MODEL = (
 )
 _REMARK = "[ede_diagnostic]"
 _CONTEXT = re.compile(r"\[[0-9]+[a-z]\]$")
-"""`[1m]` behind a model's name: so many tokens it may hold."""
+"""The context size behind a model's name, such as `[1m]`."""
 _NO_MODEL = "<synthetic>"
-"""Of messages that the program itself makes, such as those on errors."""
+"""The model of messages that the program itself creates, such as error messages."""
 _ENDS = {"end_turn", "stop_sequence"}
-"""Why the model stops when it has nothing more to do."""
+"""The reasons for which a model stops when it has finished."""
 _INTERRUPTED = "[Request interrupted by user"
-"""How the program records that its user stopped the agent."""
+"""The start of the message that records an interruption by the user."""
 
 
 def read(message: v.Data) -> out.Items | None:

@@ -17,7 +17,7 @@ _TOKENS = (
 )
 _FAMILIES = ("item.", "thread.", "turn.")
 _NO_TOOLS = {"agent_message", "error", "reasoning", "todo_list"}
-"""Items that are no call of a tool; those named error are warnings."""
+"""Items that are not tool calls; items of the type `error` are warnings."""
 
 
 def read(message: v.Data) -> out.Items | None:
@@ -93,7 +93,7 @@ _LINES = {
 _CALLS = {"custom_tool_call", "function_call", "local_shell_call"}
 _ANSWERS = {"custom_tool_call_output", "function_call_output"}
 _ITSELF = re.compile(r"^<\w+>")
-"""Codex marks its own additions to the prompt with a tag."""
+"""The tag with which Codex marks its own additions to the prompt."""
 
 
 def read_rollout(message: v.Data) -> out.Items | None:

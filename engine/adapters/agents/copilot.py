@@ -16,7 +16,7 @@ from . import values as v
 
 REQUESTS_MAX = 10_000
 TEXT_CHARS_MAX = 64 * 1024
-"""Of longer final words the end is kept."""
+"""The maximum length of the final text; only the end of a longer text is kept."""
 _COMPLETE, _CANCELED, _FAILED = 1, 2, 3
 _DENIED = (False, {"type": 0})
 
@@ -27,9 +27,9 @@ class Chat:
     def __init__(self) -> None:
         self._ids: list[str] = []
         self._first = 0
-        """Which part of the last response the first text is."""
+        """The index of the first text in the parts of the last response."""
         self._texts: list[str] = []
-        """Its texts after the last tool call."""
+        """The texts after the last tool call."""
         self._ended: out.Items = ()
 
     def __call__(self, message: v.Data) -> out.Items | None:

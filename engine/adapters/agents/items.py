@@ -14,11 +14,11 @@ class FigureSpan(IntEnum):
     """The scope of a figure; a wider scope includes the narrower scopes within it."""
 
     CALL = 1
-    """One answer of the model."""
+    """One response from the model."""
     TURN = 2
     """One turn of the run."""
     SESSION = 3
-    """All of a session so far: a later figure replaces it."""
+    """The complete session so far; a later figure replaces an earlier one."""
 
 
 class Session(msgspec.Struct, frozen=True):
@@ -26,12 +26,12 @@ class Session(msgspec.Struct, frozen=True):
 
     id: str
     version: str | None = None
-    """The version of the agent's program, if it is stated."""
+    """The version of the agent's program, if stated."""
     model: str | None = None
     commit: str | None = None
-    """The commit of the repository at the beginning."""
+    """The commit of the repository at the start of the session."""
     forked_at: str | None = None
-    """Of a fork: lines with this time or an earlier one repeat those of its parent."""
+    """The time of the fork, if any: lines up to this time repeat those of the parent."""
 
 
 class Prompted(msgspec.Struct, frozen=True):
@@ -46,23 +46,23 @@ class Said(msgspec.Struct, frozen=True):
 
     text: str
     goes_on: bool = False
-    """Whether it goes on with the words right before it."""
+    """Whether the message continues the preceding text."""
 
 
 class Called(msgspec.Struct, frozen=True):
     """The agent called a tool, so its preceding message was not the last one."""
 
     key: str | None = None
-    """Names the call: the same again is the same call."""
+    """The id of the call; calls with the same id are the same call."""
     tool: str = ""
-    """The tool, by the agent's own name."""
+    """The agent's name for the tool."""
     command: str | None = None
-    """The command, for a tool that runs commands."""
+    """The command, if the tool runs commands."""
     by: str | None = None
-    """The subagent that called it; none for the agent itself."""
+    """The subagent that made the call; None for the agent itself."""
     at: str | None = None
     given: dict[str, Any] | None = None
-    """The input of the tool, if it is stated; it is not recorded."""
+    """The tool's input, if stated; it is not recorded."""
 
 
 class Returned(msgspec.Struct, frozen=True):
@@ -85,7 +85,7 @@ class FileChanged(msgspec.Struct, frozen=True):
     added: int | None = None
     """The number of added lines."""
     removed: int | None = None
-    """How many lines went out."""
+    """The number of removed lines."""
 
 
 class Used(msgspec.Struct, frozen=True):
@@ -94,28 +94,28 @@ class Used(msgspec.Struct, frozen=True):
     usage: "Usage"
     span: FigureSpan
     key: str | None = None
-    """Identifies the source: figures of the same key count once. Of a session, its id."""
+    """The id of the source, whose figures count once; for a session, the session id."""
     part: int | None = None
-    """Which turn of the session it is, from 0: they are added up when none is missing."""
+    """The index of the turn in the session; turns are added up if none is missing."""
     model: str | None = None
     by: str | None = None
-    """The subagent whose call it is; none for the agent itself."""
+    """The subagent that made the call; None for the agent itself."""
     is_unique: bool = False
-    """Whether its key names the same call in every session: copies are counted once."""
+    """Whether the key names the same call in every session, so that copies count once."""
 
 
 class AgentEnded(msgspec.Struct, frozen=True):
     """The agent reports that it has finished or failed."""
 
     text: str | None = None
-    """Its final words; without them they are those that it said last."""
+    """The final text; None if the last message is the final text."""
     failed: bool = False
     error: str | None = None
-    """Why it failed; without it, what it named before."""
+    """The reason for the failure; None if an earlier item stated it."""
     status: int | None = None
-    """The HTTP status with which the model's server refused, if it is stated."""
+    """The HTTP status with which the model's server rejected the request, if stated."""
     is_stopped: bool = False
-    """Whether the user stopped it."""
+    """Whether the user stopped the agent."""
 
 
 def failed(error: str | None, status: int | None = None) -> AgentEnded:
@@ -131,11 +131,11 @@ class Refused(msgspec.Struct, frozen=True):
     """The model's server rejected the agent's request, according to the output."""
 
     kind: str = ""
-    """The agent's own word for why."""
+    """The agent's name for the reason."""
     fields: str = ""
-    """Fields and headers that state the end of the limit, as `name: value`."""
+    """The fields and headers that state the end of the limit, as `name: value`."""
     status: int | None = None
-    """Of HTTP."""
+    """The HTTP status."""
 
 
 class CallsCounted(msgspec.Struct, frozen=True):

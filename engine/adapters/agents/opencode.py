@@ -10,7 +10,7 @@ from . import items as out
 from . import values as v
 
 _GOES_ON = "tool-calls"
-"""Why a step ends after which there is another one."""
+"""The reason for which a step ends that is followed by another step."""
 _EDITS = {"edit", "multiedit", "patch", "write"}
 
 
@@ -82,7 +82,7 @@ def _tool(part: v.Data) -> out.Items:
 
 
 _TELLS = ("retry-after", "reset")
-"""Parts of the names of headers that state the end of a limit."""
+"""Substrings in the names of headers that state the end of a limit."""
 
 
 def _failed(error: v.Data) -> out.Items:

@@ -18,7 +18,7 @@ from . import items as out
 
 _NOTHING = Usage()
 TEXT_CHARS_MAX = 4 * 1024 * 1024
-"""Of longer words the end is kept."""
+"""The maximum length of the answer; only the end of a longer text is kept."""
 
 
 def key_of(name: str) -> str:
@@ -37,10 +37,10 @@ class AnswerCollector:
         self._ended: out.AgentEnded | None = None
         self._error = ""
         self._refused: out.Refused | None = None
-        """Unless it went on to work after that."""
+        """The refusal, unless the agent continued its work afterwards."""
         self._used: dict[tuple[out.FigureSpan, str, int | None], Usage] = {}
         self._calls: dict[tuple[out.FigureSpan, str], str | None] = {}
-        """The model of each call and turn that has an id."""
+        """The model for each call and turn that has an id."""
 
     def take(self, item: out.Item) -> None:
         """Process the next item."""
@@ -158,11 +158,11 @@ class AnswerCollector:
 
 
 CALLS_MAX = 10_000
-"""The number of calls that are listed; all are counted."""
+"""The maximum number of calls that are listed; all calls are counted."""
 CHANGES_MAX = 1_000
-"""The number of changed files that are listed per call."""
+"""The maximum number of changed files that are listed per call."""
 NAMES_MAX = 100
-"""So many sessions, models, versions and subagents are named."""
+"""The maximum number of sessions, models, versions and subagents that are listed."""
 
 
 class ToolCall(msgspec.Struct, omit_defaults=True):
@@ -185,27 +185,27 @@ class Activity(msgspec.Struct, omit_defaults=True):
     """An agent's activity, as reported in its output."""
 
     agent: str | None = None
-    """Whose output it is; None for plain words of nobody who was named."""
+    """The agent that printed the output; None for plain text without a named agent."""
     versions: list[str] = []
     sessions: list[str] = []
     models: list[str] = []
     commit: str | None = None
-    """The commit of the repository at the beginning, if it is stated."""
+    """The commit of the repository at the start, if stated."""
     prompts: int = 0
     tool_calls: int = 0
     calls: list[ToolCall] = []
-    """The latest of the calls, in their order."""
+    """The latest calls, in order."""
     lines: int = 0
     unknown: int = 0
-    """How many of the lines were not understood."""
+    """The number of lines that were not recognized."""
     tells_calls: bool = False
     """Whether the output reports calls, so that a missing call was not made."""
     subagents: int = 0
-    """How many subagents worked."""
+    """The number of subagents."""
     is_own: bool = False
-    """Whether a line is of the agent itself and not of a subagent."""
+    """Whether a line was printed by the agent itself rather than a subagent."""
     counted: tuple[ModelCall, ...] = ()
-    """The calls of models and the turns that have ids, with their figures."""
+    """The model calls and the turns that have ids, with their figures."""
 
 
 class ActivityCollector:

@@ -21,15 +21,16 @@ from .outcome import Activity, ActivityCollector, AnswerCollector
 from .values import is_cut, mapping, parse
 
 ANSWER_BYTES_MAX = 4 * 1024 * 1024
-"""How much of the end of an output is read as words or as one object."""
+"""The number of bytes at the end of an output that are read as text or as one object."""
 LINE_BYTES_MAX = 16 * 1024 * 1024
-"""A longer line, or entry of a document, is passed over."""
+"""The maximum length of a line or a document's entry; longer ones are skipped."""
 DOCUMENT_BYTES_MAX = 64 * 1024 * 1024
-"""How long a session in a file may be that is one document. Some are of tens of MiB: one of
-63 MiB was imported with a maximum resident set of 89 MiB, the most hostile document of
-that length with 575 MiB."""
+"""The maximum length of a session file that is one document. Some have tens of MiB: a 63
+MiB document was imported with a maximum resident set of 89 MiB, and the most hostile
+document of that length with 575 MiB."""
 _COMMAS_MAX = 4_000_000
-"""Each value takes memory, however short it is. Sessions have a comma in 30 bytes."""
+"""The maximum number of commas, because each value requires memory, however short it is.
+Sessions contain about one comma per 30 bytes."""
 
 READERS: tuple[tuple[str, "Read | type[copilot.Chat]"], ...] = (
     ("antigravity", antigravity.read),
@@ -45,19 +46,19 @@ READERS: tuple[tuple[str, "Read | type[copilot.Chat]"], ...] = (
     ("cursor", cursor.read),
     ("claude", claude.read),
 )
-"""Those with the clearest marks first: the content of a message shows whose it is. A class
-makes a reader for each output."""
+"""The readers, those with the most distinctive formats first, because the agent is
+recognized by its messages. A class creates a separate reader for each output."""
 _JSON_LINE = re.compile(rb'^[ \t]*[{\[][^\n"]*"[^\n]*[}\]][ \t\r]*$', re.MULTILINE)
 _OPENS = re.compile(rb"^[{\[][ \t\r]*$", re.MULTILINE)
 _CLOSES = re.compile(rb"^[}\]][ \t\r]*$", re.MULTILINE)
 
 
 Also = Callable[[str, Item], None]
-"""Takes the other items, each with the name of its agent."""
+"""A function that receives the other items, each with the name of its agent."""
 _MIXED = {"cursor": ("claude",)}
-"""Whose messages stand among an agent's own."""
+"""The agents whose messages appear in another agent's output."""
 Read = Callable[[Any], Items | None]
-"""Returns the items of a message; None if the message is not its agent's."""
+"""A function that returns a message's items; None if another agent wrote the message."""
 
 
 class _Reading:
@@ -78,7 +79,7 @@ class _Reading:
         self.watching = ActivityCollector()
         self._fork = Fork()
         self._of: Counter[str] = Counter()
-        """How many messages were of which agent."""
+        """The number of messages by agent."""
 
     def take(self, found: object) -> tuple[int, int]:
         """Process one or more messages; return their number and the number recognized."""
@@ -134,17 +135,17 @@ class OutputReader:
         self._told_lines = {
             line.strip().encode("utf-8", "replace") for line in told.split("\n")
         } - {b""}
-        """A line that only repeats one of them is nobody's message."""
+        """The prompt's lines; a line that only repeats one of them is not a message."""
         self._reading = _Reading(agent, also, read)
         self._end = bytearray()
         self._bytes = 0
         self._rest = bytearray()
-        """The bytes after the last line end."""
+        """The bytes after the last line ending."""
         self._lines = self._known = 0
         self._strange = 0
-        """How many lines of JSON nobody understands."""
+        """The number of JSON lines that no reader recognized."""
         self._ends_known = False
-        """Whether the last line was understood."""
+        """Whether the last line was recognized."""
 
     def feed(self, chunk: bytes) -> None:
         """Process the next bytes."""

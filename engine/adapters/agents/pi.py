@@ -15,7 +15,7 @@ _EVENT = re.compile(
     r"(?:agent|auto_retry|compaction|message|queue|tool_execution|turn)_(?:end|start|update)"
 )
 _ENTRY = {"id", "parentId", "timestamp"}
-"""The keys of all lines of a session file after the first one."""
+"""The keys of all lines in a session file except the first line."""
 _STATUS = re.compile(r"(?:Error: )?(\d{3})\b")
 
 

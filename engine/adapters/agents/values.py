@@ -15,16 +15,16 @@ from sprintlog.usage import Usage
 from .items import Called, FileChanged
 
 Data = dict[str, Any]
-"""An object of JSON."""
+"""A JSON object."""
 TOKENS = (
     *("input_tokens", "output_tokens"),
     *("cache_read_input_tokens", "cache_creation_input_tokens"),
 )
-"""The counts of tokens in the API of Anthropic."""
+"""The names of token counts in the Anthropic API."""
 _COUNT_MAX, _AMOUNT_MAX = 10**13, 10**9
-"""Larger values are rejected, so that sums of a million counts fit in 64 bits."""
+"""The maximum values, chosen so that sums of a million counts fit in 64 bits."""
 _LITERAL_CHARS = 6
-"""How far before the end of truncated text the parser may stop: `fals`, half an escape."""
+"""How far before the end of a truncated text the parser may stop, as in `fals`."""
 _BEGIN = re.compile(r'[{\[]\s*(?:["{\[]|\Z)')
 _EXIT = re.compile(
     r"^(?:Error: )?Exit code:? (-?\d{1,9})\b"
@@ -35,7 +35,7 @@ _EXIT_AT_END = re.compile(
     r"(?:Command exited with code |\[Process exited with code )(-?\d{1,9})\]?\s*\Z"
 )
 _OUTPUT_CHARS = 400
-"""The part of a tool's output, at its start or end, that is searched for an exit code."""
+"""The number of characters at the start or end of an output searched for an exit code."""
 _KINDS = {
     "add": "created",
     "create": "created",

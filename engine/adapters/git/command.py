@@ -16,7 +16,7 @@ from typing import IO, Any
 from ...errors import RefusedError, SprintlogError
 
 SECONDS_MAX = 600.0
-"""How long one call of git may take."""
+"""The time limit for one call to git."""
 
 _SETTINGS = (
     "core.bare=true",
@@ -37,11 +37,11 @@ _SETTINGS = (
     "safe.directory=*",
 )
 _KEPT = ("HOME", "XDG_CONFIG_HOME", "TMPDIR")
-"""What git may know of the caller: where the person's own list of ignored files is."""
+"""The caller's variables that git may read: they locate the user's ignore file."""
 PERSONS_OWN: Mapping[str, None] = dict.fromkeys(
     ("GIT_CONFIG_NOSYSTEM", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_GLOBAL")
 )
-"""Variables of a call that reads the settings of the person and the machine."""
+"""Variables for a call that reads the settings of the user and the machine."""
 
 
 class Git:

@@ -24,13 +24,13 @@ class LineOrigin(NamedTuple):
     """The origin of a line."""
 
     commit: str | None
-    """The commit that has it and whose parents do not; None for the file at hand."""
+    """The commit that introduced the line; None if the line is not committed."""
     path: str
-    """What the file was called there."""
+    """The file's path in that commit."""
     line: int
-    """Which line it was there, from 1."""
+    """The line number in that commit, from 1."""
     is_first: bool
-    """Whether the history begins with that commit, so it may be older."""
+    """Whether the history starts with that commit, so that the line may be older."""
 
 
 class LineHistory:

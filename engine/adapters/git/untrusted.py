@@ -19,7 +19,7 @@ from .command import PERSONS_OWN, Git, GitError
 from .repositories import GitRepository, repository_around
 
 SECONDS_MAX = 60.0
-"""How long git may read: what a repository holds may be a pipe."""
+"""The time limit for git, because a file in the repository may be a pipe."""
 _BYTES_MAX = 1 << 20
 _OWN = ("index", "logs")
 _SHARED = ("objects", "packed-refs", "refs", "reftable", "shallow")

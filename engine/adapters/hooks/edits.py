@@ -19,7 +19,7 @@ _INDENT = re.compile(r"\n([ \t]+)[^ \t\r\n]")
 _DECODER = JSONDecoder()
 _BOM = "\ufeff"
 NESTED_MAX = 200
-"""Deeper texts are refused before Python's own limit is met."""
+"""The maximum nesting depth, which is lower than Python's own limit."""
 
 
 class TextSpan(NamedTuple):
@@ -33,7 +33,7 @@ class Member(NamedTuple):
     """A member of an object or an item in a list; an item has no key."""
 
     start: int
-    """Where the key begins, or the item."""
+    """The start of the key, or of an item without a key."""
     value: int
     end: int
     key: str = ""
@@ -210,15 +210,15 @@ class AgentFile(msgspec.Struct, frozen=True):
     """The base class for agents' configuration files and the content to install."""
 
     what: ClassVar[str]
-    """The content: `hooks`, or the entry of our server, `mcp`."""
+    """The type of content: `hooks`, or `mcp` for the entry of sprintlog's server."""
 
     agent: str
     project: str
-    """The file, below the project's root."""
+    """The file's path below the project's root."""
     user: str
-    """The file, below the folder that `home` says."""
+    """The file's path below the folder that `home` names."""
     home: tuple[str, str]
-    """The variable that names the agent's own folder, and the folder without it."""
+    """The variable that names the agent's folder, and the default folder."""
 
     def names(self, text: str, *, file: str) -> list[str]:
         """Return the installed events that call sprintlog, or its MCP server's name.
@@ -249,7 +249,7 @@ class JsonForm(AgentFile, frozen=True):
 
     key: str = ""
     begins: Mapping[str, Any] = {}
-    """What a new file begins with."""
+    """The initial content of a new file."""
 
     def fill(self, edit: Edit) -> None:
         """Add sprintlog's content to a text that is one JSON object."""

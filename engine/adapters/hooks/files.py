@@ -23,7 +23,7 @@ from .mcp_entries import MCP, MCP_FORMS
 FILE_BYTES_MAX = 4 * 1024 * 1024
 SCOPES = ("project", "user")
 FILES: dict[str, Mapping[str, AgentFile]] = {HOOKS: FORMS, MCP: MCP_FORMS}
-"""Every file that something can be installed in: by the content, then by the agent."""
+"""The supported files, by content and by agent."""
 
 
 class Remembered(msgspec.Struct, frozen=True):
@@ -34,10 +34,10 @@ class Remembered(msgspec.Struct, frozen=True):
     root: str
     below: str
     sha256: str
-    """Of the file as we left it."""
+    """The SHA-256 of the file after the change."""
     spans: list[tuple[int, int]]
     existed: bool
-    """Whether the file was there before us."""
+    """Whether the file existed before sprintlog changed it."""
     what: str = HOOKS
 
 
@@ -47,10 +47,10 @@ class HookFile(NamedTuple):
     form: AgentFile
     scope: str
     root: Path
-    """The folder that it is below: the project's, or the agent's own."""
+    """The root folder of the path: the project's, or the agent's own."""
     below: str
     memory: Path
-    """The folder of the memory, outside every work tree."""
+    """The folder that stores sprintlog's additions, outside every work tree."""
 
     @property
     def path(self) -> Path:

@@ -36,12 +36,12 @@ class HookForm(JsonForm, frozen=True):
     key: str = "hooks"
     events: tuple[str, ...] = ()
     in_groups: bool = True
-    """Whether an event has groups of handlers, or the handlers themselves."""
+    """Whether an event contains groups of handlers rather than the handlers themselves."""
     handler: Mapping[str, Any] = {}
-    """What a handler has beside its command."""
+    """The fields of a handler in addition to its command."""
     command_key: str = "command"
     says_event: bool = False
-    """Whether the event is an argument, since the input does not have it."""
+    """Whether the event is passed as an argument, because the input does not state it."""
 
     def command(self, event: str) -> str:
         """Return the command for the agent to call; its exit status is always 0."""
@@ -249,7 +249,7 @@ FORMS: dict[str, HookForm | PluginForm] = {
         ),
     )
 }
-"""By the name of the agent."""
+"""The files by agent name."""
 
 
 def plugin() -> str:

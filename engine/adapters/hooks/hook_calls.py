@@ -33,7 +33,7 @@ _PATCH = "*** Begin Patch"
 _PATCH_FILE = re.compile(r"\*\*\* (Add|Update|Delete) File: (.+)")
 _PATCHED = {"Add": "created", "Update": "changed", "Delete": "deleted"}
 _MASKED_CHARS_MAX = 64 * 1024
-"""So much of a command is looked through for secrets; far more than is kept."""
+"""The length of a command that is searched for secrets; much less is recorded."""
 _SHELLS = {"bash", "run_shell_command", "shell"}
 
 
@@ -43,7 +43,7 @@ class HookPlace(msgspec.Struct, frozen=True):
     root: str = ""
     """The work tree's root."""
     home: str = ""
-    """The person's folder, which is nobody's business."""
+    """The user's home folder, which must not be recorded."""
 
     def shown(self, path: str, folder: str = "") -> str:
         """Return a path relative to the root or the home folder, with secrets masked."""

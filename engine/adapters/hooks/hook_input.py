@@ -49,7 +49,7 @@ MOMENTS = {
         PASSED,
     ),
 }
-"""The moment that each hook event of the agents marks, by its name."""
+"""The moments that agents' hook events mark, by event name."""
 _RENAMED = {
     "sessionId": "session_id",
     "toolName": "tool_name",
@@ -82,18 +82,18 @@ class HookHeard(msgspec.Struct, frozen=True):
     """The content of one hook call."""
 
     stream: str
-    """The stream of its session."""
+    """The stream of the session."""
     event: events.SessionEvent | None
     """The event; None for a known one that another hook reports in more detail."""
     key: str = ""
-    """The idempotency key: equal for the same event from any source."""
+    """The idempotency key, which is the same for all of the event's sources."""
     counts: str = ""
     """The type of events whose count belongs to the key, if nothing else distinguishes
     the event from an identical one before the session was resumed."""
     likeness: str = ""
-    """What identifies a call in a transcript or stream if the call has no id."""
+    """The property that identifies a call in a transcript or stream if it has no id."""
     said_ms: int | None = None
-    """The time by the agent's clock, in milliseconds since 1970."""
+    """The time according to the agent, in milliseconds since 1970."""
 
 
 def one_form(message: Data) -> Data:

@@ -144,7 +144,7 @@ MCP_FORMS: dict[str, McpForm | McpTomlForm] = {
         ),
     )
 }
-"""By the name of the agent."""
+"""The files by agent name."""
 
 
 def _toml(text: str, *, file: str) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from ..agents.values import mapping, parse
 from .hook_calls import HookPlace, call_in
 
 CALLS_MAX = 100_000
-"""The maximum number of calls compared per session; no session has more events."""
+"""The maximum number of calls compared per session."""
 _WORDS_CHARS_MAX = 64 * 1024
 READERS = {
     "claude": claude.read,
@@ -27,9 +27,9 @@ READERS = {
     "copilot": copilot.read,
     "gemini": gemini.read_session,
 }
-"""The agents that keep a transcript which can be compared with their hooks."""
+"""The agents whose transcripts can be compared with their hooks."""
 AGENTS = ("claude", "codex", "copilot", "gemini", "opencode")
-"""The agents whose streams identify calls as their hooks or transcripts do."""
+"""The agents whose streams identify calls in the same way as their hooks or transcripts."""
 SESSIONS_MAX = 100
 """The maximum number of sessions in the output of one command."""
 
@@ -39,7 +39,7 @@ class KeptCall(msgspec.Struct):
 
     call: ToolCalled
     at: str | None = None
-    """When it ended, otherwise when it began, by the agent's clock."""
+    """The time at which the call ended, or else started, according to the agent."""
 
 
 class CallCollector:
@@ -50,7 +50,7 @@ class CallCollector:
         self._place = place
         self._found_in = found_in
         self.calls: dict[str, KeptCall] = {}
-        """By their id in the source, in the order of the source."""
+        """The calls by their ids in the source, in the source's order."""
 
     def take(self, item: Item) -> None:
         """Process the next item; ignore items that do not belong to a call."""
@@ -153,7 +153,7 @@ class StreamCalls:
 
     def __init__(self) -> None:
         self._now: dict[str, CallCollector] = {}
-        """By agent: the calls of its current session."""
+        """The calls of each agent's current session."""
         self._stream: dict[str, str] = {}
         self._told: list[tuple[str, str, CallCollector]] = []
 

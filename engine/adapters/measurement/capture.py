@@ -28,9 +28,9 @@ from .formats import TABLE
 _PLACES = tuple(dict.fromkeys(at for one in TABLE.values() for at in one.places.split()))
 _WRITTEN = "written by the measure"
 TIMEOUT_SECONDS = 600.0
-"""The default time limit of each command."""
+"""The default time limit for each command."""
 LAST_LINE = "last-line"
-"""The format of figures in the last line of a command's output."""
+"""The format name for figures in the last line of a command's output."""
 LINE_CHARS_MAX = 4_000
 _PASSED_OF_ALL = re.compile(r"([0-9]{1,12})/([0-9]{1,12})", re.ASCII)
 _PYTEST = re.compile(
@@ -44,7 +44,7 @@ _PYTEST_KINDS = {
 }
 HEAD_CHARS = 2_000
 TAIL_CHARS = 4_000
-"""The characters kept of the beginning and the end of a command's output."""
+"""The number of characters kept from the start and the end of a command's output."""
 RUNS_MAX = 20
 """The maximum number of commands listed for one measurement."""
 
@@ -53,13 +53,13 @@ class MeasurementOrder(NamedTuple):
     """A request for a measurement."""
 
     reports: Sequence[str] = ()
-    """Files or glob patterns, each with an optional format: `junit=a.xml`."""
+    """Files or glob patterns, each with an optional format, such as `junit=a.xml`."""
     sources: Sequence[str] = ()
     """Files and folders whose size and complexity are measured."""
     runs: Sequence[str] = ()
-    """Commands run first: they write the reports, or print the figures themselves."""
+    """Commands to run first; they write the reports, or print the figures themselves."""
     builds: Sequence[str] = ()
-    """Build commands, which must succeed; their last line may state figures."""
+    """Build commands, which must succeed; their last line may contain figures."""
     timeout_seconds: float = TIMEOUT_SECONDS
     pointers: Mapping[str, str] = {}
     """JSON pointers to custom metrics in JSON reports, by metric name."""
@@ -106,7 +106,7 @@ class Capture:
         self._seen = SeenReports()
         self._usual: Mapping[Path, figures.Stamp] = {}
         self.usual_notes: tuple[str, ...] = ()
-        """Which reports at usual places the commands wrote, and whether they were read."""
+        """Notes on the reports that commands wrote to default locations."""
 
     @property
     def seen(self) -> list[SeenReport]:
@@ -298,11 +298,11 @@ def _there(asked: MeasurementOrder, folder: Path) -> list[figures.WantedReport]:
 
 
 def counted(output: str, *, command: str, own: Collection[str] = ()) -> dict[str, Any]:
-    """Return the metrics in the last line of an output; empty if it has another format.
+    """Return the metrics in the last line of an output; empty if the format differs.
 
-    The line must be exactly `PASSED/ALL`, the summary of pytest, or a JSON object in which
-    any key is a metric. `own` contains the names of declared custom metrics. Raise
-    `SprintlogError` if such a line is not a valid measurement.
+    The line must be exactly `PASSED/ALL`, pytest's summary, or a JSON object that has a
+    metric among its keys. `own` contains the names of declared custom metrics. Raise
+    `SprintlogError` if the line is not a valid measurement.
     """
     line = output.rstrip().rpartition("\n")[2].strip()
     if len(line) > LINE_CHARS_MAX:

@@ -27,7 +27,7 @@ from .formats import format_of, is_format, read_as
 from .lizard_worker import MISSING
 
 FILES_MAX = 10_000
-"""How many reports may be read at once."""
+"""The maximum number of reports that can be read at once."""
 TOOL_CHARS_MAX = 128
 _PATTERN_MARKS = ("*", "?", "[")
 
@@ -38,12 +38,12 @@ class WantedReport(NamedTuple):
     """A report to be read."""
 
     file: str
-    """Its name."""
+    """The file's name."""
     path: Path
     format: str | None = None
-    """The name of its format, if it is not to be detected from the content."""
+    """The name of the format; None if it is detected from the content."""
     pattern: str | None = None
-    """The pattern of files that named it, where one did."""
+    """The file pattern that matched the report, if any."""
 
 
 class Measured(NamedTuple):
@@ -53,7 +53,7 @@ class Measured(NamedTuple):
     origins: list[Origin]
     usage: Usage | None = None
     notes: tuple[str, ...] = ()
-    """What a person should know, each with its file."""
+    """Notes for the user, each of which names its file."""
 
 
 def merged(parts: Sequence[Measured]) -> Measured:

@@ -16,9 +16,9 @@ from ..reports.report import COUNT_MAX, Found, Report
 
 T = TypeVar("T")
 EXTENSION = re.compile(r"[a-z0-9]+(-[a-z0-9]+)+")
-"""The name of an extension's format: the vendor, a dash, and its own name."""
+"""The name of an extension's format: a vendor, a dash, and a name."""
 _Keys = dict[str, msgspec.Raw]
-"""The keys of an object; the values are not decoded."""
+"""An object's keys, with undecoded values."""
 
 
 def read_agent(report: Report) -> Found:
@@ -38,13 +38,13 @@ class Format(NamedTuple):
 
     read: Callable[[Report], Found]
     marks: tuple[str, ...] = ()
-    """Alternative sets of words, one of which a report must contain completely: `<` and
-    its first XML tag with attributes, or `{` and keys of its JSON object (that of its
-    first line), or `[` and keys of the first object in its list."""
+    """Alternative sets of words; a report must contain all words of one set: `<` and its
+    first XML tag with attributes, or `{` and keys of its JSON object (the one in the first
+    line), or `[` and keys of the first object in its list."""
     places: str = ""
-    """Paths or glob patterns of its usual places in a work tree."""
+    """Paths or glob patterns of the default locations in a work tree."""
     text: bytes = b""
-    """A pattern searched in the first and the last line, joined by a newline."""
+    """A pattern to search for in the first and last lines, joined by a newline."""
 
 
 TABLE: Mapping[str, Format] = {
@@ -101,7 +101,7 @@ TABLE: Mapping[str, Format] = {
         read_agent, ("{ type", "{ response stats", "{ conversation_id", "[ type")
     ),
 }
-"""The formats recognized by content, by their names on the command line."""
+"""The formats that are recognized by content, by their names on the command line."""
 
 READERS = {name: one.read for name, one in TABLE.items()}
 

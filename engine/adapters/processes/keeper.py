@@ -20,7 +20,7 @@ from .descriptors import hold_only
 from .signals import FORWARDED
 
 _OPOST = 1
-"""The index of the output flags in the result of `termios`."""
+"""The index of the output flags in the result of `termios.tcgetattr`."""
 
 
 class OwnTerminal:
@@ -35,7 +35,7 @@ class OwnTerminal:
         self.master = master
         self.slave = slave
         self.reads = reads
-        """Whether what is typed on our terminal is for the command."""
+        """Whether keys typed on sprintlog's terminal are passed to the command."""
         self._settings = settings
         self._is_taken = False
 
@@ -112,7 +112,7 @@ def is_in_foreground(number: int) -> bool:
 STARTED, STOPPED, EXITED = 1, 2, 3
 _NEWS = struct.Struct("!Bi")
 NOT_FOUND, NOT_STARTED = 127, 126
-"""The exit codes of a shell for a command that is not there, or cannot be run."""
+"""A shell's exit codes for a command that does not exist or cannot be run."""
 
 
 class Keeper:
@@ -120,9 +120,9 @@ class Keeper:
 
     def __init__(self, news: int, life: int, *, leads: bool) -> None:
         self.news = news
-        """The descriptor on which the command's changes are reported."""
+        """The descriptor from which the command's state changes are read."""
         self.life = life
-        """As long as somebody holds this descriptor open, it keeps its terminal."""
+        """The descriptor that keeps the command's terminal alive while it remains open."""
         self._leads = leads
         self._command = 0
 

@@ -15,7 +15,7 @@ from ...log.stores.descriptors import held_open
 from . import process as processes
 
 PATIENCE_SECONDS = 15.0
-"""How long what a dead loop left running may take to end."""
+"""How long the remaining processes of a dead loop may take to end."""
 
 
 class Holder(msgspec.Struct, frozen=True):

@@ -8,7 +8,7 @@ from ...masking import masked_spans
 HEAD_BYTES = 8 * 1024
 TAIL_BYTES = 24 * 1024
 MARGIN_BYTES = 8 * 1024
-"""Kept beside each cut, so that a token which the cut would split is seen whole."""
+"""The number of bytes kept around a cut, so that tokens at the cut are recognized."""
 
 _TAIL_KEPT = TAIL_BYTES + MARGIN_BYTES
 
@@ -18,7 +18,7 @@ class Output:
 
     def __init__(self) -> None:
         self.bytes = 0
-        """How many came."""
+        """The number of bytes received."""
         self._missed = 0
         self._digest = sha256()
         self._head = bytearray()

@@ -26,22 +26,22 @@ class Process(NamedTuple):
 
     pid: int
     started: str
-    """When it started; empty if it has ended."""
+    """The start time; empty if the process has ended."""
     boot_id: str
-    """The boot of the machine; empty if the system does not report it."""
+    """The id of the machine's boot; empty if the system does not report it."""
 
 
 class Marks(NamedTuple):
     """A process's figures that change when it writes or forks."""
 
     written: int
-    """Bytes written, to any file."""
+    """The number of bytes written to any file."""
     faults: int
-    """Page faults of its ended children: every child has some."""
+    """The page faults of ended children, which every child has."""
     below: frozenset[int]
-    """Its descendants."""
+    """The ids of its descendants."""
     age: float = inf
-    """Seconds since the latest of them started."""
+    """The number of seconds since the latest descendant started."""
 
     def has_forked_since(self, before: "Marks") -> bool:
         """Return whether a process was started after `before`, ignoring ended processes."""

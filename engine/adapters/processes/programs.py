@@ -20,7 +20,7 @@ from .output import Output, note
 from .supervised import TICK_SECONDS, OutcomeUnknownError, ProgramEnded, run_kept
 
 TRANSCRIPT_BYTES_MAX = 64 * 1024 * 1024
-"""Output of a hook beyond this is read and discarded."""
+"""The maximum output of a hook that is written; the rest is discarded."""
 ENVIRONMENT = (
     "CI",
     "CONDA_PREFIX",
@@ -39,7 +39,7 @@ ENVIRONMENT = (
     "USER",
     "VIRTUAL_ENV",
 )
-"""The variables passed to a script, with every `LC_…` and `XDG_…`; no others are."""
+"""The variables passed to a script, in addition to all `LC_…` and `XDG_…` variables."""
 ENVIRONMENT_PREFIXES = ("LC_", "XDG_")
 
 
@@ -47,13 +47,13 @@ class AgentRun(NamedTuple):
     """The outcome and the output of an agent's command."""
 
     exit_code: int | None
-    """Negative for the signal that ended it; None if unknown."""
+    """The exit code, or the negative signal number; None if unknown."""
     timed_out: bool
     duration_ms: int | None
     output: Output
     errors: Output
     unknown: str | None = None
-    """Why the outcome is unknown although the command ended."""
+    """The reason for an unknown outcome although the command ended."""
 
 
 class ScriptLostError(SprintlogError):

@@ -17,15 +17,15 @@ from .keeper import EXITED, STOPPED, Keeper, OwnTerminal
 from .signals import FORWARDED, WaitingSignals
 
 DRAINED_BYTES_MAX = 1 << 20
-"""How much is read of each stream when the command has ended: as much as a pipe may hold.
+"""The number of bytes read from each stream after the command has ended: a pipe's maximum.
 
-What a command leaves running may print for ever.
+More cannot be read, because remaining processes may print endlessly.
 """
 BEHIND_SECONDS = 0.2
-"""How often is looked whether what is typed is for us again."""
+"""The interval for checking whether sprintlog is in the foreground again."""
 READ, WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
 Hear = Callable[[int, bytes], None]
-"""Is given the descriptor on which something was printed, and what."""
+"""A function that is called with a descriptor number and the bytes printed on it."""
 
 
 class _Stream:
@@ -34,9 +34,9 @@ class _Stream:
     def __init__(self, reading: int, number: int, *, waits: bool) -> None:
         self.reading, self.number = reading, number
         self.waits = waits
-        """Whether one can wait until it can be written; into a file one always can."""
+        """Whether the descriptor can be waited for; a file is always writable."""
         self.left = bytearray()
-        """The bytes that were read and not yet written."""
+        """The bytes that were read but not written yet."""
 
 
 class Relay:
@@ -63,7 +63,7 @@ class Relay:
         self._terminal = terminal
         self._signals = signals
         self._typed = bytearray()
-        """The keys that were typed and not yet read."""
+        """The keys that were typed but not read yet."""
         self._listens = terminal is not None and terminal.take()
         self._exit_code: int | None = None
         signals.start(self._hand_on)

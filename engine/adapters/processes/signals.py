@@ -22,15 +22,15 @@ FORWARDED = (
     signal.SIGTSTP,
     signal.SIGCONT,
 )
-"""Signals that are forwarded to the command if they were sent to this process alone."""
+"""The signals that are forwarded to the command if only this process received them."""
 OURS = (signal.SIGWINCH, signal.SIGCONT)
-"""Signals that this process handles itself."""
+"""The signals that this process handles itself."""
 _STOP = signal.SIGURG
-"""Ends the wait; it has no other use here."""
+"""The signal that ends the wait; it has no other use here."""
 _SENT = (0, -1, -6)
-"""SI_USER, SI_QUEUE, SI_TKILL: another process sent it, not the terminal."""
+"""SI_USER, SI_QUEUE and SI_TKILL: the signal was sent by a process, not the terminal."""
 HandOn = Callable[[int, bool], None]
-"""Called with a signal, and whether it was sent to this process alone."""
+"""A function called with a signal, and whether only this process received it."""
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -46,7 +46,7 @@ class WaitingSignals:
             number for number in FORWARDED if signal.getsignal(number) != signal.SIG_IGN
         } | {signal.SIGWINCH}
         self.descriptor, self._writing = os.pipe()
-        """Readable when signals of `OURS` arrived."""
+        """The descriptor that becomes readable when signals in `OURS` arrive."""
         self.before: Any = set()
         """The signal mask on entry, which a started command inherits."""
         self._thread: threading.Thread | None = None

@@ -31,11 +31,11 @@ _LOCK = Lock()
 _supervisors: set[int] = set()
 """The running supervisors of all threads."""
 LINGER_SECONDS = 0.5
-"""How long the processes that a program left running may take to end."""
+"""How long a program's remaining processes may take to end."""
 GRACE_SECONDS = 2.0
-"""Seconds between SIGTERM and SIGKILL."""
+"""The number of seconds between SIGTERM and SIGKILL."""
 PATIENCE_SECONDS = 15.0
-"""How long after the time limit a supervisor may take to answer."""
+"""How long a supervisor may take to answer after the time limit."""
 
 _START = """\
 import json, os
@@ -47,9 +47,10 @@ if line:
     main(order)
 """
 _SUPERVISOR = [sys.executable, "-I", "-S", "-c", _START]
-"""Its source is sent with the order: `pkill -f` would match words of an argument."""
+"""The supervisor's command; its source is sent with the order, because `pkill -f` would
+match words in an argument."""
 _SOURCE = own_text(__name__, "supervisor.py")
-"""Read at import: an upgrade may replace the file while a program runs."""
+"""The source, read on import, because an upgrade may replace the file later."""
 _PIPE_BYTES_MAX = 1024 * 1024
 TICK_SECONDS = 60.0
 
@@ -62,11 +63,11 @@ class ProgramEnded(NamedTuple):
     """The outcome of a program."""
 
     exit: int
-    """Its exit code, or the negative number of the signal that ended it."""
+    """The program's exit code, or the negative signal number."""
     timed_out: bool
     seconds: float
     left_behind: int
-    """How many processes it left running; they were ended."""
+    """The number of remaining processes, which were ended."""
     unkillable: int
 
 

@@ -22,17 +22,18 @@ from functools import cache
 from typing import Any
 
 Order = dict[str, Any]
-"""The arguments and descriptors that `supervised.run_kept` says."""
+"""The arguments and descriptors passed by `supervised.run_kept`."""
 
 FORMAT = 1
-"""Of orders and answers; raise it if one of them changes its meaning."""
+"""The format of orders and answers; increment it when the meaning of either changes."""
 CONTROL, ANSWER = 0, 1
 NOT_STARTED = 126
-"""The exit code of a program that could not be started, as shells have it."""
+"""The exit code for a program that could not be started, as in a shell."""
 KILL_SECONDS = 5.0
-"""How long to go on killing; what is left then cannot be killed by us."""
+"""The time limit for killing processes; those that remain cannot be killed."""
 REAPED_AT_ONCE = 1000
-"""So that a program which forks without end cannot keep us from its time limit."""
+"""The maximum number of children reaped at once, so that a fork bomb cannot delay the time
+limit."""
 
 SET_CHILD_SUBREAPER, _SET_DUMPABLE, _SET_PDEATHSIG = 36, 4, 1
 
@@ -43,9 +44,9 @@ class Supervisor:
     def __init__(self) -> None:
         self.program = 0
         self.exit: int | None = None
-        """The program's exit code, or minus the signal that ended it."""
+        """The program's exit code, or the negative signal number."""
         self.abandoned = False
-        """Whether the parent has ended, or requested the end."""
+        """Whether the parent has ended or requested the program's end."""
         self._reaped = 0
         self._adopts = prctl(SET_CHILD_SUBREAPER, 1)
         # Nothing that we hold or remember is for the program to look into.

@@ -26,9 +26,9 @@ class _Ways(NamedTuple):
 
     terminal: OwnTerminal | None
     pipes: dict[int, tuple[int, int]]
-    """By the number of the stream: the ends that are read and written."""
+    """The reading and writing ends of each pipe, by stream number."""
     joined: bool
-    """Whether what is an error goes where all other output goes."""
+    """Whether standard error is joined with standard output."""
 
 
 def start_transparently(

@@ -17,7 +17,7 @@ _LINE = re.compile(rb"DA:([0-9]{1,10}),([0-9]{1,19})(?:,.*)?")
 _SUM = re.compile(rb"L([FH]):([0-9]{1,16})")
 _OTHER = re.compile(rb"(?:TN|VER|[A-Z]{2,6}):.*|#.*|")
 _TOLERANCE = 0.005
-"""Rates in Cobertura reports have at least two digits."""
+"""The tolerance for rates in Cobertura reports, which have at least two digits."""
 
 
 class _Source:
@@ -208,14 +208,14 @@ class _CountedLines:
 
 class _Shape(NamedTuple):
     sums: tuple[str, ...]
-    """The tags from the root to the element with the sums."""
+    """The tags from the root to the element that contains the totals."""
     kind: Attributes
     """The attributes that this element must have."""
     covered: str
     total: tuple[str, ...]
-    """The attributes that add up to all lines."""
+    """The attributes whose sum is the number of lines."""
     file: str
-    """The tag of a source file."""
+    """The tag for a source file."""
 
 
 _CLOVER = _Shape(

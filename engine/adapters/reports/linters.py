@@ -149,7 +149,7 @@ class _Finding(msgspec.Struct):
     code: str | None
     message: str
     severity: Literal["error", "warning", "info", "help"] | None = None
-    """Missing in older versions, where all are errors."""
+    """The severity, which is missing in older versions, where all findings are errors."""
 
 
 def read_ruff(report: Report) -> Found:
@@ -165,7 +165,7 @@ class _MypyMessage(msgspec.Struct):
     line: int
     message: str
     severity: Literal["error", "note", "warning"] = "error"
-    """Missing in the first versions, which reported only errors."""
+    """The severity, which is missing in the first versions, which reported only errors."""
 
 
 def read_mypy(report: Report) -> Found:

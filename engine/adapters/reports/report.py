@@ -16,15 +16,15 @@ VALUES_MAX = 2_000_000
 """The maximum number of elements, keys and values, or coverage lines in a report."""
 DEPTH_MAX = 64
 COUNT_MAX = 10**12
-"""The maximum of a count, and of a sum of counts."""
+"""The maximum value of a count or a sum of counts."""
 
 _COUNT = re.compile(r"[0-9]{1,16}", re.ASCII)
 _PACKED = (b"\x1f\x8b", b"PK\x03\x04", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 REPORT_BYTES_KEPT_MAX = 1024 * 1024
-"""Of a longer report only the digest is kept."""
+"""The maximum size of a report that is kept; for a larger one, only the digest is kept."""
 ALL_BYTES_KEPT_MAX = 8 * 1024 * 1024
-"""The maximum size of all reports kept of one measurement."""
+"""The maximum total size of the reports kept for one measurement."""
 REPORTS_MAX = 100
 """The maximum number of reports listed for one measurement."""
 
@@ -35,23 +35,23 @@ class Coverage(NamedTuple):
     covered: int | None
     total: int | None
     percentage: float | None
-    """As reported; None if there were no lines to cover."""
+    """The percentage as reported; None if there were no lines to cover."""
     sources: frozenset[str] = frozenset()
-    """The source files, if they are named."""
+    """The source files, if the report names them."""
 
 
 class Found(NamedTuple):
     """The metrics that a reader found in one report."""
 
     counts: Mapping[str, int] = {}
-    """Metrics that add up over reports."""
+    """The metrics that are added up over reports."""
     coverage: Coverage | None = None
     usage: Usage | None = None
     tool: str | None = None
-    """The tool that wrote the report, as stated in it."""
+    """The tool that wrote the report, if the report names it."""
     notes: tuple[str, ...] = ()
     own: Mapping[str, int | float] = {}
-    """Custom metrics."""
+    """The custom metrics."""
 
 
 class SeenReport(NamedTuple):
@@ -59,17 +59,17 @@ class SeenReport(NamedTuple):
 
     file: str
     size: int
-    """Its size in bytes."""
+    """The size in bytes."""
     sha256: str
     content: bytes | None
-    """None if it is too long to be kept."""
+    """The content; None if it is too long to be kept."""
 
 
 class Report(NamedTuple):
     """A file that a tool wrote."""
 
     file: str
-    """Its name, as passed by the caller."""
+    """The file's name, as passed by the caller."""
     content: bytes
     folder: Path
     """The folder in which the tool probably ran."""

@@ -40,7 +40,7 @@ def cases_found(report: Report, tests: Tally, tool: str | None = None) -> Found:
 
 _JestStatus = Literal["passed", "failed", "pending", "skipped", "todo", "disabled"]
 _JEST_KINDS: Mapping[_JestStatus, Kind] = {"passed": "passed", "failed": "failed"}
-"""The other statuses are those of skipped tests."""
+"""The results by Jest status; all other statuses are those of skipped tests."""
 
 
 class _JestTest(msgspec.Struct):
@@ -57,7 +57,7 @@ class _JestJson(msgspec.Struct, rename="camel"):
     test_results: list[_JestFile]
     success: bool
     was_interrupted: bool | None = None
-    """Jest alone states it."""
+    """Whether the run was interrupted; only Jest states this."""
 
 
 def read_jest(report: Report) -> Found:
@@ -197,7 +197,7 @@ class _CargoEvent(msgspec.Struct):
     type: str
     event: str = ""
     test_count: Count | None = None
-    """How many tests a program runs, when it begins."""
+    """The number of tests that a program runs, stated when it starts."""
     passed: Count = 0
     failed: Count = 0
     ignored: Count = 0
@@ -243,7 +243,7 @@ def _cargo_events(report: Report) -> Iterator[tuple[int, _CargoEvent]]:
 
 
 _TAP_INDENT = 4
-"""Subtests are indented by four spaces for each level."""
+"""The number of spaces by which each level of subtests is indented."""
 _POINT = re.compile(
     rb"(?P<not>not )?ok(?=\s|\Z)(?:.*?\s#\s*(?P<directive>(?i:skip|todo))|).*"
 )

@@ -14,7 +14,7 @@ from .suites import Kind, Tally, cases_found, failed_at_least_once
 _SUITES = ("testsuites", "testsuite")
 _FAILED = ("failure", "error")
 _RERUNS = ("flakyFailure", "flakyError", "rerunFailure", "rerunError")
-"""Surefire's runs of a case other than the one that decided."""
+"""Surefire's elements for runs of a case other than the decisive one."""
 _FAILED_WORDS = ("failed", "failure", "error", "errored")
 _SKIPPED_WORDS = ("skipped", "notrun", "disabled", "ignored")
 
@@ -138,9 +138,9 @@ class _DotnetShape(NamedTuple):
     root: str
     case: str
     summary: str
-    """The element around several cases that states their outcome, if there is one."""
+    """The element around several cases that states their result, if there is one."""
     outcome: str
-    """The attribute with the outcome of a case or of a summary."""
+    """The attribute with the result of a case or a summary."""
 
 
 _NUNIT = _DotnetShape("test-run", "test-case", "test-suite", "result")
@@ -169,10 +169,12 @@ class _DotnetCases:
     def __init__(self, report: Report, shape: _DotnetShape) -> None:
         self.tests = Tally()
         self.run: Attributes = {}
-        """The outcome of the whole run: NUnit has it at the root, TRX near the end."""
+        """The outcome of the complete run, which is at the root in NUnit and near the end
+        in TRX."""
         self._report, self._shape = report, shape
         self._open: list[tuple[Attributes, int, int]] = []
-        """Open cases and summaries, with the counts of all and failed tests before them."""
+        """The open cases and summaries, with the numbers of all and failed tests before
+        them."""
 
     def start(self, tag: str, attributes: Attributes) -> None:
         if not self.run and tag != self._shape.root:

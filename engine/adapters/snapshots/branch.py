@@ -23,7 +23,7 @@ from .plan import NOT_KNOWN, is_in
 from .store import FILES, Store
 
 POINTER_BYTES_MAX = 1024
-"""A pointer of git LFS is shorter."""
+"""The maximum size of a Git LFS pointer file."""
 _POINTER = b"version https://git-lfs.github.com/spec/v1\n"
 FILE_MODES = (0o100644, 0o100755)
 

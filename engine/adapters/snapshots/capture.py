@@ -21,9 +21,9 @@ from .listing import WantedPaths, list_tree, refusal, unseen
 from .store import FILES, MANIFEST, REFS, Store
 
 CHECKED_BYTES_MAX = 256 * 1024 * 1024
-"""How much of the store is looked at before another snapshot builds on it."""
+"""The number of bytes in the store that are checked before a new snapshot is taken."""
 READS_MAX = 3
-"""How often a file is read that changes while it is read."""
+"""How many times a file that changes during the read is read again."""
 
 
 class Limits(NamedTuple):
@@ -31,10 +31,10 @@ class Limits(NamedTuple):
 
     file_bytes_max: int = 64 * 1024 * 1024
     read_bytes_max: int = 2 * 1024 * 1024 * 1024
-    """The number of bytes read for one snapshot."""
+    """The maximum number of bytes read for one snapshot."""
     files_max: int = 1_000_000
     patterns: Sequence[str] = ()
-    """Ignored files that are nevertheless included."""
+    """Patterns of ignored files that are nevertheless included."""
 
 
 class TakenSnapshot(NamedTuple):
@@ -45,7 +45,7 @@ class TakenSnapshot(NamedTuple):
     files: int
     bytes: int
     read: int
-    """How many files had to be read."""
+    """The number of files that were read."""
     left_out: list[LeftOut]
     collisions: list[list[str]]
 
@@ -126,7 +126,8 @@ class _Taker(msgspec.Struct):
     limits: Limits
     quiet: Quiet
     held: Listing = Listing({}, {}, [], [], {})
-    """The contents of the snapshot, as they looked when read, and omitted files."""
+    """The contents of the snapshot, with the stats from when they were read, and omitted
+    files."""
 
     def make(self, known: Known, at_seconds: int) -> TakenSnapshot:
         """Read the changed files and create the commit."""

@@ -10,21 +10,21 @@ from typing import NamedTuple
 import msgspec
 
 Stat = tuple[int, int, int, int]
-"""Mode, bytes, time of the last change of any kind in nanoseconds, and inode."""
+"""Mode, size in bytes, time of the last change of any kind in nanoseconds, and inode."""
 
 LEFT_OUT_MAX = 10_000
-"""How many paths that were left out are named; more are only counted."""
+"""The maximum number of omitted paths that are listed; all are counted."""
 
 
 GIT_MODES = ("100644", "100755", "120000")
-"""The modes of a file, a program and a link in a git tree."""
+"""The modes of a file, an executable and a link in a git tree."""
 
 
 class LeftOut(NamedTuple):
     """A path that a snapshot omits, and the reason."""
 
     path: str
-    """From the root, as the system gives it (bytes beyond UTF-8 as surrogates)."""
+    """The path from the root; bytes that are not UTF-8 are lone surrogates."""
     reason: str
 
 
@@ -45,9 +45,9 @@ class TreeEntry(NamedTuple):
     """A file or link in a snapshot."""
 
     mode: int
-    """With its kind, as the system gives it."""
+    """The system's mode, including the file type."""
     oid: str
-    """The id of its bytes; of a link those of its target."""
+    """The id of the contents; for a link, the id of its target."""
     size: int
 
     @property
@@ -71,20 +71,20 @@ class Manifest(msgspec.Struct, omit_defaults=True):
     format: int = 1
     file_mode: int = 0o644
     program_mode: int = 0o755
-    """The usual mode of what may be executed."""
+    """The usual mode of executable files."""
     folder_mode: int = 0o755
     modes: dict[bytes, int] = {}
     folder_modes: dict[bytes, int] = {}
     empty: list[bytes] = []
-    """Folders in which there is nothing that a git tree would hold."""
+    """Folders that contain nothing that a git tree can store."""
     left_out: list[tuple[bytes, str]] = []
     left_out_count: int = 0
     marks: dict[bytes, str] = {}
-    """The state of each path left out, and of other requested paths."""
+    """The state of each omitted path, and of other requested paths."""
     collisions: list[list[bytes]] = []
-    """Paths that are one and the same where case does not matter."""
+    """Groups of paths that differ only in case."""
     unseen: list[bytes] = []
-    """What git ignored then; folders end with a slash."""
+    """The paths that git ignored when the snapshot was taken; folders end with a slash."""
 
 
 class Snapshot(NamedTuple):
@@ -93,14 +93,14 @@ class Snapshot(NamedTuple):
     commit: str
     files: dict[str, TreeEntry]
     folders: dict[str, int]
-    """Every folder below the root with its mode."""
+    """All folders below the root, with their modes."""
     left_out: list[LeftOut]
     left_out_count: int
     collisions: list[list[str]]
     unseen: frozenset[str] = frozenset()
-    """What git ignored when it was taken; folders end with a slash."""
+    """The paths that git ignored when the snapshot was taken; folders end with a slash."""
     marks: Mapping[str, str] = MappingProxyType({})
-    """The state of paths left out; older snapshots have none."""
+    """The state of omitted paths; older snapshots have none."""
 
     @property
     def size(self) -> int:
@@ -116,7 +116,7 @@ class Listing(NamedTuple):
     left_out: list[LeftOut]
     collisions: list[list[str]]
     marks: dict[str, str]
-    """The state of each path left out; see `mark_of`."""
+    """The state of each omitted path; see `mark_of`."""
 
 
 def make_manifest(found: Listing, unseen: Iterable[str] = ()) -> Manifest:

@@ -27,10 +27,10 @@ from .one_file import look_of
 
 IN_MEMORY = frozenset({"ramfs", "tmpfs"})
 LEASING = frozenset({"btrfs", "ext2", "ext3", "ext4", "f2fs", "xfs"})
-"""File systems that refuse a lease while a file may be written through a memory map."""
+"""File systems that refuse a lease if a file can be written through a memory map."""
 SETTLED_NS, TICK_NS = 2_000_000_000, 20_000_000
-"""The age below which a changed file may change again without a new time stamp; the
-second applies to time stamps finer than a millisecond."""
+"""The age below which a changed file may change again without a new timestamp; the second
+value applies to timestamps finer than a millisecond."""
 _UNKNOWN = (0, 0, -1, 0)
 _STORED = tuple[str, dict[bytes, Stat]]
 
@@ -39,7 +39,7 @@ class Known(NamedTuple):
     """A snapshot's tree, and the stats of its files at that time."""
 
     tree: str
-    """The id of its git tree; empty if unknown."""
+    """The id of the snapshot's git tree; empty if unknown."""
     files: dict[str, Stat]
 
 
@@ -141,9 +141,10 @@ class RestoredStats:
         self.stats: dict[str, Stat] = {}
         self._quiet = quiet
         self.drafts: dict[str, os.stat_result] = {}
-        """By path: the status of each draft of a batch once its bytes are written."""
+        """The status of each draft in a batch after its contents are written, by path."""
         self._synced: dict[str, dict[str, os.stat_result]] = {}
-        """By folder and path: the status of drafts whose next write sets a later time."""
+        """The status of drafts whose next write will set a later time, by folder and by
+        path."""
 
     def end_batch(self) -> None:
         """Record that all drafts are synced but none has been put in place yet.

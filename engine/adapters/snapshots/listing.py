@@ -27,7 +27,7 @@ from .entries import LeftOut, Listing, mark_of, parents_of, stat_of
 
 NO_LIST = "the list of tracked files could not be read: ignored ones are missing"
 SECONDS_MAX = 60.0
-"""The time limit of git: an index that is a pipe would block it forever."""
+"""The time limit for git: an index that is a pipe would block it forever."""
 _SEGMENT = {"*": "[^/]*", "?": "[^/]"}
 NESTED = "a repository of its own"  # idiom: ok, recorded
 OTHER_TREE = "another work tree of this repository"
@@ -137,7 +137,7 @@ class WantedPaths(NamedTuple):
     """Folders that are skipped, by device and inode."""
     files_max: int = 1_000_000
     own: frozenset[str] = frozenset()
-    """Files and folders of sprintlog, which are excluded unless they are in `also`."""
+    """Sprintlog's files and folders, which are excluded unless they are in `also`."""
 
 
 def list_tree(root: Path, wanted: WantedPaths) -> Listing:

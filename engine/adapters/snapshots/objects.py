@@ -27,7 +27,8 @@ class Objects:
         self._git = git
         self._process: subprocess.Popen[bytes] | None = None
         self._ahead = [*ahead]
-        """Objects that will be asked for, in this order: all are requested at once."""
+        """The ids that will be requested, in reverse order; git is asked for all of them
+        first."""
         self._ahead.reverse()
         self._expected = Counter(self._ahead)
         self._stream: subprocess.Popen[bytes] | None = None

@@ -25,7 +25,7 @@ _NEW = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC
 BESIDE = ".sprintlog-"
 """The first characters of the names of drafts and displaced files."""
 NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK, errno.ENOSYS)
-"""How file systems say that they have no hard links."""
+"""The errors with which file systems report that they do not support hard links."""
 
 
 class FileSystem:

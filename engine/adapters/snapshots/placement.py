@@ -42,7 +42,7 @@ from .plan import PlacementPlan
 
 TRIES_MAX = 3
 BATCH_FILES, BATCH_BYTES = 10_000, 512 * 1024 * 1024
-"""The number of drafts, and of their bytes, that are written and synced together."""
+"""The maximum number and total size of drafts that are written and synced together."""
 NOT_A_FOLDER = (errno.ENOTDIR, errno.ELOOP)
 FOLDER_THERE = "a folder with other files is there"
 NO_FOLDER = "its parent is not a folder"
@@ -57,7 +57,7 @@ class Kept(NamedTuple):
 
     path: str
     copy: str
-    """The name of its copy in the store's folder for such."""
+    """The name of the copy in the store's folder for such files."""
 
 
 class PlacedFiles(NamedTuple):
@@ -68,7 +68,7 @@ class PlacedFiles(NamedTuple):
     kept: list[Kept]
     skipped: list[LeftOut]
     stats: dict[str, Stat]
-    """How files look that were written and can be believed to be unchanged."""
+    """The trustworthy stats of the files that were written."""
 
 
 def place(
@@ -111,14 +111,14 @@ class _Placer(msgspec.Struct):
     keep_in: Path
     leaves_damaged: bool
     may_be_done: Collection[str]
-    """The paths of files that may have the wanted bytes already."""
+    """The paths of files that may already have the desired contents."""
     known: Mapping[str, Stat]
     held: ExitStack
     disk: FileSystem
     files: RestoredStats
     open: tuple[str, int, bool] | None = None
     """The open folder, its descriptor, which `held` closes, and whether its files are
-    synced one by one."""
+    synced individually."""
     left: dict[str, set[str]] = {}
     """The drafts and displaced files that an earlier process left in each folder."""
     drafts: dict[str, str] = {}

@@ -19,18 +19,18 @@ class PlacementPlan(NamedTuple):
     writes: dict[str, TreeEntry]
     removals: list[str]
     folders: dict[str, int]
-    """New folders, and those with another mode than the wanted one."""
+    """New folders, and folders with a different mode."""
     folders_gone: list[str]
-    """Folders to remove, the deepest first; one that is not empty by then remains."""
+    """Folders to remove, deepest first; a folder that is not empty by then remains."""
     skipped: list[LeftOut]
     modes: dict[str, int]
-    """The modes of all wanted folders."""
+    """The modes of all folders in the desired state."""
     before: dict[str, TreeEntry]
-    """The present files, which a snapshot contains."""
+    """The current files, which a snapshot contains."""
     meant: tuple[str, ...] = ()
-    """The paths in place afterwards, written or not, if the caller asks for them."""
+    """The paths in place afterwards, written or not, if the caller requests them."""
     alike: frozenset[str] = frozenset()
-    """Skipped paths that are no difference: unchanged, ignored, or another work tree."""
+    """Skipped paths that are not differences: unchanged, ignored, or another work tree."""
 
     @property
     def is_empty(self) -> bool:

@@ -16,7 +16,7 @@ from .store import REFS, Store
 
 SHARED = "refs/sprintlog/snapshots/"
 SECONDS_MAX = 120.0
-"""The time limit of one call: a recording command waits for it."""
+"""The time limit for one call, for which a recording command waits."""
 _ID = re.compile(r"[0-9a-f]{40}", re.ASCII)
 _ADDRESS = re.compile(
     r"https://[\w.\[][^\s@]*|ssh://[\w.\[]\S*|(?:[\w.]+@)?[\w.][\w.-]*:(?!:|//|-)\S+",
@@ -37,7 +37,7 @@ _PASSED_ON = (
     *("SSH_AUTH_SOCK", "HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy"),
     *("SSL_CERT_FILE", "SSL_CERT_DIR"),
 )
-"""What git and ssh may know beside: the person's keys, and the way out."""
+"""Further variables that git and ssh may read: the user's keys, and proxies."""
 
 
 def check_remote(url: str) -> None:

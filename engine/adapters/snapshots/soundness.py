@@ -23,7 +23,7 @@ from .objects import DamagedError, Objects, object_id
 CONFIG = b"[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n"
 HEAD = b"ref: refs/heads/master\n"
 FIXED = {"config": CONFIG, "HEAD": HEAD}
-"""The files that never change, so that they can be rewritten."""
+"""The files with fixed contents, which can be rewritten."""
 _SUM = 20
 _CHUNK = 1 << 20
 _REF = re.compile(rb"[0-9a-f]{40}\n")

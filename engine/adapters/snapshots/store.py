@@ -20,25 +20,25 @@ from .objects import DamagedError, Objects, blobs_of
 from .soundness import FIXED, Unsound, mend, unsound
 
 FILES, MANIFEST = "files", "manifest"
-"""The contents of a commit's tree: the files, and facts that a git tree cannot store."""
+"""The entries of a commit's tree: the files, and properties that git trees cannot store."""
 REFS = "refs/snapshots/"
 ALIASES = "refs/rewritten/"
-"""References to the snapshots that replaced others, by the ids of those."""
+"""The prefix of references to replacement snapshots, by the ids of the old ones."""
 STORE = "store.git"
 ASIDE = "damaged"
-"""The folder, beside the store, of files that are not what was written."""
+"""The folder, next to the store, to which damaged files are moved."""
 SEE = "`sprintlog verify --full` lists the damaged snapshots"
 _BELOW = f"{FILES}/"
 _ENTRY = re.compile(r"(\d+) \w+ (\w+) +(\S+)\t([^\0]*)\0")
-"""Mode, id, size and path of a line of `git ls-tree`."""
+"""The mode, id, size and path in a line of `git ls-tree`."""
 READ_MAX = 4
 KEPT_BYTES_MAX = 128 * 1024 * 1024
-"""So many snapshots that were read are remembered."""
+"""The maximum total size of the blobs that are kept in memory."""
 PACKS_MAX = 40
-"""More packs than this are put together."""
+"""The number of packs above which packs are combined."""
 _WAIT = Wait()
 _held: set[tuple[int, Path]] = set()
-"""The locks of this process, by thread; their holder may take them again."""
+"""The locks held by this process, by thread; their holder may acquire them again."""
 _ID = re.compile(r"[0-9a-f]{40}", re.ASCII)
 
 
@@ -312,12 +312,12 @@ def _missing(commit: str) -> NotFoundError:
 
 
 Pair = tuple[str, str]
-"""Commits of two snapshots: the one before, and the one behind."""
+"""The commits of two snapshots, the earlier one first."""
 PathChange = tuple[str, str]
-"""A path, and how it differs: `added`, `removed` or `changed`."""
+"""A path, and its change: `added`, `removed` or `changed`."""
 _HOW = {"A": "added", "D": "removed"}
 _HEAD = re.compile(rb"([0-9a-f]{40}) ([0-9a-f]{40})\n")
-"""Before what differs git names the two trees."""
+"""The line with which git names two trees before their differences."""
 
 
 def changes_between(

@@ -17,7 +17,7 @@ GZIP = b"\x1f\x8b"
 INFLATED_BYTES_MAX = 64 << 20
 """The maximum number of decompressed bytes that are searched."""
 _ZLIB = b"\x78"
-"""The first byte of every compressed stream of git."""
+"""The first byte of every compressed stream in git."""
 
 
 class Rewritten(NamedTuple):

@@ -21,14 +21,14 @@ STORES: Final = {
     "sqlite": ("sqlite.store", "SqliteLog"),
     "postgresql": ("postgres.store", "PostgresLog"),
 }
-"""Module and class by the scheme of an address; only the requested one is imported.
+"""The module and class for each address scheme; only the requested store is imported.
 
-The class opens a log; its `create` creates one.
+The class opens a log; its method `create` creates a log.
 """
 EXTENSION: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)+")
-"""The scheme of an extension's store: the vendor, a dash, and its own name."""
+"""The scheme of an extension's store: a vendor, a dash, and a name."""
 SERVED: Final = ("postgresql", "postgres")
-"""The schemes of addresses that name a server; each machine has local files besides."""
+"""The schemes of addresses that name a server; each machine also has local files."""
 
 
 def wall_clock() -> int:

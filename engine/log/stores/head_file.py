@@ -98,9 +98,10 @@ class Identity:
         self._wal = f"{self._path}-wal"
         self._folder = os.fspath(path.absolute().parent)
         self._settled: os.stat_result | None = None
-        """The stat of the folder when its names were last known to be right.
+        """The folder's stat when its entries were last verified.
 
-        Saved only after the clock has advanced, so that later changes have a later time.
+        It is only saved after the clock has advanced, so that later changes have a later
+        time.
         """
         found = stat(self._path)
         self._known = found.st_dev, found.st_ino

@@ -25,9 +25,9 @@ class Address(msgspec.Struct, frozen=True):
     """The location of a log: the connection parameters for libpq and the log's name."""
 
     given: str
-    """For libpq, with whatever secrets are in it: it is printed nowhere."""
+    """The address for libpq, which may contain secrets and must never be printed."""
     shown: str
-    """The address as it may be shown and written down."""
+    """The address without secrets, for messages and files."""
     log: str
     is_unsafe: bool = False
     """Whether to accept a server that may lose acknowledged events."""

@@ -38,9 +38,10 @@ class ServerLeases:
         self._log = log
         self._entropy = entropy
         self.seconds = LEASE_SECONDS
-        """For how long a worker may be silent before another one takes over."""
+        """The number of seconds without a heartbeat after which another worker may take
+        over."""
         self.tokens: dict[str, int] = {}
-        """What every append to a stream names for as long as its lease is held here."""
+        """The lease tokens by stream, which every append to the stream must include."""
 
     def of(self, stream: str) -> stores.LeaseHeld | None:
         """Return the holder of a stream's lease, or None."""
@@ -102,7 +103,7 @@ class ServerLeases:
 
 
 ALONE_UNTIL_SURE = 16
-"""The number of appends without one of another writer until this one counts as alone."""
+"""The number of consecutive appends after which other writers are assumed to be gone."""
 
 
 class Pace:
@@ -112,7 +113,7 @@ class Pace:
         self.is_shared = False
         """Whether to release the log's lock before waiting for the disk.
 
-        That takes a second transaction on the server, which only helps waiting writers.
+        This takes a second transaction on the server, which only helps waiting writers.
         """
         self._alone = 0
 
@@ -131,7 +132,7 @@ class ServerAppends(ServerQueries):
     readonly = False
     is_closed = False
     acknowledged_head: stores.Head | None = None
-    """The head last acknowledged, which the log must contain."""
+    """The last acknowledged head, which the log must contain."""
     _own: stores.RecordedEvent | None = None
     _caches: stores.LocalCaches
 
@@ -149,7 +150,7 @@ class ServerAppends(ServerQueries):
         self._head_file = head_file
         patience = round(connection.wait.seconds * 1000)
         self._patience = str(max(_LOCK_MILLISECONDS_MIN, patience))
-        """The time that an append waits for others, in milliseconds."""
+        """The maximum time that an append waits for other writers, in milliseconds."""
         self.pace = Pace()
 
     def check_can_record(self) -> None:

@@ -31,18 +31,18 @@ SETTLE = statement_of("""SELECT CASE
     OPERATOR(pg_catalog.=) ANY ('{off,local}')
   THEN pg_catalog.set_config('synchronous_commit', 'on', true) END,
   pg_catalog.pg_logical_emit_message(true, 'sprintlog', '')::pg_catalog.text""")
-"""A commit that waits for the disk, and for standbys, has all before it there.
+"""A commit that makes all earlier data durable on the disk and on synchronous standbys.
 
-No search path leads it elsewhere.
+All names are qualified, so the search path has no effect.
 """
 CALLS_UNTIL_PREPARED = 3
-"""A command appends once, and need not ask twice for that."""
+"""The number of calls after which a statement is prepared; a command appends only once."""
 _NOT_PREPARED = (b"26000", b"0A000")
-"""The statement does not exist, or its result has changed since."""
+"""The error codes for a statement that does not exist or whose result type has changed."""
 _ALREADY_PREPARED = b"42P05"
 
 Again = Sequence[Any]
-"""The values for a repetition, after a first attempt with an unknown result."""
+"""The values for a repetition after an attempt with an unknown result."""
 
 
 class StatementDone(NamedTuple):
@@ -50,7 +50,7 @@ class StatementDone(NamedTuple):
 
     rows: list[list[Value]]
     is_again: bool
-    """Whether it was repeated, though an earlier time may have come through."""
+    """Whether the statement was repeated after an attempt that may have succeeded."""
 
 
 class ServerConnection:

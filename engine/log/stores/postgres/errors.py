@@ -21,7 +21,7 @@ _PASSING_WORDS = (
     *("starting up", "shutting down", "recovery", "not yet accepting", "too many"),
     *("administrator command", "remaining connection slots", "server_login_retry"),
 )
-"""What a server says at the door while it cannot be talked to for a while."""
+"""Words in a server's messages while it is temporarily unavailable."""
 
 _FINAL_WORDS = ("FATAL", "could not translate host name", "failed to resolve host")
 

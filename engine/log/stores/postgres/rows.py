@@ -29,7 +29,7 @@ class Statement(NamedTuple):
     """A statement and the types of its values."""
 
     name: bytes
-    """Its name as a prepared statement, with its digest."""
+    """The name of the prepared statement, which contains its digest."""
     sql: bytes
     types: list[int]
     formats: list[int]

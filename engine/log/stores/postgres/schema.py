@@ -19,7 +19,7 @@ from .address import Address
 from .connection import ServerConnection
 
 _LOCK = 0x73706C67
-"""`splg`: the advisory lock of the database that protects migrations."""
+"""`splg`: the database's advisory lock for migrations."""
 _APPLIED = """CREATE SCHEMA IF NOT EXISTS sprintlog;
 CREATE TABLE IF NOT EXISTS sprintlog.migrations (
   number integer PRIMARY KEY,
@@ -38,7 +38,7 @@ _STRANGER = """SELECT owner::regrole::text FROM (
 WHERE owner <> (SELECT oid FROM pg_roles WHERE rolname = current_user)
 AND ((SELECT rolsuper FROM pg_roles WHERE rolname = current_user)
   OR NOT pg_has_role(owner, 'USAGE'))"""
-"""Who made what is there: what they put there would run with our rights."""
+"""The owner of existing objects, whose code would run with this role's permissions."""
 VERSION_MIN = 140000
 
 
@@ -179,7 +179,7 @@ _SETTINGS = (
     *("wal_level", "archive_mode", "data_checksums"),
 )
 UNSEEN = "unknown"
-"""What a standby is for a role that may not see it."""
+"""The state of a standby that is not visible to the role."""
 _STANDBYS = f"""SELECT coalesce(application_name, ''), coalesce(sync_state, '{UNSEEN}')
 FROM pg_stat_replication"""
 
@@ -245,7 +245,7 @@ class ServerFacts(NamedTuple):
     role: str
     is_owner: bool
     clock: float
-    """Seconds since 1970."""
+    """The server's time in seconds since 1970."""
 
 
 def facts(connection: ServerConnection) -> ServerFacts:

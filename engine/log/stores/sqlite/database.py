@@ -57,22 +57,22 @@ def check_is_sqlite(path: Path, what: str) -> None:
 JITTER_SECONDS = 0.032
 LOCK_LOOK_SECONDS = 0.25
 WAIT_MILLISECONDS = 8
-"""How long SQLite itself waits, in steps of 1, 2 and 5 ms; later steps would grow to 100.
+"""SQLite's own wait, in steps of 1, 2 and 5 ms; later steps would grow to 100 ms.
 
-An append holds the database for less than 1 ms. With long steps the database would be
-idle most of the time, and the longest waiter would retry least often.
+An append locks the database for less than 1 ms. With long steps, the database would be idle
+most of the time, and the longest waiter would retry least often.
 """
 _TRIGGERS: Final = getattr(sqlite3, "SQLITE_DBCONFIG_ENABLE_TRIGGER", None)
 
 _CACHE_KIB, _WALKING_KIB = 2000, 64
-"""The page cache: SQLite's default, and the size sufficient for a sequential scan."""
+"""The page cache sizes: SQLite's default, and one sufficient for a sequential scan."""
 
 
 class Connection:
     """A connection to a log's database, private to the store."""
 
     only_read: errors.SprintlogError | None = None
-    """Why it is read-only, if opening it for writing failed."""
+    """The reason why the connection is read-only, if opening it for writing failed."""
 
     def __init__(
         self,
@@ -88,7 +88,7 @@ class Connection:
         self.raw = raw
         self.wait = wait
         self.mode = mode
-        """The journal mode chosen for its place, and why."""
+        """The journal mode chosen for the database, and the reason."""
         self.is_behind = is_behind
         """Whether the schema is older; the first write migrates it."""
         self._entropy = entropy

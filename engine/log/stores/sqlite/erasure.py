@@ -25,7 +25,7 @@ _AMONG = (
     " AND salt IS NOT NULL"
 )
 CLEAR_SECONDS = 5.0
-"""So long whoever erases waits for those who read; then the next opening clears."""
+"""How long an erasure waits for readers; after that, the next opening completes it."""
 _LOOK_SECONDS = 0.05
 
 

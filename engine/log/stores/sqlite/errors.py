@@ -14,7 +14,7 @@ from .schema import check_schema
 _PERM, _BUSY, _LOCKED, _READONLY, _IOERR = 3, 5, 6, 8, 10
 _READONLY_DISK = -1
 _ROOM_BYTES = 64 * 1024
-"""The free space that SQLite needs to open a log."""
+"""The free disk space that SQLite requires to open a log."""
 _CORRUPT, _FULL, _CANTOPEN, _PROTOCOL, _FORMAT, _NOTADB = 11, 13, 14, 15, 24, 26
 
 

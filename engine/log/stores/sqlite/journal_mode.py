@@ -11,13 +11,13 @@ import msgspec
 from ....errors import RESCUE, UnreadableError
 
 WAL_BYTES_MAX = 4 * 1024 * 1024
-"""A write-ahead log larger than this is carried over into the database."""
+"""The size from which a write-ahead log is checkpointed."""
 
 POSITIONS_PER_TURN = 400
-"""How many small appends fill it."""
+"""The number of small appends that fill the write-ahead log."""
 _WAL_BYTES_LEAST = WAL_BYTES_MAX * 3 // 4
 _APPEND_BYTES, _EVENT_BYTES = 2 * 4120, 440
-"""What an append, and each of its events beside its payload, writes: whole pages."""
+"""The bytes written by an append, and by each event in addition to its payload."""
 
 # WAL needs memory shared by all who have the log open; on a network file system, or
 # one that a virtual machine shares with its host, it corrupts silently.

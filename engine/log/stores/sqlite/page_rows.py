@@ -18,9 +18,9 @@ from typing import NamedTuple
 from ...envelope import DOCUMENT_BYTES_MAX, RecordedEvent
 
 PAGE_BYTES = 4096
-"""The size of a page if the database's header is unreadable."""
+"""The page size that is assumed if the database's header is unreadable."""
 SUFFIXES = ("", "-wal", "-journal")
-"""The suffixes of the three files."""
+"""The suffixes of the log's three files."""
 
 _MAGIC = b"SQLite format 3\0"
 _JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
@@ -37,7 +37,7 @@ class Image(NamedTuple):
     offset: int
     number: int
     committed: bool
-    """False if a crash, or damage before it, leaves that in doubt."""
+    """False if a crash or earlier damage makes this uncertain."""
 
 
 class PageImages:
@@ -203,7 +203,7 @@ _PAYLOAD = RecordedEvent.__struct_fields__.index("payload")
 _OBSERVED = RecordedEvent.__struct_fields__.index("observed")
 
 Found = tuple[RecordedEvent, bool]
-"""An event, and whether its page is known as committed."""
+"""An event, and whether its page is known to be committed."""
 
 
 class PageRows:

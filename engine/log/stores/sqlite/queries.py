@@ -16,8 +16,9 @@ from .database import Connection
 from .rows import READ, events_of
 
 ROWS_PER_READ = 256
-"""A reader has two pages in memory. With half as many rows a fold takes 2 % longer. With
-twice as many a check of all columns is slower: they exceed a processor's cache."""
+"""The number of rows per page; a reader keeps two pages in memory. With half as many rows,
+a fold takes 2 % longer. With twice as many, checking all columns is slower, because they
+exceed a processor's cache."""
 
 _SELECT = f"SELECT {READ} FROM events"
 _PAGE = f"{_SELECT} WHERE position > ? AND position <= ? ORDER BY position LIMIT ?"
@@ -94,9 +95,9 @@ class End(msgspec.Struct, frozen=True):
 
     head: Head
     known_hash: bytes | None
-    """The hash of the requested event; None if there is none."""
+    """The hash of the requested event; None if there is no such event."""
     version: int
-    """The last version of the stream."""
+    """The stream's last version."""
 
 
 def _are_plain(rows: list[StoredRow]) -> bool:

@@ -34,11 +34,11 @@ NOTHING = "nothing of it was found"
 OTHER = "the head file has another event: this log was put in the place of another"
 
 Problem = Callable[[RecordedEvent], str | None]
-"""Answers what is wrong with an event beyond its place in the chain, if anything."""
+"""A function that returns an event's problem, apart from its place in the chain."""
 Judge = Callable[[Callable[[], Iterator[RecordedEvent]]], Problem]
-"""Returns a `Problem`, given a function that finds the events of erasures."""
+"""A function that returns a `Problem`, given a function that finds erasure events."""
 Keep = Callable[[RecordedEvent, str], None]
-"""Takes an event that does not get into the new log, and why."""
+"""A function that receives an event that is not saved in the new log, and the reason."""
 
 
 class RescuedRange(NamedTuple):
@@ -47,7 +47,7 @@ class RescuedRange(NamedTuple):
     first: int
     last: int
     state: str
-    """`saved`: in the new log; `readable`: whole, but the chain before it is broken;
+    """`saved`: in the new log; `readable`: complete, but the chain before it is broken;
     `damaged`: found, but changed; `missing`: not found."""
 
 
@@ -57,11 +57,11 @@ class Salvaged(NamedTuple):
     head: Head
     """The end of the new log."""
     ranges: list[RescuedRange]
-    """Every position that is known to have been there, in order."""
+    """All positions that are known to have existed, in order."""
     problem: str | None
     """The problem of the first event that was not saved; None if all were."""
     unread: int
-    """How many pages the disk did not give; they may hold what was not saved."""
+    """The number of pages that the disk failed to read; they may contain lost events."""
 
 
 def salvage(

@@ -15,7 +15,7 @@ from ...envelope import DOCUMENT_BYTES_MAX, RecordedEvent
 
 ROWS_PER_INSERT = 64
 BATCH_BYTES = 1024 * 1024
-"""How much of payloads is bound at once."""
+"""The maximum size of the payloads that are bound at once."""
 
 _OPTIONAL: Final = ("key", "key_digest")
 _WRITTEN: Final = (
@@ -29,12 +29,12 @@ _UNKEYED: Final = f"({', '.join('?' * (len(_WRITTEN) - len(_OPTIONAL)))}, NULL, 
 _HAS_JSON = sqlite3.sqlite_version_info >= (3, 38)
 _LENGTH_BITS: Final = DOCUMENT_BYTES_MAX.bit_length()
 _FILL: Final = b"\n"
-"""No name and no time holds it."""
+"""A character that never occurs in a name or a time."""
 _OFTEN_SHARED: Final = (
     *("type", "schema_version", "at", "actor", "correlation_id", "causation_id"),
     "observed",
 )
-"""What most batches have in common."""
+"""The columns whose values most batches share."""
 _often_shared: Final = attrgetter(*_OFTEN_SHARED)
 _NUMBERS: Final = ("schema_version", "observed")
 _SALT: Final = attrgetter("salt")
@@ -64,14 +64,14 @@ READ: Final = ", ".join(
     "CAST(payload AS BLOB)" if name == "payload" else name
     for name in RecordedEvent.__struct_fields__
 )
-"""The columns of which `events_of` makes events."""
+"""The columns that `events_of` converts to events."""
 
 _fields = msgspec.structs.astuple
 _OBSERVED: Final = RecordedEvent.__struct_fields__.index("observed")
 _SOUND: Final = {
     (*kinds, observed) for kinds in product(*FIELD_KINDS.values()) for observed in (0, 1)
 }
-"""The types that the columns of a row may have, and what `observed` may be."""
+"""The valid combinations of column types, including the value of `observed`."""
 
 
 def insert(events: Sequence[RecordedEvent]) -> tuple[str, list[Any]]:

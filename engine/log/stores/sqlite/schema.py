@@ -7,11 +7,11 @@ from typing import Any
 from ....errors import RESCUE, NewerVersionError, UnreadableError
 
 APPLICATION_ID = 0x73706C67
-"""`splg`, in the database's header: what `file` and we know a log by."""
+"""`splg`, the application id in the database's header, by which `file` recognizes a log."""
 _HEADER = "SELECT * FROM pragma_application_id, pragma_user_version"
 SHOWN_MAX = 3
 _OF_LITESTREAM = ("_litestream_lock", "_litestream_seq")
-"""What a program makes in any database that it copies as it grows."""
+"""The tables that Litestream creates in a database that it replicates."""
 
 EVENTS = (
     # Explicit positions: an implicit rowid or a sequence would leave gaps.
@@ -59,7 +59,7 @@ END""",
 )
 
 NEVER_CHANGE = "events_never_change"
-"""The trigger that an erasure leaves out within its own transaction (ADR 0058)."""
+"""The trigger that an erasure drops within its transaction (ADR 0058)."""
 
 # Their contents may be deleted; without `written`, files of older versions count as edited.
 CACHES = (
@@ -97,7 +97,7 @@ CHECKPOINTS = (
 )
 
 MIGRATIONS = (("events", EVENTS), ("caches", CACHES), ("checkpoints", CHECKPOINTS))
-"""Name and statements of every step, in order; a published step is never edited."""
+"""The name and statements of each migration, in order; published ones never change."""
 
 # sqlite-utils keeps its list of applied steps here. We create the table, so that its
 # text does not depend on the version of sqlite-utils at hand.
@@ -245,15 +245,15 @@ def _made_by(steps: int) -> dict[str, str]:
 
 
 _OURS = _made_by(len(MIGRATIONS))
-"""The texts of the current schema, by name."""
+"""The SQL of the current schema, by name."""
 
 
 Ask = Callable[[str, Sequence[Any]], Iterable[Any]]
-"""Runs one statement with its parameters and answers its rows."""
+"""A function that runs a statement with its parameters and returns its rows."""
 
 
 PARAMETERS_MAX = 500
-"""SQLite allows a condition to be no deeper than 1,000."""
+"""The maximum number of parameters: SQLite limits a condition's depth to 1,000."""
 
 
 def tables_of(ask: Ask) -> list[str]:

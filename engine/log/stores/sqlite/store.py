@@ -24,7 +24,7 @@ from .rows import ROWS_PER_INSERT, insert, insert_each, insert_many
 from .schema import rows_holding, tables_of, tables_of_litestream
 
 LOOKS_FIRST = 4
-"""The number of appends that look first, after one that found events of other writers."""
+"""The number of appends that read the end first after an append met other writers."""
 
 
 class SqliteLog(Queries):
