@@ -76,7 +76,7 @@ def commands(begun: str) -> list[CompletionItem]:
 def values(
     context: click.Context, parameter: click.Parameter, begun: str
 ) -> list[CompletionItem] | None:
-    """Return the logged values of a parameter; None if its type provides completions."""
+    """Return a parameter's values from the log; None if its type provides completions."""
     if isinstance(parameter.type, click.Choice):
         return None
     if isinstance(parameter.type, click.Path) or parameter.name in _PATHS:

@@ -166,7 +166,7 @@ _for_recording = partial(typed.option, topic=RECORDING)
 
 
 def with_json(function: Function) -> Function:
-    """Add `--json` and `--fields`."""
+    """Add the `--json` and `--fields` options."""
     return _as_json(_fields(function))
 
 
@@ -234,7 +234,7 @@ def packed(
 
 
 def with_reading(function: Function) -> Function:
-    """Add `--at`, `--sprint` and `--json`, passed together as `reading`."""
+    """Add the `--at`, `--sprint` and `--json` options, passed together as `reading`."""
     reading = packed(ReadOptions, ReadOptions.__struct_fields__, "reading")
     return with_point(with_sprint(with_json(reading(function))))
 
@@ -311,7 +311,7 @@ _actor_option = _for_recording(
 
 
 def with_actor(function: Function) -> Function:
-    """Add `--actor`, and make the command do nothing while recording is off."""
+    """Add the `--actor` option, and make the command do nothing while recording is off."""
     vars(function).setdefault("when_off", partial(_state_off, lambda **_: None))
     return _actor_option(function)
 

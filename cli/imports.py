@@ -1,4 +1,4 @@
-"""Faster imports: sprintlog's modules by name, and libraries without unused parts.
+"""Import hooks that find sprintlog's modules faster and defer unused library modules.
 
 Python lists each folder and tries four file names per module. A recording command imports
 127 sprintlog modules from 25 folders, which took a twentieth of its time (ADR 0040). An
@@ -81,7 +81,7 @@ def _keep(kept: dict[str, bytes], folder: str, entry: "os.DirEntry[str]") -> Non
 
 
 def _read(path: str) -> bytes:
-    """Return the contents of a file from memory or from disk; small files in one read."""
+    """Return a file's contents from memory or disk, reading small files in one call."""
     if path in _kept:
         return _kept[path]
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
@@ -207,7 +207,7 @@ class _Waiting(ModuleType):
 
 
 def _system() -> str:
-    """Return the same as `platform.system`, which `uuid` calls on import."""
+    """Return the system name like `platform.system`, which `uuid` calls on import."""
     return os.uname().sysname
 
 

@@ -75,7 +75,7 @@ def is_day(text: str) -> bool:
 
 
 def _at(day: date, clock: time, zone: tzinfo | None) -> datetime:
-    """Return a local time in UTC; a time skipped by clocks is as long after midnight."""
+    """Return a local time in UTC; a time skipped by clocks uses the earlier offset."""
     return datetime.combine(day, clock, zone).astimezone(UTC)
 
 

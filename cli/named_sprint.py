@@ -51,5 +51,5 @@ def _given() -> str | None:
 
 
 def told(action: "Action") -> "Action":
-    """Return the next action with such a hint."""
+    """Return the next action with a hint that names the sprint."""
     return replace(action, hint=with_it(action.hint))

@@ -10,7 +10,7 @@ from sprintlog.engine.sprint.events import Place, Source
 
 
 def place_in(location: Location, folder: Path | None, plan: Path | None = None) -> Place:
-    """Return the place of PROGRESS.yaml in a folder, or in the folder of its plan.
+    """Return the place of PROGRESS.yaml in a folder, or in the folder of a plan.
 
     Raise `InvalidInputError` if it is outside the work tree.
     """

@@ -44,7 +44,7 @@ Keep = Callable[[Command], Decide]
 
 
 class Options:
-    """The options of a recording command, under click's names.
+    """The options of a recording command, named as in click.
 
     Only the actor is required: other entry points pass the options that they have.
     """
@@ -202,7 +202,7 @@ def record(
     typed: Collection[str] | None = None,
     keep: Keep | None = None,
 ) -> Sprint:
-    """Run a recording command from its options to its answer; return the sprint.
+    """Run a recording command and print its answer; return the sprint.
 
     An idempotency key identifies the name and the command's fields, or only those in
     `typed`. `keep` can add events to those that the command causes.
@@ -232,7 +232,7 @@ def record_in_journal(
     *,
     typed: Collection[str] | None = None,
 ) -> None:
-    """Run a recording command on the journal in the same way."""
+    """Run a recording command on the journal, like `record`."""
     options = Options(given)
     command = options.masked_command(command)
     with recording(name, options) as run:

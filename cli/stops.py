@@ -1,4 +1,4 @@
-"""Ends and waits of a loop on the command line: exit statuses, messages and countdowns."""
+"""Output about a loop that ended or waits: exit statuses, messages and countdowns."""
 
 from collections.abc import Iterator
 from typing import Any

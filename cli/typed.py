@@ -216,7 +216,7 @@ class TypedCommand(_Typed):
         """Run the command.
 
         If recording is off, nothing is recorded. Hints in errors repeat a named sprint.
-        Raise `click.UsageError` for fields without JSON, or an argument without visible
+        Raise `click.UsageError` for --fields without --json, or an argument without visible
         characters; arguments for another program are passed on unchanged.
         """
         for one in self.params:
@@ -253,7 +253,7 @@ class TypedCommand(_Typed):
 
 
 class TypedGroup(_Typed, click.Group):
-    """A group of such commands; `lazy` commands (`module:function`) are imported on use."""
+    """A command group; `lazy` commands (`module:function`) are imported on first use."""
 
     command_class = TypedCommand
 

@@ -1,1 +1,1 @@
-"""Commands that agents call themselves, and commands that set these calls up."""
+"""Commands that agents call, and commands that set up those calls."""

@@ -24,7 +24,7 @@ def around_here() -> HookLocation:
 
 
 def _project() -> Path:
-    """Return the project root: the log's work tree, else git's, else the current folder."""
+    """Return the project root: the log's or git's work tree, or else the current folder."""
     try:
         return find_log().root
     except NotFoundError:

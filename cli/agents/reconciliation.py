@@ -37,7 +37,7 @@ SILENT_SECONDS = 15 * 60
 
 @dataclass(frozen=True)
 class _Kept:
-    """A transcript that has been read."""
+    """A parsed transcript, and whether its session has ended."""
 
     file: Path
     calls: TranscriptCalls
@@ -207,7 +207,7 @@ def compare_sessions(
 def compare_lost(
     workspace: Workspace, sprint_id: str, tell: Callable[[str], None], *, actor: str
 ) -> None:
-    """Compare the sessions of a sprint's killed last run with their transcripts.
+    """Compare the sessions of a sprint's last run, which was killed, with transcripts.
 
     The caller must hold the run lock: it ensures that all processes of that run have ended.
     """

@@ -30,10 +30,10 @@ Tell = Callable[[str], None]
 
 
 def call(given: Call, *, tell: Tell, stop: int) -> CallEnded:
-    """Run a command to completion and return its answer; raise `FailedRequestError`.
+    """Run a command and return its answer; raise `FailedRequestError` if it fails.
 
-    Its messages are forwarded line by line. The command and all its processes are
-    stopped by SIGTERM, then by SIGKILL, when `stop` becomes readable or the caller exits.
+    Its messages are forwarded line by line. The command and all its processes are stopped
+    by SIGTERM, then by SIGKILL, when `stop` becomes readable or the caller exits.
     """
     answer, errors = _Kept(), _Lines(tell)
     ended = run_kept(

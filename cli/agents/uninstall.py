@@ -63,7 +63,7 @@ def _trust() -> Iterator[Installed]:
 
 
 def _hooks() -> Iterator[Installed]:
-    """Yield the hook files on record, and other hook files of this project."""
+    """Yield the recorded hook files, and other hook files of this project."""
     around = around_here()
     files = [
         around.file(agent, scope, what=what)

@@ -112,7 +112,7 @@ def _journal_edit(
 
 
 def _show(run: Recording, events: Sequence[Event], stream: str, wanted: Agreement) -> bool:
-    """Show the events and ask for consent; return True if nothing may be recorded."""
+    """Show the events and ask for consent; return True if they must not be recorded."""
     if run.options.as_json:
         version = run.workspace.log.version(stream)
         print_json(views.would_adopt(stream, version, *_adopted(events)))

@@ -1,4 +1,4 @@
-"""How changes that go back are made: only shown, after a prompt, or immediately."""
+"""Consent to changes: the `--dry-run` and `--yes` options and the confirmation prompt."""
 
 from typing import NamedTuple
 
@@ -54,7 +54,7 @@ def agree(
 ) -> None:
     """Ask for consent to the changes shown; raise `RefusedError` without it.
 
-    Without a terminal there is no consent.
+    Without a terminal, consent cannot be given.
     """
     if not is_asked:
         raise RefusedError(

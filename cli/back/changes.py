@@ -10,7 +10,7 @@ VALUE_CHARS_MIN, VALUE_CHARS_WHOLE = 12, 2**31
 
 
 def changed(change: FieldChange, *, indent: str = "") -> str:
-    """Return a line for a field change; on a terminal, values are cut so that both fit."""
+    """Return a line for a field change; on a terminal, long values are truncated to fit."""
     width = terminal().width
     if width is None:
         return fitting(indent + told(change, chars_max=VALUE_CHARS_WHOLE))

@@ -38,7 +38,7 @@ def inside(workspace: Workspace, paths: Sequence[str]) -> tuple[str, ...]:
 
 
 def folder_inside(workspace: Workspace, path: str) -> str:
-    """Return a folder relative to the work tree; raise unless it may receive files."""
+    """Return a folder's path in the work tree; raise unless it may receive files."""
     (found,) = inside(workspace, [path]) or ("",)
     if not may_take_files(found):
         raise InvalidInputError(
@@ -70,7 +70,7 @@ def left_lines(left: Sequence[LeftPath]) -> list[str]:
 
 
 def warn_of_kept(folder: Path, placed: PlacedFiles | None) -> None:
-    """Warn about files that changed during a restore, and print where copies are."""
+    """Warn about files that changed during a restore, and name their saved copies."""
     for path, copy in placed.kept if placed else ():
         warn(
             f"{shown(path)} changed meanwhile; the old file is saved as "

@@ -147,7 +147,7 @@ def _tell_gone(workspace: Workspace, sprint: Sprint, name: str) -> None:
 
 
 def _with_files(run: Recording, step: Step, command: Undo | Redo) -> Step:
-    """Return the step with the files changed together with the plan, or only with files."""
+    """Add the associated file changes to a step, or replace it with a later file change."""
     workspace, sprint_id = run.workspace, run.sprint_id
     sprint, tree = workspace.sprint(sprint_id), workspace.tree
     if not sprint.knowledge.restored:

@@ -372,6 +372,6 @@ def _all_as_then(files: ChangedFiles) -> str:
 
 
 def hint_at(run: Recording, text: str | None) -> None:
-    """Print a hint to a person, but not in JSON output."""
+    """Print a hint, unless the output is JSON."""
     if text is not None and not run.options.as_json:
         output.hint(text)

@@ -87,7 +87,7 @@ def command(
 
 
 def _checked(compiled: "CompiledFiles", warnings: list[dict[str, Any]]) -> CompiledAnswer:
-    """Return the answer to `--check --json`."""
+    """Return the JSON answer of `--check`."""
     read = [
         SourceFile(str(read.file), sha256(read.content).hexdigest())
         for read in compiled.read
@@ -96,7 +96,7 @@ def _checked(compiled: "CompiledFiles", warnings: list[dict[str, Any]]) -> Compi
 
 
 def _size(compiled: "CompiledFiles") -> str:
-    """Return a text that states the size of a plan."""
+    """Return a description of a plan's size."""
     level, counts = [compiled.plan], []
     for key in CHILDREN:
         level = [child for node in level for child in node.get(key) or ()]

@@ -35,7 +35,8 @@ def set_(
 ) -> None:
     """Set the goal and switch the sprint to Ralph mode.
 
-    A work tree without an unfinished sprint gets one, with a limit of 100 iterations.
+    If the work tree has no unfinished sprint, one with a limit of 100 iterations is
+    created.
     """
     if given["sprint_id"] is None:
         _begin_sprint(given)
@@ -44,7 +45,7 @@ def set_(
 
 
 def _begin_sprint(given: Mapping[str, Any]) -> None:
-    """Create a sprint, and a log if there is none, unless a sprint is unfinished here."""
+    """Create a sprint, and a log if necessary, unless an unfinished sprint exists."""
     # Imported here: for the first goal alone.
     from ..wrapping.recorder import begin_sprint, open_or_make
 
@@ -66,8 +67,8 @@ def _begin_sprint(given: Mapping[str, Any]) -> None:
 def complete(summary: str | None, **given: Any) -> None:
     """Mark the goal as reached, which completes the sprint.
 
-    Before `ralph.min-iterations`, and while critical or high requests are undecided, it is
-    recorded as a claim, and the sprint continues.
+    Before `ralph.min-iterations`, and while critical or high requests are undecided, only a
+    claim is recorded, and the sprint continues.
     """
     sprint = record("goal complete", given, CompleteGoal(summary))
     if (why := claim_in_force(sprint.plan)) is not None:

@@ -172,7 +172,7 @@ def _place_of(problem: str) -> str:
 def take_journal(
     workspace: Workspace, file: Path, content: bytes, options: Options
 ) -> None:
-    """Record what the journal lacks of a progress.json or a text; report differences."""
+    """Import a progress.json or a text into the journal, and report differences."""
     run = Import("journal", file, options, workspace)
     content = within(JOURNAL_BYTES_MAX, content, file=str(file))
     is_document = content.lstrip()[:1] == b"{"
@@ -208,7 +208,7 @@ def take_journal(
 
 
 def _record_journal(run: Recording, file: Path, read: ReadJournal) -> tuple[int, list[str]]:
-    """Record all new entries, in appends of the maximum size."""
+    """Record all new entries, split into appends of at most the maximum size."""
     recorded = 0
     while True:
         ours = run.workspace.documents.current(JOURNAL)

@@ -262,7 +262,7 @@ def _opened() -> deque[Path]:
 
 
 def _others(folder: Path, known: Collection[Path]) -> Iterator[NotTaken]:
-    """Yield other files in the folders of known tools, which are not imported."""
+    """Yield the remaining files in known tools' folders, which are not imported."""
     places = [folder] if folder.resolve().name in IN_TOOLS else []
     for place in [*places, *(folder / name for name in IN_TOOLS)]:
         files = sorted(place.iterdir()) if place.is_dir() else []

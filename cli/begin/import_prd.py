@@ -47,7 +47,7 @@ class ListsHistory(NamedTuple):
 
 
 def read_history(file: Path, *, of_git: bool) -> ListsHistory:
-    """Return the current file; with `of_git`, after all its committed versions.
+    """Return the current version of a file, preceded by committed versions if `of_git`.
 
     A version without a task list is reported and skipped. Raise `NotFoundError` if no
     version has a task list. Unread parts of the newest version are reported as well.
@@ -107,7 +107,7 @@ def take_prd(
     text: Path | None = None,
     sprint_dir: Path | None = None,
 ) -> None:
-    """Record a file's task lists and the adjacent entries; both are read first."""
+    """Record a file's task lists and the adjacent entries, after reading both."""
     history = read_history(run.file, of_git=of_git)
     if history.is_cut:
         warn_of_cut(run.file)

@@ -174,7 +174,7 @@ class Import(Recording):
         fact: str | None = None,
         is_observed: bool = True,
     ) -> Outcome:
-        """Append the events that a sprint decides on; a `fact` is recorded only once."""
+        """Append the events that `decide` returns; a `fact` is recorded only once."""
         options = self.options.with_values(at=at)
         if fact is not None:
             digest = sha256(f"{sprint_id}\n{fact}".encode()).hexdigest()[:40]
@@ -292,7 +292,7 @@ def known_sources(workspace: Workspace, sprint_id: str) -> KnownSources:
 
 
 def number_of(outcome: Outcome) -> int | None:
-    """Return the number of the iteration that was started now or when first recorded."""
+    """Return the number of the started iteration, even if it was recorded earlier."""
     for recorded in outcome.events:
         if recorded.type == IterationStarted.type:
             event = CODEC.decode(recorded)

@@ -116,7 +116,7 @@ def _around(location: Location, start: Path) -> list[Offer]:
 
 
 def _is_answered(offer: Offer, *, yes: bool) -> bool:
-    """Run an offer's command if the user or --yes accepts it; return whether it is done."""
+    """Offer a command and run it if accepted; return whether the offer was handled."""
     if yes:
         if offer.safe:
             _take(offer)
@@ -142,7 +142,7 @@ def _take(offer: Offer, *options: str) -> None:
 
 
 def _log_above(start: Path) -> tuple[str | None, str | None]:
-    """Return the log used in a folder, and an unused log above it."""
+    """Return the log used in a folder, and a log in a parent folder that is not used."""
     try:
         place = find(start)
         return str(place.folder if place.is_joined else place.database), None

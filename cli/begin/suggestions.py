@@ -30,7 +30,7 @@ _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,79}")
 
 
 class Surroundings(NamedTuple):
-    """The files and programs that were found."""
+    """The relevant files, folders and programs that were found."""
 
     files: frozenset[str]
     folders: frozenset[str]

@@ -121,7 +121,7 @@ def project(name: str, sprint_id: str | None, as_json: bool) -> None:
 )
 @typed.argument("name")
 def notify(name: str) -> None:
-    """Send a notice, a JSON object on standard input, to an extension.
+    """Send a notice from standard input, a JSON object, to an extension.
 
     `run --notify` runs this command and terminates it at its timeout. A failure only causes
     a warning there.

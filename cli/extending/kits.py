@@ -218,7 +218,7 @@ def check_projection(
 
 
 def _shown(made: Callable[[], SprintReading], all_: Sequence[Happened], every: int) -> str:
-    """Return the result; the state is converted to JSON and back every `every` events."""
+    """Return a projection's result, converting its state to JSON and back periodically."""
     reading = made()
     state = reading.begin()
     for number, one in enumerate(all_, start=1):

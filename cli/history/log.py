@@ -183,7 +183,7 @@ def _found(
     reverse: bool,
     until: int,
 ) -> Iterator[RecordedEvent]:
-    """Yield the recorded events up to a position that match the filter."""
+    """Yield the matching events up to a position, in the requested order."""
     found = select(workspace.log, stream, wanted, reverse=reverse or last is not None)
     known = (event for event in found if event.position <= until)
     return known if last is None else reversed(list(islice(known, last)))
@@ -237,7 +237,7 @@ class _Lines:
         )
 
     def print_events(self, events: Iterable[RecordedEvent]) -> None:
-        """Print events in as few writes as possible."""
+        """Print events in a single write."""
         shown = folded(events) if self._folds else events
         print_text(*self._table.lines(map(self._line, shown)))
 

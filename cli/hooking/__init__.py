@@ -1,1 +1,1 @@
-"""The `hook` command, which is started for every tool call of an agent."""
+"""The `hook` command, which agents start for every tool call."""

@@ -84,8 +84,8 @@ def _hook(agent: str) -> None:
 def _log_place() -> tuple[Path, str | None, bool] | None:
     """Return the log's location and whether the work tree's settings file could be read.
 
-    The log is searched from the hook's current folder, then from the project folder,
-    because an agent may change its folder. Return None if recording is off.
+    The search for the log starts in the hook's current folder, then in the project folder,
+    because an agent may change its current folder. Return None if recording is off.
     """
     from sprintlog.engine.errors import NotFoundError, SprintlogError
     from sprintlog.engine.service.place.location import find

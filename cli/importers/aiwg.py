@@ -81,7 +81,7 @@ def _read(loops: dict[str, AiwgLoop], source: ForeignFile) -> bool:
 
 
 def _loop_of(file: Path) -> str:
-    """Return a measurement's loop, which its folder names."""
+    """Return the id of a measurement's loop, derived from its folder."""
     parts = file.resolve().parts[:-1]
     for inner in ("iterations", "progress"):
         if inner in parts[1:]:

@@ -181,7 +181,7 @@ class LoopIteration:
 
 
 class AiwgLoop:
-    """A loop, as far as its files have been read."""
+    """A loop, built from the files read so far."""
 
     def __init__(self) -> None:
         self._state = LoopState("")
@@ -252,7 +252,7 @@ class AiwgLoop:
             one.measurement, one.metrics = found, metrics
 
     def found(self, loop_id: str) -> Imported:
-        """Return the loop with all the data read."""
+        """Return the imported loop."""
         state, analytics = self._state, self._analytics
         begun = range(1, (state.current_iteration or 0) + 1)
         numbers = sorted({*self._iterations, *begun} - {0})

@@ -121,7 +121,7 @@ def read_state(path: Path) -> Imported:
 
 
 def _number(given: object) -> int | None:
-    """Return a non-negative number given as a number or as digits, else None."""
+    """Return a non-negative integer given as a number or as digits, else None."""
     digits = str(given) if isinstance(given, int | str) else ""
     return int(digits) if re.fullmatch(r"[0-9]{1,6}", digits) else None
 
@@ -129,8 +129,8 @@ def _number(given: object) -> int | None:
 def read_chats(path: Path) -> Imported:
     """Return the sessions in aider's .aider.chat.history.md.
 
-    Each message reports its tokens, rounded from 1,000 on, and the cost of its session so
-    far. Times are local.
+    Each message reports its tokens, rounded above 1,000, and the session's cost so far.
+    Times are local.
     """
     lost, *parts = _CHAT.split(_text_of(path))
     chats: dict[str, str] = {}

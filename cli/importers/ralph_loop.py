@@ -63,7 +63,7 @@ def read_ralph_loop(file: Path) -> Imported:
 
 
 def _pairs(front: str, file: Path) -> tuple[dict[str, str], list[Unread]]:
-    """Return the front matter by key, and its lines without a known key."""
+    """Return the front matter as a mapping, and the lines without a known key."""
     said: dict[str, str] = {}
     unread = []
     for number, line in enumerate(front.split("\n"), start=2):

@@ -64,7 +64,7 @@ class TaskFile(NamedTuple):
 
 
 def read_task_lists(content: bytes, *, file: str) -> TaskFile:
-    """Return the task lists in a file; raise `InvalidInputError` naming a field."""
+    """Return the task lists in a file; raise `InvalidInputError` for an invalid field."""
     given = ForeignFile(Path(file), content=content).json()
     unread: list[Unread] = []
     lists = [
@@ -133,7 +133,7 @@ def _items(value: object, *, is_whole: bool = False) -> list[Any] | None:
 
 
 def _states(item: object, level: int = 0) -> bool:
-    """Return whether an item or one of its children states if it is done."""
+    """Return whether an item, or an item below it, states whether it is done."""
     if not isinstance(item, dict):
         return False
     has_flag = any(isinstance(item.get(key), bool) for key in FIELDS["flag"])
@@ -281,7 +281,7 @@ class _Reading:
 
 
 def _kept(own: Data, taken: set[str]) -> Data:
-    """Return the keys and values; reserved keys are prefixed."""
+    """Return a mapping with its reserved keys prefixed."""
     prefixed = {key for key in own if key in taken and (key, type(own[key])) != _SUMMARY}
     return {f"{_PREFIX}{k}" if k in prefixed else k: v for k, v in own.items()}
 

@@ -161,7 +161,7 @@ class GateDefinition(Open):
 
 
 class Phase(Open):
-    """A phase: with `prompt`, `for-each` (one run per item) or `workflow` (inlined)."""
+    """A phase with `prompt`, `for-each` (one run per item) or `workflow` (inlined)."""
 
     id: Identity
     prompt: Prompt | None = None

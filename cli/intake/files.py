@@ -27,7 +27,7 @@ def load(
     line: int | None = None,
     field: str | None = None,
 ) -> Any:
-    """Return the JSON value; raise `InvalidInputError` with the location."""
+    """Return the parsed JSON; raise `InvalidInputError` naming the location of an error."""
     try:
         text = without_mark(text)
         value = msgspec.json.decode(text)
@@ -57,7 +57,7 @@ def without_mark(text: bytes) -> bytes:
 
 
 def _size(value: Any) -> tuple[int, int]:
-    """Return the number of keys in a value, and the number of keys and values."""
+    """Return the number of keys in a value, and the number of keys plus values."""
     keys = 0
     values = [value]
     for found in values:
@@ -111,7 +111,7 @@ def opening(path: Path) -> Iterator[None]:
 def naming(
     file: str | None, field: str | None = None, *, only_fields: bool = False
 ) -> Iterator[None]:
-    """Make errors name the file, and the field unless they already name another field.
+    """Make errors in the block name the file and, unless they name one already, the field.
 
     With `only_fields`, only errors about a field are changed.
     """

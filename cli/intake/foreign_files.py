@@ -85,7 +85,7 @@ class ForeignFile:
         return checked_document(document, file=self._name)
 
     def check(self, model: Any, data: object) -> Any:
-        """Return data as a msgspec struct; raise `InvalidInputError` naming a field."""
+        """Return data as a msgspec struct; raise `InvalidInputError` if it is invalid."""
         return shaped(model, data, file=self._name)
 
     def time(self, text: str, field: str | None = None) -> str:

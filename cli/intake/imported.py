@@ -111,7 +111,7 @@ class ImportedSprint(NamedTuple):
 
 
 class ImportedLoop:
-    """The history of a loop, as facts, that becomes a sprint with a goal.
+    """The history of a loop as facts, from which a sprint with a goal is created.
 
     Each fact has a key that is unique within its source, and is recorded only once. The
     time `at` may be unknown.
@@ -141,7 +141,8 @@ class ImportedLoop:
     ) -> None:
         """Add the end of the current iteration.
 
-        With an outcome, it had an agent run, with figures as in `AgentRan`.
+        If `outcome` is given, the iteration had an agent run, with figures as in
+        `AgentRan`.
         """
         run = None if outcome is None else facts.run_of(outcome, **figures)
         self.facts.append(facts.Ended(key, at, run, summary))

@@ -54,7 +54,7 @@ def read_metrics_file(path: Path) -> dict[str, Any]:
 
 
 def check_metrics_file(content: bytes, *, file: str) -> dict[str, Any]:
-    """Return metrics from JSON or YAML; raise `InvalidInputError` naming a field."""
+    """Return metrics from JSON or YAML; raise `InvalidInputError` for an invalid field."""
     given = load_either(content, file=file)
     if not isinstance(given, dict):
         raise InvalidInputError("must be an object of metrics", file=file)

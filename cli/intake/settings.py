@@ -1,4 +1,4 @@
-"""The schema of `sprintlog.toml` as models, and its JSON Schema."""
+"""Models of the settings in `sprintlog.toml`, from which its JSON Schema is generated."""
 
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal
@@ -21,7 +21,7 @@ Wrong = Callable[[str, str], InvalidInputError]
 
 
 class SettingsTable(BaseModel):
-    """A table in the file; unknown keys are errors."""
+    """A table in `sprintlog.toml`; unknown keys are errors."""
 
     model_config = ConfigDict(
         extra="forbid", frozen=True, alias_generator=kebab, use_attribute_docstrings=True

@@ -35,7 +35,8 @@ def shaped(
 ) -> Checked:
     """Return data as a struct.
 
-    Raise `InvalidInputError` for the first invalid field or, if closed, unknown field.
+    Raise `InvalidInputError` for the first invalid field and, if `is_closed`, for the first
+    unknown field.
     """
     try:
         made = msgspec.convert(data, shape)

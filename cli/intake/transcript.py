@@ -70,7 +70,7 @@ class TranscriptRead(NamedTuple):
 
 
 def read_transcript(file: Path) -> TranscriptRead:
-    """Return a transcript's contents; for Claude Code, including its subagents.
+    """Return a transcript's contents, including subagents for Claude Code.
 
     Raise `InvalidInputError` if no line was written by a known agent.
     """
@@ -103,7 +103,7 @@ def read_transcript(file: Path) -> TranscriptRead:
 
 
 def session_file(file: Path) -> Path:
-    """Return the session's transcript; for a subagent's transcript, that of its session."""
+    """Return a session's transcript, also if given the transcript of a subagent."""
     if not file.name.startswith("agent-"):
         return file
     if file.parent.name == SUBAGENTS:

@@ -59,7 +59,7 @@ def recorded_run(
 
 
 def _decoder_of(agent: str) -> Read:
-    """Return the decoder for the messages of an extension's agent; its errors are named."""
+    """Return the message decoder of an extension's agent; its errors name the extension."""
     extension, read = loaded("agent", agent)
 
     def decode(message: Any) -> Items | None:

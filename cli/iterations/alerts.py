@@ -41,7 +41,7 @@ def command(iteration: int | None, of_all: bool, reading: ReadOptions) -> None:
 
 
 def _others(judged: Judged, others: Sequence[Judgement]) -> str:
-    """Return a note on the alerts in other iterations, and on rollbacks because of them."""
+    """Return a note on alerts in other iterations, and on rollbacks that resolved them."""
     more = counted(sum(len(one.alerts) for one in others), "more alert")
     on_path = {*measured_on_path(judged.sprint)}
     if not any(one.number in on_path for one in others):

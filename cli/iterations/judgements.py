@@ -204,7 +204,7 @@ def breakdown_lines(score: Score) -> list[str]:
 
 
 def recommendation_lines(given: Recommendation) -> list[str]:
-    """Return an advice with its reasons and the derivation of its confidence."""
+    """Return a recommendation with its reasons and the derivation of its confidence."""
     lines = [f"action: {given.action}"]
     if given.target is not None:
         differs = given.best not in (None, given.target)

@@ -100,7 +100,7 @@ class Capturing(NamedTuple):
     """Whether the settings file provides the values of omitted options."""
 
     def __bool__(self) -> bool:
-        """Return whether anything is to capture."""
+        """Return whether there is anything to capture."""
         return bool(
             self.by_file or self.reports or self.sources or self.runs or self.builds
         )

@@ -227,7 +227,7 @@ def _numbers(option: str, given: tuple[str, ...]) -> dict[str, float | None]:
 
 
 def _measured_rows(measure: MeasureRules) -> Iterator[tuple[str, str]]:
-    """Yield a row for each rule about measuring an iteration."""
+    """Yield a row for each measuring rule."""
     named = ("runs", "builds", "reports", "sources")
     for name in named:
         for value in getattr(measure, name):

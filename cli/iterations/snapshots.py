@@ -56,8 +56,7 @@ NAMED_MAX = 20
 def snapshot(patterns: tuple[str, ...], file_max: int, **given: Any) -> None:
     """Save the work tree's files for the current iteration.
 
-    After the end of an iteration, its files do not change; later snapshots have only an
-    id.
+    The saved files of an ended iteration do not change; later snapshots only have an id.
 
     All files that git would track are saved, with or without a repository: bytes, modes,
     links and empty folders. Skipped files and nested repositories are reported.

@@ -156,7 +156,7 @@ def is_rollback_due(judged: Judged) -> bool:
 
 
 def way_back(judged: Judged) -> str | None:
-    """Return the command that restores the best files; None if present or not saved."""
+    """Return the command that restores the best files; None if present or never saved."""
     now = iteration_quality.files_now(judged.sprint)
     if (
         now is None
@@ -191,7 +191,7 @@ def _alerts(judged: Judged) -> str:
 
 
 def _advice(judged: Judged, given: Recommendation, more: str) -> str:
-    """Return an advice with its first reason and a command; `more` shows all reasons."""
+    """Return a recommendation with its first reason and a command; `more` shows all."""
     why = f": {given.reasons[0].text}" if given.reasons else ""
     if given.action == ROLLBACK and given.target is not None:
         typed = f"sprintlog rollback iter:{given.target}"

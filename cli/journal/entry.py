@@ -111,8 +111,8 @@ def record(
 ) -> None:
     """Record the outcome of a PRD's iteration.
 
-    It is the next iteration of this PRD, and its id is derived from both. An entry is never
-    replaced.
+    The entry belongs to the PRD's next iteration; its id is derived from the PRD and the
+    iteration number. An entry is never replaced.
     """
     entry = Entry(
         prd_id=prd_id,

@@ -118,7 +118,7 @@ Read = TypeVar("Read", bound=msgspec.Struct)
 
 
 def read(given: Any, kind: type[Read]) -> Read:
-    """Return validated arguments; raise `InvalidInputError` naming an invalid one."""
+    """Return validated arguments; raise `InvalidInputError` naming an invalid argument."""
     try:
         return msgspec.convert(given if given is not None else {}, kind)
     except msgspec.ValidationError as error:

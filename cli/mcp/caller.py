@@ -30,7 +30,7 @@ class ServedLog(NamedTuple):
     reads_only: bool = False
 
     def caller(self, name: str | None) -> "Caller":
-        """Return the caller for the name that a client states."""
+        """Return the caller for a client's name."""
         return Caller(actor_of(name), self)
 
 

@@ -120,7 +120,7 @@ def _of_another(cursor: str) -> InvalidInputError:
 
 
 def _items_within(items: Sequence[Any], left: int) -> list[Any]:
-    """Return the first items that fit; the first is always included, if need be cut."""
+    """Return the first items that fit; the first item is truncated if it is too long."""
     shown: list[Any] = []
     for item in items:
         found = _fitting(item, left - 1, _ITEM_LEVELS[:1] if shown else _ITEM_LEVELS)

@@ -156,7 +156,7 @@ class _Call:
         self.sprint_id = workspace.choose(caller.meant(given.sprint))
 
     def handle(self, command: Command, **more: Any) -> Any:
-        """Handle a command with the sprint, and append its events."""
+        """Let the sprint handle a command, and append its events."""
         envelope = {**self.envelope, **more}
         return self.workspace.handle(command, sprint_id=self.sprint_id, **envelope)
 

@@ -125,8 +125,8 @@ def offered(*, reads_only: bool) -> list[Tool]:
 def call(name: str, given: Any, caller: Caller) -> Answered:
     """Return the answer to a call; refusals and errors are answers as well.
 
-    The log is opened for each call, like by a command: it may be created, moved or repaired
-    in the meantime, and other processes never have to wait.
+    As with commands, the log is opened for each call: it may be created, moved or
+    repaired in the meantime, and other processes never have to wait.
     """
     try:
         known = {tool.name: tool for tool in offered(reads_only=caller.served.reads_only)}

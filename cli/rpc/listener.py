@@ -118,7 +118,7 @@ class _Connection:
         self._thread = threading.Thread(target=self._run, name="client", daemon=True)
 
     def start(self) -> None:
-        """Start reading."""
+        """Start reading requests."""
         self._thread.start()
 
     def end(self, *, is_at_once: bool) -> None:

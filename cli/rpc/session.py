@@ -170,7 +170,7 @@ class ClientSession:
         return not self._pending.is_empty() and self._channel.is_ready()
 
     def do(self, log: ResidentLog, asked: AskedRequest) -> Any:
-        """Process a request; if it records, decide and append."""
+        """Process a request; a recording request appends its events."""
         self._check_is_wanted(asked)
         if isinstance(asked.given, Unfollow):
             return self._unfollow(asked.given)
@@ -268,7 +268,7 @@ class ClientSession:
         self._tell_all(frames.notification(method, params))
 
     def _tell_all(self, message: dict[str, Any]) -> None:
-        """Send a message from a thread that may wait for the client."""
+        """Send a message after waiting until the client reads its answers."""
         self._channel.wait_until_ready()
         self._channel.send(message)
 

@@ -37,7 +37,7 @@ class Client(Protocol):
         """Return whether a request is ready."""
 
     def do(self, log: ResidentLog, asked: "AskedRequest") -> Any:
-        """Process a request; if it records, decide and append."""
+        """Process a request; a recording request appends its events."""
 
     def do_alone(self, log: ResidentLog, asked: "AskedRequest") -> None:
         """Process a request completely, and answer it."""
@@ -171,7 +171,7 @@ class LogWorker:
 
     # --- By other threads -------------------------------------------------------------
     def start(self) -> None:
-        """Start working."""
+        """Start the worker thread."""
         self._thread.start()
 
     def add(self, client: Client) -> None:

@@ -20,7 +20,7 @@ Tree = dict[str, "Tree"]
 
 
 def read(command: str, text: str) -> Tree:
-    """Return the selected fields; raise `InvalidInputError` for an unknown field."""
+    """Parse the value of `--fields`; raise `InvalidInputError` for an unknown field."""
     names = [name.strip() for name in text.split(",")]
     parts = [part for name in names for part in name.split(".")]
     if len(names) > NAMES_MAX or not all(parts):
@@ -42,7 +42,7 @@ def read(command: str, text: str) -> Tree:
 def chosen(answer: Any, tree: Tree) -> Any:
     """Return an answer, decoded from JSON, with only the selected fields.
 
-    A field that only another answer type of the command has is null.
+    A field that exists only in another answer type of the command is null.
     """
     if not tree:
         return answer

@@ -29,7 +29,7 @@ def cut(text: str, columns: int) -> str:
 
 
 def padded(text: str, columns: int, *, right: bool = False) -> str:
-    """Return a text padded with blanks to a number of columns."""
+    """Return a text padded with spaces to a number of columns."""
     blanks = " " * (columns - columns_of(text))
     return blanks + text if right else text + blanks
 

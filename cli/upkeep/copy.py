@@ -115,7 +115,7 @@ def _opened(named: str) -> Iterator[Log]:
 
 
 def _in_folder(folder: Path) -> tuple[str, Path]:
-    """Return the address and folder of the log in a folder, which may be a work tree."""
+    """Return the address and folder of the log in a folder or work tree."""
     if (folder / DATABASE).exists():
         return f"sqlite:{folder / DATABASE}", folder
     place = find(folder)

@@ -183,6 +183,6 @@ def _size(file: Path) -> int:
 
 
 def _reason(age: timedelta) -> str:
-    """Return the reason, worded the same way on each run."""
+    """Return the reason for pruning, worded identically on each run."""
     rest = age - timedelta(days=age.days)
     return f"sessions older than {counted(age.days, 'day') if not rest else age}"

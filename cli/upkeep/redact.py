@@ -130,7 +130,7 @@ def _from_stdin() -> str:
 def _places(
     workspace: Workspace, found: Chosen
 ) -> tuple[list[PlaceOfText], list[UnreachedPlace]]:
-    """Return the other places that contain the text, and those it is not erased from."""
+    """Return other places that contain the text, and places from which it is not erased."""
     needle = found.needle
     if needle is None:
         return [], []

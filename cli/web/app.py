@@ -193,7 +193,7 @@ class Server:
 
     # --- Writing ----------------------------------------------------------------
     async def act(self, request: Request) -> Response:
-        """Return a preview of an action, or record it after confirmation."""
+        """Return a preview of an action or, once confirmed, the result of recording it."""
         command = _parameters(request, "do").get("do", "")
         given = await self._form(request)
         sprint_id, version = given.pop("sprint", ""), given.pop("version", None)
@@ -301,7 +301,7 @@ def _content(name: str) -> bytes:
 def _parameters(request: Request, *takes: str) -> dict[str, str]:
     """Return the parameters of a request; raise `InvalidInputError` for invalid ones.
 
-    Without names, the question checks its parameters.
+    If no names are given, the question itself validates the parameters.
     """
     pairs = request.query_params.multi_items()
     given = dict(pairs)

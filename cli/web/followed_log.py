@@ -78,7 +78,7 @@ class Tail:
             self._wake()
 
     def fail(self, problem: str) -> None:
-        """Note that the log cannot be read now."""
+        """Record that the log cannot be read now."""
         self.problem = problem
 
     def close(self) -> None:

@@ -83,7 +83,7 @@ def _visible(
 
 
 def hand_on(log: "structlog.typing.FilteringBoundLogger") -> None:
-    """Forward the messages of libraries to this log."""
+    """Forward the messages of libraries to `log`."""
     for name in ("uvicorn", "sse_starlette", "asyncio"):
         library = logging.getLogger(name)
         library.handlers, library.propagate = [LibraryLog(log)], False

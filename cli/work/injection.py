@@ -98,7 +98,7 @@ def with_injection(*more: Decorator) -> Decorator:
 def inject(
     name: str, given: Chosen, kind: type[InjectPhases | InjectSteps], *, key: str
 ) -> None:
-    """Run an injection from its options to its answer; `key` names the file's list."""
+    """Run an injection command; `key` is the name of the list in the file."""
     options = Options(given)
     _check_usage(given, key)
     id_prefix: str | None = given["prefix"]

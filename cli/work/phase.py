@@ -15,7 +15,7 @@ REASON = typed.option("--reason", metavar="TEXT", help="Why.")
 
 
 def with_phase(function: Function) -> Function:
-    """Add the address of a leaf, which defaults to the pointer's leaf."""
+    """Add the argument for a leaf's address, by default that of the pointer's leaf."""
     return typed.argument("phase", required=False, metavar="[PHASE/STEP/SUB-PHASE]")(
         with_recording(function)
     )

@@ -204,7 +204,7 @@ def _files_lines(sprint: Sprint) -> list[str]:
 
 
 def _differing(sprint: Sprint) -> str | None:
-    """Return how the work tree's file differs from the recorded rules, or None."""
+    """Return how the settings file differs from the recorded rules, or None."""
     # Imported here: most work trees have no settings file.
     from ..iterations.file_rules import differing
 

@@ -105,7 +105,7 @@ class Notifying(NamedTuple):
     notify_wait: float
 
     def notices(self, workspace: Workspace, tell: Callable[[str], None]) -> Notices | None:
-        """Return the notices that run the command, or None without a command."""
+        """Return the notifier that runs the command, or None without a command."""
         if self.notify is None:
             return None
         own = {"SPRINTLOG_ACTOR": "agent:notify"}

@@ -296,7 +296,7 @@ class _Recorded:
         )
 
     def _outer(self) -> tuple[str, int | None]:
-        """Return the sprint and the number of the surrounding iteration.
+        """Return the sprint and the number of the enclosing iteration.
 
         The iteration is recorded by another process, which started a moment ago; `run`
         records an iteration before it starts anything.

@@ -1,4 +1,4 @@
-"""The entry point of `sprintlog wrap`: run a command; another process records it.
+"""The entry point of `sprintlog wrap`, which runs a command recorded by another process.
 
 This module is imported before the command starts, so it uses only the standard library.
 """
