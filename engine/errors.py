@@ -120,7 +120,7 @@ class BusyError(SprintlogError):
 
 
 class UnreadableError(SprintlogError):
-    """Stored data is unreadable for this version, or a hash chain is broken."""
+    """Stored data cannot be read by this version, or a hash chain is broken."""
 
     kind = "unreadable"
 

@@ -122,14 +122,14 @@ def named(extension: Extension) -> Iterator[None]:
 
 
 def loaded(kind: str, name: str) -> tuple[Extension, Any]:
-    """Return an extension and its object; raise errors as `find` and `load` do."""
+    """Return an extension and its object; raise the errors of `find` and `load`."""
     extension = find(kind, name)
     return extension, load(extension)
 
 
 @contextmanager
 def named_notifier(name: str) -> Iterator[Callable[[dict[str, Any]], object]]:
-    """Yield a notifier's send function; raise errors as `find`, `load` and `named` do."""
+    """Yield a notifier's send function; raise the errors of `find`, `load` and `named`."""
     extension, send = loaded("notifier", name)
     with named(extension):
         yield send

@@ -304,7 +304,7 @@ def cut(text: str, length: int) -> str:
 
 
 def mask_all(value: Any) -> Any:
-    """Return a JSON value or a part of an event with all its texts masked."""
+    """Return a JSON value or a part of an event, with all texts in it masked."""
     if isinstance(value, str):
         return mask(value)
     if isinstance(value, list):

@@ -27,7 +27,7 @@ _IGNORABLE = frozenset(
 
 
 def opened(root: Path) -> AbstractContextManager[int]:
-    """Hold a folder open; its own path may contain links."""
+    """Open a folder; its own path may contain links."""
     return held_open(root, os.O_RDONLY | os.O_DIRECTORY)
 
 
@@ -42,7 +42,7 @@ class NotPlainError(OSError):
 
 @contextmanager
 def opened_plain(path: Path | str, *, folder: int | None = None) -> Iterator[int]:
-    """Hold a regular file open for reading, in an open folder or by its path.
+    """Open a regular file for reading, in an open folder or by its path.
 
     Raise `NotPlainError` for a link, a pipe or a folder.
     """
@@ -72,7 +72,7 @@ def read_plain(path: Path | str, *, at_most: int, folder: int | None = None) -> 
 
 @contextmanager
 def opened_below(root: int | Path, folder: str, *, make: bool = False) -> Iterator[int]:
-    """Hold a folder below another one open; raise `OSError` if its path contains a link.
+    """Open a folder at a path below `root`; raise `OSError` if the path contains a link.
 
     With `make`, missing folders are created. The path `root` itself may contain links.
     """

@@ -16,7 +16,7 @@ def moment_at(now: str) -> Moment:
 
 
 def named_zone(name: str) -> tzinfo | None:
-    """Return a time zone by name; None if it is unknown on this machine."""
+    """Return the time zone with the given name; None if this machine does not know it."""
     # Imported here: only a usage limit requires it.
     from zoneinfo import ZoneInfo
 

@@ -132,8 +132,8 @@ def _second(seconds: int) -> str:
 def uuids(milliseconds: int, chance: bytes, count: int) -> list[str]:
     """Return UUIDv7s (RFC 9562) made from a time and ten random bytes.
 
-    The first is random; each of the others increments its predecessor (section 6.2, method
-    2), which takes a quarter of the time.
+    The first UUID is random, and each later one increments its predecessor (section 6.2,
+    method 2). This takes a quarter of the time that separate random UUIDs would take.
     """
     d = chance[:UUID_BYTES].hex()
     begin = f"{_time_of_uuid(milliseconds)}{d[:3]}-{_VARIANT[d[19]]}{d[3:6]}-"

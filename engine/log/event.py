@@ -164,7 +164,7 @@ class Event(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class KnowledgeEvent(Event, frozen=True):
-    """An event that rollbacks do not discard and that does not change the document."""
+    """An event that survives rollbacks and does not change the document."""
 
     kind: ClassVar[Kind] = Kind.KNOWLEDGE
     reach: ClassVar[Reach] = Reach.NOTHING

@@ -40,7 +40,7 @@ _Line: Any = msgspec.defstruct(
     forbid_unknown_fields=True,
     omit_defaults=True,
 )
-"""An event with text for bytes; `previous` only if the event before is on no line."""
+"""An event with bytes as text; `previous` is set if no line has the previous event."""
 
 
 class _Last(msgspec.Struct, forbid_unknown_fields=True):

@@ -63,7 +63,7 @@ class Page(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, rows: Sequence[Sequence[Any]]) -> "Page":
-        """Return a page of stored rows; there must be at least one.
+        """Return a page of stored rows, of which there must be at least one.
 
         The columns are version, position, `at`, type, schema version and payload.
         """
@@ -94,7 +94,7 @@ def say_nothing(text: str) -> None:
 
 
 class Wait(msgspec.Struct, frozen=True):
-    """Limits for waits for other processes, and the function that reports long waits."""
+    """Time limits for waits, and a function that reports long waits."""
 
     seconds: float = 30.0
     say: Callable[[str], None] = say_nothing
@@ -134,10 +134,10 @@ class EventStore(Protocol):
         """
 
     def find_key(self, key: str) -> list[RecordedEvent]:
-        """Return the events appended with an idempotency key, or an empty list."""
+        """Return the events appended with the given idempotency key, or an empty list."""
 
     def find_id(self, id_: str) -> RecordedEvent | None:
-        """Return the event with an id, or None."""
+        """Return the event with the given id, or None."""
 
     def read(self, *, after: int = 0, until: int | None = None) -> Iterator[RecordedEvent]:
         """Yield events by position, from `after` (exclusive) to `until` (inclusive).
@@ -170,7 +170,7 @@ class EventStore(Protocol):
         """
 
     def head(self) -> Head:
-        """Return the end of the log; position 0 and 32 zero bytes if it is empty."""
+        """Return the end of the log; position 0 and 32 zero bytes if the log is empty."""
 
     def last_position(self) -> int:
         """Return the last position, even if its event is damaged."""
@@ -179,14 +179,14 @@ class EventStore(Protocol):
         """Return the last version of every stream, sorted by stream name."""
 
     def version(self, stream: str) -> int:
-        """Return the stream's last version; 0 if it does not exist."""
+        """Return the stream's last version; 0 if the stream does not exist."""
 
     def hash_of(self, stream: str, version: int) -> bytes | None:
         """Return the hash of a stream's event; None if there is no such event."""
 
 
 class Erasing(Protocol):
-    """The one exception to immutability: erases payloads and records that in an event."""
+    """The one exception to immutability: erasure of payloads, which an event records."""
 
     def erase(
         self,

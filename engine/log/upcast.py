@@ -12,7 +12,7 @@ Upcasts = Mapping[tuple[str, int], Upcast]
 
 
 def _plan_of_many_files(shape: dict[str, Any]) -> dict[str, Any]:
-    """Convert a plan with one file and no digest (version 1)."""
+    """Convert a compiled plan from version 1, which names one file without a digest."""
     today = {name: value for name, value in shape.items() if name != "source"}
     source = shape.get("source")
     return today if source is None else {**today, "sources": [{"path": source}]}

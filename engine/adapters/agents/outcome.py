@@ -150,7 +150,7 @@ class AnswerCollector:
         return Usage(**found, at_least=tuple(sorted(bounds))) if found else None
 
     def _has_all_before(self, key: str) -> bool:
-        """Return whether all turns of a session have been read."""
+        """Return whether all turns of the session with this key have been read."""
         parts = {
             part for of, one, part in self._used if of is out.FigureSpan.TURN and one == key
         }

@@ -45,7 +45,7 @@ PERSONS_OWN: Mapping[str, None] = dict.fromkeys(
 
 
 class Git:
-    """Calls git with one git directory."""
+    """Runs git commands on one git directory."""
 
     place = "the store of snapshots"
     purpose = "snapshots need git"
@@ -106,7 +106,7 @@ class Git:
         stdin: int | IO[bytes] = subprocess.PIPE,
         stderr: int = subprocess.PIPE,
     ) -> "subprocess.Popen[bytes]":
-        """Start a call with pipes; files that it creates are private to their owner."""
+        """Start a call with pipes; files created by the call are private to their owner."""
         return subprocess.Popen(
             self.command(*arguments),
             cwd=self.folder,

@@ -34,7 +34,7 @@ class LineOrigin(NamedTuple):
 
 
 class LineHistory:
-    """A history of the repository's commits and of temporary commits made for a query."""
+    """A history that combines the repository's commits with temporary ones."""
 
     def __init__(self, git: Git, folder: Path, objects: Path) -> None:
         self._git = git

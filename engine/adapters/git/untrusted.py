@@ -27,7 +27,7 @@ _FORMATS = (("objectformat", "sha256"), ("refstorage", "reftable"))
 
 
 class UntrustedGit(Git):
-    """Calls git on a repository's contents without changing them."""
+    """Runs git commands on a repository's contents without changing them."""
 
     place = "the repository"
     purpose = "a repository is read with git"

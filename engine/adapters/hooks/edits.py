@@ -47,7 +47,7 @@ class Container(NamedTuple):
     members: list[Member]
 
     def named(self, key: str) -> Member | None:
-        """Return the member with a key, or None."""
+        """Return the member with the given key, or None."""
         return next((one for one in self.members if one.key == key), None)
 
 

@@ -126,7 +126,7 @@ def agent_of(message: Data, told: str) -> str:
 
 
 def _unnamed(message: Data) -> str:
-    """Return the event of Copilot's unnamed input, which is recognized by its fields."""
+    """Return the event of Copilot input that does not name it, judging by its fields."""
     if text(message.get("hookName")):
         return text(message["hookName"])
     if "toolName" in message:

@@ -110,7 +110,7 @@ FORMATS = (*READERS, parsers.FORMAT)
 
 
 def is_format(name: str) -> bool:
-    """Return whether a format has this name, including formats from extensions."""
+    """Return whether a format with this name exists, including extensions' formats."""
     if name in FORMATS or not EXTENSION.fullmatch(name):
         return name in FORMATS
     # Imported here: only names of extensions require it.

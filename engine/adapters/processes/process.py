@@ -62,7 +62,7 @@ def host() -> str:
 
 
 def process(pid: int | None = None) -> Process:
-    """Return the process with an id; this process by default."""
+    """Return the process with the given id; this process by default."""
     number = os.getpid() if pid is None else pid
     return Process(number, _started(number), _boot_id())
 

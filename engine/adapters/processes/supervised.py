@@ -199,7 +199,7 @@ def run_kept(
 def _hand_over(
     order: Mapping[str, Any], ours: socket.socket, ends: Collection[Any]
 ) -> None:
-    """Send the order to the supervisor, and close the supervisor's ends of the pipes."""
+    """Send the order to the supervisor, and close this process's copies of its pipes."""
     # If it has ended already, the missing answer reveals that.
     with suppress(ConnectionError):
         ours.sendall(json.dumps([_SOURCE, order]).encode() + b"\n")

@@ -23,7 +23,7 @@ from .store import FILES, MANIFEST, REFS, Store
 CHECKED_BYTES_MAX = 256 * 1024 * 1024
 """The number of bytes in the store that are checked before a new snapshot is taken."""
 READS_MAX = 3
-"""How many times a file that changes during the read is read again."""
+"""The maximum number of attempts to read a file that changes in the meantime."""
 
 
 class Limits(NamedTuple):

@@ -121,7 +121,7 @@ def holds(descriptor: int, name: str, entry: TreeEntry) -> bool:
 
 
 def content_of(descriptor: int, name: str, kind: int) -> bytes:
-    """Return the bytes of a file, or of a link's target."""
+    """Return a file's bytes, or a link's target as bytes."""
     if kind == stat.S_IFLNK:
         return os.fsencode(os.readlink(name, dir_fd=descriptor))
     with opened_file(descriptor, name) as file:

@@ -193,7 +193,7 @@ def _opened(path: Path) -> IO[bytes]:
 
 @contextmanager
 def _reading(path: Path) -> Iterator[IO[bytes]]:
-    """Hold a file open; a disk read error ends the block.
+    """Open a file for reading; a disk read error ends the block.
 
     Other errors may be temporary, so they do not cause a file to be moved aside.
     """

@@ -154,7 +154,7 @@ class Store:
         return self.git.run("rev-parse", f"{commit}^{{tree}}").decode().strip()
 
     def unseen(self, commits: Iterable[str]) -> frozenset[str]:
-        """Return the paths that git ignored in those of the snapshots that are stored."""
+        """Return the paths that git ignored in the stored ones of the given snapshots."""
         taken = self.aliases()
         wanted = [taken.get(one, one) for one in commits if _ID.fullmatch(one)]
         given = "".join(f"{commit}:{MANIFEST}\n" for commit in wanted).encode()
@@ -203,7 +203,7 @@ class Store:
         return {name.removeprefix(ALIASES): commit for name, commit in found}
 
     def replace(self, commit: str, other: str) -> None:
-        """Replace a snapshot by another one; the lock must be held."""
+        """Replace a snapshot with another one; the lock must be held."""
         again = [old for old, new in self.aliases().items() if new == commit]
         for old in (commit, *again):
             self.git.run("update-ref", f"{ALIASES}{old}", other)

@@ -21,7 +21,7 @@ from ..port import Wait
 def held_open(
     path: Path | str, flags: int, mode: int = 0o600, *, dir_fd: int | None = None
 ) -> Iterator[int]:
-    """Hold a file or a folder open in a descriptor that child processes do not inherit."""
+    """Yield a descriptor of a file or folder, which child processes do not inherit."""
     descriptor = os.open(path, flags | os.O_CLOEXEC, mode, dir_fd=dir_fd)
     try:
         yield descriptor

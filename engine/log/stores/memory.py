@@ -146,7 +146,7 @@ class MemoryLog:
         """Do nothing, because memory requires no cleanup."""
 
     def find_key(self, key: str) -> list[RecordedEvent]:
-        """Return the events appended with an idempotency key, or an empty list."""
+        """Return the events appended with the given idempotency key, or an empty list."""
         self._check_open()
         first = self._keys.get(key)
         if first is None:
@@ -154,7 +154,7 @@ class MemoryLog:
         return self._events[first.position - 1 : first.position + first.remaining]
 
     def find_id(self, id_: str) -> RecordedEvent | None:
-        """Return the event with an id, or None."""
+        """Return the event with the given id, or None."""
         return next((event for event in self.read() if event.id == id_), None)
 
     def read(self, *, after: int = 0, until: int | None = None) -> Iterator[RecordedEvent]:
@@ -191,7 +191,7 @@ class MemoryLog:
             yield Page(versions, positions, [row_of(event) for event in page])
 
     def head(self) -> Head:
-        """Return the end of the log; position 0 and 32 zero bytes if it is empty."""
+        """Return the end of the log; position 0 and 32 zero bytes if the log is empty."""
         self._check_open()
         last = self._events[-1:]
         return Head(last[0].position, last[0].hash) if last else START
@@ -202,7 +202,7 @@ class MemoryLog:
         return {name: len(self._streams[name]) for name in sorted(self._streams)}
 
     def version(self, stream: str) -> int:
-        """Return the stream's last version; 0 if it does not exist."""
+        """Return the stream's last version; 0 if the stream does not exist."""
         self._check_open()
         return len(self._streams.get(stream, ()))
 

@@ -1,4 +1,4 @@
-"""Parses the address of a PostgreSQL log, and prints it without its secrets."""
+"""Parses a PostgreSQL log's address, and removes its secrets for display."""
 
 import re
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit, urlunsplit

@@ -65,7 +65,7 @@ class ServerQueries:
         self._log = log
 
     def find_key(self, key: str) -> list[RecordedEvent]:
-        """Return the events appended with an idempotency key, or an empty list."""
+        """Return the events appended with the given idempotency key, or an empty list."""
         rows = self._rows(
             "SELECT position, remaining FROM sprintlog.events WHERE log = %b AND key = %b",
             (self._log, key),
@@ -76,7 +76,7 @@ class ServerQueries:
         return list(self.read(after=first - 1, until=first + remaining))
 
     def find_id(self, id_: str) -> RecordedEvent | None:
-        """Return the event with an id, or None."""
+        """Return the event with the given id, or None."""
         rows = self._rows(f"{_SELECT} AND id = %b", (self._log, id_))
         return RecordedEvent(*rows[0]) if rows else None
 
@@ -150,7 +150,7 @@ class ServerQueries:
             yield page
 
     def head(self) -> Head:
-        """Return the end of the log; position 0 and 32 zero bytes if it is empty."""
+        """Return the end of the log; position 0 and 32 zero bytes if the log is empty."""
         rows = self._rows(_HEAD, (self._log,))
         if not rows:
             return START
@@ -184,7 +184,7 @@ class ServerQueries:
         return dict(self._rows(_STREAMS, (self._log, self._log)))
 
     def version(self, stream: str) -> int:
-        """Return the stream's last version; 0 if it does not exist."""
+        """Return the stream's last version; 0 if the stream does not exist."""
         ((version, is_settled),) = self._rows(_VERSION, (self._log, stream))
         self._settle(is_settled)
         return int(version)

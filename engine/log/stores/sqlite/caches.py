@@ -1,4 +1,4 @@
-"""Saved states and digests of written files, in the log's database or a local one.
+"""Saved states and digests of written files, in the log's database or a local database.
 
 They are caches, which may be deleted at any time.
 """

@@ -1,4 +1,4 @@
-"""A log's database file: its paths, how to open it, and its single connection.
+"""A log's database file: its paths, how it is opened, and its single connection.
 
 The file is not trusted: pragmas and modes are set here. Each statement waits for other
 processes up to a limit.

@@ -86,7 +86,7 @@ def erase(
 
 
 def clear(connection: Connection, *, seconds: float = CLEAR_SECONDS) -> bool:
-    """Empty the write-ahead log; return False if readers prevent that for too long."""
+    """Empty the write-ahead log; return False if readers prevent this for too long."""
     until = time.monotonic() + min(seconds, connection.wait.seconds)
     while not checkpoint(connection.raw, "TRUNCATE"):
         if time.monotonic() >= until:

@@ -41,7 +41,7 @@ class Image(NamedTuple):
 
 
 class PageImages:
-    """The images of all pages in a log, which is not written, locked or recovered."""
+    """The images of all pages in a log, read without writing, locking or recovering it."""
 
     def __init__(self, path: Path) -> None:
         self._descriptors: list[int | None] = []

@@ -118,7 +118,7 @@ class Queries:
         self._walking = connection.walking
 
     def find_key(self, key: str) -> list[RecordedEvent]:
-        """Return the events appended with an idempotency key, or an empty list."""
+        """Return the events appended with the given idempotency key, or an empty list."""
         first = self._rows(f"{_SELECT} WHERE key = ?", (key,))
         if not first:
             return []
@@ -127,7 +127,7 @@ class Queries:
         return [event, *self.read(after=event.position, until=end)]
 
     def find_id(self, id_: str) -> RecordedEvent | None:
-        """Return the event with an id, or None.
+        """Return the event with the given id, or None.
 
         Every event is read: ids have no index, because only users look them up.
         """
@@ -272,7 +272,7 @@ class Queries:
         return page
 
     def head(self) -> Head:
-        """Return the end of the log; position 0 and 32 zero bytes if it is empty."""
+        """Return the end of the log; position 0 and 32 zero bytes if the log is empty."""
         rows = self._rows(_HEAD)
         if rows and not isinstance(rows[0][1], bytes):
             raise self._unreadable("the hash of the last event is invalid")
@@ -315,7 +315,7 @@ class Queries:
         return dict(rows)
 
     def version(self, stream: str) -> int:
-        """Return the stream's last version; 0 if it does not exist."""
+        """Return the stream's last version; 0 if the stream does not exist."""
         ((version,),) = self._rows(_VERSION, (stream,))
         if not isinstance(version, int):
             raise self._unreadable(f"the last version of {stream} is not a number")

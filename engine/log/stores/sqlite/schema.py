@@ -234,7 +234,7 @@ def _made(connection: sqlite3.Connection) -> dict[str, str]:
 
 
 def _made_by(steps: int) -> dict[str, str]:
-    """Return the SQL statements of a log after the given number of migrations, by name."""
+    """Return the SQL of a log after the given number of migrations, by object name."""
     made = {_name_in(text): text for text in _APPLIED}
     for _, texts in MIGRATIONS[:steps]:
         for text in texts:
