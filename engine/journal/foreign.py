@@ -179,7 +179,7 @@ def check_no_stranger(content: bytes, place: str) -> None:
 
 
 def schema_version(text: str) -> tuple[int, int]:
-    """Return the numbers of a schema version; raise `RefusedError` unless it is 1.x."""
+    """Return a schema version as two numbers; raise `RefusedError` unless it is 1.x."""
     match = _SCHEMA.fullmatch(text)
     version = (int(match[1]), int(match[2])) if match else (0, 0)
     if version >= (2, 0):

@@ -200,7 +200,7 @@ class Recommendation(NamedTuple):
 
     @property
     def derivation(self) -> str:
-        """Return the formula that the confidence is computed from."""
+        """Return the formula from which the confidence is computed."""
         if not self.reasons:
             return f"{shown(UNSURE, 2)}, without a reason"
         doubts = " · ".join(f"(1 - {shown(r.weight, 1)})" for r in self.reasons)

@@ -135,7 +135,7 @@ def _left_over(location: Location, places: list[str]) -> tuple[list[str], list[s
 
 
 def _of_store(folder: Path) -> list[str] | None:
-    """Return the damaged files of snapshots, without using git; None if there are none."""
+    """Return the damaged snapshot files, without using git; None if there is no store."""
     store = folder / STORE
     if not store.is_dir():
         return None
@@ -270,7 +270,7 @@ def _rested(stamps: list[backup.Stamp]) -> bool:
 
 
 def _git_says(folder: Path) -> tuple[str, bool | None, bool]:
-    """Return how git treats the folder, and whether it ignores and tracks the log.
+    """Return the folder's relation to git, and whether git ignores and tracks the log.
 
     If git does not report whether it ignores the log, return None for that value.
     """

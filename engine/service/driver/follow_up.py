@@ -70,7 +70,7 @@ class FollowUp:
             self._tell_kept(taken)
 
     def files_at_start(self) -> str | None:
-        """Save the files before the agent runs; return the snapshot at the start.
+        """Save the files before the agent runs; return their snapshot's id.
 
         A failure to save them does not end the loop.
         """

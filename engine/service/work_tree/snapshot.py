@@ -68,7 +68,7 @@ def store_of(workspace: Service) -> Store:
 def limits_of(
     workspace: Service, *, file_max: int | None = None, patterns: Sequence[str] = ()
 ) -> Limits:
-    """Return the limits for a snapshot: the given limits, otherwise the settings.
+    """Return the limits for a snapshot, by default those from the settings.
 
     `file_max` is in MiB. Raise `InvalidInputError` for an invalid setting.
     """

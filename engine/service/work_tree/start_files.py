@@ -27,8 +27,8 @@ def files_at_start(
 
     This is the latest snapshot if the work tree still contains its files. Otherwise, or if
     another iteration is open, a new snapshot is taken and recorded, so that earlier and
-    later changes remain separate. Return None if `is_late` returns true. It is called after
-    the files are read, because the agent may have started to edit them.
+    later changes remain separate. Return None if `is_late`, which is called after the files
+    are read, returns true: the agent may have started to edit them.
     """
     workspace.finish_restores(workspace.sprint(sprint_id))
     sprint = workspace.sprint(sprint_id)
