@@ -19,7 +19,7 @@ from .workspace import Workspace
 
 PROJECTION = "projection"
 FORMAT = 1
-"""Raise it when what is kept around a state is another."""
+"""Increase this number when the format stored with a state changes."""
 STATE_BYTES_MAX = 16 * 1024 * 1024
 
 
@@ -28,7 +28,8 @@ class SprintReading(Protocol):
     """The interface of an extension's projection, whose class takes no arguments."""
 
     version: int
-    """The version of its rules: raised, everything is read again."""
+    """The version of the projection's rules; after an increase, all events are read
+    again."""
 
     def begin(self) -> Any:
         """Return the state before the first event, which must be serializable as JSON."""

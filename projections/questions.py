@@ -40,7 +40,7 @@ from .views import (
 from .workspace import Workspace
 
 EVENTS_MAX = 1000
-"""How many events one answer has at most; `after` asks for those that follow."""
+"""The maximum number of events in an answer; use `after` to request more."""
 
 
 class Asked(NamedTuple):
@@ -285,4 +285,4 @@ QUESTIONS: dict[str, Question] = {
     "status": _of_sprint(lambda x, sprint: quality.status(x.workspace, sprint, at=x.at)),
     "why": Question(("sprint", "at", "field"), _blame),
 }
-"""All questions, by the words of the command whose answer they have."""
+"""All questions, by the name of the corresponding command."""

@@ -17,7 +17,7 @@ from sprintlog.engine.service.streams.subscription import PAUSE_SECONDS, follow
 from .workspace import Workspace
 
 AGAIN_SECONDS = 1.0
-"""The pause before a log that could not be read is tried again."""
+"""The pause before reading is retried after an error."""
 
 OpenWorkspace = Callable[[], Workspace]
 Stamp = tuple[tuple[int, int] | None, ...]

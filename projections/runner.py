@@ -23,9 +23,9 @@ class Mark(NamedTuple):
     """How far a projection has read: the position and hash of its last event."""
 
     rules: int
-    """The version of the projection when it saw that."""
+    """The version of the projection's rules at that time."""
     place: int
-    """A position of the log, or a version of the stream; 0 for nothing yet."""
+    """A position in the log or a version of the stream; 0 before the first event."""
     hash: bytes
 
 
@@ -35,9 +35,9 @@ class Happened(NamedTuple):
     recorded: RecordedEvent
     event: Event
     voided: tuple[RecordedEvent, ...] = ()
-    """What does not count any more since; only a rollback does that."""
+    """The events discarded by this event; empty unless it is a rollback."""
     restored: tuple[RecordedEvent, ...] = ()
-    """What counts again since; only the undoing of a rollback does that."""
+    """The events made effective again; empty unless it undoes a rollback."""
 
 
 class StoredProjection(Protocol):

@@ -12,4 +12,4 @@ from .projections.text.phrases import (
 from .engine.sprint.state import times
 
 parse_time = times.parse
-"""Return a time of the log as a `datetime`; raise `InvalidInputError` for other text."""
+"""Return a recorded time as a `datetime`; raise `InvalidInputError` for invalid text."""

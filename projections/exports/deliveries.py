@@ -24,7 +24,7 @@ class Delivery(NamedTuple):
     """A message body with its metadata."""
 
     head: Head
-    """The head that is reached once the body is accepted."""
+    """The head that is reached when the body has been accepted."""
     body: bytes
     id: str
     what: str

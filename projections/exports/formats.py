@@ -18,7 +18,7 @@ Write = Callable[[bytes], object]
 Progress = Callable[[int], None]
 
 EVENTS = ("cloudevents", "otlp-json", "csv")
-"""The formats of events; `openmetrics` contains figures."""
+"""The export formats for events; `openmetrics` exports figures instead."""
 
 
 def event_line(told: ExportedEvent, log: str) -> bytes:

@@ -19,13 +19,13 @@ from sprintlog.usage import Usage, lower_bounds, tokens_of
 
 OPERATION = "gen_ai.operation.name"
 WORKFLOW, AGENT, TOOL = "invoke_workflow", "invoke_agent", "execute_tool"
-"""The operations that a sprint, a run of an agent and a call of a tool are."""
+"""The operations of a sprint, an agent run and a tool call."""
 
 PROVIDER = "gen_ai.provider.name"
 AGENT_NAME = "gen_ai.agent.name"
 CONVERSATION = "gen_ai.conversation.id"
 INPUT_TOKENS = "gen_ai.usage.input_tokens"
-"""All that the model was given, what came from a cache or went into one included."""
+"""All input tokens, including cache reads and cache writes."""
 OUTPUT_TOKENS = "gen_ai.usage.output_tokens"
 CACHE_READ_TOKENS = "gen_ai.usage.cache_read.input_tokens"
 CACHE_CREATION_TOKENS = "gen_ai.usage.cache_creation.input_tokens"
@@ -35,12 +35,12 @@ EVALUATION_LABEL = "gen_ai.evaluation.score.label"
 ERROR_TYPE = "error.type"
 
 PROVIDERS = {"claude": "anthropic", "codex": "openai", "gemini": "gcp.gemini"}
-"""Whose models an agent asks; of the others anybody's."""
+"""The model provider of each agent; other agents can use any provider."""
 
 
 TRACE_BYTES, SPAN_BYTES = 16, 8
 EVENTS_MAX = 128
-"""So many events a span has, as OpenTelemetry's SDKs allow; the others are counted."""
+"""The maximum number of events per span, as in OpenTelemetry SDKs; others are counted."""
 NANOSECONDS_A_MILLISECOND = 1_000_000
 _INTERNAL, _ERROR = 1, 2
 _EPOCH = datetime.fromtimestamp(0, UTC)
@@ -141,7 +141,7 @@ def _value(value: Any) -> dict[str, Any]:
 
 PASSED, FAILED = "pass", "fail"
 _FAILURES = ("failed", "stopped", "unknown")
-"""The statuses of runs that are errors."""
+"""The run statuses that are reported as errors."""
 
 
 class PlaceInTrace(NamedTuple):
@@ -269,7 +269,7 @@ SPANS: dict[str, tuple[str, Callable[[Any, ExportedEvent], _About]]] = {
     GateChecked.type: ("gate", _gate),
     ToolCalled.type: (TOOL, _tool),
 }
-"""The name of the span of an erased event, and the function for the others, by type."""
+"""For each event type, the span name for erased events and the function for others."""
 
 
 def _usage(used: Usage | None) -> dict[str, Any]:

@@ -43,7 +43,7 @@ class CallingRun(NamedTuple):
     """The facts about an agent run that the spans of its tool calls require."""
 
     stream: str
-    """Of the sprint that it worked for."""
+    """The stream of the sprint that the run worked for."""
     span: bytes
     ended: int
     """In nanoseconds since 1970."""

@@ -13,7 +13,7 @@ EVENTS_A_STEP = 512
 Value = str | int | float | bytes | None
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "|", "%")
-"""What a spreadsheet takes for the beginning of a formula or a command."""
+"""Characters that a spreadsheet may interpret as the start of a formula or command."""
 
 
 def text_of(value: Value) -> str:

@@ -16,13 +16,13 @@ from ..text.phrases import dollars, duration
 from ..views.iterations import JudgedIteration
 
 FAILED_MAX = 400
-"""Of so many of the newest iterations it is known what failed."""
+"""Failures are stored for this many of the newest iterations."""
 NOTES_MAX = 3
-"""If more failed in an iteration, the last failure is kept."""
+"""If more failures occur in an iteration, the last one replaces the previous one."""
 NOTE_CHARS_MAX = 240
 
 _GOES_WELL = (f.PhaseStarted, f.PhaseCompleted, f.PhaseRetried, f.GateChecked, f.RolledBack)
-"""After these nothing is failing any more."""
+"""Events after which nothing is failing anymore."""
 
 
 class IterationFailures:
@@ -30,7 +30,8 @@ class IterationFailures:
 
     def __init__(self) -> None:
         self.is_failing = False
-        """Whether nothing has gone well since something failed in the last iteration."""
+        """Whether a failure in the last iteration has not been followed by a success
+        yet."""
         self._notes: OrderedDict[int, list[str]] = OrderedDict()
         self._number = 0
 
@@ -72,12 +73,12 @@ def gate_failed(event: f.GateChecked) -> str:
 
 
 ITERATIONS = "iterations"
-"""The row of iterations, where they share one."""
+"""The row that iterations share if they do not have separate rows."""
 GOOD, BAD, STEADY, PLAIN, OPEN, STUCK = "good", "bad", "steady", "plain", "open", "stuck"
 ITERATIONS_MAX, PHASES_MAX, OTHERS_MAX = 200, 300, 300
-"""Limits of the newest iterations, work on phases, and entries of each other kind."""
+"""The maximum numbers of iterations, bars of phases, and entries of each other kind."""
 FAILED_CHARS_MAX = 70
-"""The length of a failure at a bar; the table of iterations has more."""
+"""The maximum length of a failure in a bar; the table of iterations shows more."""
 _PERSON = "a person"
 _ENDS = {
     GOOD: "completed",
@@ -98,9 +99,9 @@ class Work(NamedTuple):
     begin: int
     end: int
     tone: str
-    """What became of it: `good`, `bad`, `stuck`, `steady`, `plain`, `open`, `off`."""
+    """The outcome: `good`, `bad`, `stuck`, `steady`, `plain`, `open` or `off`."""
     labels: tuple[str, ...] = ()
-    """Its possible labels, the longest first."""
+    """The possible labels, longest first."""
     about: str = ""
     version: int = 0
 
@@ -141,7 +142,7 @@ class Course(NamedTuple):
     signs: list[Instant]
     returns: list[Return]
     earlier: int = 0
-    """How many earlier pieces of work are omitted."""
+    """The number of earlier bars that are omitted."""
 
     @property
     def has_only_iterations(self) -> bool:
@@ -155,14 +156,14 @@ class _Open(NamedTuple):
     version: int
     name: str
     number: int = 0
-    """That of an iteration; 0 for work on a phase."""
+    """The number of the iteration; 0 for work on a phase."""
 
 
 class _Closed(NamedTuple):
     opened: _Open
     end: int
     tone: str
-    """The tone; for an iteration, the one of an unjudged iteration."""
+    """The tone; for an iteration, the tone it has if it is not judged."""
     cost: Spent | None
     says: str = ""
 

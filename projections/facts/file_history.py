@@ -21,12 +21,12 @@ from ..text.phrases import milliseconds
 from ..workspace import Workspace
 
 VERSIONS_MAX = 600
-"""So many of the newest versions can be looked at; of those before only the last one."""
+"""The number of newest versions that can be viewed."""
 LINES_MAX = 4_000_000
-"""Versions times lines; of a large plan fewer versions can be looked at."""
+"""The maximum number of versions times lines; large plans have fewer visible versions."""
 PHASES = "phases"
 Maker = Callable[[], list[tuple[str, str]]]
-"""Makes the lines of a part: the field of each, and its text."""
+"""Makes the lines of a part: the field and the text of each line."""
 
 
 class FileLine(NamedTuple):
@@ -35,9 +35,9 @@ class FileLine(NamedTuple):
     field: str
     text: str
     changed: int
-    """The version at which what it shows last changed."""
+    """The version that last changed the value on the line."""
     set: int
-    """The effective version it comes from, which differs after a rollback."""
+    """The effective version that set the value; it differs after a rollback."""
 
 
 class Splice(NamedTuple):
@@ -67,7 +67,7 @@ class FileHistory(NamedTuple):
     """The file at consecutive versions."""
 
     first: int
-    """The version whose file is `lines`; 0 for none."""
+    """The version of the file in `lines`; 0 if there is none."""
     lines: list[FileLine]
     versions: list[FileVersion]
 

@@ -26,7 +26,7 @@ ITERATIONS_MAX = 400
 """Only the newest iterations are compared."""
 Changed = tuple[AuthoredFile, ...]
 Ends = tuple[str, str]
-"""The snapshots before and behind a stretch."""
+"""The snapshots before and after a stretch."""
 
 
 class FilesOfIterations:
@@ -111,7 +111,7 @@ class SprintPast:
     def __init__(self) -> None:
         self.story = EventStory()
         self.works: set[str | None] = set()
-        """What the events belong to; sessions name the same."""
+        """The correlation ids of the events, which sessions share."""
         self.changed = FilesOfIterations()
         self._file = FollowedFile()
         self._last: RecordedEvent | None = None

@@ -31,10 +31,10 @@ class WorkStretch(NamedTuple):
     """The time between two moments of a work tree, and who changed files in it."""
 
     by: str
-    """As `written_by` has it, or `rollback`."""
+    """A value returned by `written_by`, or `rollback`."""
     writers: tuple[Writer, ...]
     first: int
-    """The number of the moment before it."""
+    """The number of the moment before the stretch."""
     last: int
 
     @property
@@ -56,9 +56,9 @@ class IterationFiles(NamedTuple):
 
     files: list[AuthoredFile]
     others: tuple[str, ...]
-    """Overlapping iterations that may have changed some of them."""
+    """Overlapping iterations that may have changed some of the files."""
     commits: list[CommitAnswer]
-    """The newest commits that were made outside before it."""
+    """The newest commits made outside any iteration before this one."""
     patch: str = ""
     """The lines that the iteration changed."""
 

@@ -29,10 +29,10 @@ from .causes import causes_of, reason_of, session_behind
 from .replay import RECORDS, SharedDocument
 
 _IS_FILE = re.compile(r"[\w./-]+\.[A-Za-z]{1,5}", re.ASCII)
-"""A probable file of the work tree rather than a field."""
+"""Matches names that probably refer to a file in the work tree rather than a field."""
 
 NAMED_MAX = 12
-"""How many existing fields an error names."""
+"""The maximum number of existing fields that an error names."""
 
 
 ALWAYS_SET: set[Path] = {("stats", "elapsed"), ("last-activity",)}
@@ -46,30 +46,30 @@ class Blame(NamedTuple):
     field: str
     """The field as requested."""
     value: Any
-    """Its value; `MISSING` if it was removed."""
+    """The field's value; `MISSING` if the field was removed."""
     before: Any
-    """Its value before the event; `MISSING` if there was none."""
+    """The field's value before the event; `MISSING` if there was none."""
     event: RecordedEvent
-    """The last event after which it was another than before."""
+    """The last event that changed the value."""
     reason: str | None
     """The reason, result or error that the event records."""
     brought_back: RecordedEvent | None
-    """The effective event that the value comes from, if it is a different one."""
+    """The effective event that the value comes from, if it is another event."""
     causes: list[RecordedEvent]
-    """What caused the event, what caused that, and so on, nearest first."""
+    """The chain of the event's causes, nearest first."""
     session: str | None = None
-    """The session of an agent in which it came about, `AGENT-ID`."""
+    """The agent session in which the event occurred, `AGENT-ID`."""
 
 
 class Setting(NamedTuple):
     """The last version and the last effective version that changed a field; 0 if none."""
 
     changed: int
-    """The last one at which the value differs from the one before."""
+    """The last version that changed the value."""
     set: int
-    """The last effective one at which it differs from its predecessor."""
+    """The last effective version that changed the value."""
     before: Any = MISSING
-    """The token of the value before the version at which it changed."""
+    """The token of the value before version `changed`."""
 
 
 def blame(
@@ -228,9 +228,11 @@ class FieldWatch:
         self._shared = SharedDocument(Sprint(sprint_id))
         self._values: list[Any] = [MISSING for _ in paths]
         self._lists: list[Any] = [None for _ in paths]
-        """The list of each field, if only events that declare it change that."""
+        """The list that contains each field, if only events that declare the list change
+        it."""
         self._addresses: list[str | None] = [None for _ in paths]
-        """The node of each field, if it alone decides which events can change it."""
+        """The node of each field, if the node alone determines which events can change
+        it."""
         self._touched = False
 
     def concerns(self, event: Event) -> bool:

@@ -30,9 +30,9 @@ class Standing(NamedTuple):
     """The contents of a state file at a point in the log."""
 
     subject: str
-    """Whose file it is: a sprint's id, or the journal."""
+    """The owner of the file: a sprint id or the journal."""
     version: int
-    """The version of the stream that it follows from."""
+    """The version of the stream from which the file is derived."""
     document: dict[str, Any]
 
 
@@ -40,11 +40,11 @@ class StateFile(NamedTuple):
     """A file derived from the log."""
 
     path: str
-    """Its name on disk."""
+    """The name of the file on disk."""
     read: Callable[[ServiceWorkspace, str | None, str | None], Standing]
-    """From a workspace, an owner and a point to the contents."""
+    """A function from a workspace, an owner and a point to the contents."""
     text: Callable[[dict[str, Any]], str]
-    """From the contents to the text."""
+    """A function from the contents to the text."""
 
 
 def _progress(

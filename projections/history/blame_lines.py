@@ -23,7 +23,7 @@ from .blame import Setting, changes_in, event_at, line_token, search
 from .replay import SharedDocument
 
 _KEY_CHARS_MAX = 256
-"""A longer key may be on a separate line."""
+"""A longer key may be written on a separate line."""
 _INDEX = re.compile(r"\[\d+\]", re.ASCII)
 
 
@@ -35,7 +35,7 @@ class Line(NamedTuple):
     field: str
     event: RecordedEvent
     brought_back: RecordedEvent | None
-    """The effective event that the value comes from, if it is a different one."""
+    """The effective event that the value comes from, if it is another event."""
 
 
 def blame_lines(workspace: ServiceWorkspace, sprint: Sprint) -> Iterator[Line]:
@@ -120,7 +120,7 @@ class _LineWatch:
 
     def __init__(self, sprint_id: str) -> None:
         self.named: set[str] = set()
-        """Every path by index at which an item ever had an id."""
+        """All index-based paths whose items ever had an id."""
         self._shared = SharedDocument(Sprint(sprint_id))
 
     def concerns(self, event: Event) -> bool:

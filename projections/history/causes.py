@@ -15,7 +15,7 @@ from sprintlog.engine.sprint.events import AgentRan
 CAUSES_MAX = 32
 """The maximum length of a chain; query its last event for more."""
 _NEAR = 256
-"""How many events before one are looked at before all others: most causes are there."""
+"""The number of preceding events searched first, because most causes are among them."""
 _REASONS = ("reason", "why", "error", "problem", "summary", "text", "details", "source")
 """The fields with the reason, result or origin of an event."""
 
@@ -49,7 +49,7 @@ def causes_of(log: EventStore, event: RecordedEvent) -> list[RecordedEvent]:
 
 
 NEAR = 256
-"""So many events before one are looked through; a session's are right before it."""
+"""The number of preceding events searched; those of a session are close to the event."""
 
 
 def session_behind(log: EventStore, event: RecordedEvent) -> str | None:

@@ -20,7 +20,7 @@ IsSame = Callable[[bytes, bytes], bool]
 """Returns whether an older text and a newer one are the same document."""
 
 CANDIDATES_MAX = 200
-"""More files than this that went away in one commit are not looked at."""
+"""The maximum number of removed or changed files that are examined per commit."""
 _ENDINGS = (".yaml", ".yml")
 _REV_LIST = (
     *("rev-list", "--full-history", "--parents"),
@@ -40,12 +40,12 @@ class Committed(NamedTuple):
 
     commit: str
     path: str
-    """Its path from the top of the repository at that time."""
+    """The file's path from the top of the repository at that time."""
     blob: Blob
     authored_at: str
     committed_at: str
     is_choice: bool = False
-    """Whether a merge took it from one of its sides."""
+    """Whether a merge chose this version from one of its parents."""
 
 
 class CommittedFile:

@@ -37,7 +37,7 @@ TEXT_CHARS_MAX = 300
 BREAKPOINT = "breakpoint"
 LOSS = "loss"
 LOST_NAMED_MAX = 10
-"""So many of the parts that were lost are named; `show event` has all."""
+"""The maximum number of lost items that are named; `show event` lists all."""
 KINDS = {
     "gate": "a gate passed, failed or blocked",
     "rollback": "a rollback of plan or files, an undo or a redo",
@@ -57,7 +57,7 @@ KINDS = {
     "run": "a run of the loop ended",
     "measurement": "a measurement was retracted, or the baseline replaced",
 }
-"""The kinds of decisions with their meaning."""
+"""The kinds of decisions, with their meanings."""
 
 
 class _Unknown(Event, frozen=True):
@@ -78,23 +78,23 @@ class Decision(msgspec.Struct):
     kind: str
     type: str
     about: str
-    """The address it is about; empty for the sprint itself."""
+    """The address that the decision concerns; empty for the sprint itself."""
     said: str
     evidence: str
     followed: str
     in_force: bool
-    """False once a rollback went back before it."""
+    """False if a rollback has discarded the decision."""
 
 
 class KeptDecision(msgspec.Struct):
     """A decision, and the state required to record its consequence."""
 
     decision: Decision
-    """With what followed whatever was rolled back."""
+    """The decision with its consequence, regardless of rollbacks."""
     awaited: str | None
-    """The address whose next event is its consequence; None if nothing is awaited."""
+    """The address whose next event is the consequence; None if no event is awaited."""
     followed_at: int = 0
-    """The version of what followed; 0 while nothing did."""
+    """The version of the consequence; 0 if there is none yet."""
 
 
 def decisions(
@@ -142,7 +142,7 @@ class Deciding:
     ) -> None:
         self.found: list[KeptDecision] = []
         self.followers: dict[str, CameFirst] = {}
-        """By address what came first about it, for decisions that are past."""
+        """The first event about each address, for past decisions."""
         self.evidence = Evidence(past)
         self._past = past
         after = 0 if past is None else past.version

@@ -18,7 +18,7 @@ from sprintlog.engine.sprint.state.sprint import pack, unpack
 from .blame_files import STATE_FILES, Standing, StateFile, journal_data
 
 _ALWAYS = {"last-activity", "stats.elapsed"}
-"""Fields that nearly every event sets, left out."""
+"""Fields that nearly every event sets and that are therefore omitted."""
 
 
 def preview(

@@ -30,7 +30,7 @@ class Trouble(NamedTuple):
     address: str
     words: str
     number: int | None = None
-    """Its iteration, if it names one."""
+    """The number of the iteration, if the event names one."""
 
 
 class OpenTroubles(NamedTuple):
@@ -38,21 +38,21 @@ class OpenTroubles(NamedTuple):
 
     version: int
     open: tuple[Trouble, ...] = ()
-    """The open failures, the oldest first."""
+    """The open failures, oldest first."""
     advice: str = ""
-    """The advice that was given last; nothing where more happened since."""
+    """The latest advice; empty if it is outdated."""
 
 
 class Past(NamedTuple):
     """The saved state of a stream up to a version."""
 
     known: Callable[[int], OpenTroubles]
-    """Answers what was known at a version up to there."""
+    """Returns the open failures at a version within the saved state."""
     rollbacks: Sequence[tuple[int, int]]
     tracker: Callable[[], Tracker]
-    """Answers what was measured up to there."""
+    """Returns the measurements within the saved state."""
     read: Callable[[int], RecordedEvent]
-    """Answers an event up to there."""
+    """Returns an event within the saved state."""
     version: int
 
 
@@ -62,7 +62,7 @@ class Evidence:
     def __init__(self, past: Past | None = None) -> None:
         self._past = past
         self.known = [OpenTroubles(0) if past is None else past.known(past.version)]
-        """The knowledge at the beginning, and after each event that changed it."""
+        """The failures at the start, and after each event that changed them."""
         self._rollbacks = [] if past is None else list(past.rollbacks)
         self._measured: tuple[Tracker, Judge] | None = None
         self._events: dict[int, tuple[str, Event]] = {}

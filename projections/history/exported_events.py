@@ -31,7 +31,7 @@ Look = Callable[[RecordedEvent], object]
 Progress = Callable[[int], None]
 
 _TYPE = 4
-"""Where a row has the type of its event."""
+"""The index of the event type in a row."""
 
 
 class Survey(NamedTuple):
@@ -39,9 +39,9 @@ class Survey(NamedTuple):
 
     head: Head
     source: str
-    """Names the log: the hash of its first event. A copy of it is the same log."""
+    """The log's identifier: the hash of its first event, which copies share."""
     paths: dict[str, list[VersionRange]]
-    """The effective versions of streams with rollbacks."""
+    """The effective versions of each stream that has rollbacks."""
 
     def is_in_force(self, event: RecordedEvent) -> bool:
         """Return whether an event is effective, that is, not discarded by a rollback."""
@@ -116,15 +116,15 @@ class ExportedEvent(NamedTuple):
 
     recorded: RecordedEvent
     event: Event | None
-    """The decoded event in its current shape; None if nothing of it remains."""
+    """The decoded event in its current shape; None if it was completely erased."""
     data: Any
-    """The exported fields as JSON values; None if nothing of it remains."""
+    """The exported fields as JSON values; None if the event was completely erased."""
     is_in_force: bool
-    """False once a rollback went back before it."""
+    """False if a rollback has discarded the event."""
     iteration: int | None
-    """Of a sprint's event: the iteration it happened in; None after a rollback."""
+    """The iteration of a sprint's event; None after a rollback."""
     previous: bytes
-    """The hash of the event before it in the log."""
+    """The hash of the preceding event in the log."""
 
     @property
     def sprint(self) -> str | None:
@@ -153,7 +153,7 @@ class ExportedLog(NamedTuple):
     log: EventStore
     known: Survey
     stream: str | None = None
-    """The only exported stream; None for all."""
+    """The only exported stream; None for all streams."""
     with_content: bool = False
     progress: Progress = lambda count: None
 

@@ -29,20 +29,20 @@ from .evidence import OpenTroubles, Past
 Rollbacks = Sequence[tuple[int, int]]
 
 _RULES = 4
-"""Raise it when decisions or their evidence are found in another way."""
+"""Increase this number when decisions or their evidence are determined differently."""
 BLOCK = 1024
-"""So many decisions are a block; up to twice as many are the newest."""
+"""The number of decisions in a block; up to twice as many are among the newest."""
 
 
 class AboutBlock(msgspec.Struct):
     """The facts about a block that are available without reading it."""
 
     version: int
-    """Where it ends."""
+    """The version at which the block ends."""
     kinds: list[str]
-    """Those of its decisions."""
+    """The kinds of the decisions in the block."""
     awaited: list[str]
-    """The addresses that its decisions wait for still."""
+    """The addresses that decisions in the block are still waiting for."""
 
 
 class DecisionsOfBlock(Reading):
@@ -50,7 +50,7 @@ class DecisionsOfBlock(Reading):
 
     found: list[KeptDecision]
     known: list[OpenTroubles]
-    """The first is the knowledge before the block."""
+    """The first entry is the state before the block."""
 
 
 class DecisionsSoFar(DecisionsOfBlock):

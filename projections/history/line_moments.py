@@ -65,19 +65,20 @@ class KeptTree(NamedTuple):
 
     snapshot: str
     of: Writer
-    """The iteration that it was taken in, or after."""
+    """The iteration in or after which the snapshot was taken."""
     writers: Writers = frozenset()
-    """Who may have changed what differs from the one before; none for a restore."""
+    """The possible authors of the changes since the previous snapshot; none for a
+    restore."""
     omitted: frozenset[str] = frozenset()
-    """Paths that it does not hold although they were there, as its event names them."""
+    """Existing paths that the snapshot omits, as named in its event."""
     head: str | None = None
     """The commit that was checked out."""
     restore: f.RestoreStarted | None = None
-    """The restore that brought it about."""
+    """The restore that produced these contents."""
     left: frozenset[str] = frozenset()
-    """The paths that the restore could not bring back."""
+    """The paths that could not be restored."""
     undone: f.RestoreStarted | None = None
-    """The restore that it undoes: only paths changed by it are restored."""
+    """The restore that this one undoes; only the paths that it changed are restored."""
 
     def omits(self, path: str) -> bool:
         """Return whether a path existed but is missing from the snapshot."""
@@ -98,22 +99,23 @@ class Moments:
         self._tree = tree
         self.all: list[KeptTree] = []
         self.numbers = defaultdict[Writer, list[int]](list)
-        """By iteration: the moments that it may have brought about, or ran through."""
+        """For each iteration, the moments that it may have caused or during which it was
+        active."""
         self._restores: dict[tuple[str, int], f.RestoreStarted] = {}
         self._rewritten: dict[str, str] = {}
         self._runs = defaultdict[Writer, list[f.AgentRan]](list)
         self._seen: dict[Writer, int] = {}
-        """By iteration: the position at which it was last known to be under way."""
+        """For each iteration, the position at which it was last known to be active."""
         self._ended: set[Writer] = set()
         self._running: set[Writer] = set()
         self._since: set[Writer] = set()
-        """Who may have changed something since the last moment."""
+        """The possible authors of changes since the last moment."""
         for recorded, event in told:
             self._look_ahead(recorded, event)
         for recorded, event in told:
             self._take(recorded, event)
         self.now = self._writers()
-        """Who may have changed what is not as in the last moment."""
+        """The possible authors of the differences from the last moment."""
 
     def _look_ahead(self, recorded: RecordedEvent, event: Event) -> None:
         sprint = sprint_of(recorded.stream) or ""

@@ -39,7 +39,7 @@ Data = dict[str, Any]
 Place = tuple[int, ...]
 
 RECORDS = frozenset({"dynamic-steps", "hook-tasks", QUEUE})
-"""The top-level lists that only declared events change."""
+"""The top-level lists that change only by events that declare them."""
 
 
 class ReachedNode(NamedTuple):
@@ -50,7 +50,7 @@ class ReachedNode(NamedTuple):
 
 
 ReachedNodes = dict[int, ReachedNode]
-"""By index among the siblings."""
+"""The nodes by their index among their siblings."""
 
 
 class SharedDocument:
@@ -59,7 +59,7 @@ class SharedDocument:
     def __init__(self, sprint: Sprint) -> None:
         self.document: Data = {}
         self.changed: list[tuple[str, Any, Any]] = []
-        """Each value that the last event changed: its name, the old and the new one."""
+        """The values that the last event changed: name, old value and new value."""
         self._names: dict[Place, str] = {}
         self.replace(sprint)
 
@@ -201,7 +201,7 @@ class ReplayStep(NamedTuple):
     old: dict[str, Any]
     new: dict[str, Any]
     reached: ReachedNodes | None = None
-    """The nodes that it may have changed; None for any."""
+    """The nodes that the event may have changed; None for all nodes."""
 
     @property
     def reason(self) -> str | None:

@@ -46,10 +46,10 @@ from .line_moments import (
 
 FILE_BYTES_MAX = 16 << 20
 SHA1_CHARS = 40
-"""Repositories of another hash are not asked."""
+"""Repositories with another hash algorithm are not queried."""
 SNAPSHOT, COMMIT, SAID, NOW, BEFORE = "snapshot", "commit", "said", "now", "before"
-"""How it is known: by snapshots, by the log's commits, by a trailer or note; not yet in
-either; before anything was recorded."""
+"""The source of an origin: snapshots, the log's commits, or a trailer or note; `now` means
+not recorded yet, and `before` means older than all records."""
 
 
 class GateRunAnswer(Struct, frozen=True):
@@ -70,7 +70,7 @@ class ApprovalAnswer(Struct, frozen=True):
     why: str
     at: str
     rule: str | None
-    """The automatic rule that decided; null when a person did."""
+    """The automatic rule that decided; null if a person decided."""
 
 
 class AgentRunAnswer(Struct, frozen=True):
@@ -89,27 +89,28 @@ class WhyAnswer(Struct, frozen=True):
     line: int
     text: str
     known_by: str
-    """`snapshot`, `commit`, `said` by the commit alone, `now` if it is not recorded yet,
-    `before` if no recorded iteration added it."""
+    """`snapshot`, `commit`, `said` if only the commit states it, `now` if the line is not
+    recorded yet, or `before` if no recorded iteration added it."""
     commit: str | None
-    """The snapshot or commit that added it."""
+    """The snapshot or commit that added the line."""
     path_then: str | None
     line_then: int | None
     may_be_older: bool
-    """Whether nothing before that is known."""
+    """Whether there is no earlier record, so that the line may be older."""
     iteration: int | None
     is_between: bool
-    """Whether it changed after that iteration had ended, outside of any."""
+    """Whether the line changed after that iteration had ended, outside any iteration."""
     written_by: str | None
-    """`agent`, `outside`, `one-of` several iterations that overlapped; `agent-or-outside`
-    and `one-of-or-outside` if the files were not kept when an iteration began; null if
-    nothing is known."""
+    """`agent`, `outside`, or `one-of` several overlapping iterations; `agent-or-outside`
+    and `one-of-or-outside` if files were not stored when an iteration started; null if
+    unknown."""
     iterations: tuple[str, ...]
-    """The iterations that may have written it: `N`, or `SPRINT:N` of another sprint."""
+    """The iterations that may have written the line: `N`, or `SPRINT:N` for another
+    sprint."""
     committed: CommitAnswer | None
-    """The commit that brought a line which no agent is known to have written."""
+    """The commit that added a line which was not written by a known agent."""
     is_taken_back: bool
-    """Whether a rollback took that iteration back."""
+    """Whether a rollback discarded that iteration."""
     phase: str | None
     prompt: str | None
     started_at: str | None
@@ -174,7 +175,7 @@ class _LineFound(NamedTuple):
     origin: LineOrigin
     writers: Writers = frozenset()
     after: Writer | None = None
-    """The iteration after which it changed, outside of any."""
+    """The iteration after which the line changed, outside any iteration."""
     committed: CommitAnswer | None = None
 
 

@@ -37,20 +37,20 @@ SECTIONS: dict[str, Callable[[SprintFacts], Markup]] = {
     "events": events,
     "state": state_file,
 }
-"""Every section from top to bottom, by the id of its element."""
+"""Every section from top to bottom, by the id of its HTML element."""
 
 
 class Served(NamedTuple):
     """The parts that a server adds to the page; the server sends the policy itself."""
 
     links: Markup
-    """In the head: its style."""
+    """Links in the head element: the server's style sheet."""
     bar: Markup
-    """Before the links to the sections: the current page, and whether it is live."""
+    """The bar before the section links: the current page, and whether it is live."""
     decide: Markup
-    """Behind the head: what can be recorded; nothing where the page only reads."""
+    """The forms after the head; empty on read-only pages."""
     script: Markup
-    """Before the page's own script, which changes what is there."""
+    """The server's script, which precedes the page's own script."""
     body: Mapping[str, str]
     """Attributes that the server's script reads."""
 
@@ -118,7 +118,7 @@ def _digest(source: str) -> str:
 
 
 BYTES_MAX = 1024 * 1024
-"""A job's summary may not be longer."""
+"""The maximum size of a job summary."""
 MERMAID_BYTES_MAX = 40_000
 """Mermaid's default limit is 50,000 characters."""
 _TAGS = {"good": "done, ", "bad": "crit, ", "open": "active, "}
@@ -171,7 +171,7 @@ def _plain(said: str) -> str:
 
 
 WIDTH, NAMES = 1000, 190
-"""In pixels: of all of it, and of the names of rows."""
+"""Widths in pixels: of the drawing, and of the row names."""
 TITLE = 34
 
 
@@ -205,7 +205,7 @@ DRAWINGS: dict[str, Callable[[SprintFacts], str]] = {
     "quality": quality_drawing,
     "gantt": timeline_drawing,
 }
-"""The single charts, by name."""
+"""The individual charts, by name."""
 
 
 def _levels(levels: Levels) -> str:

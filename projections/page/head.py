@@ -22,7 +22,7 @@ _TONES = {
     "in-progress": "open",
 }
 ITERATIONS, OF_RUN, OF_SPRINT, TIME = "iterations", "run", "sprint", "time"
-"""What budgets limit, and whose they are."""
+"""The names and the scopes of budgets."""
 _WORDS = {"running": "Running", "why": "Stopped", "stopped": "Stopped", "done": "Done"}
 FULL_PERCENT, WARNED_PERCENT = 100, 80
 
@@ -197,7 +197,7 @@ def _budget(one: BudgetStanding) -> Markup:
 
 _STARTS = "sprintlog run "
 _NEXT = re.compile(r"; then |, then |, and (?=`)")
-"""Between the steps of a hint."""
+"""Separates the steps of a hint."""
 _RESOLVE = "resolve it"
 
 

@@ -18,11 +18,11 @@ TOLD = {
     "class": "; ".join(f"{name}: {means}" for name, means in SprintFacts.classes.items()),
     "score": "0 to 1, of the measured parts: `sprintlog help look`",
 }
-"""The tooltips of column names."""
+"""The tooltips of the column headers."""
 _ALWAYS = ("class", "remarks")
 _OTHERS = ("outside, before it", "by a rollback")
 _WORDS = {"agent": "", "outside": _OTHERS[0], "rollback": _OTHERS[1]}
-"""Who changed files; what the iteration itself changed comes first."""
+"""The labels for the authors of file changes; the iteration's own changes come first."""
 _ENDED = {
     "needs-human": "asked for a person",
     "limit": "reached a limit",
@@ -39,7 +39,7 @@ class TableColumn(NamedTuple):
     cell: Callable[[JudgedIteration], object]
     is_number: bool = False
     milliseconds: Callable[[JudgedIteration], int | None] | None = None
-    """Of one with durations: how long they are."""
+    """For a column with durations: returns the duration in milliseconds."""
 
 
 def columns(facts: SprintFacts) -> list[TableColumn]:

@@ -12,13 +12,13 @@ from sprintlog.facts import Delay, Instant, Return, Work
 WHOLE = 10_000
 """The width of a drawing, in hundredths of a percent."""
 WIDE, THIN = 800, 148
-"""How many pixels wide a drawing is at least on a screen, and on a phone."""
+"""The minimum width of a drawing in pixels, on a screen and on a phone."""
 CHAR, SIGN, PAD = 7, 14, 8
-"""In pixels: a character of a label, the sign before it, and the padding."""
+"""In pixels: the width of a label's character, of its sign, and the padding."""
 SHORT_CHARS = 4
-"""A name that is no longer may stand over the edges of a narrow bar."""
+"""A name of at most this length may extend beyond the edges of a narrow bar."""
 EDGE = 3
-"""How far a label may stand over an edge of the drawing."""
+"""The distance in pixels by which a label may extend beyond the drawing."""
 INSIDE, OVER, BEFORE, AFTER = "inside", "over", "before", "after"
 
 
@@ -27,7 +27,8 @@ class Label(NamedTuple):
 
     text: str = ""
     place: str = INSIDE
-    """`inside` it behind its sign, `over` its middle without, `before` or `after` it."""
+    """`inside` the bar after its sign, `over` its middle without a sign, `before` or
+    `after`."""
 
 
 NO_LABEL = Label()
@@ -40,7 +41,7 @@ class Box(NamedTuple):
     x: int
     width: int
     labels: tuple[str, ...]
-    """Its possible labels, the longest first."""
+    """The possible labels, longest first."""
 
 
 def labels_of(boxes: Sequence[Box], pixels: int, *, beside: bool = False) -> list[Label]:
@@ -99,9 +100,9 @@ def _beside(
 
 
 BAR_MIN = 35
-"""A bar is never narrower, however short it took."""
+"""The minimum width of a bar."""
 ROWS_MAX = 60
-"""More rows are only counted: the ones that were worked on first are there."""
+"""The maximum number of rows; rows that start later are only counted."""
 TICKS_MAX, SPARSE = 8, 3
 _SECOND = 1000
 _DAY = 86_400 * _SECOND
@@ -164,7 +165,7 @@ class Tick(NamedTuple):
     label: str
     is_day: bool
     is_sparse: bool = True
-    """One of the few whose labels have room on a narrow screen."""
+    """Whether the tick is labelled on a narrow screen."""
 
 
 class Timeline(NamedTuple):
@@ -177,9 +178,9 @@ class Timeline(NamedTuple):
     arrows: list[Arrow]
     ticks: list[Tick]
     left_out: int
-    """How many rows are not there."""
+    """The number of omitted rows."""
     earlier: int = 0
-    """How many bars before these are not there."""
+    """The number of omitted earlier bars."""
 
 
 ARROW_LEVELS = 3
@@ -292,7 +293,7 @@ class Dot(NamedTuple):
     x: int
     y: int
     nth: int
-    """Which value it is, from 0."""
+    """The index of the value, from 0."""
 
 
 class Plot(NamedTuple):
@@ -300,7 +301,7 @@ class Plot(NamedTuple):
 
     points: list[Dot]
     line: list[Dot]
-    """Those of them that are on the path, if there are two or more."""
+    """The points on the path, if there are at least two."""
 
 
 def plot(

@@ -5,32 +5,32 @@ from typing import NamedTuple
 from sprintlog.facts import SprintFacts
 
 ITERATIONS_MAX, VERSIONS_MAX = 60, 2_000
-"""A sprint with more of them is a long one."""
+"""A sprint with more iterations or versions is considered long."""
 
 
 class PageLimits(NamedTuple):
     """The maximum number of entries of each kind; the newest ones are shown."""
 
     iterations: int
-    """In the table, the plots and the timeline."""
+    """Iterations in the table, the plots and the timeline."""
     bars: int
-    """Work on phases in the timeline; iterations are limited separately."""
+    """Bars of phases in the timeline; iterations are limited separately."""
     signs: int
-    """Gates, retries and so on; as many waits."""
+    """Gate checks, retries and similar events; the same limit applies to waits."""
     listed: int
-    """Lines of the timeline in words."""
+    """Lines in the timeline's table."""
     nodes: int
-    """Parts of the plan."""
+    """Nodes of the plan."""
     prompt_chars: int
     decisions: int
     events: int
     data: int
-    """Events that have their data, too."""
+    """Events that are shown with their data."""
     lines: int
-    """Lines of the state file; the script has all of them."""
+    """Lines of the state file; the script has all lines."""
     line_chars: int
     history_bytes: int
-    """The state file at its versions, as the script reads it."""
+    """The size of the state file's history, as the script reads it."""
     remark_chars: int
 
 

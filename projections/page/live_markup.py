@@ -15,7 +15,7 @@ from .markup import said as told
 
 Given = Mapping[str, str]
 Actions = Mapping[str, Any]
-"""The actions by their commands: each has a `command`, a `label` and `fields`."""
+"""The actions by command: each has a `command`, a `label` and `fields`."""
 _STOPPED = (*("paused", "paused-at-breakpoint", "blocked", "needs-human", "interrupted"),)
 _DECISIONS = ("queue approve", "queue reject", "queue defer", "queue backlog")
 

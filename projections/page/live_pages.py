@@ -23,12 +23,12 @@ STATE_FILES = ("progress", "best", "journal")
 Clock = Callable[[], float]
 
 CHANGES_MAX = 2000
-"""How many changed fields a page shows; the terminal and the API have all."""
+"""The maximum number of changed fields on a page; the CLI and the API return all."""
 FRESH_SECONDS = 5.0
-"""How long a page is shown again while nothing is recorded."""
+"""The time for which a page is cached if nothing is recorded."""
 PAGES_MAX = 16
 SPRINTS_MAX = 500
-"""How many sprints the overview has; those that are not finished come first."""
+"""The maximum number of sprints in the overview; unfinished sprints come first."""
 
 
 def overview(workspace: Workspace) -> str:
@@ -164,7 +164,7 @@ class LivePages:
     """
 
     policy = staticmethod(page.sources)
-    """Return the style and the script of a sprint's page, as a policy names them."""
+    """Return the digests of the style and script of a sprint's page."""
     overview = staticmethod(overview)
     compared = staticmethod(compared)
     refused = staticmethod(live_markup.refused)
@@ -227,8 +227,8 @@ class _KeptPage(NamedTuple):
     """A cached page."""
 
     position: int
-    """Up to where in the log it goes."""
+    """The log position that the page represents."""
     made: float
     text: str
     past: SprintPast
-    """The events that were read; the next page reads only the new ones."""
+    """The events read so far; the next page reads only new events."""

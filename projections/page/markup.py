@@ -9,7 +9,7 @@ from typing import Any
 from sprintlog.formatting import UNKNOWN, visible
 
 TEXT_CHARS_MAX = 600
-"""A longer text is cut; commands of the terminal have all of it."""
+"""Longer text is truncated; the commands print it in full."""
 _VOID = {
     *("br", "circle", "col", "input", "line", "link", "meta", "path", "polyline", "rect"),
     *("use", "wbr"),

@@ -105,7 +105,7 @@ def _first_line(value: object) -> str:
 
 
 AT, ELAPSED = "\x01", "\x02"
-"""Stand for the time of an event, and for how long it was since the beginning."""
+"""Placeholders for the time of an event and for the time elapsed since the start."""
 
 
 def state_file(facts: SprintFacts) -> Markup:

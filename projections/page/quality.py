@@ -12,12 +12,12 @@ from .markup import NOTHING, Markup, command, drawing, joined, section, tag, tex
 from .numbers import cost, known, money, number, score
 
 HEIGHT, PAD_TOP, PAD_BOTTOM = 230, 18, 26
-"""In pixels: of all of it, and above and below the lines."""
+"""In pixels: the total height, and the padding above and below the lines."""
 LEFT = 26
-"""Where lines across begin: behind what they are called."""
+"""The left end of the grid lines, in pixels, to the right of their labels."""
 SMALL = 54
 NUMBERS_MAX = 24
-"""With more iterations only some of their numbers are written."""
+"""With more iterations, only some iteration numbers are drawn."""
 
 
 class Scored(NamedTuple):
@@ -143,7 +143,7 @@ def small(values: Sequence[float | None], label: str) -> Markup:
 
 
 PLOTS_MAX, WORSE_MAX = 14, 12
-"""More figures have no plot; the table has all."""
+"""The maximum numbers of plots and of regressions; the table has all figures."""
 TONES = {"forward": "good", "regression": "bad", "plateau": "steady", "stalled": "steady"}
 
 

@@ -30,7 +30,7 @@ ROW, BAR, AXIS, ARC = 26, 18, 22, 14
 """Heights in pixels: of a row, a bar, the axis, and one level of arrows."""
 WAITS = "waits"
 NAME_CHARS_MAX = 26
-"""As much of a row's name has room beside the drawing, in two lines on a phone."""
+"""The maximum length of a row's name next to the drawing; on a phone it has two lines."""
 SIGNS = {
     "gate passed": ("\N{CHECK MARK}", "good"),
     "gate failed": ("\N{BALLOT X}", "bad"),
@@ -38,7 +38,7 @@ SIGNS = {
     "retry": ("\N{CLOCKWISE OPEN CIRCLE ARROW}", "steady"),
     "skipped": ("\N{RIGHTWARDS ARROW}", "steady"),
 }
-"""How each kind of sign is drawn: a mark, and its colour."""
+"""The drawing of each kind of sign: a character and a colour."""
 TONES = {
     "good": "\N{BLACK UP-POINTING TRIANGLE}",
     "bad": "\N{BLACK DOWN-POINTING TRIANGLE}",
@@ -47,14 +47,14 @@ TONES = {
     "stuck": "\N{BLACK SMALL SQUARE}",
     "open": "\N{HORIZONTAL ELLIPSIS}",
 }
-"""What says the same as the colour of a bar."""
+"""The character that duplicates the meaning of a bar's colour."""
 _PLACES = {
     layout.INSIDE: (0, 4, None),
     layout.OVER: (1, None, "middle"),
     layout.BEFORE: (0, -5, "end"),
     layout.AFTER: (2, 5, None),
 }
-"""Where each label stands: how many halves of its bar and pixels on, and its anchor."""
+"""The position of each label: number of half bar widths, offset in pixels, anchor."""
 
 
 def names(found: layout.Timeline) -> list[str]:
@@ -191,7 +191,7 @@ def inline(found: layout.Timeline, label: str) -> Markup:
 
 
 SEPARATE_MAX = 30
-"""Up to so many iterations have a row each, if nothing else has one."""
+"""Up to this number, each iteration has its own row if nothing else has one."""
 
 
 def laid_out(facts: SprintFacts) -> layout.Timeline:

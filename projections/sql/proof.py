@@ -19,11 +19,11 @@ from sprintlog.engine.log.stores.descriptors import held_open, write_whole
 from sprintlog.engine.log.stores.sqlite.schema import rows_holding, tables_of
 
 BUSY_SECONDS = 0.25
-"""A process that reads a copy keeps its open file; a new copy is made."""
+"""A process that reads a copy keeps its open file, and a new copy is created."""
 BLOCK_BYTES = 64 * 1024
 
 Digests = list[bytes]
-"""Of a copy's blocks, in their order."""
+"""The digests of a copy's blocks, in order."""
 
 
 def proven(copy: Path) -> Digests | None:

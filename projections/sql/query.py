@@ -17,9 +17,9 @@ VALUE_BYTES_MAX = ROW_BYTES_MAX = 16 * 1024 * 1024
 """Twice the largest document that an event can hold."""
 CACHE_KIB_MAX = 64 * 1024
 HEAP_BYTES_MAX = 256 * 1024 * 1024
-"""What SQLite may hold in all of the process, sorting and recursion included."""
+"""The memory limit for SQLite in the whole process, including sorting and recursion."""
 PAGE_ROWS_MAX, PAGE_BYTES_MAX = 256, 1024 * 1024
-"""As much of an answer is read before it is given on."""
+"""The maximum number of rows and bytes that are read before they are passed on."""
 STEPS_PER_LOOK = 10_000
 _LIMITS = {
     sqlite3.SQLITE_LIMIT_LENGTH: VALUE_BYTES_MAX,
@@ -51,7 +51,7 @@ class QueryAnswer(NamedTuple):
 
     columns: list[str]
     pages: Iterator[list[Row]]
-    """Some rows at a time, and no more in memory; reading on may raise an error."""
+    """Pages of rows, read one at a time; reading may raise an error."""
 
 
 class _Budget:

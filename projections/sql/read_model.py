@@ -32,7 +32,7 @@ NAME = "query.db"
 LOCK = "query.lock"
 EVENTS_A_STEP = 512
 FORMAT = (STATE_FORMAT + 5) % 2**31
-"""Raise the summand when what is in the tables is computed in another way."""
+"""Increase the summand when the contents of the tables are computed differently."""
 
 Progress = Callable[[int], None]
 _COLUMNS = [column.name for column in TABLES["v_events"].columns]
@@ -209,9 +209,9 @@ class _Events:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.touched: dict[str, int] = {}
-        """The sprints that have new events, with their last versions."""
+        """The sprints with new events, and their latest versions."""
         self.sessions: dict[str, int] = {}
-        """The streams of sessions that have new events, with the versions before those."""
+        """The session streams with new events, and the versions before these events."""
         self._connection = connection
         found = connection.execute("SELECT position FROM upto").fetchone()
         self._is_new = not found[0]

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 Row = tuple[Any, ...]
 APPLICATION_ID = 0x73706C71
-"""`splq`, in the database's header."""
+"""`splq` in the header of the database."""
 
 
 class Column(NamedTuple):
@@ -12,7 +12,7 @@ class Column(NamedTuple):
 
     name: str
     type: str
-    """Its declaration."""
+    """The declared type of the column."""
     meaning: str
 
 
@@ -22,9 +22,9 @@ class Table(NamedTuple):
     meaning: str
     columns: tuple[Column, ...]
     keys: str = ""
-    """What a table declares behind its columns."""
+    """Constraints that follow the columns in the table's declaration."""
     query: str = ""
-    """What adds to it for a sprint what came after a version, where that follows from
+    """The query that adds a sprint's rows after a version, if they derive from
     `v_events`."""
 
 
@@ -257,7 +257,7 @@ FROM v_events WHERE stream = :stream AND version > :after AND +type = 'tool-call
 FROM v_events WHERE stream = :stream""",
     ),
 }
-"""Everything that a question can be about, by name."""
+"""All tables that can be queried, by name."""
 
 
 def _statement(name: str, table: Table) -> str:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 SEARCH = "search.db"
 LOCK = "search.lock"
 FORMAT = 1
-"""Raise when an index of an older version must not be used again."""
+"""Increase this number when an older index must not be used anymore."""
 LEARNING, OBSERVATION, SUMMARY = KINDS = ("learning", "observation", "summary")
 
 _WORD = re.compile(r"[^\W_]+")
@@ -42,9 +42,9 @@ class Hit(msgspec.Struct, frozen=True):
 
     kind: str
     id: str
-    """Of the learning, or of the entry."""
+    """The id of the learning or entry."""
     number: int
-    """The observation of the entry, from 1; 0 for all else."""
+    """The number of the observation in the entry, from 1; 0 for other texts."""
     prd_id: str
     title: str
     text: str

@@ -54,9 +54,9 @@ _JUDGED = (
     *("input_tokens", "output_tokens", "cache_creation_tokens", "cache_read_tokens"),
     *("tokens", "at_least", "cost_usd"),
 )
-"""The columns of an iteration that follow from its judgement and from runs of agents."""
+"""The columns of an iteration that depend on its judgement and on agent runs."""
 _DESCRIBED = ("params", "tags", "notes", "git_head", "git_dirty")
-"""The columns of its description."""
+"""The columns of an iteration's description."""
 _troubles = msgspec.json.Decoder(tuple[Trouble, ...])
 
 

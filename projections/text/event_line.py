@@ -49,11 +49,11 @@ TEXTS = (
     *("text", "summary", "error", "reason", "reasoning", "why", "title", "goal", "prompt"),
     *("details", "problem"),
 )
-"""Fields with free text; the first one present is shown."""
+"""Fields with free text; only the first non-empty field is shown."""
 NAMED = (
     *("phase", "number", "id", "request", "nodes", "into", "entry", "learning", "pattern"),
 )
-"""Fields that the name already contains, or states better."""
+"""Fields that the event's name already contains or describes better."""
 LEFT_OUT = {
     *("description", "document", "digest", "extra", "context", "injection"),
     *("output", "output_bytes", "output_sha256", "errors", "origins", "tree", "hash"),
@@ -71,7 +71,7 @@ LEFT_OUT = {
 BARE = ("status", "priority", "request_type", "decision", "action", "place")
 """Fields with self-explanatory values."""
 ID_CHARS = 12
-"""As much of a snapshot's id is enough to name it."""
+"""The number of characters that identify a snapshot."""
 COUNTED = ("files", "bytes")
 TO_SAY = {"rolled-back": "rolled-back to version"}
 """The word before the name if the type does not imply it."""
@@ -229,7 +229,7 @@ def _of_loop(loop: LoopRules) -> Iterator[str]:
 
 
 SESSION_CHARS = 13
-"""Ids made of the time differ from here on only where they began within 1 ms."""
+"""Time-based ids differ in later characters only if they were created within 1 ms."""
 FILES_SHOWN = 3
 
 

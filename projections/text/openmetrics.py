@@ -30,7 +30,7 @@ class Metric(NamedTuple):
     samples: Callable[[Status], Iterable[Sample]]
     unit: str = ""
     of_now: bool = False
-    """Whether it is another figure later on, without another event."""
+    """Whether the figure changes over time without new events."""
 
 
 def openmetrics(position: int, sprints: Sequence[Status], *, is_now: bool = True) -> str:

@@ -14,7 +14,7 @@ MONTHS = (
     *("Jan", "Feb", "Mar", "Apr", "May", "Jun"),
     *("Jul", "Aug", "Sep", "Oct", "Nov", "Dec"),
 )
-"""Of every locale: what is printed can be typed anywhere."""
+"""English month names in every locale, so that printed times can be typed anywhere."""
 
 
 def duration(milliseconds: float) -> str:

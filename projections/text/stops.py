@@ -20,7 +20,7 @@ from ..views.work import STOPPED, Status
 Told = tuple[str, str]
 """A label such as `why` or `since`, and its text."""
 When = Callable[..., str]
-"""Says a recorded time; with `is_relative` how long ago it is, where that is wanted."""
+"""Formats a recorded time; with `is_relative`, it may state how long ago that was."""
 
 
 def standing(sprint: Sprint, found: Status, action: Action, when: When) -> Iterator[Told]:

@@ -34,9 +34,9 @@ from ..views.iteration_quality import (
 
 BARS = "▁▂▃▄▅▆▇█"
 PLAIN = "_.-=+*#@"
-"""For terminals that cannot show the bars."""
+"""Characters for terminals that cannot display the bars."""
 WIDTH_MAX = 60
-"""Of more numbers only the last ones are drawn."""
+"""If there are more numbers, only the last ones are drawn."""
 
 
 def sparkline(values: Sequence[Fraction | None], marks: str = BARS) -> str:
@@ -62,12 +62,12 @@ SUMMARY_ROWS_MAX = 100
 ALERTS_MAX = 20
 """More alerts than this are only counted."""
 LINE_CHARS = 100
-"""A line of the table is as long as this at most, where its figures leave room."""
+"""The maximum length of a table line, if the figures leave enough room."""
 NOTE_CHARS_MIN = 24
 _HEAD = ("#", "Class", "Score", "Tests", "Coverage", "Errors", "Turns", "Tokens", "Cost")
 _NOTES = "What happened"
 _MAY_GO = ("Turns", "Tokens", "Errors")
-"""The columns left out, in order, if they leave no room for text."""
+"""The columns omitted, in this order, if they leave no room for text."""
 
 
 class SummaryTexts(NamedTuple):
@@ -77,9 +77,9 @@ class SummaryTexts(NamedTuple):
     cost: str = ""
     why: str | None = None
     left: str = ""
-    """What the newest snapshot does not contain."""
+    """The files that the newest snapshot omits."""
     tree: str = ""
-    """Where the sprint's work tree is, if the log has several."""
+    """The location of the sprint's work tree, if the log has several."""
 
 
 def summary_markdown(judged: Judged, told: SummaryTexts) -> str:

@@ -26,7 +26,7 @@ from . import (
 )
 
 RECORDED = (events.Recorded, list[events.Recorded], events.Unchanged)
-"""The answer of every recording command without a specific one."""
+"""The answer of each recording command that has no specific answer."""
 
 LINES = {
     *("append", "init", "log", "query", "rebuild", "replay", "why"),
@@ -35,7 +35,7 @@ LINES = {
 """Commands that answer with one line for each result."""
 
 DOCUMENT = dict[str, Any]
-"""A state file, an export or a schema: it is as its own page says."""
+"""A state file, an export or a schema, whose format is documented separately."""
 
 ANSWERS: dict[str, tuple[Any, ...]] = {
     "adopt": (back.Adopted,),
@@ -137,7 +137,7 @@ ANSWERS: dict[str, tuple[Any, ...]] = {
     "wait": (work.WaitEnded,),
     "why": (WhyAnswer, history.BlameAnswer, history.BlamedLine),
 }
-"""By command; every other one answers as recording commands do."""
+"""The answers by command; other commands return the answer of recording commands."""
 
 
 def schemas(name: str | None = None) -> dict[str, Any]:

@@ -37,17 +37,17 @@ class ChangedFiles(Struct, frozen=True, kw_only=True):
     written: list[str]
     removed: list[str]
     left: list[LeftPath]
-    """The unchanged paths."""
+    """The paths left unchanged."""
     created: list[str] = []
-    """Which of the written files are new; the others were replaced."""
+    """The written files that are new; the others were replaced."""
     folders: list[str] = []
-    """Those that are made or removed, or get another mode."""
+    """The folders that are created or removed, or whose mode changes."""
     kept: list[KeptFile] = []
-    """What changed meanwhile."""
+    """The files that changed in the meantime."""
     snapshot: Text = UNSET
     iteration: int | UnsetType = UNSET
     into: Text = UNSET
-    """The folder, unless it is the work tree itself."""
+    """The target folder, if it is not the work tree itself."""
     branch: Text = UNSET
     commit: Text = UNSET
 
@@ -57,35 +57,35 @@ class WentBack(Struct, frozen=True, kw_only=True):
 
     action: str
     done: bool
-    """False if it was only shown."""
+    """False for a preview."""
     stream: str
     version: int
-    """Where the stream stands now."""
+    """The current version of the stream."""
     from_: int = field(name="from")
-    """The version before it."""
+    """The previous version of the stream."""
     to: int | None = None
     """The version whose state is effective again; null if the plan is unchanged."""
     gone: int = 0
     """The number of discarded events."""
     again: int = 0
-    """How many events count again."""
+    """The number of events that are effective again."""
     events: list[EventReference]
     """The recorded events."""
     duplicate: bool = False
-    """True for a key that was used before."""
+    """True if the idempotency key was used before."""
     files: ChangedFiles | None = None
-    """Null if files are unchanged."""
+    """Null if no files change."""
     undo: str | None = None
-    """The command that undoes it; null if nothing was changed in place."""
+    """The command that undoes the action; null if nothing was changed in place."""
 
 
 class Adopted(WentBack, frozen=True, kw_only=True):
     """The result or preview of recording an edit as events."""
 
     adopted: list[str]
-    """What became events: paths in the document (JSON Pointer)."""
+    """The paths (JSON Pointer) of the changes that became events."""
     left: list[str]
-    """What did not, each with its path and the reason."""
+    """The changes that were not adopted, each with its path and the reason."""
 
 
 class PlanTurn(Struct, frozen=True):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Text = str | UnsetType
 More = TypeVar("More", bound=Struct)
 SAID_CHARS_MAX = 200
-"""The maximum length of a subject in a line."""
+"""The maximum length of a subject on one line."""
 
 
 class EventReference(Struct, frozen=True, kw_only=True):
@@ -44,7 +44,7 @@ class Recorded(EventReference, frozen=True, kw_only=True):
     learning: Text = UNSET
     pattern: Text = UNSET
     duplicate: bool | UnsetType = UNSET
-    """True for a key that was used before."""
+    """True if the idempotency key was used before."""
 
 
 class EventLine(EventReference, frozen=True, kw_only=True):
@@ -53,7 +53,7 @@ class EventLine(EventReference, frozen=True, kw_only=True):
     at: str
     actor: str
     said: str
-    """Its type and subject; at most 200 characters."""
+    """The event's type and subject; at most 200 characters."""
 
 
 class Unchanged(Struct, frozen=True, kw_only=True):
@@ -65,7 +65,7 @@ class Unchanged(Struct, frozen=True, kw_only=True):
 
 
 Answered = Recorded | list[Recorded] | Unchanged
-"""What a recording command answers: an event, several, or none."""
+"""The answer of a recording command: one event, several events, or no event."""
 
 
 def reference(event: RecordedEvent) -> EventReference:
@@ -174,7 +174,7 @@ class WholeEvent(EventReference, frozen=True, kw_only=True):
     salt: str | None
     payload_digest: str
     data: Any
-    """None if it was erased."""
+    """The event's data; null if the event was erased."""
     stored: Any = UNSET
 
 

@@ -23,7 +23,8 @@ class LeftPath(Struct, frozen=True):
     path: str
     reason: str
     differs: bool | UnsetType = UNSET
-    """Whether it differs from the snapshot, or may; only of files restored in place."""
+    """Whether the path differs or may differ from the snapshot; only for files restored in
+    place."""
 
 
 class FileChange(Struct, frozen=True):
@@ -31,10 +32,11 @@ class FileChange(Struct, frozen=True):
 
     path: str
     how: str
-    """`added`, `removed`, `changed`, `mode`; `omitted` if one of the snapshots omits it."""
+    """`added`, `removed`, `changed`, `mode`, or `omitted` if one of the snapshots omits
+    it."""
     by: str | UnsetType = UNSET
-    """Of an iteration: `agent`, `one-of` with others that overlapped, or one of these
-    `-or-outside` if its files were not kept when it began."""
+    """For an iteration: `agent`, `one-of` several overlapping iterations, or either of
+    these with `-or-outside` if files were not stored when the iteration started."""
 
 
 class OutsideChanges(Struct, frozen=True):
@@ -42,7 +44,7 @@ class OutsideChanges(Struct, frozen=True):
 
     files: list[FileChange]
     commits: list[CommitAnswer]
-    """The newest commits that were made meanwhile."""
+    """The newest commits made in the meantime."""
 
 
 class Differences(Struct, frozen=True):
@@ -51,11 +53,11 @@ class Differences(Struct, frozen=True):
     files: list[FileChange]
     patch: str | UnsetType = UNSET
     overlapping: list[str] | UnsetType = UNSET
-    """Of an iteration: others that may have changed some of the files."""
+    """For an iteration: other iterations that may have changed some of the files."""
     outside: OutsideChanges | UnsetType = UNSET
-    """Of an iteration: what changed outside of any before it began."""
+    """For an iteration: changes made outside any iteration before it started."""
     rolled_back: list[FileChange] | UnsetType = UNSET
-    """Of an iteration: what rollbacks changed while it was under way."""
+    """For an iteration: changes made by rollbacks during the iteration."""
 
 
 class SnapshotAnswer(EventReference, frozen=True, kw_only=True):
@@ -65,10 +67,10 @@ class SnapshotAnswer(EventReference, frozen=True, kw_only=True):
     files: int
     bytes: int
     read: int
-    """How many files had to be read."""
+    """The number of files that had to be read."""
     left_out: list[LeftPath]
     collisions: list[list[str]]
-    """Paths that differ by case alone."""
+    """Paths that differ only in case."""
 
 
 class FileKept(Struct, frozen=True):
@@ -98,7 +100,7 @@ class Pruned(Struct, frozen=True):
     bytes_freed: int
     events: list[EventReference]
     reports: int
-    """How many copies of reports were removed."""
+    """The number of removed copies of reports."""
 
 
 class Pruning(Struct, frozen=True):
@@ -107,7 +109,7 @@ class Pruning(Struct, frozen=True):
     snapshots: Sequence[str]
     copies: Sequence[str]
     reports: Sequence[str]
-    """Copies of reports, by their digests."""
+    """The digests of the copies of reports."""
 
 
 def left_out(found: Iterable[entries.LeftOut]) -> list[LeftPath]:

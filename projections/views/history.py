@@ -38,14 +38,14 @@ class BlameAnswer(Struct, frozen=True):
     reason: str | None
     event: WholeEvent
     brought_back: WholeEvent | None
-    """The effective event that the value comes from, if it is a different one."""
+    """The effective event that the value comes from, if it is another event."""
     causes: list[WholeEvent]
     was_present: bool
-    """Whether the field was there before the event."""
+    """Whether the field existed before the event."""
     before: Any
-    """Its value then."""
+    """The value before the event."""
     session: str | None
-    """The session of an agent in which the event came about, `AGENT-ID`."""
+    """The agent session in which the event occurred, `AGENT-ID`."""
 
 
 class BlamedLine(Struct, frozen=True):

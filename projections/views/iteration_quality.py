@@ -57,9 +57,9 @@ class IterationStanding(NamedTuple):
 
     best: Judgement | None
     last: Judgement | None
-    """The one measured last on the path."""
+    """The most recently measured effective iteration."""
     advice: Recommendation | None
-    """The advice that was not followed yet, unless to continue."""
+    """The pending advice, unless the advice is to continue."""
 
 
 def standing(judged: Judged) -> IterationStanding:
@@ -103,7 +103,7 @@ class FilesNow(NamedTuple):
 
     iteration: int
     is_brought_back: bool
-    """False if they are unchanged since it."""
+    """False if the files are unchanged since the iteration."""
 
 
 def files_now(sprint: Sprint) -> FilesNow | None:
@@ -154,7 +154,7 @@ def files_said(judged: Judged) -> str | None:
 
 
 AS_LEFT = -1
-"""Stands for the iteration that left them."""
+"""Stands for the iteration that left the files."""
 
 
 def _files_since(knowledge: Knowledge, since: int) -> int | None:
@@ -197,7 +197,7 @@ def equals_by_exit_code(judged: Judged) -> str:
 
 
 TESTS_LOOKED_AT = 100
-"""So many iterations before the best one are asked how many tests they had."""
+"""The number of iterations before the best one whose test counts are compared."""
 
 
 def removed_tests(judged: Judged, best: Judgement) -> str:

@@ -32,24 +32,24 @@ from .runs import Spending, spending
 from .work import PathsLeftOut, left_out, work_tree, work_trees
 
 Figures = dict[str, float | str]
-"""The measured and derived figures, by name; missing ones are left out."""
+"""The measured and derived figures by name, without unknown ones."""
 
 
 class JudgedIteration(Struct, frozen=True, kw_only=True):
     """A judged iteration; without `metrics`, it was not measured."""
 
     sprint: str | UnsetType = UNSET
-    """Which sprint it is of; in comparisons."""
+    """The iteration's sprint; only in comparisons."""
     iteration: int
     at: str | UnsetType = UNSET
     version: int | UnsetType = UNSET
     previous: int | UnsetType | None = UNSET
-    """The iteration that it was built on."""
+    """The iteration that this one was built on."""
     classification: str | None = field(name="class")
     reasons: tuple[str, ...] | UnsetType = UNSET
     score: float | None
     is_score_given: bool | UnsetType = UNSET
-    """A judgement from elsewhere stands for the formula's."""
+    """Whether a given score replaces the computed one."""
     measured_share: float | UnsetType = UNSET
     dimensions: dict[str, ScorePart] | UnsetType = UNSET
     is_incomplete: bool | UnsetType = UNSET
@@ -61,30 +61,30 @@ class JudgedIteration(Struct, frozen=True, kw_only=True):
     from_baseline: Figures | UnsetType | None = UNSET
     alerts: tuple[Alert, ...] | UnsetType = UNSET
     failed: dict[str, Any] | UnsetType = UNSET
-    """Why it could not be measured."""
+    """Why the iteration could not be measured."""
     retracted: str | UnsetType = UNSET
-    """Why its measurement was retracted."""
+    """Why the measurement was retracted."""
     status: str | UnsetType = UNSET
-    """How its last run ended; without `metrics` nobody measured it."""
+    """How the last run ended; without `metrics`, the iteration was not measured."""
     outcome: str | UnsetType = UNSET
-    """The same more exactly: also `limit`, and `hung` for an agent that hung after its
+    """A more exact status: also `limit`, and `hung` for an agent that hung after its
     complete result."""
     until: str | UnsetType | None = UNSET
-    """When the limit expires, if it was stated."""
+    """The time at which the limit expires, if it was stated."""
     error: str | UnsetType | None = UNSET
-    """Why that run failed."""
+    """Why the last run failed."""
     summary: str | UnsetType | None = UNSET
-    """The summary of its end, otherwise the last printed line."""
+    """The summary given at the end, otherwise the last line of output."""
     params: dict[str, str] | UnsetType = UNSET
-    """The parameters; in lists of iterations, if recorded."""
+    """The recorded parameters; only in lists of iterations."""
     notes: tuple[str, ...] | UnsetType = UNSET
     tags: tuple[str, ...] | UnsetType = UNSET
     git: GitState | UnsetType = UNSET
-    """The state of the repository at its end."""
+    """The state of the repository at the end of the iteration."""
     spent: Spending | UnsetType = UNSET
-    """The usage of agents; in lists of iterations, if known."""
+    """The usage of agents, if known; only in lists of iterations."""
     work_tree: str | UnsetType = UNSET
-    """Where it began; not there if the log has one work tree."""
+    """The work tree in which it started; absent if the log has only one."""
 
 
 class AdviceReason(Struct, frozen=True):
@@ -135,11 +135,11 @@ class IterationAnswer(Struct, frozen=True):
     judgement: JudgedIteration
     best: JudgedIteration | None
     is_best_preserved: bool
-    """True where a snapshot holds the files of the best iteration."""
+    """Whether a snapshot contains the files of the best iteration."""
     recommendation: Advice | None
-    """None for the baseline: there is nothing to decide on yet."""
+    """Null for the baseline, because there is nothing to decide yet."""
     changed: Differences | None = None
-    """Which files changed, and who changed them; null if they were not kept."""
+    """The changed files and who changed them; null if files were not stored."""
 
 
 class IterationsAnswer(Struct, frozen=True):
@@ -148,19 +148,19 @@ class IterationsAnswer(Struct, frozen=True):
     sprint: str
     status: Any
     stopped: Action | None
-    """Why it does not go on; null where it does."""
+    """Why the sprint has stopped; null if it has not stopped."""
     stats: Any
     spent: Spending | None
-    """What all runs of agents took; null before the first."""
+    """The usage of all agent runs; null before the first run."""
     best_iteration: int | None
     iterations: list[JudgedIteration]
     recommendation: Advice | None
     selection: dict[str, Any] | None
-    """As best-iteration.yaml has it."""
+    """The selection, as in best-iteration.yaml."""
     left_out: PathsLeftOut | UnsetType = UNSET
-    """What the newest snapshot does not contain; not there if it is complete."""
+    """The paths that the newest snapshot omits; absent if it is complete."""
     work_tree: str | UnsetType = UNSET
-    """Where the sprint's work tree is; not there if the log has one work tree."""
+    """The location of the sprint's work tree; absent if the log has only one."""
 
 
 class SelectionRecorded(Recorded, frozen=True, kw_only=True):
@@ -226,9 +226,9 @@ class ListedIterations(NamedTuple):
     measured: Sequence[evaluation.Judgement]
     failures: Sequence[Failure] = ()
     others: Sequence[RunEnding] = ()
-    """Those that nobody measured."""
+    """The iterations that were not measured."""
     trees: Mapping[int, str] = {}
-    """Where they began, if the log has several work trees."""
+    """The work trees in which they started, if the log has several."""
 
 
 def listed(

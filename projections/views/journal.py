@@ -28,7 +28,7 @@ class JournalFigures(Struct, frozen=True, kw_only=True):
     next_learning_id: str | None
     next_pattern_id: str | None
     last_entry: Entry | UnsetType | None = UNSET
-    """Of the PRD that was asked for."""
+    """The last entry of the requested PRD."""
 
 
 class RecoveryAnswer(Struct, frozen=True):
@@ -84,7 +84,7 @@ class FoundText(Hit, frozen=True):
     """A text in the journal that contains every word of a search."""
 
     still_valid: bool | UnsetType | None = UNSET
-    """Of a learning."""
+    """Whether a learning is still valid; absent for other texts."""
 
 
 def found_part(hit: Hit, learnings: dict[str, bool]) -> FoundText:

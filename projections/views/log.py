@@ -16,7 +16,7 @@ class ErasedEvent(Struct, frozen=True, kw_only=True):
     type: str
     at: str
     bytes: int
-    """How long its payload is."""
+    """The length of the event's payload."""
 
 
 class PlaceOfText(Struct, frozen=True):
@@ -32,7 +32,7 @@ class UnreachedPlace(Struct, frozen=True):
     where: str
     why: str
     command: str | None
-    """What a person can do about it."""
+    """A command that may remove the text."""
 
 
 class Redaction(Struct, frozen=True, kw_only=True):
@@ -47,13 +47,13 @@ class RedactionDone(Struct, frozen=True, kw_only=True):
     """The erased events and texts."""
 
     erased: int
-    """How many events."""
+    """The number of erased events."""
     places: list[PlaceOfText]
     snapshots: dict[str, str]
-    """By the snapshots that are gone: those in their places."""
+    """The replacements of removed snapshots, by the id of the removed snapshot."""
     unreached: list[UnreachedPlace]
     events: list[EventReference]
-    """The events that record it."""
+    """The events that record the redaction."""
 
 
 class LeakFound(Struct, frozen=True):
@@ -61,29 +61,29 @@ class LeakFound(Struct, frozen=True):
 
     where: str
     position: int | None
-    """Of its event; null beside the events."""
+    """The position of the event; null outside the events."""
     rule: str
-    """The form that it has."""
+    """The kind of secret that was detected."""
     excerpt: str
-    """Its context, masked."""
+    """The masked context of the secret."""
     command: str
-    """What erases it."""
+    """The command that erases the secret."""
 
 
 class HeadAnswer(Struct, frozen=True, kw_only=True):
     """The head of a log, as written to a file."""
 
     log: str
-    """The id of its first event."""
+    """The id of the log's first event."""
     position: int
     hash: str
     root: str
-    """Of the Merkle tree over all events."""
+    """The root of the Merkle tree of all events."""
     time: str
     file: str | None
-    """The file it was written to."""
+    """The file to which the head was written."""
     signature: str | None
-    """Where its signature is."""
+    """The location of the signature."""
 
 
 class ProofAnswer(Struct, frozen=True, kw_only=True):
@@ -92,7 +92,7 @@ class ProofAnswer(Struct, frozen=True, kw_only=True):
     position: int
     file: str
     is_proof: bool
-    """Whether it proves that the event was there."""
+    """Whether it proves that the log contained the event."""
     signed_by: str | None
     problems: list[str]
 
@@ -103,13 +103,13 @@ class Offer(Struct, frozen=True):
     kind: str
     """`state`, `plan`, `loop`, `agent`, `tests` or `ci`."""
     found: str
-    """A path below the root, or a program."""
+    """A path relative to the root, or a program."""
     says: str
     command: str | None = None
     safe: bool = False
-    """Whether `--yes` takes it: it only records, and runs nothing."""
+    """Whether `--yes` accepts it, because its command only records and runs nothing."""
     taken: bool = False
-    """Whether it is accepted now: its answer is a separate line."""
+    """Whether it is accepted now; its answer is on a separate line."""
 
 
 class LogPlace(Struct, frozen=True):
@@ -124,20 +124,20 @@ class LogSent(Struct, frozen=True):
     """The result of sending a log to an address."""
 
     to: str
-    """Whose address it is, without what may be secret in it."""
+    """The destination, without parts of the address that may be secret."""
     messages: int
-    """How many were taken now."""
+    """The number of messages accepted now."""
     position: int
-    """Up to where all was taken, now and before."""
+    """The position up to which all messages were accepted, now or earlier."""
     spans_left_out: int
-    """How many spans of them an endpoint said that it did not keep."""
+    """The number of sent spans that the endpoint rejected."""
 
 
 class LogServed(Struct, frozen=True):
     """The address at which a log can be viewed in a browser."""
 
     url: str
-    """With the token that lets one in."""
+    """The URL, including the token that grants access."""
     host: str
     port: int
     writes: bool
@@ -151,16 +151,15 @@ class Uninstalled(Struct, frozen=True):
     is_removed: bool = False
     is_log_removed: bool = False
     left: list[str] = []
-    """Names in the log's folder that are not ours."""
+    """Files in the log's folder that do not belong to sprintlog."""
 
 
 class Finding(Struct, frozen=True):
     """A problem or remark found during verification."""
 
     severity: str
-    """`damage`: the log is not what was recorded; `drift`: a state file differs from the
-    log; `remark`: an imported document contradicts the rules, or a
-    comparison could not be made."""
+    """`damage` if the log is not as recorded; `drift` if a state file differs from the log;
+    `remark` if an imported document violates the rules or a comparison was impossible."""
     where: str
     what: str
 
@@ -185,7 +184,7 @@ class Check(Struct, frozen=True):
     or cannot be used, or a state file differs from it)."""
     found: str
     hint: str | None = None
-    """A remedy; None if none is needed."""
+    """A remedy; null if none is necessary."""
 
 
 class Checks(Struct, frozen=True):
@@ -213,7 +212,7 @@ class SalvagedLog(Struct, frozen=True):
     unread_pages: int
     ranges: list[SalvagedRange]
     lost: str | None
-    """The file with events that could be read and are not in the new log."""
+    """The file with readable events that are not in the new log."""
     lost_events: int
     edits_left: int
 
@@ -227,7 +226,7 @@ class LogCopied(Struct, frozen=True):
     position: int | UnsetType = UNSET
     head: str = ""
     risks: list[str] | UnsetType = UNSET
-    """How what the log's server acknowledges can be lost."""
+    """The ways in which acknowledged events can be lost on the log's server."""
 
 
 class Rebuilt(Struct, frozen=True, kw_only=True):
@@ -252,7 +251,7 @@ class TakenIn(Struct, frozen=True, kw_only=True):
     unchanged: bool
     problems: list[str]
     recorded: int | UnsetType = UNSET
-    """Of a journal: how many events."""
+    """For a journal: the number of events."""
     at: str | UnsetType | None = UNSET
     committed_at: str | UnsetType = field(name="committed-at", default=UNSET)
     id: str | UnsetType = UNSET
@@ -265,16 +264,16 @@ class LoopTaken(Struct, frozen=True, kw_only=True):
 
     file: str
     kind: str
-    """Its detected kind: `prd`, `orchestrator`, `transcript` ..."""
+    """The detected kind: `prd`, `orchestrator`, `transcript` ..."""
     sprint: str
     found: dict[str, int]
-    """What there is in it, counted."""
+    """The number of items of each type that were found."""
     recorded: int
-    """How many events are new."""
+    """The number of new events."""
     unread: int
-    """How many lines were not understood."""
+    """The number of lines that were not understood."""
     kept: str | None = None
-    """The file they are kept in."""
+    """The file that contains these lines."""
 
 
 class NotTaken(Struct, frozen=True):
@@ -282,7 +281,7 @@ class NotTaken(Struct, frozen=True):
 
     file: str
     kind: str
-    """The import that knows it; empty if none does."""
+    """The import that supports it; empty if none does."""
     reason: str
 
 

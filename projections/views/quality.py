@@ -69,7 +69,7 @@ class RulesAnswer(Struct, frozen=True):
     """User-defined metrics, as declared."""
     loop: LoopAnswer
     budgets: Budgets
-    """What the sprint may spend in all; without a limit it is not there."""
+    """The budgets for the whole sprint; those without a limit are absent."""
 
 
 def rules(found: RulesSet, budgets: Budgets) -> RulesAnswer:
@@ -111,9 +111,9 @@ class StandingAnswer(Struct, frozen=True):
     best: Quality | None
     last: Quality | None
     alerts: dict[str, int]
-    """How many alerts the last iteration raised, by their severity."""
+    """The number of alerts that the last iteration raised, by severity."""
     advice: Advice | UnsetType = UNSET
-    """The advice that was not followed yet, unless to continue."""
+    """The pending advice, unless the advice is to continue."""
 
 
 def iterations_of(judged: Judged, number: int | None, *, of_all: bool) -> list[Judgement]:
@@ -155,9 +155,9 @@ class IterationComparison(Struct, frozen=True):
 
     iterations: list[JudgedIteration]
     deltas: Figures | UnsetType = UNSET
-    """Of two: what changed from the first to the second."""
+    """For two iterations: the changes from the first to the second."""
     files: list[FileChange] | UnsetType = UNSET
-    """Of two of one sprint that both have a snapshot: the files that differ."""
+    """For two iterations of one sprint with snapshots: the files that differ."""
 
 
 def comparison(

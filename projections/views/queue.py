@@ -30,7 +30,7 @@ _SAID: dict[type[Event], tuple[str, ...]] = {
     queue.RequestReopened: ("reason",),
     queue.RequestReturned: ("until",),
 }
-"""An event in the history of a request."""
+"""The fields that describe an event in a request's history."""
 
 
 class RequestAnswer(Struct, frozen=True, kw_only=True):
@@ -65,7 +65,7 @@ class RequestHistory(Struct, frozen=True):
     actor: str
     type: str
     in_force: bool
-    """False if a rollback discarded it."""
+    """False if a rollback discarded the event."""
     decision: str | UnsetType = UNSET
     reasoning: str | UnsetType | None = UNSET
     rule: str | UnsetType | None = UNSET
@@ -78,9 +78,9 @@ class RequestWithHistory(RequestAnswer, frozen=True, kw_only=True):
 
     history: list[RequestHistory]
     asked_in: int | None = None
-    """The iteration that was begun last when it was asked."""
+    """The latest iteration when the request was made."""
     asked_by: str | None = None
-    """The agent whose run asked for it; else the actor."""
+    """The agent whose run made the request, otherwise the actor."""
 
 
 class RulingAnswer(Struct, frozen=True):
@@ -92,7 +92,7 @@ class RulingAnswer(Struct, frozen=True):
     reasoning: str | None
     addresses: list[str]
     problem: str | None
-    """Why it stays pending although a rule fits it."""
+    """Why the request remains pending although a rule matches."""
 
 
 def request(sprint: Sprint, entry: Data) -> RequestAnswer:

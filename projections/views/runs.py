@@ -39,16 +39,16 @@ class Spending(Struct, frozen=True, omit_defaults=True):
     cache_read_tokens: int | UnsetType = UNSET
     cache_creation_tokens: int | UnsetType = UNSET
     tokens: int | UnsetType = UNSET
-    """Input, cache creation and output; reads from a cache are not counted."""
+    """Input, cache creation and output tokens; cache reads are not counted."""
     cost_usd: float | UnsetType = UNSET
     at_least: tuple[str, ...] = ()
-    """The names of the figures here that are lower bounds."""
+    """The names of figures that are lower bounds."""
     runs_without_cost: int = 0
-    """The number of runs of unknown cost; left out if there are none."""
+    """The number of runs of unknown cost; absent if there are none."""
     runs_without_tokens: int = 0
-    """Of how many the tokens are not fully known."""
+    """The number of runs whose tokens are not fully known."""
     runs_cut_short: int = 0
-    """The number of further runs that ended with their loop, of unknown usage."""
+    """The number of further runs that ended with their loop, with unknown usage."""
 
 
 def spending(took: Spent) -> Spending:
@@ -70,13 +70,13 @@ class BudgetStanding(Struct, frozen=True):
     """The used and remaining amounts of a budget."""
 
     of: str
-    """`run` for the last run alone, `sprint` for all of them."""
+    """`run` for the last run, `sprint` for all runs."""
     budget: str
     """`iterations`, `cost` in US dollars, `tokens`, `time` in seconds, or `failures`."""
     limit: float
     spent: float
     left: float
-    """Less than 0 where more was spent."""
+    """The remaining amount; negative if the budget was exceeded."""
     percent: int
     unknown_runs: int
     """The number of agent runs whose usage of this budget is unknown."""
@@ -86,32 +86,33 @@ class LoopRun(Struct, frozen=True, kw_only=True):
     """A run of the loop."""
 
     run: str
-    """Names it in the log."""
+    """The id of the run in the log."""
     state: str
-    """`running`; `ended`; `gone` where its process is and nobody recorded that yet;
-    `elsewhere` where no end is known and it was begun on another machine."""
+    """`running`, `ended`, `gone` if its process ended without a record, or `elsewhere` if
+    it started on another machine and no end is recorded."""
     since: str
     host: str
     pid: int
     command: tuple[str, ...]
     fallback: str | None
-    """The command that works while a limit prevents the other one."""
+    """The command that is run while a limit blocks the main command."""
     spent: Took
     iteration_since: str | UnsetType = UNSET
-    """Of one that goes on: when its latest iteration began."""
+    """For a current run: when the latest iteration started."""
     ended_at: str | UnsetType = UNSET
     because: str | UnsetType = UNSET
-    """Why it ended; `lost` if it was killed."""
+    """Why the run ended; `lost` if it was killed."""
     exit_code: int | UnsetType | None = UNSET
     why: str | UnsetType | None = UNSET
     worked_since: bool | UnsetType = UNSET
-    """Of one that ended: whether work was recorded after it, not only decisions."""
+    """For an ended run: whether work, not only decisions, was recorded later."""
     last_seen: str | UnsetType = UNSET
-    """Of one that was killed: the time of its last event."""
+    """For a killed run: the time of its last event."""
     heartbeat: str | UnsetType = UNSET
-    """Of one on another machine that has the lease: when it was heard of last."""
+    """For a run on another machine that holds the lease: the time of its last heartbeat."""
     lease_seconds: int | UnsetType = UNSET
-    """Of the same: after so long without a word another machine may take over."""
+    """For the same run: the time without a heartbeat after which another machine may take
+    over."""
 
 
 class DryRun(Struct, frozen=True, kw_only=True):
@@ -119,11 +120,11 @@ class DryRun(Struct, frozen=True, kw_only=True):
 
     sprint: str
     next: Action
-    """Its first action."""
+    """The first action."""
     command: tuple[str, ...]
     budgets: list[BudgetStanding]
     is_run_now: bool
-    """Whether another process runs the sprint, so that this one would be refused."""
+    """Whether another process is running the sprint, so that this run would be refused."""
 
 
 def told(found: Iterable[BudgetState]) -> list[BudgetStanding]:

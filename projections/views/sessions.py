@@ -17,37 +17,38 @@ class Reconciled(Struct, frozen=True, kw_only=True):
     """`AGENT-ID`."""
     transcript: str
     calls: int
-    """How many calls the transcript has."""
+    """The number of calls in the transcript."""
     seen: int
-    """How many of them hooks reported."""
+    """The number of these calls that hooks reported."""
     taken: int
-    """How many were taken from the transcript, now or before."""
+    """The number of calls imported from the transcript, now or earlier."""
     unfinished: int
-    """How many of the transcript's calls have no end in it."""
+    """The number of the transcript's calls that have no end."""
     left: int
-    """How many of those are not recorded, since they may go on."""
+    """The number of those calls that are not recorded, because they may still be
+    running."""
     only_hooks: int
     recorded: int
-    """How many events are new in the log."""
+    """The number of new events in the log."""
     input_tokens: int | None = None
-    """The cost of the session by its transcript, if no other source has it."""
+    """The session's usage according to its transcript, if no other source has it."""
     output_tokens: int | None = None
     at_least: tuple[str, ...] = ()
-    """The names of the figures here that are lower bounds."""
+    """The names of figures that are lower bounds."""
     sprint: str | None = None
-    """The sprint that records these tokens; None if the session belongs to none."""
+    """The sprint that records these tokens; null if the session belongs to no sprint."""
 
 
 class SessionsPruned(Struct, frozen=True):
     """Sessions whose recorded tool-call contents were erased."""
 
     sessions: list[str]
-    """By name, `AGENT-ID`."""
+    """The names of the sessions, `AGENT-ID`."""
     tool_calls: int
-    """How many calls said something until now."""
+    """The number of calls whose contents were erased."""
     bytes_erased: int
     bytes_freed: int
-    """By how much the file of the log is shorter."""
+    """The number of bytes by which the log file has shrunk."""
     events: list[EventReference]
 
 
@@ -68,7 +69,7 @@ class SessionAnswer(Struct, frozen=True, kw_only=True):
     started_at: str
     last_at: str
     ended_at: str | None
-    """Null while it goes on, or since nobody saw its end."""
+    """Null while the session is active, or if its end was not recorded."""
     reason: str | None
     events: int
     starts: int
@@ -78,9 +79,9 @@ class SessionAnswer(Struct, frozen=True, kw_only=True):
     tool_calls: int
     failed_calls: int
     unknown_calls: int
-    """Calls of unknown outcome."""
+    """The number of calls with an unknown outcome."""
     erased: int
-    """Events of which it was erased what they said: calls of an old session."""
+    """The number of events whose contents were erased, such as calls of an old session."""
     subagents: int
     compactions: int
     files_changed: list[str]
@@ -88,7 +89,7 @@ class SessionAnswer(Struct, frozen=True, kw_only=True):
     lines_removed: int
     model: str | None
     version: str | None
-    """That of the agent's program."""
+    """The version of the agent's program."""
     transcript: str | None
 
 

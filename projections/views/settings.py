@@ -17,18 +17,18 @@ class HooksOfAgent(Struct, frozen=True, kw_only=True):
 
     agent: str
     what: str
-    """`hooks`, or `mcp` for the server of our tools."""
+    """`hooks`, or `mcp` for sprintlog's MCP server."""
     scope: str
     """`project` or `user`."""
     file: str
     state: str
     """`installed`, `outdated` or `missing`."""
     events: list[str]
-    """The agent's names of the hooked events; for `mcp` the server's name."""
+    """The agent's names for the hooked events; for `mcp`, the server's name."""
     changed: bool = False
-    """Whether the file was changed by this command, or would be."""
+    """Whether this command changed the file, or would change it."""
     done: bool = True
-    """Whether it was done, or only shown."""
+    """False for a preview."""
     notes: list[HookNote] = []
 
 
@@ -47,9 +47,9 @@ class SettingValue(Struct, frozen=True):
     origin: str
     """`environment`, `file` or `default`."""
     where: str | None = None
-    """The variable, or the file and its line."""
+    """The environment variable, or the file and line."""
     trusted: bool = True
-    """Whether it is used: a file's value may have to be trusted first."""
+    """Whether the value is used; a value from a file may have to be trusted first."""
 
 
 class SettingsAnswer(Struct, frozen=True):
@@ -69,9 +69,9 @@ class ExtensionRow(Struct, frozen=True):
     package: str
     version: str
     value: str
-    """Its object: `module:name`."""
+    """The object that the package provides: `module:name`."""
     problem: str | None = None
-    """Why it cannot be used; only if it was tried."""
+    """Why it cannot be used; only if it was checked."""
 
 
 class ProgramRow(Struct, frozen=True):
@@ -100,4 +100,4 @@ class ProjectedAnswer(Struct, frozen=True):
     projection: str
     sprint: str
     said: Any
-    """In the shape that the projection chose."""
+    """The result, in the format chosen by the projection."""

@@ -34,7 +34,7 @@ from .events import EventReference, Recorded, event_of, filled
 from .runs import BudgetStanding, LoopRun, Spending, last_run, moment_of, spending, time_of
 
 STOPPED = (STOP, WAIT, RESUME)
-"""Where something other than work is next, and a person may wonder why."""
+"""The actions other than work, for which a person may want a reason."""
 
 
 class SprintRow(Struct, frozen=True):
@@ -59,7 +59,7 @@ class WaitEnded(Struct, frozen=True, omit_defaults=True):
     """`expired`, `person` if a person or money is needed, or `none`."""
     until: str | None = None
     waits_for: str | None = None
-    """Of a limit: `usage-limit`, `overload` or `network`."""
+    """The kind of limit: `usage-limit`, `overload` or `network`."""
     why: str | None = None
 
 
@@ -103,7 +103,7 @@ class PathsLeftOut(Struct, frozen=True):
     iteration: int
     count: int
     paths: tuple[FileLeft, ...]
-    """At most 100; `show iteration N --files` lists all."""
+    """At most 100 paths; `show iteration N --files` lists all."""
 
 
 class Status(Struct, frozen=True, kw_only=True):
@@ -114,7 +114,7 @@ class Status(Struct, frozen=True, kw_only=True):
     status: Any
     stale: bool
     stopped: Action | None
-    """Why it does not go on; null where it does."""
+    """Why the sprint has stopped; null if it has not stopped."""
     pointer: str | None
     current: Any
     stats: Any
@@ -125,20 +125,20 @@ class Status(Struct, frozen=True, kw_only=True):
     idle_threshold: int | UnsetType = UNSET
     reflection: bool | UnsetType = UNSET
     spent: Spending | UnsetType = UNSET
-    """What all runs of agents took; not there before the first."""
+    """The usage of all agent runs; absent before the first run."""
     iterations: Any = UNSET
-    """How good they are and what waits for an answer; not there before a measurement."""
+    """The quality of the iterations and the pending advice; absent before a measurement."""
     human_needed: list[Need]
     queue: dict[str, int]
     phases: list[PhaseStatus]
     run: LoopRun | UnsetType = UNSET
-    """The last run of the loop; not there before the first."""
+    """The last run of the loop; absent before the first run."""
     budgets: list[BudgetStanding] | UnsetType = UNSET
-    """Those of the last run and of the sprint; not there without any."""
+    """The budgets of the last run and of the sprint; absent if there are none."""
     left_out: PathsLeftOut | UnsetType = UNSET
-    """What the newest snapshot does not contain; not there if it is complete."""
+    """The paths that the newest snapshot omits; absent if it is complete."""
     work_tree: str | UnsetType = UNSET
-    """Where the sprint's work tree is; only there if the log has more than one."""
+    """The location of the sprint's work tree; present only if the log has several."""
 
 
 def status(
@@ -277,7 +277,7 @@ class GateStanding(Struct, frozen=True):
     error: Any
     pid: int | None
     lost: bool
-    """The process that ran it is gone: nobody will record how it ended."""
+    """Whether the process that ran the gate is gone, so its result will not be recorded."""
     repair_prompt: str | None
 
 
