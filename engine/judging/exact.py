@@ -1,6 +1,7 @@
 """Exact numbers as fractions, and their decimal representations.
 
-Also two texts for hints: how to measure iterations, and why iterations are equal.
+This module also contains two texts for hints: how to measure iterations, and why iterations
+are equal.
 """
 
 from fractions import Fraction

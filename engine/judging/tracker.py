@@ -1,7 +1,8 @@
 """The tracker: the data about all iterations that is required to judge the next one.
 
 It grows by a few bytes per iteration; other data about an earlier iteration is read from
-its event again. Events are applied in stream order, even if they were later rolled back.
+that iteration's event. Events are applied in stream order, even if they were later rolled
+back.
 """
 
 import re

@@ -37,7 +37,7 @@ def with_prompt(
 
 
 def template_in(workspace: ServiceWorkspace, file: str) -> PromptTemplate:
-    """Return the template in a file; raise an error that names the file and line."""
+    """Return the template in a file; errors name the file and line."""
     return read_template(read_text(workspace.location.root, file), file=file)
 
 

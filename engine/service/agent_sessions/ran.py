@@ -1,6 +1,6 @@
 """The record of an agent's run, with its agent, figures and outcome.
 
-Also the sessions that hooks reported while an agent's command ran.
+This module also finds the sessions that hooks reported while an agent's command ran.
 """
 
 from typing import Any, NamedTuple

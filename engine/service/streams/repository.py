@@ -272,9 +272,9 @@ class Repository(Generic[State]):
         stretch: Stretch,
         is_seen: Callable[[Event], bool] | None = None,
     ) -> "Iterator[Walked]":
-        """Yield the versions in a section, including discarded ones, with `history.walk`.
+        """Yield the versions in a section, including discarded versions.
 
-        The section is consumed.
+        The section is consumed. See `history.walk`.
         """
         begin, last = stretch.begin, stretch.last
         rows = self._log.scan(self.kind.stream(begin.id), after=begin.version, until=last)
@@ -291,7 +291,7 @@ class Repository(Generic[State]):
         self.checkpoints.keep(self.kind.stream(state.id), state, since=since)
 
     def _begin(self) -> None:
-        """Store the end of the log before any state is read; no state is older."""
+        """Store the position of the log's end before any state is read."""
         if self._began < 0:
             self._began = self._log.last_position()
 
