@@ -59,7 +59,7 @@ def opened_plain(path: Path | str, *, folder: int | None = None) -> Iterator[int
         if error.errno == errno.ELOOP:
             raise NotPlainError(errno.ELOOP, _LINK) from error
         if error.filename is None:
-            # A failed read only has a number.
+            # The error of a failed read contains only a number.
             error.filename = os.fspath(path)
         raise
 
@@ -114,7 +114,7 @@ def is_gits_own(name: str) -> bool:
 
 def is_sound(path: str) -> bool:
     """Return whether a path stays below its root and outside git's folder."""
-    # Nearly every path is plain: no name in it begins with a dot, is empty or is short.
+    # Nearly every path is plain: none of its names starts with a dot, is empty or is short.
     rooted = f"/{path}/"
     if rooted.isascii() and not ("/." in rooted or "//" in rooted or "~" in rooted):
         return True

@@ -146,7 +146,7 @@ def swap_file(spot: FilePlace, content: bytes, *, like: bytes = b"") -> bytes | 
         except FileExistsError:
             is_exchanged = exchange(spot.folder, aside.name, spot.name)
             if is_exchanged is False:
-                # The file was removed in between, and may be there again.
+                # The file was removed in between, and may exist again.
                 continue
             if is_exchanged is None:
                 _rename(aside, spot)
@@ -205,7 +205,7 @@ def _whole(descriptor: int, like: bytes = b"") -> bytes:
     with open(descriptor, "rb", closefd=False) as file:
         content = file.read(min(size, FILE_BYTES_MAX) + 1)
         if len(content) > size:
-            # It grew while it was read.
+            # The file grew while it was read.
             content += file.read(FILE_BYTES_MAX)
     if len(content) > FILE_BYTES_MAX:
         raise OSError(errno.EFBIG, f"it is longer than {FILE_BYTES_MAX // 2**20} MiB")
@@ -279,7 +279,7 @@ def system_call(name: str) -> Callable[..., int] | None:
 
     The function returns 0 or an error number.
     """
-    # Imported only here: most commands call none.
+    # Imported here: most commands do not use a system function.
     try:
         return _called_directly(name)
     except ImportError:

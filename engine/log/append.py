@@ -114,16 +114,16 @@ class PreparedAppend(NamedTuple):
         )
 
 
-# A writer at its fastest records several events in a millisecond.
+# The fastest writer records several events per millisecond.
 @lru_cache(maxsize=8)
 def instant(milliseconds: int) -> str:
     """Return a time in milliseconds since 1970 as an ISO 8601 string in UTC."""
-    # A width in a format costs as much as all the rest.
+    # A width in the format would cost as much as all the rest.
     seconds, rest = divmod(milliseconds, 1000)
     return f"{_second(seconds)}.{str(1000 + rest)[1:]}Z"
 
 
-# Most appends fall into the second of the one before.
+# Most appends happen in the same second as the previous one.
 @lru_cache(maxsize=8)
 def _second(seconds: int) -> str:
     return (_EPOCH + timedelta(seconds=seconds)).isoformat(timespec="seconds")
@@ -142,8 +142,8 @@ def uuids(milliseconds: int, chance: bytes, count: int) -> list[str]:
     found: list[str] = []
     number = int(d[6:18], 16)
     while len(found) < count:
-        # 256 of them differ in the last two digits only. The last group is 48 bits wide;
-        # behind its end it goes on from 0.
+        # 256 ids differ only in the last two digits. The last group is 48 bits wide and
+        # wraps around to 0.
         block, low = divmod(number, 256)
         same = f"{begin}{block & 0xFF_FFFF_FFFF:010x}"
         found += [same + digits for digits in _two_digits()[low : low + count - len(found)]]
@@ -190,7 +190,7 @@ def place(
         correlation = new_event.correlation_id or first
         causation = new_event.causation_id or first
         digest = sha256(salt + payload).digest()
-        # Said twice, since a call with a star takes a fifth longer.
+        # The fields are repeated below, because a call with a star takes 20 % longer.
         header = encode(
             (
                 position, stream, version, id_, type_, shape, happened_at, recorded_at,
@@ -277,8 +277,8 @@ def check_limits(
                 f"{min(size_max, DOCUMENT_BYTES_MAX)} are allowed",
                 field="payload",
             )
-        # Whoever writes events encodes them; this only keeps out what no reader could
-        # even take for JSON text.
+        # The caller encodes the events; this only rejects payloads that cannot be JSON
+        # text.
         if not (
             payload
             and payload[0] == _OPENS

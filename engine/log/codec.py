@@ -30,7 +30,7 @@ def encode(event: Event) -> bytes:
 
     Bytes that are not UTF-8 are escaped readably and can be recovered (`engine.readable`).
     """
-    # Third-party data is stored unchanged, without our fields around it.
+    # Third-party data is stored unchanged, without sprintlog's fields around it.
     said = event.data if type(event) is ExtensionEvent else event
     try:
         return _encoder.encode(said)
@@ -50,7 +50,7 @@ def encode_masked(event: Event) -> bytes:
     payload = encode(event)
     if not may_hold_secret(payload.decode()):
         return payload
-    # Imported here: hardly any payload has a word of a secret.
+    # Imported here: hardly any payload contains a word of a secret's format.
     from ..readable import as_json, originals
 
     return as_json(mask_all(originals(payload)))
@@ -143,7 +143,7 @@ class Codec:
                         raise TypeError
                     event = readers[form][0](payload)
                 except DAMAGE:
-                    # Or one whose reader is not made yet.
+                    # Or a form whose decoder has not been created yet.
                     event = self.event_of(row, page.position_of(version))
                 yield version, at, event
 
@@ -179,9 +179,10 @@ class Codec:
         if (made := self._readers.get(form)) is not None:
             return made
         tag, shape = form if isinstance(form, tuple) else (form, 1)
-        # A damaged column may hold a number.
+        # A damaged column may contain a number.
         if isinstance(tag, str) and tag.startswith(PREFIX):
-            # Whoever brought the type is not asked: reading is the same without it.
+            # The extension is not consulted: its events are read in the same way without
+            # it.
             self._readers[form] = made = partial(read, tag, shape), ExtensionEvent
             return made
         event = self._known.get(tag) or self.events.get(tag)

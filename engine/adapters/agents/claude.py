@@ -54,7 +54,7 @@ def read(message: v.Data) -> out.Items | None:
     if "message" in message and not isinstance(message["message"], dict):
         return None
     if v.text(kind) and (v.text(message.get("session_id")) or is_kept):
-        # A remark of the program.
+        # A note from the program.
         took = v.count(message.get("durationMs"))
         if took is None or message.get("subtype") != "turn_duration":
             return session
@@ -109,7 +109,7 @@ def _result(message: v.Data) -> out.Items:
     models = v.objects(list(named.values()))
     total = known_sum(v.tokens(model, *_OF_MODEL) for model in models)
     if not models:
-        # Of the turn alone, and without subagents; older versions say no more.
+        # Only for the turn, and without subagents; older versions state nothing else.
         turn = known_sum([turn, v.tokens(v.mapping(message.get("usage")), *v.TOKENS)])
     key = v.word(message, "uuid") if part is None else session
     final_words = v.text(final) if isinstance(final, str) else None
@@ -138,7 +138,7 @@ def _assistant(message: v.Data, *, is_kept: bool) -> out.Items:
     inner = v.mapping(message.get("message"))
     usage = v.mapping(inner.get("usage"))
     stopped = v.text(inner.get("stop_reason"))
-    # Before the answer is complete the number of its tokens is a placeholder.
+    # The number of output tokens is a placeholder until the answer is complete.
     used = v.tokens(usage if stopped else {**usage, "output_tokens": None}, *v.TOKENS)
     model = _named(inner.get("model"))
     key, by = v.word(inner, "id"), _subagent(message)
@@ -148,7 +148,7 @@ def _assistant(message: v.Data, *, is_kept: bool) -> out.Items:
     items += _content(inner.get("content"), by=by, at=v.word(message, "timestamp"))
     if by is None and (refused := v.text(message.get("error"))):
         items.append(out.Refused(refused))
-    # A transcript has no other word for its end; a stream's result comes after.
+    # A transcript has no other end marker; a stream's result follows.
     if is_kept and by is None and stopped in _ENDS:
         items.append(out.AgentEnded())
     return tuple(items)

@@ -24,7 +24,7 @@ def read(message: v.Data) -> out.Items | None:
     """Return the items in a line; None if it is not a Codex line."""
     kind = v.text(message.get("type"))
     if kind == "error" and v.text(message.get("message")):
-        # Also printed for a lost connection that is retried: the last event decides.
+        # Also printed for a lost connection that is retried; the last event is decisive.
         return (out.failed(v.text(message.get("message"))),)
     if kind == "agent-turn-complete" and v.text(message.get("thread-id")):
         return _notified(message)
@@ -33,7 +33,7 @@ def read(message: v.Data) -> out.Items | None:
     if kind == "thread.started":
         return (out.Session(v.text(message.get("thread_id"))),)
     if kind == "turn.completed":
-        # Despite its name it is of the thread so far.
+        # Despite its name, it covers the thread so far.
         used = usage_of(v.mapping(message.get("usage")))
         return (out.Used(used, out.FigureSpan.SESSION), out.AgentEnded())
     if kind == "turn.failed":
@@ -125,7 +125,7 @@ def _bare(message: v.Data, kind: str) -> out.Items | None:
     is_message = kind == "message" and not kinds.isdisjoint(("input_text", "output_text"))
     if is_message or (kind in _CALLS | _ANSWERS and "call_id" in message):
         items = _response(message, None)
-        # It has no other mark of the end of a turn than an answer without a call.
+        # An answer without a call is the only marker of a turn's end.
         is_answer = any(isinstance(item, out.Said) for item in items)
         return (*items, out.AgentEnded()) if is_answer else items
     is_known = "summary" in message if kind == "reasoning" else "record_type" in message

@@ -190,7 +190,7 @@ def _tool(data: v.Data, by: str | None, at: str | None, *, is_over: bool) -> out
         tool, given = v.text(data.get("toolName")), v.mapping(data.get("arguments"))
         return (v.called(key, tool, given, by=by, at=at),)
     exit_code = v.integer(v.mapping(data.get("shellExecution")).get("exitCode"))
-    # A command that fails is called a success.
+    # A failed command is reported as a success.
     ok = data.get("success") is True and exit_code in (None, 0)
     edits = [one for one in v.objects(data.get("fileEdits")) if v.text(one.get("path"))]
     diff = v.text(v.mapping(data.get("result")).get("detailedContent"))

@@ -139,7 +139,7 @@ def _result(message: v.Data) -> out.Items:
     given, written, cached, total, took = v.counts(
         stats, "input_tokens", "output_tokens", "cached", "total_tokens", "duration_ms"
     )
-    # The remaining tokens are those of thoughts, which the model wrote as well.
+    # The remaining tokens are thoughts, which are also output of the model.
     written = written if None in (given, total) else v.less(total, given)
     used = Usage(v.less(given, cached), written, cached, duration_ms=took)
     is_success = message.get("status") == "success"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 if TYPE_CHECKING:
-    # What hooks say needs no figures, and their process waits for no module.
+    # Hooks do not use figures, and must not spend time on the import.
     from sprintlog.usage import Usage
 
 

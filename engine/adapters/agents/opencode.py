@@ -17,7 +17,7 @@ _EDITS = {"edit", "multiedit", "patch", "write"}
 def read(message: v.Data) -> out.Items | None:
     """Return the items in a line; None if it is not an opencode line."""
     if v.text(message.get("k")) and "o" in message:
-        # The part of a tool is reported before and after it as well.
+        # A tool's part is reported both before and after the call.
         return _event(v.mapping(message["o"])) if message["k"] == "event" else ()
     kind = v.text(message.get("type"))
     if isinstance(message.get("properties"), dict) and "." in kind:
@@ -45,7 +45,7 @@ def _event(event: v.Data) -> out.Items:
     if kind != "message.part.updated":
         return ()
     part = v.mapping(of.get("part"))
-    # A text grows until it has an end; one without any time is the prompt.
+    # A text grows until it has an end time; a text without any time is the prompt.
     if part.get("type") == "text" and "end" not in v.mapping(part.get("time")):
         return ()
     return _part(part, v.text(part.get("type")).replace("-", "_"))

@@ -61,7 +61,7 @@ class AnswerCollector:
             case out.AgentEnded():
                 was_stopped = self._ended is not None and self._ended.is_stopped
                 if was_stopped and item.failed:
-                    # A program may also state in its own words that it was stopped.
+                    # A program may also print its own message about the interruption.
                     item = replace(item, is_stopped=True)
                 self._ended = item
                 self._error = item.error or (self._error if item.failed else "")
@@ -80,7 +80,7 @@ class AnswerCollector:
             error = self._error or "the agent gave no reason"
             refusal = self._refusal(ended)
         elif not final.strip():
-            # An agent that ends well says something: its answer was lost on the way.
+            # A successful agent always prints a message, so its answer was lost.
             error = "the agent ended without saying anything"
             refusal = Refusal(kind="no_answer")
         return Answer(
@@ -142,7 +142,7 @@ class AnswerCollector:
                 for (of, key, part), one in self._used.items()
                 if of is span and (part is None or self._has_all_before(key))
             ]
-            # Only calls are alike: each states the same figures.
+            # Only calls are uniform: each states the same figures.
             total = summed(several) if span is out.FigureSpan.CALL else known_sum(several)
             stated = merged(total, _NOTHING)
             bounds = (bounds - stated.keys()) | set(total.at_least)

@@ -170,7 +170,7 @@ class OutputReader:
         half = bytes(self._rest)
         ended_known = self._ends_known
         self._take(half)
-        # The last line of an output that was cut is not held against it.
+        # The last line of a truncated output need not be recognized.
         is_known = self._ends_known or (ended_known and is_cut(half))
         answer = self._reading.gathering.answer(unknown=self._lines - self._known)
         is_known = is_known or 2 * self._known >= self._lines or answer.usage is not None
@@ -197,7 +197,7 @@ class OutputReader:
         ends = block.count(b"\n") - block.count(b"\n\n")
         self._lines += ends + (not block.endswith(b"\n"))
         if b"{" not in block and b"[" not in block:
-            # Words alone: to look for messages in them would take ten times as long.
+            # Plain text: searching it for messages would take ten times as long.
             self._ends_known = False
             return
         last = 0

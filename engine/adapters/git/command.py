@@ -146,7 +146,7 @@ class Git:
             )
         except subprocess.TimeoutExpired as late:
             raise GitError(f"it took more than {seconds:.0f} s", self.place) from late
-        # Where objects are missing some commands complain and go on without them.
+        # If objects are missing, some commands print an error and continue without them.
         if done.returncode or b"error: " in done.stderr:
             raise GitError(said_by(done.stderr, done.returncode), self.place)
         return done.stdout

@@ -93,7 +93,7 @@ def borrowed(
 
 def _head(directory: Path) -> bytes:
     head = directory / "HEAD"
-    # Long ago it was a link to the branch's own file.
+    # In old repositories, it is a link to the branch's file.
     if head.is_symlink():
         return b"ref: " + bytes(head.readlink()) + b"\n"
     return read_whole(head, at_most=4096) if head.is_file() else b""
@@ -154,7 +154,7 @@ def _from(top: Path, folder: Path, names: Collection[str]) -> tuple[str, ...]:
 
 def _is_other(line: str, own: tuple[str, ...]) -> bool:
     """Return whether a line of `git status` names something other than the given paths."""
-    # Two letters state the kind of difference.
+    # Two letters state the type of change.
     path = line[3:].rstrip("/")
     return bool(path) and not any(
         path == name or path.startswith(f"{name}/") for name in own

@@ -114,7 +114,7 @@ class HookFile(NamedTuple):
     @property
     def _memo(self) -> Path:
         named = os.path.realpath(self.root) + "/" + self.below
-        # Both may be put into one file, and each is known for itself.
+        # Both kinds of content may be in one file, and each has its own record.
         named += "" if self.what == HOOKS else f"\0{self.what}"
         name = sha256(os.fsencode(named))
         return self.memory / f"{name.hexdigest()[:32]}.json"

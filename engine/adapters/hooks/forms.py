@@ -204,7 +204,7 @@ FORMS: dict[str, HookForm | PluginForm] = {
             ".gemini/settings.json",
             ".gemini/settings.json",
             ("GEMINI_CLI_HOME", ""),
-            # It compacts before every turn, so the event means nothing.
+            # The agent compacts before every turn, so the event has no meaning.
             events=("SessionStart", "BeforeAgent", "AfterTool", "AfterAgent", "SessionEnd"),
             handler={"name": "sprintlog", **_COMMAND, "timeout": _TIMEOUT_SECONDS * 1000},
         ),

@@ -109,7 +109,7 @@ def _bytes_of(value: object) -> bytes | None:
     try:
         return msgspec.json.encode(value, order="sorted")
     except (UnicodeEncodeError, RecursionError):
-        # Halves of surrogate pairs, which cut texts have.
+        # Lone surrogates, which truncated texts can contain.
         return repr(value).encode("utf-8", "replace")
 
 
@@ -134,7 +134,7 @@ def _exit_code(message: Data, gave: object, agent: str, tool: str) -> int | None
         return None
     found: list[str] = []
     if agent == "gemini":
-        # What the command printed comes before it.
+        # The command's output precedes this line.
         found = re.findall(r"(?m)^Exit Code: (-?\d{1,9})$", text(about.get("llmContent")))
     elif agent == "copilot":
         said = text(about.get("textResultForLlm", about.get("text_result_for_llm")))

@@ -35,7 +35,7 @@ MOMENTS = {
     **dict.fromkeys(("Stop", "AfterAgent", "stop", "agentStop"), TURN),
     **dict.fromkeys(("StopFailure", "errorOccurred", "Interrupt"), TURN_FAILED),
     **dict.fromkeys(("SessionEnd", "sessionEnd"), ENDED),
-    # Events before an action carry less than those after it; the rest are duplicates.
+    # Events before an action contain less than those after it; the rest are duplicates.
     **dict.fromkeys(
         (
             *("PreToolUse", "preToolUse", "BeforeTool", "PostToolBatch", "PostCompact"),

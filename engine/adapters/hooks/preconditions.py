@@ -162,7 +162,7 @@ def _json(path: Path) -> dict[str, Any]:
     try:
         return _mapping(json.loads(_text(path)))
     except (OSError, ValueError, RecursionError):
-        # Only what can be read is warned of.
+        # There is no warning about unreadable files.
         return {}
 
 

@@ -67,7 +67,7 @@ class CallCollector:
     def _called(self, item: Called) -> None:
         if item.key is None or item.key in self.calls or len(self.calls) >= CALLS_MAX:
             return
-        # The stream of Codex numbers its calls and omits their input.
+        # The Codex stream numbers its calls and omits their input.
         is_counted = self._agent == "codex" and item.given is None
         given = {"command": _inner(item.command)} if is_counted else item.given
         message = {

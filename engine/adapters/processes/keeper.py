@@ -50,7 +50,7 @@ class OwnTerminal:
         settings = termios.tcgetattr(1)
         reads = os.isatty(0) and is_in_foreground(0)
         master, slave = os.openpty()
-        # Whoever reads there may be busy: what was typed then waits with us.
+        # If the reader is busy, typed keys wait in this process.
         os.set_blocking(master, False)
         termios.tcsetattr(slave, termios.TCSANOW, settings)
         terminal = cls(master, slave, settings, reads=reads)
@@ -165,7 +165,7 @@ class Keeper:
         said = b""
         while len(said) < _NEWS.size:
             if not (more := os.read(self.news, _NEWS.size - len(said))):
-                # It was killed: the result of the command is unknown.
+                # The keeper was killed: the result of the command is unknown.
                 return EXITED, -signal.SIGKILL
             said += more
         kind, number = _NEWS.unpack(said)
@@ -181,7 +181,7 @@ def become(command: Sequence[str], environment: Mapping[str, str]) -> NoReturn:
     """Become the command; if that fails, print an error and exit as a shell would."""
     code = NOT_STARTED
     try:
-        # Python ignores these; the command is to meet them as we did.
+        # Python ignores these signals; the command must get their default effect.
         for one in (signal.SIGPIPE, signal.SIGXFSZ):
             signal.signal(one, signal.SIG_DFL)
         _execute(command, environment)
@@ -203,11 +203,11 @@ def _execute(command: Sequence[str], environment: Mapping[str, str]) -> None:
             folders = os.get_exec_path({**environment})
             paths = [os.path.join(one, command[0]) for one in folders]
             if not any(map(os.path.exists, paths)):
-                # The error is that of a folder which cannot be searched.
+                # The error concerns a folder that cannot be searched.
                 raise FileNotFoundError from error
         if error.errno != errno.ENOEXEC:
             raise
-    # As every shell does with a script without an interpreter line.
+    # Like every shell, run a script without an interpreter line with `sh`.
     found = next(path for path in paths if os.access(path, os.X_OK))
     os.execve("/bin/sh", ["/bin/sh", found, *command[1:]], {**environment})
 
@@ -224,7 +224,7 @@ def _start(
     try:
         if leads:
             os.setpgid(0, 0)
-            # A background process that takes a terminal is stopped.
+            # A background process that configures a terminal is stopped.
             signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTTOU})
             os.tcsetpgrp(streams[1], os.getpid())
         for number, descriptor in sorted(streams.items()):
@@ -235,7 +235,7 @@ def _start(
         for one in FORWARDED:
             if signal.getsignal(one) != signal.SIG_IGN:
                 signal.signal(one, signal.SIG_DFL)
-        # Signals that arrived while they were held back are for the command.
+        # Signals that arrived while they were blocked are meant for the command.
         signal.pthread_sigmask(signal.SIG_SETMASK, held_back)
         become(command, environment)
     finally:
@@ -256,7 +256,7 @@ def _keep(pid: int, saying: int, living: int) -> None:
             break
         os.write(saying, _NEWS.pack(STOPPED, os.WSTOPSIG(status)))
     os.write(saying, _NEWS.pack(EXITED, os.waitstatus_to_exitcode(status)))
-    # The terminal goes when its leader goes; others may still be in it.
+    # The terminal closes when its session leader exits; other processes may still use it.
     os.read(living, 1)
 
 

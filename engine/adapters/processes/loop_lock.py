@@ -56,7 +56,7 @@ def is_held(path: Path) -> bool:
     except FileNotFoundError:
         return False
     except OSError:
-        # Held, or unknown.
+        # The lock is held, or its state is unknown.
         return True
     return False
 

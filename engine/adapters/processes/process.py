@@ -128,7 +128,7 @@ def marks_of_child(parent: int) -> Marks | None:
             stat = (_PROC / str(pid) / "stat").read_bytes().rpartition(b")")[2].split()
             rows.append((int(stat[19]), pid, int(stat[1]), int(stat[8]) + int(stat[10])))
     program, faults, newest, found = -1, 0, -inf, set[int]()
-    # A child begins after its parent.
+    # A child starts after its parent.
     for began, pid, above, its_faults in sorted(rows):
         if program < 0 and above == parent:
             program, faults = pid, its_faults

@@ -117,7 +117,7 @@ class Relay:
             self._terminal.leave_lines_alone()
         self._hear = lambda number, chunk: None
         ways = [one for stream in self._streams for one in (stream.reading, stream.number)]
-        # The keeper, and with it their terminal, stays as long as we hold its life.
+        # The keeper and the terminal remain as long as `life` is open.
         hold_only(*ways, self._keeper.life)
         self._selector = selectors.DefaultSelector()
         self._typed.clear()
@@ -135,7 +135,7 @@ class Relay:
         )
         ready = self._selector.select(BEHIND_SECONDS if is_behind else None)
         if is_behind:
-            # No signal says that somebody who runs behind a shell is in front again.
+            # No signal reports that a shell moved this process to the foreground.
             self._listen()
         for key, events in ready:
             if key.fd == self._keeper.news:
@@ -191,7 +191,7 @@ class Relay:
         if not chunk:
             self._streams.remove(stream)
             if stream.number == 1 and self._terminal is None and self._exit_code is None:
-                # Whoever reads there is to see, too, that nothing more comes.
+                # The reader must also detect the end of the output.
                 lead_nowhere(1)
             return
         stream.left += chunk
@@ -206,7 +206,7 @@ class Relay:
         except BlockingIOError:
             return None
         except OSError as error:
-            # Of a terminal of which nobody holds the other end any more.
+            # A terminal reports this error after its other end has been closed.
             if error.errno not in (errno.EIO, errno.EBADF):
                 raise
             return b""
@@ -261,7 +261,7 @@ class Relay:
                 self._write(stream)
         if self._terminal is not None:
             self._terminal.give_back()
-        # If only the command could wake us, the system does not stop us.
+        # The system does not stop a process that only the command could continue.
         if number == signal.SIGSTOP:
             os.kill(os.getpid(), number)
         else:
@@ -282,7 +282,7 @@ class Relay:
             elif self._terminal is not None:
                 self._terminal.resize()
                 if not self._terminal.reads:
-                    # It was notified already, but may have checked before that.
+                    # The command was already notified, but may have checked before that.
                     self._keeper.tell(number)
 
     def _hand_on(self, number: int, is_ours_alone: bool) -> None:
@@ -297,7 +297,7 @@ class Relay:
         except OSError:
             self._listens = False
         if not self._typed:
-            # The terminal went away, or says that nothing more comes.
+            # The terminal was closed, or reached the end of its input.
             self._listens = False
 
     def _hand_over_what_was_typed(self) -> None:

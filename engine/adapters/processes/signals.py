@@ -65,7 +65,7 @@ class WaitingSignals:
         try:
             thread.start()
         except RuntimeError:
-            # Without a further thread, signals get their default effect.
+            # If no thread can be started, signals have their default effect.
             signal.pthread_sigmask(signal.SIG_SETMASK, self.before)
         else:
             self._thread = thread

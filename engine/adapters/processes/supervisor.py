@@ -49,7 +49,7 @@ class Supervisor:
         """Whether the parent has ended or requested the program's end."""
         self._reaped = 0
         self._adopts = prctl(SET_CHILD_SUBREAPER, 1)
-        # Nothing that we hold or remember is for the program to look into.
+        # The program must not inspect this process's memory or descriptors.
         prctl(_SET_DUMPABLE, 0)
         self._wake, wake = os.pipe()
         os.set_blocking(self._wake, False)
@@ -133,7 +133,7 @@ class Supervisor:
                     os.kill(pid, number)
 
     def _signal_group(self, number: int) -> bool:
-        # Once the program is reaped its number may be given to somebody else.
+        # Once the program has been reaped, its id may belong to another process.
         if self.exit is not None and self._adopts:
             return False
         try:
@@ -196,7 +196,7 @@ def _become(order: Order) -> None:
     os.setsid()
     # If the supervisor is killed, the program ends as well.
     prctl(_SET_PDEATHSIG, signal.SIGKILL)
-    # Python ignores these; a program expects them to do what they do.
+    # Python ignores these signals; a program expects their default effect.
     for number in (signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, signal.SIG_DFL)
     given, output, errors = order["given"], order["output"], order["errors"]
@@ -214,7 +214,7 @@ def children() -> list[int]:
     found = []
     for name in filter(str.isdigit, os.listdir("/proc") if os.path.isdir("/proc") else ()):
         with suppress(OSError), open(f"/proc/{name}/stat", "rb") as stat:
-            # Number, name, which may hold anything, state, parent.
+            # Process id, name (which may contain anything), state and parent.
             parent = stat.read().rpartition(b")")[2].split()[1]
             if int(parent) == os.getpid():
                 found.append(int(name))

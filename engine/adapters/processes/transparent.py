@@ -62,7 +62,7 @@ def start_transparently(
 
 def end_as(exit_code: int) -> NoReturn:
     """End this process in the same way as the command ended."""
-    # A stream that was closed when we started has no object.
+    # A stream that was closed at startup has no object.
     with suppress(AttributeError, OSError, ValueError):
         sys.stdout.flush()
     if exit_code < 0:

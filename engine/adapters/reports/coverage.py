@@ -153,7 +153,7 @@ class _CountedLines:
             self._file = self.files.setdefault(name, {})
         elif tag == "source":
             self.roots.append("")
-        # The lines of methods are repeated among those of their class.
+        # The lines of methods are repeated in the lines of their class.
         elif tag == "line" and self._open[-3:] == ["class", "lines", "line"]:
             number = attributes.get("number", "")
             hit = self._report.counted(attributes.get("hits", ""), "hits") > 0

@@ -181,7 +181,7 @@ def read_mypy(report: Report) -> Found:
             stated = max(stated, int(found["stated"] or 0))
         else:
             raise report.bad("not a line that mypy prints", line=number)
-    # Errors without a line are only in the sum.
+    # Errors without a line are only included in the total.
     return Found({"type_errors": max(errors, stated)}, tool="mypy")
 
 

@@ -80,7 +80,7 @@ def _key_there_twice(content: bytes) -> str | None:
             last = {name: place for place, (name, _) in enumerate(pairs)}
             twice.extend(n for place, (n, _) in enumerate(pairs) if last[n] != place)
 
-    # Numbers stay text: they are not used here, and long ones are slow to parse.
+    # Numbers remain text: they are not used here, and long ones are slow to parse.
     json.loads(content, object_pairs_hook=notice, parse_int=str, parse_float=str)
     return json.dumps(twice[0][:_KEY_CHARS_SHOWN]) if twice else None
 
@@ -171,7 +171,7 @@ def walk(
 
     parser = Parser(target=_Target(report, start, end, text), forbid_dtd=True)
     try:
-        # In one call: some versions of expat parse a long token again with each piece.
+        # In one call, because some versions of expat reparse a long token for each piece.
         parser.feed(report.content)
         parser.close()
     except DefusedXmlException as error:

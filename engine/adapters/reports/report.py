@@ -146,7 +146,7 @@ def open_report(path: Path, *, file: str, folder: Path) -> Report:
 
 
 def _read(path: Path) -> bytes:
-    # Do not wait for the other end of a pipe, nor follow a link out of the tree.
+    # Do not wait for the other end of a pipe or follow a link out of the tree.
     if path.is_symlink():
         raise OSError(0, "it is a link; name the file it leads to")
     flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC

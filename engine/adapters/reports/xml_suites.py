@@ -82,7 +82,7 @@ class _JUnitCases:
             name = (case.get("classname", ""), case.get("name", ""))
             kinds = self._said.intersection(_FAILED)
             before = suite.failed.setdefault(name, set())
-            # Who fails and has an error too, as in its teardown, may be there twice.
+            # A case that both fails and has an error, as in its teardown, may appear twice.
             if any(name) and before and kinds and not before & kinds:
                 return
             before |= kinds
@@ -103,7 +103,7 @@ class _JUnitCases:
         failed = stated.get("failures", 0) + stated.get("errors", 0)
         if suite.cases:
             known = max(suite.troubles, len(suite.failed))
-            # Surefire may include each run of a case in the sums of its suite.
+            # Surefire may include each run of a case in its suite's totals.
             if stated.get("tests", 0) >= suite.cases + suite.reruns:
                 known += suite.reruns
             # A failure outside of all cases counts as well.

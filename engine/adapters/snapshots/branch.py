@@ -57,7 +57,7 @@ def entries_kept(
     """
     kept, said = {}, []
     left = {path for path, _ in snapshot.left_out if path}
-    # A path that was left out without a name may be any file.
+    # An omitted path that is not listed may be any file.
     is_vague = snapshot.left_out_count > len(left)
     folders = parents_of([*snapshot.files])
     for path, entry in head.items():
@@ -141,7 +141,7 @@ def make_branch(
         with store.blobs() as ours, blobs_of(git) as blob:
 
             def theirs_or_nothing(oid: str) -> bytes:
-                # A partial clone does not have all, and nothing is fetched for this.
+                # A partial clone lacks some objects, and nothing is fetched for this.
                 try:
                     return blob(oid)
                 except GitError:

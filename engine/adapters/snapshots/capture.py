@@ -104,7 +104,7 @@ def take(
     except GitError:
         if not known.tree:
             raise
-        # The known snapshot may have been dropped; all files are read again then.
+        # The known snapshot may have been dropped; then all files are read again.
         made = taker.make(Known("", {}), at_seconds)
     is_local = taker.quiet.is_local
     looked = {
@@ -143,7 +143,7 @@ class _Taker(msgspec.Struct):
 
     def _lines(self, before: Collection[str], changed: Sequence[str]) -> Iterator[bytes]:
         """Yield git's input for the differences from the previous snapshot."""
-        # A path that changes its kind is removed before its replacement is added.
+        # A path whose type changes is removed before its replacement is added.
         gone = sorted({*before} - self.held.files.keys())
         yield from (b"D %s\n" % quoted(path) for path in gone)
         yield from self._changed(changed)
@@ -205,7 +205,7 @@ def _read(root: int, path: str, size: int, quiet: Quiet) -> tuple[Stat, bytes]:
                     if quiet.is_kept(descriptor, after.st_dev):
                         return stat_of(after), content
                     break
-    # It goes on changing, or may: its next snapshot reads it again.
+    # The file is changing or may change: the next snapshot reads it again.
     mode, length, _, inode = stat_of(after)
     return (mode, length, -1, inode), content
 
@@ -231,14 +231,14 @@ def make_commit(
 
     Return the ids of the snapshot and its content.
     """
-    # Its own name is in it: no two snapshots are one commit, dropped with either of them.
+    # The commit contains its ref's name, so that two snapshots never share a commit.
     name = uuid4().hex.encode()
     call = ("fast-import", "--quiet", "--done", "--date-format=raw", "--depth=0")
     with store.git.start(*call) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         assert process.stderr is not None
-        # A git that ended states why.
+        # If git has ended, its error states the reason.
         with suppress(BrokenPipeError), process.stdin as stream:
             stream.write(
                 b"commit %s%s\nmark :1\ncommitter sprintlog <> %d +0000\ndata %d\n%s\n"

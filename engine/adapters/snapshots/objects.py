@@ -44,7 +44,8 @@ class Objects:
                 head, content = b"", b""
             if _id_of(head, content) == oid:
                 return head.partition(b" ")[0].decode(), content
-            # It may have died of this object or of another one: ask for each alone now.
+            # This object or another one may have killed it: request each object separately
+            # now.
             self.close()
             self._expected.clear()
         raise DamagedError(f"the bytes {oid} are missing or damaged", self._git.place)

@@ -110,7 +110,7 @@ def kind_of(descriptor: int, name: str) -> int | None:
 def holds(descriptor: int, name: str, entry: TreeEntry) -> bool:
     """Return whether a file or link has the same contents as a snapshot's entry."""
     found, kind = status_of(descriptor, name), stat.S_IFMT(entry.mode)
-    # One of another length is not read. Of bytes that are missing no length is known.
+    # A file of another length is not read. The length of missing blobs is unknown.
     if (
         found is None
         or stat.S_IFMT(found.st_mode) != kind
@@ -217,7 +217,7 @@ def extract(
     """
     check_free(target)
     draft = target.with_name(f".{target.name}.sprintlog-new")
-    # The draft of a killed process has nothing that the store lacks.
+    # A killed process's draft contains nothing that the store lacks.
     _discard(draft)
     try:
         draft.mkdir(mode=0o700)

@@ -139,8 +139,8 @@ class _Placer(msgspec.Struct):
         while batch:
             drafted = [path for path in batch if self._guarded(path, self._prepare)]
             batch = self._next_batch(paths)
-            # The bytes are durable before a name leads to them. Meanwhile the files of the
-            # batch before get their names.
+            # Contents are durable before a name refers to them. In the meantime, the files
+            # of the previous batch get their names.
             with self.disk.synced_behind(is_only=not (batch or ready)):
                 written += sum(self._guarded(path, self._write) for path in ready)
             self.files.end_batch()
@@ -152,7 +152,7 @@ class _Placer(msgspec.Struct):
     def _guarded(self, path: str, do: Callable[[int, str, str], str | None]) -> bool:
         """Run an operation in a path's folder; record the path as skipped if it fails."""
         folder, _, name = path.rpartition("/")
-        # Only what is to go may be gone.
+        # Only a file that is to be removed may be missing.
         may_be_gone = do == self._remove
         try:
             if (at := self.open) is None or at[0] != folder:
@@ -226,7 +226,7 @@ class _Placer(msgspec.Struct):
         if kind is None:
             raise FileNotFoundError
         if kind == stat.S_IFDIR:
-            # It may be in the place of a folder that is wanted.
+            # The file may occupy the path of a required folder.
             return None if path in self.plan.modes else FOLDER_THERE
         if kind not in (stat.S_IFREG, stat.S_IFLNK):
             return SPECIAL_THERE
@@ -316,7 +316,7 @@ class _Placer(msgspec.Struct):
         if not self._is_known(descriptor, path, name, found, seen):
             kind = stat.S_IFMT(found.st_mode)
             if kind not in (stat.S_IFREG, stat.S_IFLNK):
-                # It was replaced in the meantime by a folder or a special file.
+                # The file was replaced by a folder or a special file in the meantime.
                 self.kept.append(Kept(path, name))
                 return
             self.kept.append(Kept(path, self._keep(descriptor, name, kind)))
@@ -332,7 +332,7 @@ class _Placer(msgspec.Struct):
     ) -> bool:
         """Return whether the store contains the contents of a displaced file or a draft."""
         before = self.known.get(path)
-        # The exchange changes the time of change and nothing else.
+        # The exchange updates only the change time.
         if seen and stat_of(seen) == before and look_of(found) == look_of(seen):
             return True
         known = (self.plan.before.get(path), self.plan.writes.get(path))
@@ -341,7 +341,7 @@ class _Placer(msgspec.Struct):
             return True
         if seen is not None or name != draft_of(path) or not stat.S_ISREG(found.st_mode):
             return False
-        # A draft that was cut short contains the first of the wanted bytes.
+        # An unfinished draft contains the first part of the desired contents.
         content = content_of(descriptor, name, stat.S_IFREG)
         return any(self.blob(entry.oid).startswith(content) for entry in entries)
 

@@ -130,7 +130,7 @@ def _is_as_then(path: str, reason: str, wanted: Snapshot, present: Snapshot) -> 
     then = wanted.marks.get(path)
     if then is not None:
         return reason == OTHER_TREE or then == present.marks.get(path)
-    # Of a repository an older version recorded no more than that it was there.
+    # Older versions recorded only that a nested repository existed.
     return reason == NESTED and path in dict(present.left_out)
 
 
@@ -209,7 +209,7 @@ def below(plan: PlacementPlan, folder: str, present: Snapshot) -> PlacementPlan:
     skipped = [LeftOut(f"{folder}/{path}", reason) for path, reason in plan.skipped]
     stuck = _stuck(writes, present)
     written = tuple(path for path in writes if path not in stuck)
-    # A folder that is there keeps its mode.
+    # An existing folder keeps its mode.
     modes |= present.folders
     moved = PlacementPlan(writes, [], {}, [], skipped, modes, {}, written)
     return against(moved, present)
@@ -224,7 +224,7 @@ def meant(paths: Collection[str]) -> Callable[[str], bool]:
     if not paths:
         return lambda path: True
     whole = frozenset(paths)
-    # Most paths are files of a folder that was asked for just before.
+    # Most paths are in the same folder as the previous path.
     is_inside = lru_cache(maxsize=1)(lambda folder: is_in(folder, whole))
     return lambda path: (
         path in whole or ("/" in path and is_inside(path.rpartition("/")[0]))

@@ -122,7 +122,8 @@ class Remote:
                 variables={
                     **PERSONS_OWN,
                     **passed,
-                    # A tree must bring no ssh along, and nobody is at hand to be asked.
+                    # A tree must not provide its own ssh, and there is no user to answer a
+                    # prompt.
                     "PATH": os.pathsep.join(p for p in places if os.path.isabs(p)),
                     "GIT_SSH_COMMAND": "ssh -o BatchMode=yes",
                     "GIT_ALLOW_PROTOCOL": "https:ssh",

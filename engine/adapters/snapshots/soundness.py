@@ -97,7 +97,7 @@ def _problem_of(pack: Path) -> str | None:
     index = pack.with_suffix(".idx")
     if not index.exists():
         return "has lost its index"
-    # Before its own checksum an index has that of its pack.
+    # An index contains the pack's checksum before its own.
     if _ending(index)[-2 * _SUM : -_SUM] != ending[-_SUM:]:
         return "has an index that is not what was written"
     return None
@@ -187,7 +187,7 @@ def _opened(path: Path) -> IO[bytes]:
     except OSError as error:
         if error.errno != EIO:
             raise
-        # What the disk does not even open is read as nothing.
+        # A file that the disk cannot even open is read as empty.
         return open(os.devnull, "rb")
 
 

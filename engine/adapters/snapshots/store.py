@@ -67,7 +67,7 @@ class Store:
             yield
             return
         try:
-            # Only `make_folder` makes the log's folder, which nobody else may read.
+            # Only `make_folder` creates the log's folder, with private permissions.
             self.folder.mkdir(mode=0o700, exist_ok=True)
         except FileNotFoundError as error:
             raise RefusedError(f"{self.folder.parent}: the log's folder is gone") from error

@@ -48,7 +48,7 @@ def sync(path: Path) -> None:
         try:
             os.fsync(descriptor)
         except OSError as error:
-            # It only knows a number.
+            # The error contains only a number.
             error.filename = os.fspath(path)
             raise
 
@@ -67,17 +67,17 @@ def give_back(descriptor: int) -> None:
 
 def is_being_written(descriptor: int) -> bool:
     """Return whether any process has an open file open for writing; false if unknown."""
-    # Imported here: only who waits for others asks. The inner module of Python has the
-    # number; `signal` makes words of all numbers first, which takes longer than to ask.
+    # Imported here: only waiting processes check this. `_signal` contains the number;
+    # `signal` first creates enums for all numbers, which takes longer than the check.
     try:
         from _signal import SIGURG  # type: ignore[import-not-found]
     except ImportError:
         from signal import SIGURG
 
     try:
-        # Who opens it for writing while the lease is held must not end this process.
+        # The signal sent if a process opens the file for writing must not end this process.
         fcntl.fcntl(descriptor, fcntl.F_SETSIG, SIGURG)
-        # A lease for reading is refused as long as anybody has the file open for writing.
+        # A read lease is refused as long as any process has the file open for writing.
         fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_RDLCK)
         fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_UNLCK)
     except AttributeError:
@@ -219,7 +219,7 @@ def why_no_lock(path: Path) -> str | None:
     try:
         descriptor = os.open(f"{path}-head", os.O_RDONLY | os.O_CLOEXEC)
     except OSError as error:
-        # Any other error is not about locks.
+        # Other errors do not concern locks.
         return error.strerror if error.errno == errno.EIO else None
     try:
         fcntl.lockf(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)

@@ -51,7 +51,7 @@ class HeadFile:
         try:
             record = read_whole(self.path, at_most=_BYTES + 1)
         except OSError:
-            # Absent, or on a disk that fails: the log itself will say so.
+            # Missing, or on a failing disk, which the log itself will report.
             return None
         if len(record) != _BYTES or crc32(record[:44]) != int.from_bytes(record[44:]):
             return None

@@ -229,7 +229,7 @@ class ServerAppends(ServerQueries):
         outcome, position, hash_, version, last = rows.append_answer(answer)
         if outcome == "known":
             if not (first := self.find_key(str(wanted.key))):
-                # It was not yet on disk when the server crashed.
+                # The append was not yet on disk when the server crashed.
                 return self._queued(wanted, is_again=is_again)
             wanted.check_key(first[0])
             return stores.Appended(first, duplicate=True)
@@ -241,7 +241,7 @@ class ServerAppends(ServerQueries):
                 hint="`sprintlog status` shows the worker",
             )
         if outcome == "done":
-            # Its answer was lost: read the result from the log.
+            # The answer was lost: read the result from the log.
             return self._found(position, count)
         self._check_outcome(outcome)
         self.pace.found(is_alone=position == before[1])

@@ -77,13 +77,14 @@ class ServerConnection:
             ahead.receive()
         if self._raw is None:
             patience = min(self.wait.seconds, CONNECT_SECONDS_MAX)
-            # The driver counts its names: behind a pooler another's may be called so.
+            # The driver numbers statements, so a pooler's other clients could use the same
+            # names.
             self._raw = psycopg.connect(
                 self.address.given,
                 autocommit=True,
                 prepare_threshold=None,
                 connect_timeout=max(2, math.ceil(patience)),
-                # Our own statements say all text in it.
+                # All text in sprintlog's statements is in this encoding.
                 client_encoding="utf8",
             )
         return self._raw
@@ -176,7 +177,7 @@ class ServerConnection:
                 patience = patience or _Patience(self.wait, self._entropy, self.address)
                 if is_sent and again is not None and not is_standby(error):
                     given = again
-                # Another server may answer at the same address meanwhile.
+                # Another server may now answer at the same address.
                 self._drop()
                 patience.after(error, is_unsure=given is again)
 
@@ -188,8 +189,8 @@ class ServerConnection:
             answer = _answer(raw, asked, sent, is_prepared=True)
             if answer.error_field(DiagnosticField.SQLSTATE) not in _NOT_PREPARED:
                 return _rows_of(answer)
-            # A pooler handed us to another server. Nothing was done, and nothing is
-            # prepared any more.
+            # A pooler switched to another server: nothing was done, and no statement is
+            # prepared.
             self._prepares = False
         return _rows_of(_answer(raw, asked, sent, is_prepared=False))
 
@@ -221,7 +222,7 @@ class ServerConnection:
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """Commit all statements of the block or none; failed ones are not repeated."""
-        # The connection is known to be there.
+        # The connection is known to work.
         self.rows("SELECT 1")
         self._is_held = True
         try:
@@ -269,7 +270,7 @@ class PendingAnswer:
     def answer(self) -> PGresult:
         """Return the answer; raise `psycopg.Error` for an error or a lost answer."""
         if self.found is None:
-            # Whoever has the connection has received what was under way on it.
+            # The connection's later users have received its pending answer.
             _ = self._connection.raw
         if self.found is None:
             raise psycopg.OperationalError("the connection was lost")

@@ -44,7 +44,7 @@ _HEAD = (
     "SELECT position, hash, sprintlog.is_settled() FROM sprintlog.events WHERE log = %b"
     " ORDER BY position DESC LIMIT 1"
 )
-# From one name to the next by the index: a log has many events and few streams.
+# Jumps from name to name in the index: a log has many events and few streams.
 _STREAMS = """WITH RECURSIVE named AS (
   (SELECT stream, version FROM sprintlog.events WHERE log = %b
    ORDER BY stream DESC, version DESC LIMIT 1)

@@ -131,7 +131,7 @@ _OF_APPEND = (
 APPEND = row_of("sprintlog.append", _OF_APPEND)
 APPEND_MANY = row_of("sprintlog.append", _OF_APPEND, _EVENT)
 APPEND_SHARED = statement_of(
-    # Its result is an output parameter.
+    # The result is an output parameter.
     f"CALL sprintlog.append_shared({marks(len(_OF_APPEND))}, NULL)",
     _OF_APPEND,
     named="sprintlog.append_shared",

@@ -103,7 +103,7 @@ def migrate(connection: ServerConnection) -> None:
             except UnreadableError:
                 raise
             except SprintlogError:
-                # Only something is missing.
+                # Steps are only missing.
                 pass
         else:
             raw.execute(_APPLIED)

@@ -102,7 +102,7 @@ class PostgresLog(ServerAppends):
         super().__init__(self.connection, log, stamping=stamping, head_file=head_file)
         self.checkpoints = self._caches.checkpoints
         self.digests = self._caches.digests
-        # Locks protect files of this machine.
+        # Locks protect this machine's files.
         self.locks = (
             stores.MemoryLocks(wait) if beside is None else stores.FileLocks(beside, wait)
         )

@@ -93,7 +93,7 @@ def _take(log: Log, draft: Path, *, clock: Clock, entropy: Entropy) -> None:
 def _copy(source: sqlite3.Connection, draft: Path) -> None:
     with closing(sqlite3.connect(draft, isolation_level=None)) as copy:
         source.backup(copy, pages=PAGES_A_STEP)
-        # In one file: a copy in WAL mode would need its companions.
+        # In one file: a copy in WAL mode would require its companion files.
         copy.execute("PRAGMA journal_mode=DELETE")
         copy.execute("PRAGMA synchronous=EXTRA")
         copy.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -122,7 +122,7 @@ def private_copy(path: Path) -> Iterator[Path]:
     """
     with TemporaryDirectory(prefix="sprintlog-doctor-") as folder:
         copy = Path(folder).resolve() / path.name
-        # The head first: a head that is older than the log raises no alarm.
+        # The head is copied first: a head that is older than the log is valid.
         names = [(head_path(path), head_path(copy))]
         for source, target in [*names, *zip(_files(path), _files(copy), strict=True)]:
             if source.exists():

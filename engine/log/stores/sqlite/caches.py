@@ -47,7 +47,7 @@ class SqliteCheckpoints:
             f"SELECT CASE WHEN length(state) <= {_LARGE} THEN state END {_FROM}", key
         )
         if rows == [(None,)]:
-            # Each of its pages is read once.
+            # Each page of the state is read once.
             with self._connection.walking():
                 if (large := self._large(key)) is not None:
                     return large
@@ -172,7 +172,7 @@ class SqliteDigests:
 
     def below(self, folder: str) -> set[str]:
         """Return all paths below a folder that were ever written."""
-        # "0" follows "/" in the order of characters.
+        # "0" is the character after "/".
         rows = self._rows(
             "SELECT DISTINCT path FROM written WHERE path > ? AND path < ?",
             (f"{folder}/", f"{folder}0"),

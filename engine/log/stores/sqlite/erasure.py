@@ -92,7 +92,7 @@ def clear(connection: Connection, *, seconds: float = CLEAR_SECONDS) -> bool:
         if time.monotonic() >= until:
             return False
         time.sleep(_LOOK_SECONDS)
-    # Where it stays, the next opening does this once more.
+    # If the marker remains, the next opening repeats this.
     with suppress(OSError):
         mark_path(connection.path).unlink()
     return True

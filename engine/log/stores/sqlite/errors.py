@@ -30,7 +30,7 @@ def explained(error: sqlite3.Error, path: Path) -> SprintlogError:
         # SQLite names the file, but the cause is the disk.
         code = _code_of_disk(path) or code
     if code in (_BUSY, _LOCKED, _PROTOCOL):
-        # Looked up only after the wait.
+        # Checked only after the wait.
         return no_locks(path) or held(path, "nothing recorded: ")
     if code == _FULL:
         return RefusedError(
@@ -58,7 +58,7 @@ def explained(error: sqlite3.Error, path: Path) -> SprintlogError:
             "log or not",
             hint="repeat the command with the same key: it returns the recorded answer",
         )
-    # Checked last: it takes as long as reading the whole log.
+    # Checked last, because it takes as long as reading the complete log.
     if code in (_CORRUPT, _NOTADB) and was_not_read(path):
         return not_read(path)
     damaged = "decode to UTF-8" in text or "unsupported file format" in text
@@ -145,7 +145,7 @@ def _breaks_off(descriptor: int, wanted: list[tuple[int, int]]) -> bool:
             while chunk := os.pread(descriptor, _CHUNK, at):
                 at += len(chunk)
     except OSError as error:
-        # The one with which the folder of descriptors was listed is closed by now.
+        # The descriptor used to list the folder is closed by now.
         return error.errno == errno.EIO
     return False
 

@@ -61,7 +61,7 @@ def file_system(path: Path, mounts: str) -> str | None:
         point = parts[4]
         if "\\" in point:
             point = re.sub(_ESCAPE, lambda found: chr(int(found[1], 8)), point)
-        # Of equal mount points the later one hides the earlier.
+        # A later mount hides an earlier one at the same mount point.
         if len(point) >= best and text.startswith(f"{point.rstrip('/')}/"):
             best, kind = len(point), rest.split(" ")[0]
     return kind
@@ -89,15 +89,15 @@ def set_journal_mode(connection: sqlite3.Connection, mode: JournalMode) -> None:
             connection.execute(f"PRAGMA journal_mode={wanted}")
             current = wanted
         except sqlite3.OperationalError:
-            # Others have the log open. The rollback journal is safe anywhere and may
-            # stay; a write-ahead log that must not be here may not.
+            # Other processes have the log open. A rollback journal is safe on any file
+            # system and may stay; a write-ahead log on an unsuitable one may not.
             if current == "wal":
                 raise
-    # Without EXTRA the folder is not synced after the journal is gone, and a power
-    # cut could bring the journal back and take an acknowledged event with it.
+    # Without EXTRA, the folder is not synced after the journal's deletion, so a power
+    # failure could restore the journal and undo an acknowledged event.
     connection.execute(f"PRAGMA synchronous={'FULL' if current == 'wal' else 'EXTRA'}")
     if sys.platform == "darwin":
-        # There, a sync does not empty the disk's cache without this setting.
+        # On macOS, a sync does not flush the disk's cache without this setting.
         connection.execute("PRAGMA fullfsync=1")
         connection.execute("PRAGMA checkpoint_fullfsync=1")
     # See has_wal_reset_bug; RESTART and TRUNCATE take the writer's lock.
@@ -122,7 +122,8 @@ class Growth:
         self._position = last
         self._own += own
         self._all += own + others * _APPEND_BYTES
-        # What all wrote includes our own, so for most appends the first question is enough.
+        # The total includes this writer's bytes, so the first test is enough for most
+        # appends.
         return self._all >= _WAL_BYTES_LEAST and (
             self._own >= WAL_BYTES_MAX
             or last // POSITIONS_PER_TURN > (first - 1) // POSITIONS_PER_TURN
@@ -159,7 +160,7 @@ def checkpoint(connection: sqlite3.Connection, way: str = "RESTART") -> bool:
             f"PRAGMA wal_checkpoint({way})"
         ).fetchone()
     except sqlite3.OperationalError:
-        # Somebody else is at it.
+        # Another process is checkpointing.
         return False
     if carried > pages:
         raise UnreadableError(

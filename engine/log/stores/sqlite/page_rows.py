@@ -211,7 +211,7 @@ class PageRows:
 
     def __init__(self, pages: PageImages) -> None:
         self._pages = pages
-        # One number for each place: a large log has millions of them.
+        # One number per location, because a large log has millions of them.
         self._places: dict[int, int] = {}
         self._further: dict[int, list[int]] = {}
         self._last: tuple[int, bytes] = (-1, b"")
@@ -301,7 +301,7 @@ def _cells(page: bytes) -> Iterator[tuple[int, int]]:
     counted = min(_CELLS_BEGIN + 2 * int.from_bytes(page[3:5]), len(page))
     end, at = len(page), _CELLS_BEGIN
     while at + 2 <= max(end, counted):
-        # As SQLite does it: of a place only what can be one on a page counts.
+        # As in SQLite: only the bits of an offset that a page can have are used.
         offset = unpack_from(">H", page, at)[0] & len(page) - 1
         at += 2
         if offset == 0 and at > counted:
@@ -373,5 +373,5 @@ def _varint(content: bytes, at: int) -> tuple[int, int]:
         value = value << 7 | byte & 0x7F
         if byte < 0x80:
             return value, at
-    # The ninth byte is taken whole; none of our numbers is that long.
+    # All bits of the ninth byte count, but no number in a log is that long.
     return value << 8, at + 1

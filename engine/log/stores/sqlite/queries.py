@@ -22,8 +22,8 @@ exceed a processor's cache."""
 
 _SELECT = f"SELECT {READ} FROM events"
 _PAGE = f"{_SELECT} WHERE position > ? AND position <= ? ORDER BY position LIMIT ?"
-# What most events share with the one before: SQLite compares that, which takes less than
-# to hand it over again.
+# SQLite compares the fields that most events share with their predecessors, which takes
+# less time than returning them.
 _PLAIN_PAGE = """SELECT id, type, at, recorded_at, correlation_id, causation_id, remaining,
   salt, CAST(payload AS BLOB), payload_digest, hash
 FROM events NOT INDEXED WHERE stream = ? AND actor = ? AND position > ? AND position <= ?
@@ -43,7 +43,7 @@ _PLACE = (
     " ORDER BY version DESC LIMIT 1"
 )
 _HEAD = "SELECT position, hash FROM events ORDER BY position DESC LIMIT 1"
-# All that an append has to know, in one question.
+# All information that an append requires, in one query.
 _END = """
 SELECT position, hash, (SELECT hash FROM events WHERE position = ?),
   (SELECT coalesce(max(version), 0) FROM events WHERE stream = ?)
@@ -53,7 +53,7 @@ _HASH = "SELECT hash FROM events WHERE position = ?"
 _HASH_OF = "SELECT hash FROM events WHERE stream = ? AND version = ?"
 _LAST = "SELECT coalesce(max(position), 0) FROM events"
 _VERSION = "SELECT coalesce(max(version), 0) FROM events WHERE stream = ?"
-# Leaps from name to name in the index instead of walking through every event.
+# Jumps from name to name in the index instead of scanning every event.
 _STREAMS = """
 WITH RECURSIVE names(name) AS (
   SELECT min(stream) FROM events
@@ -66,8 +66,8 @@ FROM names WHERE name IS NOT NULL ORDER BY name
 """
 
 
-# One lower bound of the sort key: with two, SQLite would start at the first and walk to the
-# second, again for each page.
+# The sort key has one lower bound: with two, SQLite would scan from the first to the second
+# for each page.
 _SCAN = "SELECT version, position, at, type, schema_version, payload FROM events"
 _ONLY = ("", " AND type = ?")
 _BY_VERSION = [
@@ -81,8 +81,8 @@ _BY_POSITION = [
     for only in _ONLY
 ]
 
-# Where positions and versions go on together, and all events have the same schema version,
-# SQLite compares them: that takes less than to hand them over as numbers of Python.
+# If positions and versions are consecutive, and all events have the same schema version,
+# SQLite compares them, which takes less time than returning them as Python numbers.
 _RUN = (
     "SELECT at, type, payload FROM events NOT INDEXED WHERE stream = ?"
     " AND position > ? AND position <= ? AND version = position - ?"

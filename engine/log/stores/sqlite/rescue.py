@@ -93,7 +93,7 @@ def salvage(
                     hint="restore a backup",
                 )
             with closing(SqliteLog.create(target, clock=clock, entropy=entropy)) as log:
-                # A draft that a power cut spoils is thrown away; it is synced below.
+                # A draft damaged by a power failure is discarded; it is synced below.
                 log.connection.raw.execute("PRAGMA synchronous=OFF")
                 problem = judge(lambda: _erasures(rows))
                 said = _save(log, sound_events(rows, known), problem, progress)
@@ -168,7 +168,7 @@ def _save(
     said: list[str] = []
 
     def passed() -> Iterator[RecordedEvent]:
-        # Asked for the next one, the check has found nothing wrong with those before.
+        # When the check requests the next event, it has accepted the previous ones.
         for event in events:
             if len(waiting) >= EVENTS_A_STEP and not waiting[-1].remaining:
                 with log.taking_over() as take:
@@ -205,7 +205,7 @@ def _account(
             continue
         event, state, wrong = _looked_at(rows, found, before)
         if found > last and state == DAMAGED:
-            # No event at all, but something that looked like the beginning of one.
+            # Not an event, but data that looked like the start of one.
             continue
         if gap := _gap(ranges, found, last):
             said = said or NOTHING

@@ -78,7 +78,7 @@ def insert(events: Sequence[RecordedEvent]) -> tuple[str, list[Any]]:
     """Return the statement that inserts a few events of one append, and its values."""
     first = events[0]
     values = _values(first)
-    # Only the first of an append has a key.
+    # Only the first event of an append has a key.
     if is_keyed := first.key is not None:
         values += (first.key, first.key_digest)
     elif len(events) == 1:
@@ -162,7 +162,7 @@ def _by_columns(
         "payload": b"".join(map(_PAYLOAD, events)),
     }
     shared = [*map(_often_shared, events)]
-    # Of most batches the first one says all.
+    # In most batches, all values equal the first one.
     kinds = shared[:1] if shared.count(shared[0]) == len(shared) else shared
     own = []
     for name, column in zip(_OFTEN_SHARED, zip(*kinds, strict=True), strict=True):
@@ -210,7 +210,7 @@ def events_of(rows: Iterable[Any]) -> list[RecordedEvent]:
             if wrong := misfit(row):
                 position = row[0] if isinstance(row[0], int) else None
                 raise UnreadableError(wrong, position=position, hint=RESCUE)
-    # Unpacked by hand, which takes half as long as slices: every reader uses this.
+    # Unpacked explicitly, which takes half as long as slicing: every reader uses this.
     return [
         RecordedEvent(a, b, c, d, e, f, g, h, i, j, k, x, m, n, o == 1, p, q, r, s)
         for a, b, c, d, e, f, g, h, i, j, k, x, m, n, o, p, q, r, s in rows

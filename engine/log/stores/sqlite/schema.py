@@ -38,8 +38,8 @@ EVENTS = (
   UNIQUE (stream, version)
 )""",
     "CREATE UNIQUE INDEX events_key ON events (key) WHERE key IS NOT NULL",
-    # The next place is the only free one. This also stops REPLACE where a connection
-    # has recursive_triggers off and the deletion it implies would go unseen.
+    # Only the next position is allowed. This also stops REPLACE if a connection has turned
+    # recursive_triggers off, so that the implied deletion would not fire a trigger.
     """CREATE TRIGGER events_are_appended BEFORE INSERT ON events
 WHEN NEW.position IS NOT 1 + coalesce((SELECT max(position) FROM events), 0)
   OR NEW.version IS NOT
@@ -83,8 +83,8 @@ CACHES = (
 ) WITHOUT ROWID""",
 )
 
-# Without rowids a row is found by comparing keys, and SQLite reads all of a row for its
-# key: a state of megabytes three times in a command.
+# Without rowids, rows are found by comparing keys, for which SQLite reads complete rows: a
+# state of several megabytes would be read three times per command.
 CHECKPOINTS = (
     "DROP TABLE checkpoints",
     """CREATE TABLE checkpoints (
@@ -131,7 +131,7 @@ def migrate(connection: sqlite3.Connection) -> None:
     stand_ins = "SELECT name FROM temp.sqlite_master WHERE type = 'table'"
     for (name,) in connection.execute(stand_ins).fetchall():
         connection.execute(f"DROP TABLE temp.{name}")
-    # Only here: importing sqlite-utils costs more than a whole recording command.
+    # Imported here: importing sqlite-utils takes longer than a complete recording command.
     from sqlite_utils import Database, Migrations
 
     steps = Migrations("sprintlog")
@@ -221,7 +221,7 @@ def _name_in(statement: str) -> str:
 
 def _made(connection: sqlite3.Connection) -> dict[str, str]:
     """Return the SQL of a database's objects by name, except SQLite's and Litestream's."""
-    # Automatic indexes have no text; sqlite_stat tables are what ANALYZE leaves.
+    # Automatic indexes have no SQL; ANALYZE creates the sqlite_stat tables.
     rows = connection.execute(
         "SELECT type, name, sql FROM sqlite_master"
         " WHERE sql IS NOT NULL AND name NOT GLOB 'sqlite_stat[0-9]'"

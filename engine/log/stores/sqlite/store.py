@@ -58,10 +58,10 @@ class SqliteLog(Queries):
         )
         self.journal_mode = self.connection.mode
         self.readonly = readonly or self.connection.only_read is not None
-        # One cursor for all of them: to make one takes as long as to hash an event.
+        # One cursor for all statements: creating one takes as long as hashing an event.
         cursor = self.connection.raw.cursor()
         self._write = cursor.execute
-        # Closed in this order: SQLite keeps its files open for the statement of a cursor.
+        # Closed in this order: a cursor's statement keeps SQLite's files open.
         self._held = (self._head_file, cursor, self.connection.raw)
         super().__init__(self.connection)
         self.checkpoints = SqliteCheckpoints(self.connection)
@@ -70,7 +70,8 @@ class SqliteLog(Queries):
         try:
             self._identity = Identity(path)
             compare(known, self.hash_at)
-            # The first append need not look: the insert fails unless this is the end.
+            # The first append need not read the end: the insert fails unless this is the
+            # end.
             self._head = known
             if not self.readonly and os.path.exists(database.mark_path(path)):
                 self._clear()
@@ -140,7 +141,7 @@ class SqliteLog(Queries):
         remainders: Sequence[bytes] = (),
     ) -> Appended | None:
         """Append an event and erase payloads (see the port)."""
-        # Imported here: hardly any process erases.
+        # Imported here: hardly any process erases events.
         from .erasure import clear, erase, erasing, has_payloads, mark
 
         self._check_can_record()
@@ -251,7 +252,7 @@ class SqliteLog(Queries):
         if len(events) <= ROWS_PER_INSERT:
             self._write(*insert(events))
             return
-        # The trigger says once more what is known here, at a third of the whole price.
+        # The trigger would check the same again, at a third of the total cost.
         with self.connection.triggers_off():
             for statement, values in insert_many(events):
                 self._write(statement, values)
