@@ -152,7 +152,7 @@ class _Placer(msgspec.Struct):
     def _guarded(self, path: str, do: Callable[[int, str, str], str | None]) -> bool:
         """Run an operation in a path's folder; record the path as skipped if it fails."""
         folder, _, name = path.rpartition("/")
-        # Only a file that is to be removed may be missing.
+        # Only a file that the plan removes may be missing.
         may_be_gone = do == self._remove
         try:
             if (at := self.open) is None or at[0] != folder:
