@@ -52,7 +52,7 @@ def installed(kind: str | None = None) -> list[Extension]:
     for distribution in distributions(path=_safe_path()):
         package = str(distribution.name or "")
         if package in seen:
-            # It is hidden by one earlier on the path.
+            # A package earlier on the path hides it.
             continue
         seen.add(package)
         for point in distribution.entry_points:

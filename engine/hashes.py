@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from hashlib import sha256 as sha256
 else:
     try:
-        # Inner modules of Python, which its own `random` takes for the same reason.
+        # Internal modules of Python, which `random` imports for the same reason.
         from _sha2 import sha256 as sha256  # since Python 3.12
     except ImportError:
         try:

@@ -201,7 +201,7 @@ def _forms_in(text: str) -> list[Form]:
 @cache
 def forms() -> list[Form]:
     """Return all formats; they are loaded when a text contains a format's key word."""
-    # Imported here: almost never.
+    # Imported here, because it is almost never required.
     from .own_files import own_text
 
     return json.decode(own_text(__name__, FILE), type=list[Form])
@@ -211,7 +211,7 @@ def _may_be_in(text: str, runs: str, form: Form, met: list[str]) -> bool:
     if not any(one in word for word in form.words for one in met):
         return False
     if form.place == IN_RUN:
-        # A line break ends a word as all characters do that are in no run.
+        # A line break ends a word, like all characters that do not belong to a run.
         return _compiled(form.pattern).search(runs) is not None
     return any(word in text for word in form.words)
 

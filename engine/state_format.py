@@ -20,7 +20,7 @@ def sealed(state: bytes) -> bytes:
 
 def unsealed(saved: bytes | memoryview) -> memoryview:
     """Return the state without its checksum; raise `msgspec.DecodeError` for damage."""
-    # A state of megabytes is not copied, which would take longer than the checksum.
+    # A large state is not copied, because that would take longer than the checksum.
     state = memoryview(saved)[_SUM_BYTES:]
     if saved[:_SUM_BYTES] != crc32(state).to_bytes(_SUM_BYTES):
         raise msgspec.DecodeError("checksum mismatch")
@@ -44,7 +44,7 @@ class PartsDecoder(Generic[Saved]):
         """Return the struct; raise `msgspec.DecodeError` if the data is invalid."""
         unsaid = self._unsaid = self._unsaid or _parts_of(_encode(self._kind()))
         parts = _parts_of(saved).items()
-        # A field that is not known is passed over, as msgspec does.
+        # An unknown field is ignored, as in msgspec.
         said = {k: self._decoder(k)(v) for k, v in parts if v != unsaid.get(k, v)}
         return self._kind(**said)
 
@@ -98,6 +98,6 @@ def _structs_in(kind: object) -> Iterator[type[msgspec.Struct]]:
 
 
 def _default(default: object) -> str:
-    # What makes a default would be written with its place in memory.
+    # The representation of a default factory would contain its memory address.
     factory = getattr(default, "factory", None)
     return repr(default) if factory is None else factory.__qualname__

@@ -90,7 +90,8 @@ class Target:
         """Post the message once, with a limit on the total time."""
         try:
             with self._connected() as connected:
-                # Whoever answers a byte at a time would hold us for ever otherwise.
+                # Otherwise a server that sends one byte at a time could block this process
+                # forever.
                 watch = threading.Timer(WHOLE_SECONDS, _cut, [connected])
                 watch.daemon = True
                 watch.start()
@@ -179,7 +180,7 @@ def signed(key: bytes, body: bytes, *, id_: str, at: int) -> dict[str, str]:
 def _cut(connected: socket.socket) -> None:
     """Abort an exchange that takes too long, even if it is blocked."""
     with suppress(OSError):
-        # TLS would have this wait for the other side.
+        # With TLS, a regular shutdown would wait for the server.
         socket.socket.shutdown(connected, socket.SHUT_RDWR)
 
 

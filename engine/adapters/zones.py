@@ -33,7 +33,7 @@ def local_zone() -> tzinfo:
         return zone
     if not named and (zone := _of_file()) is not None:
         return zone
-    # A fixed offset: right but for what lies beyond the next change of the clocks.
+    # A fixed offset, which is correct until the next clock change.
     zone = datetime.now().astimezone().tzinfo
     assert zone is not None
     return zone

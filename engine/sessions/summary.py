@@ -116,7 +116,7 @@ def compare(known: Iterable[f.ToolCalled], kept: Iterable[f.ToolCalled]) -> Comp
     either, by command or files. Each call matches at most one other.
     """
     unmatched, left, matched = list(known), list(kept), list[f.ToolCalled]()
-    # The most reliable way first: no call is matched with one that only looks like it.
+    # The most reliable identifiers first, so that calls are not matched with similar ones.
     for told, is_bare in _WAYS:
         waiting = _Waiting(unmatched, told, is_bare)
         further = list[f.ToolCalled]()

@@ -161,7 +161,7 @@ def _words_of_json(report: Report, content: bytes) -> set[str]:
         listed = _decoded(report, content, list[_Keys])
         return {"[", *listed[0]} if listed else {"[]"}
     try:
-        # The report may have an object in each line.
+        # The report may contain an object per line.
         keys = msgspec.json.decode(content.partition(b"\n")[0], type=_Keys)
     except (msgspec.DecodeError, ValueError, RecursionError):
         keys = _decoded(report, content, _Keys)

@@ -21,7 +21,7 @@ def main(paths: list[str]) -> int:
         return MISSING
     answer = {"files": 0, "lines": 0, "functions": 0, "complexity": 0, "unread": 0}
     for file in lizard.get_all_source_files(paths, [], None):
-        # A file that is named is listed even when nothing can read its language.
+        # A named file is listed even if lizard does not support its language.
         if lizard.get_reader_for(file) is None:
             continue
         said = io.StringIO()
@@ -30,7 +30,7 @@ def main(paths: list[str]) -> int:
             with redirect_stderr(said):
                 found = lizard.analyze_file(file)
         except Exception as error:  # noqa: BLE001
-            # Whatever it stumbles over is about this one file.
+            # Any error concerns only this file.
             said.write(str(error) or type(error).__name__)
         else:
             answer["lines"] += found.nloc

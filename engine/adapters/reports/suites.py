@@ -75,7 +75,7 @@ def read_jest(report: Report) -> Found:
     if listed != document.num_failed_tests:
         problem = f"{listed} failed tests are listed, {document.num_failed_tests} stated"
         raise report.bad(problem, field="numFailedTests")
-    # Vitest calls a run without tests a failure.
+    # Vitest reports a run without tests as a failure.
     if (tests and not document.success) or document.was_interrupted:
         failed_at_least_once(tests)
     return cases_found(
@@ -152,7 +152,7 @@ def read_go_test(report: Report) -> Found:
             event = decode_text(report, line, _GoEvent, line=number)
             builds_failed |= event.action == "build-fail"
             if event.action in _GO_STATES:
-                # A test that runs several times counts once, as it ended last.
+                # A test that runs several times counts once, with its last result.
                 packages.setdefault(event.package, {})[event.test] = event.action
     tests = Tally()
     for package, states in packages.items():
@@ -172,7 +172,7 @@ def _tally_of(states: Mapping[str, str]) -> Tally:
     """Count a package's tests, without tests that only summarize subtests."""
     tests = Tally()
     after = failed_after = ""
-    # Subtests come right after their test, before any other name with its beginning.
+    # Subtests directly follow their test, before any other name with the same prefix.
     for name in sorted(states, key=lambda name: name.replace("/", "\0"), reverse=True):
         # A test that has not ended was killed with its package.
         kind = _GO_KINDS.get(states[name], "failed")

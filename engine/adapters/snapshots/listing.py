@@ -199,7 +199,7 @@ class _Lister:
             try:
                 status = entry.stat(follow_symlinks=False)
             except FileNotFoundError:
-                continue  # The file was removed meanwhile.
+                continue  # The file was removed in the meantime.
             path = prefix + entry.name
             if path in self._wanted.own and not (
                 path in self._wanted.also or path in self._on_the_way

@@ -86,7 +86,7 @@ def plan(
             skipped.append(LeftOut(path, IGNORED_THEN))
             alike.add(path)
         elif is_in(path, unknown):
-            continue  # It is named above, by its folder.
+            continue  # The folder is listed above.
         elif _is_vague(wanted):
             skipped.append(LeftOut(path, NOT_KNOWN))
         else:

@@ -54,7 +54,7 @@ def unsound(folder: Path, *, bytes_max: int | None = None) -> list[Unsound]:
             room = None if room is None else room - size
             what = _problem_of(pack)
         except FileNotFoundError:
-            continue  # Packs were put together in the meantime.
+            continue  # Packs were combined in the meantime.
         if what is not None:
             found.append(Unsound(pack, what))
     return found
