@@ -68,8 +68,8 @@ def shape_of(*saved: type[msgspec.Struct], meaning: int) -> int:
         lines.append(_line(struct, types))
         found = [part for kind in types for part in _structs_in(kind)]
         structs += [part for part in dict.fromkeys(found) if part not in structs]
-    # Imported here: a number that was found is written down. As many bits of it as fit
-    # into any integer column.
+    # Imported here, because computed numbers are stored. The result uses as many bits as
+    # fit into any integer column.
     from hashlib import sha256
 
     return int.from_bytes(sha256("\n".join(lines).encode()).digest()[:6])

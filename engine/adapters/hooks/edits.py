@@ -232,7 +232,7 @@ class AgentFile(msgspec.Struct, frozen=True):
         raise NotImplementedError
 
     def install(self, text: str | None, *, file: str) -> Edit:
-        """Return a text with sprintlog's content once, placed after third-party content."""
+        """Return a text with a single copy of sprintlog's content, after other content."""
         raise NotImplementedError
 
     def without(self, text: str, *, file: str) -> str:

@@ -1,10 +1,10 @@
 """Appends to a log on a PostgreSQL server, and the stream leases that fence them.
 
 If this writer's last event is still the end of the log, its next event requires no lock:
-it is inserted directly after it, and the table's keys reject a concurrent insertion. All
-other appends queue for the log's lock. If there are other writers, the lock is released
-before the commit reaches the disk, so that the writers share one wait for it. A worker that
-has lost its lease can no longer append to the stream.
+the event is inserted directly after the last one, and the table's keys reject a concurrent
+insertion. All other appends queue for the log's lock. If there are other writers, the lock
+is released before the commit reaches the disk, so that the writers share one wait for the
+disk. A worker that has lost its lease can no longer append to the stream.
 """
 
 import threading
