@@ -271,7 +271,7 @@ def wrapped(text: str, *, indent: str = "") -> list[str]:
 
 
 def fitting(text: str, taken: int = 0) -> str:
-    """Return a text cut to the rest of a line in which `taken` columns are used."""
+    """Return a text cut to fit on a line of which `taken` columns are already used."""
     from .screen.tables import cut
     from .screen.terminal import Ready
 

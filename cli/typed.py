@@ -95,7 +95,7 @@ HELP = TypedOption(
 
 
 class UnknownWordError(click.UsageError):
-    """An unknown word, with the known words."""
+    """Raised for an unknown word; contains the known words."""
 
     def __init__(
         self, said: str, word: str, known: Iterable[str], ctx: click.Context | None = None
@@ -195,7 +195,7 @@ class _Typed(click.Command):
     """A command or group with sprintlog's help option and the common output options."""
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """Return the parameters; the root's help shows the options of all commands."""
+        """Return the parameters; options of all commands are shown in the root's help."""
         is_root = ctx.parent is None and isinstance(self, click.Group)
         shown = SHOWN if is_root or ctx.resilient_parsing else HIDDEN
         return [*self.params, *shown, HELP]

@@ -19,7 +19,7 @@ from ..output import hint, print_answer, table
 
 
 def around_here() -> HookLocation:
-    """Return the project of the current folder, the home folder and the environment."""
+    """Return where to look for hooks: the project, the home folder and the environment."""
     return HookLocation(_project(), Path.home(), os.environ)
 
 

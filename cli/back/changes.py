@@ -1,4 +1,4 @@
-"""A field change as a line: cut to the terminal width, complete elsewhere."""
+"""Field changes as lines: cut to the terminal width, complete elsewhere."""
 
 from sprintlog.engine.sprint.state.patch import FieldChange
 from sprintlog.projections.history.differences import told

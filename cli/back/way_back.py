@@ -44,7 +44,7 @@ from .paths import SHOWN_MAX, left_lines, warn_of_kept
 
 
 def undone_event(log: Log, events: Iterable[RecordedEvent]) -> RecordedEvent | None:
-    """Return the event reverted by an undo among the given events, or None."""
+    """Return the event that was reverted by an undo among the given events, or None."""
     for event in events:
         taken = CODEC.decode(event)
         if isinstance(taken, RolledBack) and taken.undoes is not None:
@@ -239,7 +239,7 @@ def show(
 
 
 def named_lines(word: str, paths: Sequence[str], most: int) -> list[str]:
-    """Return a line with the word for each path; beyond `most`, only their number."""
+    """Return a line with `word` for each path; paths beyond `most` are only counted."""
     more = len(paths) - most
     lines = [f"{word}  {path}" for path in paths[:most]]
     return [*lines, f"{word}  {more} more"] if more > 0 else lines

@@ -62,9 +62,9 @@ def recognise(path: Path) -> str:
 
 
 def in_folder(folder: Path) -> dict[tuple[str, Path], Path]:
-    """Return the kinds and paths of the records in a folder, with the usual path of each.
+    """Map the kind and path of each record in a folder to the usual path that exists.
 
-    If several files of a kind belong to one loop, its folder is returned.
+    If several files of a kind belong to one loop, the path of the record is its folder.
     """
     there: dict[tuple[str, Path], Path] = {}
     for one in KINDS:
@@ -217,7 +217,7 @@ def folder(folder: Path, as_json: bool, actor: str) -> None:
 def _extensions(
     folder: Path, places: set[Path], left: list[NotTaken], given: dict[str, Any]
 ) -> Tools:
-    """Import with installed importers; the first that reads a place imports it."""
+    """Run the installed importers; the first that can read a place imports it."""
     tools: Tools = {}
     for extension in installed("importer"):
         try:

@@ -204,7 +204,7 @@ def _names(
 
 
 def _free(names: list[str]) -> Iterator[str]:
-    """Yield the names, then the last name with increasing numbers."""
+    """Yield the names, then the last name with a number appended: 2, 3 and so on."""
     yield from names
     yield from (f"{names[-1]}-{number}" for number in count(2))
 
@@ -260,7 +260,7 @@ def _unread(parsed: Parsed, text_file: Path | None) -> list[Unread]:
 
 
 def leaf_texts(document: Data) -> set[str]:
-    """Return a name for each leaf that is stable across versions: its title, if unique."""
+    """Return stable names for the leaves: unique titles, or else prompts."""
     leaves = [node.data for node in Tree(document).leaves]
     titles = [first_of(one, "title").casefold() for one in leaves]
     times = Counter(titles)

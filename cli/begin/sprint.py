@@ -288,7 +288,7 @@ def reopen(reason: str | None, **given: Any) -> None:
 @typed.argument("max_iterations", type=click.IntRange(0), metavar="ITERATIONS")
 @with_recording
 def limit(max_iterations: int, **given: Any) -> None:
-    """Set the limit of iterations, which counts all iterations ever started.
+    """Set the limit on iterations; all iterations ever started count towards it.
 
     0 means no limit. The default is 100 for a sprint with a goal and no limit otherwise.
     """

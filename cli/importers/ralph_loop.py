@@ -84,14 +84,14 @@ class _Said:
         self._file = str(file)
 
     def text(self, name: str) -> str | None:
-        """Return the text of a key; None if the key is missing or `null`."""
+        """Return the value of a key as text; None if the key is missing or `null`."""
         value = self._said.get(name, "").strip()
         if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'":
             return value[1:-1] or None
         return None if value in ("", "null", "~") else value
 
     def number(self, name: str, *, at_most: int) -> int:
-        """Return the number of a required key."""
+        """Return the value of a required key as a number."""
         value = self.text(name) or ""
         if not re.fullmatch(r"[0-9]{1,10}", value, re.ASCII):
             problem = "is missing or not a whole number"
@@ -102,7 +102,7 @@ class _Said:
         return int(value)
 
     def moment(self, name: str) -> str:
-        """Return the time of a required key."""
+        """Return the value of a required key as a time."""
         value = self.text(name)
         if value is None:
             raise InvalidInputError("is missing", file=self._file, field=name)

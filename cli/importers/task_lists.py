@@ -81,7 +81,7 @@ def read_task_lists(content: bytes, *, file: str) -> TaskFile:
 
 
 def is_task_file(given: object) -> bool:
-    """Return whether JSON data is a task list that is empty or states what is done."""
+    """Return whether a JSON value is a task list that is empty or states what is done."""
     return any(
         any(map(_states, items)) if items else one in SHAPES[:4]
         for _, _, (one, items) in _lists(given)

@@ -151,7 +151,7 @@ def decoded(content: bytes, *, file: str) -> str:
 
 
 def yaml_of(content: bytes, *, file: str) -> Any:
-    """Return the YAML data (core schema only); raise an error naming an invalid line."""
+    """Return YAML data (core schema only); raise an error naming the line of a mistake."""
     # Imported here: YAML is slow to start, and most files are JSON.
     from sprintlog.projections.state_files.yaml.reader import load as load_yaml
 

@@ -100,14 +100,14 @@ def list_lines(judged: Judged, found: ListedIterations) -> list[str]:
 
 
 def _tree_cells(number: int, trees: Mapping[int, str]) -> tuple[str, ...]:
-    """Return the cell with an iteration's work tree, if iterations differ in it."""
+    """Return a table cell with an iteration's work tree; empty if iterations share it."""
     if len({*trees.values()}) < 2:
         return ()
     return ("work tree" if number < 0 else trees.get(number, "-"),)
 
 
 def _tree_line(trees: Mapping[int, str]) -> list[str]:
-    """Return a line with the work tree of all iterations; empty if they differ in it."""
+    """Return a line with the work tree that all iterations share; empty if they differ."""
     names = {*trees.values()}
     return [f"work tree: {visible(name)}" for name in names] if len(names) == 1 else []
 

@@ -116,7 +116,7 @@ def measured_by_file() -> JudgingOptions:
 
 
 def measure_rules(judged: JudgingOptions, *, root: Path | None) -> MeasureRules | None:
-    """Return the measuring rules, with paths relative to the root; None without options.
+    """Return the measuring rules, with paths relative to the root; None if there are none.
 
     With `--measure-build`, the exit status of each command counts as that of a build.
     """
@@ -134,7 +134,7 @@ def measure_rules(judged: JudgingOptions, *, root: Path | None) -> MeasureRules 
 
 
 def change_of(judged: JudgingOptions, measure: MeasureRules | None) -> ChangeRules | None:
-    """Return the command that records the options as rules; None without options.
+    """Return the command that records the options as rules; None if there are no options.
 
     If only exit statuses are measured, missing metrics and equal scores are ignored.
     """

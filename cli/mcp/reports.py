@@ -173,7 +173,7 @@ def _take(call: _Call, said: SaidItems) -> Any:
 
 
 def _recorded(*outcomes: Any) -> dict[str, Any]:
-    """Return the recorded events by version, without envelopes, which agents do not use."""
+    """Return the types of the recorded events and the last version, without envelopes."""
     last = outcomes[-1]
     said: dict[str, Any] = {"sprint": last.state.id}
     events = [event for outcome in outcomes for event in outcome.events]

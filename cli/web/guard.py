@@ -88,7 +88,7 @@ def form_token(token: str) -> str:
 
 
 def policy(style: str = "", script: str = "") -> str:
-    """Return an answer's content security policy; a page may have inline style and script.
+    """Return an answer's content security policy; a page may have inline styles and code.
 
     Only content from this server is run, displayed or requested.
     """
