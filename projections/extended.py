@@ -38,7 +38,7 @@ class SprintReading(Protocol):
         """Return the state after an event; it may be the same object, modified."""
 
     def show(self, state: Any) -> Any:
-        """Return the result of the projection as JSON values."""
+        """Return the projection's result as JSON values."""
 
 
 class _Kept(msgspec.Struct):
@@ -108,7 +108,7 @@ class ExtendedProjection:
         self._kept.keep_only(_Extended(newest, {**others, self.name: mine}))
 
     def show(self) -> Any:
-        """Return the result of the projection as plain data."""
+        """Return the projection's result as plain data."""
         with named(self._extension):
             return msgspec.to_builtins(self._reading.show(self.state), str_keys=True)
 

@@ -45,11 +45,11 @@ class StoredProjection(Protocol):
 
     @property
     def name(self) -> str:
-        """Return the name of the projection."""
+        """Return the projection's name."""
 
     @property
     def version(self) -> int:
-        """Return the version of the rules, which increases when their results change."""
+        """Return the rules' version, which increases when the results change."""
 
     @property
     def stream(self) -> str | None:

@@ -1,4 +1,4 @@
-"""Checks for each kind of extension, to be called in the tests of your package."""
+"""Checks for each kind of extension, for use in your package's tests."""
 
 from .cli.extending.kits import check_event_type as check_event_type
 from .cli.extending.kits import check_importer as check_importer

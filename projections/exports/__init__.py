@@ -1,1 +1,1 @@
-"""Exports of the log in the formats of other tools."""
+"""Exports of the log in other tools' formats."""

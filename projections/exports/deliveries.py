@@ -97,7 +97,7 @@ class RunsNow:
         self._since: dict[str, Head] = {}
 
     def look(self, event: RecordedEvent) -> None:
-        """Process an event of one of `types`."""
+        """Process an event whose type is in `types`."""
         here = Head(event.position, event.hash)
         if event.type == RunStarted.type:
             self._since[event.stream] = here

@@ -58,7 +58,7 @@ class ToolCallers:
         self._sprints: dict[str, str] = {}
 
     def look(self, recorded: RecordedEvent) -> None:
-        """Process an event of one of `TYPES`."""
+        """Process an event whose type is in `TYPES`."""
         if recorded.type == events.ActivitySeen.type:
             self._sprints[recorded.correlation_id] = recorded.stream
             return
@@ -171,7 +171,7 @@ class Traces:
             yield from self._of_sprint(told, self._sprint(told))
 
     def open(self) -> Iterator[TraceSpan]:
-        """Yield the spans of open iterations, and those of all sprints and sessions."""
+        """Yield the spans of open iterations, then all sprint and session spans."""
         for sprint in self._sprints.values():
             if sprint.iteration is not None:
                 yield sprint.iteration.span()

@@ -1,4 +1,4 @@
-"""Events as rows of a table with the columns of the SQL view `v_events`, and as CSV."""
+"""Events as rows with the columns of the SQL view `v_events`, and as CSV."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice

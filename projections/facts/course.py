@@ -66,7 +66,7 @@ class IterationFailures:
 
 
 def gate_failed(event: f.GateChecked) -> str:
-    """Return a description of a gate failure, with the last line of the gate's output."""
+    """Return a description of a gate failure, with the last line of output."""
     how = "at its time limit" if event.timed_out else f"with exit code {event.exit_code}"
     last = event.output.rstrip().rpartition("\n")[2].strip()
     return f"the gate of {event.phase} failed {how}" + (f": {last}" if last else "")

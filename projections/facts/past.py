@@ -141,7 +141,7 @@ class SprintPast:
     def setters(
         self, workspace: Workspace, sprint: Sprint, versions: Iterable[int]
     ) -> dict[int, str]:
-        """Return the type and actor of the event at each of the given versions."""
+        """Return the type and actor of the event at each given version."""
         known = self._setters
         self._setters = {}
         for version in {*versions} - {0}:

@@ -95,7 +95,7 @@ class SprintFacts:
 
     @property
     def version(self) -> int:
-        """Return the version of the sprint."""
+        """Return the sprint's version."""
         return self.sprint.version
 
     def newest(self, count: int) -> list[RecordedEvent]:
@@ -298,7 +298,7 @@ class SprintFacts:
         return self.past.file(self.workspace, self.sprint)
 
     def setters(self, versions: Iterable[int]) -> dict[int, str]:
-        """Return the type and actor of the event at each of the given versions."""
+        """Return the type and actor of the event at each given version."""
         return self.past.setters(self.workspace, self.sprint, versions)
 
     @cached_property
@@ -318,7 +318,7 @@ class SprintFacts:
         return elapsed(self.started_at, at)
 
     def course(self, **most: int) -> Course:
-        """Return the timeline; `most` limits the number of entries of each kind."""
+        """Return the timeline; `most` limits the number of entries per kind."""
         told = {one.iteration: one for one in self.iterations.iterations}
         return self.past.story.course(told, **most)
 

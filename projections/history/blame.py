@@ -62,7 +62,7 @@ class Blame(NamedTuple):
 
 
 class Setting(NamedTuple):
-    """The last version and the last effective version that changed a field; 0 if none."""
+    """The last version, and the last effective version, that changed a field."""
 
     changed: int
     """The last version that changed the value."""
@@ -79,7 +79,7 @@ def blame(
     *,
     at: str | None = None,
 ) -> Iterator[Blame]:
-    """Yield the blame for each of the given fields of a sprint's PROGRESS.yaml.
+    """Yield the blame for each given field of a sprint's PROGRESS.yaml.
 
     Raise `InvalidInputError` for an invalid field name, and `NotFoundError` for a field
     that never existed.
@@ -300,7 +300,7 @@ def token(value: Any) -> Any:
 
 
 def told_by(kept: Any) -> Any:
-    """Return the value of a token."""
+    """Return a token's value."""
     return msgspec.msgpack.decode(kept) if type(kept) is bytes else kept
 
 

@@ -99,7 +99,7 @@ def _says_of_iterations(event: type[Event]) -> bool:
 def blame_journal(
     workspace: ServiceWorkspace, fields: Sequence[str], *, at: str | None = None
 ) -> Iterator[Blame]:
-    """Yield the blame for each of the given fields of progress.json.
+    """Yield the blame for each given field of progress.json.
 
     Raise `InvalidInputError` for an invalid field name, and `NotFoundError` for a field
     that never existed.
@@ -129,7 +129,7 @@ def blame_best(
     *,
     at: str | None = None,
 ) -> Iterator[Blame]:
-    """Yield the blame for each of the given fields of the best iteration.
+    """Yield the blame for each given field of the best iteration.
 
     Raise `InvalidInputError` for an invalid field name, and `NotFoundError` for a field
     that never existed.
@@ -148,7 +148,7 @@ def blame_best(
         return tracker_data(evaluate(workspace.log, state))
 
     def last_change(path: Path, until: int) -> tuple[int, int]:
-        """Return the last version that changed the field, and the one before; 0 if none."""
+        """Return the last version that changed the field and the one before, or zeros."""
         there = reversed([version for version in versions if version <= until])
         pairs = (x for x in pairwise(there) if not same(path, *x))
         return next(pairs, (0, 0))
@@ -189,7 +189,7 @@ def _held(document: JournalDocument, path: Path) -> Any:
 
 
 def _value_of(kept: Any) -> Any:
-    """Return the value of a token, or a list in the file's format."""
+    """Return a token's value, or a list in the file's format."""
     if isinstance(kept, list):
         return _plain([progress_json.written(item) for item in kept])
     return told_by(kept)

@@ -187,7 +187,7 @@ def _iteration(
 
 
 def told(event: Event | None, *, with_content: bool) -> Any:
-    """Return the fields of an event as JSON values; text is included only on request."""
+    """Return an event's fields as JSON values; text is included only on request."""
     if event is None:
         return None
     said = msgspec.json.decode(encode(event if with_content else event.remains()))

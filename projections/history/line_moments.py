@@ -1,4 +1,4 @@
-"""The contents of a work tree as a history of commits, and who changed them.
+"""A work tree's contents as a history of commits, and who changed them.
 
 Each snapshot follows the previous one. A restore continues from the restored snapshot, so
 restored lines keep their age. Differences between two snapshots were made by the
@@ -61,7 +61,7 @@ def written_by(writers: Writers) -> str:
 
 
 class KeptTree(NamedTuple):
-    """The contents of a work tree at one moment: a snapshot or the result of a restore."""
+    """A work tree's contents at one moment: a snapshot or the result of a restore."""
 
     snapshot: str
     of: Writer
@@ -86,7 +86,7 @@ class KeptTree(NamedTuple):
 
 
 class Moments:
-    """The contents of a work tree, snapshot by snapshot, and who worked in between.
+    """A work tree's contents, snapshot by snapshot, and who worked in between.
 
     Iterations of all sprints in the log count, because each can change the files. An
     iteration without an end may have stopped at any time. It counts as active at the start

@@ -69,7 +69,7 @@ class SharedDocument:
         self._names = {}
 
     def follow(self, sprint: Sprint, event: Event) -> ReachedNodes | None:
-        """Copy what an event may have changed; return the affected nodes, None for all."""
+        """Copy what an event may have changed; return the affected nodes, if limited."""
         self.changed = []
         if event.reach is Reach.NOTHING:
             return {}
@@ -94,7 +94,7 @@ class SharedDocument:
             nodes = nodes[index].below
 
     def _name(self, place: Place) -> str:
-        """Return the name of a node; the names of its siblings are cached too."""
+        """Return a node's name, and cache the names of its siblings."""
         if place not in self._names:
             *above, _ = place
             holder, name = self.document, ""

@@ -122,7 +122,7 @@ class WhyAnswer(Struct, frozen=True):
 
 
 def why(workspace: Workspace, sprint_id: str, file: Path, line: int) -> WhyAnswer:
-    """Return the origin of a line in a file of the work tree.
+    """Return the origin of a line in a work tree file.
 
     Raise `InvalidInputError` if the file is outside the work tree or written by sprintlog,
     or if it has no such line. Raise `NotFoundError` if the file does not exist.

@@ -193,7 +193,7 @@ def timeline_drawing(facts: SprintFacts) -> str:
 
 
 def quality_drawing(facts: SprintFacts) -> str:
-    """Return a plot of the quality of all iterations as an SVG file."""
+    """Return a plot of all iterations' quality as an SVG file."""
     found, levels = scored(facts)
     plot = tag(
         "svg", plotted(found, levels), x=10, y=TITLE, width=WIDTH - 20, height=HEIGHT

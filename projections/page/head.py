@@ -32,7 +32,7 @@ _WITHOUT_REASON = {"completed": "Done", "in-progress": "In progress"}
 
 
 def head(facts: SprintFacts) -> Markup:
-    """Return the header of the page, with the most important facts."""
+    """Return the page header with the most important facts."""
     standing = facts.standing(_clock)
     is_stopped = any(word == "stopped" for word, _ in standing)
     stands = [" ", chip("stopped")] if is_stopped else []
@@ -257,7 +257,7 @@ def _steps(facts: SprintFacts, steps: list[str]) -> list[str]:
 
 
 def _budget_ways(facts: SprintFacts) -> Iterator[Markup]:
-    """Yield a line about the remaining budgets of each run and of the sprint."""
+    """Yield a line about the remaining budgets per run and for the sprint."""
     found = facts.status.budgets or ()
     own = [x for x in found if x.of == OF_RUN]
     shared = [x for x in found if x.of != OF_RUN and x.budget != ITERATIONS]

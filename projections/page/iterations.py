@@ -296,7 +296,7 @@ def _change(column: TableColumn, one: JudgedIteration, other: JudgedIteration) -
 
 
 def _amount(column: TableColumn, one: JudgedIteration) -> float | None:
-    """Return a figure of an iteration as a number; None if it is not numeric."""
+    """Return an iteration's figure as a number; None if it is not numeric."""
     if column.milliseconds is not None:
         return column.milliseconds(one)
     try:

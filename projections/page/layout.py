@@ -231,7 +231,7 @@ class Scale:
 
 
 def ticks(begin: int, end: int, most: int = TICKS_MAX) -> list[Tick]:
-    """Return the ticks of the axis, at whole seconds, minutes, hours or days in UTC."""
+    """Return the axis ticks, at whole seconds, minutes, hours or days in UTC."""
     length = max(end - begin, 1)
     fitting = (step for step in _STEPS if length / step <= most)
     step = next(fitting, -(-length // most // _DAY) * _DAY or _DAY)
@@ -330,7 +330,7 @@ def step_place(index: int, count: int) -> int:
 
 
 def height(value: float, low: float, high: float) -> int:
-    """Return the distance of a value from the top, in hundredths of a percent."""
+    """Return a value's distance from the top, in hundredths of a percent."""
     if high <= low:
         return WHOLE // 2
     return round((high - min(max(value, low), high)) / (high - low) * WHOLE)

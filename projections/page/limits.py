@@ -9,7 +9,7 @@ ITERATIONS_MAX, VERSIONS_MAX = 60, 2_000
 
 
 class PageLimits(NamedTuple):
-    """The maximum number of entries of each kind; the newest ones are shown."""
+    """The maximum number of entries per kind; the newest ones are shown."""
 
     iterations: int
     """Iterations in the table, the plots and the timeline."""

@@ -69,7 +69,7 @@ def _form(
 def _posted(
     action: Any, fields: Mapping[str, object], *inside: object, **attributes: str
 ) -> Markup:
-    """Return the form of an action, with hidden fields."""
+    """Return an action's form, with hidden fields."""
     there = address("/act", {"do": action.command})
     whole = (hidden(fields), *inside)
     return tag("form", *whole, action=there, method="post", **attributes)
@@ -172,7 +172,7 @@ def served(
 
 
 def head(title: str, *notes: object) -> Markup:
-    """Return the heading of a page, with notes."""
+    """Return a page heading with notes."""
     said = [tag("p", note, class_="note") for note in notes]
     return tag("header", tag("h1", title), *said, id="head")
 

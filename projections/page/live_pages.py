@@ -195,7 +195,7 @@ class LivePages:
         return live_markup.confirmation(wanted, shown, self._form_token or "")
 
     def page(self, workspace: Workspace, sprint_id: str | None) -> str:
-        """Return the page of a sprint, rebuilt if something was recorded since."""
+        """Return a sprint's page, rebuilt if something was recorded since."""
         name = workspace.choose(sprint_id)
         position, now = workspace.log.head().position, self._clock()
         kept = self._kept.get(name)

@@ -1,4 +1,4 @@
-"""The quality of the iterations: a plot of the scores, and a small plot of each figure."""
+"""The quality of the iterations: a plot of the scores, and a small plot per figure."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -45,7 +45,7 @@ class Levels(NamedTuple):
 
 
 def plotted(found: Sequence[Scored], levels: Levels) -> Markup:
-    """Return the contents of the SVG."""
+    """Return the contents of the plot's SVG element."""
     low, high = limits([one.score for one in found] + [*levels])
     inner = HEIGHT - PAD_TOP - PAD_BOTTOM
     on = [not one.is_off for one in found]

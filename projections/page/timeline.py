@@ -82,12 +82,12 @@ def top(found: layout.Timeline) -> int:
 
 
 def height(found: layout.Timeline) -> int:
-    """Return the height of the drawing, in pixels."""
+    """Return the drawing's height in pixels."""
     return top(found) + ROW * len(names(found)) + 4
 
 
 def drawn(found: layout.Timeline) -> Markup:
-    """Return the contents of the SVG."""
+    """Return the contents of the timeline's SVG element."""
     begin = top(found)
     end = height(found)
     parts = [asset("hatch.svg"), *(_band(gap, begin, end) for gap in found.gaps)]

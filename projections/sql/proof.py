@@ -63,7 +63,7 @@ def remove(copy: Path) -> None:
 
 
 def rows_with(copy: Path, forms: Sequence[bytes]) -> list[str]:
-    """Return the rows of a copy that contain one of `forms`; empty if it is damaged."""
+    """Return the copy's rows that contain one of `forms`; empty if it is damaged."""
     if not copy.is_file():
         return []
     uri = f"{copy.absolute().as_uri()}?mode=ro"

@@ -57,7 +57,7 @@ def usage(used: Any, *, duration_ms: int | None = None) -> list[str]:
 
 
 def spent_said(all_runs: Any) -> list[str]:
-    """Return the usage of all agent runs, and the number of runs of unknown cost."""
+    """Return the usage of all agent runs, and how many runs have an unknown cost."""
     runs = counted(all_runs.runs + all_runs.cut_short, "run")
     if all_runs.cut_short:
         runs += f", {all_runs.cut_short} of them cut short"

@@ -1,4 +1,4 @@
-"""The summary of a sprint as one page of Markdown, with sparklines of its figures."""
+"""A sprint's summary as one page of Markdown, with sparklines of its figures."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence

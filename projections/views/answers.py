@@ -141,7 +141,7 @@ ANSWERS: dict[str, tuple[Any, ...]] = {
 
 
 def schemas(name: str | None = None) -> dict[str, Any]:
-    """Return the JSON Schema of each answer by command, or that of one command."""
+    """Return the JSON Schema of each answer by command, or of one command's answer."""
     wanted = {name: ANSWERS.get(name, RECORDED)} if name else {"": RECORDED, **ANSWERS}
     kinds = dict.fromkeys(kind for found in wanted.values() for kind in found)
     made, parts = msgspec.json.schema_components(kinds, ref_template="#/$defs/{name}")

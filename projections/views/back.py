@@ -97,7 +97,7 @@ class PlanTurn(Struct, frozen=True):
 
     @property
     def numbers(self) -> tuple[int, int]:
-        """Return the numbers of discarded events and of events that are effective again."""
+        """Return how many events are discarded, and how many are effective again."""
         gone, back = (sum(b - a + 1 for a, b in these) for these in (self.gone, self.back))
         return gone, back
 

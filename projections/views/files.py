@@ -150,7 +150,7 @@ def taken(event: RecordedEvent, found: TakenSnapshot) -> SnapshotAnswer:
 def kept(
     held: HeldSnapshot, number: int, found: Snapshot, *, listed: bool
 ) -> SnapshotFiles:
-    """Return the snapshot of an iteration, with its files if requested."""
+    """Return an iteration's snapshot, with its files if requested."""
     files = sorted(found.files.items())
     listing = [FileKept(shown(path), f"{one.mode:o}", one.size) for path, one in files]
     return SnapshotFiles(

@@ -21,7 +21,7 @@ from sprintlog.engine.sprint.state.words import COMPLETED
 
 
 class ScorePart(Struct, frozen=True):
-    """A part of a score, and the points of its components."""
+    """A part of a score, with the points for its components."""
 
     weight: float
     points: float | None

@@ -194,7 +194,7 @@ class Checks(Struct, frozen=True):
 
 
 class SalvagedRange(Struct, frozen=True):
-    """The state of the events in a range of positions."""
+    """The state of all events in a range of positions."""
 
     first: int
     last: int
@@ -230,7 +230,7 @@ class LogCopied(Struct, frozen=True):
 
 
 class Rebuilt(Struct, frozen=True, kw_only=True):
-    """The result of rebuilding a state file of a sprint or of the journal."""
+    """The result of rebuilding a state file, for a sprint or the journal."""
 
     sprint: str | UnsetType = UNSET
     stream: str | UnsetType = UNSET

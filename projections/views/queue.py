@@ -119,7 +119,7 @@ def request(sprint: Sprint, entry: Data) -> RequestAnswer:
 def with_history(
     sprint: Sprint, entry: Data, events: Iterable[RecordedEvent]
 ) -> RequestWithHistory:
-    """Return a request with its history, as of this version of its sprint."""
+    """Return a request with its history, as of the sprint's version."""
     live = effective_ranges(sprint.knowledge.rollbacks, sprint.version)
     found: list[RequestHistory] = []
     asked_by, ran = None, None

@@ -135,7 +135,7 @@ def told(found: Iterable[BudgetState]) -> list[BudgetStanding]:
 
 
 def moment_of(workspace: ServiceWorkspace, sprint: Sprint, at: str | None) -> str:
-    """Return the time of a point: now, the named time, or that of the last event."""
+    """Return the time of a point: now, the named time, or the last event's time."""
     if at is None:
         return workspace.now()
     # Imported here: most answers are about now.
@@ -156,7 +156,7 @@ def time_of(workspace: ServiceWorkspace, sprint: Sprint, version: int) -> str:
 def all_standings(
     workspace: ServiceWorkspace, sprint: Sprint, *, at: str | None = None
 ) -> list[BudgetState]:
-    """Return the budgets of the last run and of the sprint."""
+    """Return the last run's budgets and the sprint's budgets."""
     now = moment_of(workspace, sprint, at)
     now = now if at is not None else spent_until(workspace, sprint, now)
     return [one for of in (OF_RUN, OF_SPRINT) for one in standings(sprint, now, of=of)]

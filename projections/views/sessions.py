@@ -94,7 +94,7 @@ class SessionAnswer(Struct, frozen=True, kw_only=True):
 
 
 def session_answer(log: Log, stream: str) -> SessionAnswer:
-    """Return the summary of a session."""
+    """Return a session's summary."""
     name = session_of(stream) or stream
     found = asdict(summary(log, stream))
     return SessionAnswer(session=name, agent=name.partition("-")[0], **found)

@@ -52,7 +52,7 @@ class Next(Action, frozen=True, kw_only=True):
 
 
 class WaitEnded(Struct, frozen=True, omit_defaults=True):
-    """The outcome of a wait for the limit of the last run."""
+    """The outcome of a wait for the last run's limit."""
 
     sprint: str
     limit: str
@@ -64,7 +64,7 @@ class WaitEnded(Struct, frozen=True, omit_defaults=True):
 
 
 class Attempts(Struct, frozen=True):
-    """The status of a gate, and the number of its attempts."""
+    """A gate's status, and the number of attempts."""
 
     status: str
     attempts: int
@@ -144,7 +144,7 @@ class Status(Struct, frozen=True, kw_only=True):
 def status(
     workspace: ServiceWorkspace, sprint: Sprint, action: Action, *, at: str | None = None
 ) -> Status:
-    """Return the status of a sprint, now or at a point; `action` is the next action."""
+    """Return a sprint's status, now or at a point; `action` is the next action."""
     document = sprint.document
     pointed = sprint.plan.pointed()
     now, moment = from_milliseconds(workspace.clock()), moment_of(workspace, sprint, at)
@@ -262,7 +262,7 @@ def _phase(node: Node) -> PhaseStatus:
 
 
 class GateStanding(Struct, frozen=True):
-    """The status of a gate, with its last output."""
+    """A gate's status, with its last output."""
 
     phase: str
     status: str
@@ -282,7 +282,7 @@ class GateStanding(Struct, frozen=True):
 
 
 class GateAnswer(Recorded, frozen=True, kw_only=True):
-    """The result of a gate: its check, and all events of the action."""
+    """The result of a gate check, with all events of the action."""
 
     phase: str
     status: str
@@ -303,7 +303,7 @@ class GateAnswer(Recorded, frozen=True, kw_only=True):
 def gate(
     sprint: Sprint, node: Node, is_alive: Callable[[GateStarted], bool]
 ) -> GateStanding:
-    """Return the status of a gate."""
+    """Return a gate's status."""
     policy, tracking = gate_of(node), node.data.get("gate-tracking")
     said = tracking if isinstance(tracking, dict) else {}
     started = run_of(sprint.plan, node)
@@ -331,7 +331,7 @@ def gate_run(
     status: str,
     duplicate: bool,
 ) -> GateAnswer:
-    """Return the result of a gate from the event of its check."""
+    """Return a gate's result from its check event."""
     node = sprint.plan.tree.find(checked.phase)
     main = next(found for found in events if found.type == GateChecked.type)
     return GateAnswer(

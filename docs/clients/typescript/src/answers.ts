@@ -116,7 +116,7 @@ export interface ApprovalAnswer {
   rule: string | null;
 }
 
-/** The status of a gate, and the number of its attempts. */
+/** A gate's status, and the number of attempts. */
 export interface Attempts {
   status: string;
   attempts: number;
@@ -397,7 +397,7 @@ export interface FoundText {
   still_valid?: boolean | null;
 }
 
-/** The result of a gate: its check, and all events of the action. */
+/** The result of a gate check, with all events of the action. */
 export interface GateAnswer {
   position: number;
   stream: string;
@@ -437,7 +437,7 @@ export interface GateRunAnswer {
   at: string;
 }
 
-/** The status of a gate, with its last output. */
+/** A gate's status, with its last output. */
 export interface GateStanding {
   phase: string;
   status: string;
@@ -890,7 +890,7 @@ export interface Pruning {
   reports: string[];
 }
 
-/** The result of rebuilding a state file of a sprint or of the journal. */
+/** The result of rebuilding a state file, for a sprint or the journal. */
 export interface Rebuilt {
   sprint?: string;
   stream?: string;
@@ -1058,14 +1058,14 @@ export interface SalvagedLog {
   edits_left: number;
 }
 
-/** The state of the events in a range of positions. */
+/** The state of all events in a range of positions. */
 export interface SalvagedRange {
   first: number;
   last: number;
   state: string;
 }
 
-/** A part of a score, and the points of its components. */
+/** A part of a score, with the points for its components. */
 export interface ScorePart {
   weight: number;
   points: number | null;
@@ -1331,7 +1331,7 @@ export interface Verified {
   findings: Finding[];
 }
 
-/** The outcome of a wait for the limit of the last run. */
+/** The outcome of a wait for the last run's limit. */
 export interface WaitEnded {
   sprint: string;
   limit: string;
