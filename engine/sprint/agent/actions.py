@@ -83,7 +83,7 @@ class HookRun(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Action(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The next thing for a loop to do; fields that do not apply are omitted."""
+    """The next action of a loop; fields that do not apply are omitted."""
 
     do: str
     """A key of `ACTIONS`."""

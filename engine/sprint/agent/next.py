@@ -142,7 +142,7 @@ def judge_first(sprint: Sprint) -> actions.Action | None:
 
 
 def with_judging(sprint: Sprint, action: actions.Action) -> actions.Action:
-    """Return the action with its iteration number, if each agent run is an iteration.
+    """Return the action, with an iteration number if each agent run is an iteration.
 
     The repair of a gate is an iteration too, so the iteration limit may stop it.
     """

@@ -1,4 +1,4 @@
-"""The events about snapshots of a work tree: taken, restored, rewritten and pruned.
+"""The events of taking, restoring, rewriting and pruning snapshots of a work tree.
 
 The paths in these events are for people to read; the snapshot store determines which files
 a snapshot contains, byte for byte. All of these events are knowledge: a rollback does not
@@ -89,7 +89,8 @@ class SnapshotTaken(AboutSnapshot, frozen=True):
 class RestoreStarted(AboutSnapshot, frozen=True):
     """A snapshot's files are about to be written to the work tree.
 
-    Until `files-restored` follows, the next process that records finishes the restore.
+    Until `files-restored` follows, the next process that records an event finishes the
+    restore.
     """
 
     stays = ("snapshot", "before", "worktree", "paths", "into", "since", "work_tree")

@@ -28,7 +28,7 @@ from .outcomes import LoopHistory, SprintEvents
 
 
 class Judged(LoopHistory):
-    """The judged iterations of a sprint at its version."""
+    """The judged iterations of a sprint at its current version."""
 
     def __init__(
         self, sprint: Sprint, events: SprintEvents, targets: KnownTargets | None = None
@@ -69,7 +69,7 @@ class Judged(LoopHistory):
         return self._all
 
     def hundredths(self, until: int | None = None) -> dict[int, int | None]:
-        """Return the scores by iteration, up to a version, in rounded hundredths.
+        """Return each iteration's score, up to a version, as a whole number of hundredths.
 
         The scores are read from the saved state if possible, not from events.
         """
@@ -119,7 +119,7 @@ class Judged(LoopHistory):
         return None if is_setback(judged, None, self.rules) else judged
 
     def target(self) -> int | None:
-        """Return the iteration to which a rollback to the best would go, or None."""
+        """Return the target iteration of a rollback to the best iteration, or None."""
         target = self._target(self.tracker.highest)
         if target is None and self.tracker.best is not None:
             target = max(measurement.measured_on_path(self.sprint), default=None)

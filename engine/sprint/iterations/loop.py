@@ -75,7 +75,7 @@ class StartIteration(Command, frozen=True):
 
 
 class LimitIterations(Command, frozen=True):
-    """Set the maximum number of iterations (0 for no limit) without starting one."""
+    """Set the maximum number of iterations; 0 means no limit."""
 
     max_iterations: int
 
@@ -177,7 +177,7 @@ def _made_with(number: int, params: dict[str, str]) -> list[Event]:
 
 
 def last_ended_iteration(plan: Plan) -> int:
-    """Return the iteration that ended last; 0 if there is none or one is running."""
+    """Return the iteration that ended last; 0 before the first and during an iteration."""
     latest = plan.iteration
     return latest if open_iteration(plan) is None or plan.turns.ended == latest else 0
 

@@ -67,7 +67,7 @@ def reflection_is_due(plan: Plan) -> bool:
 
 
 def start_reflection(plan: Plan, *, number: int) -> list[Event]:
-    """Return the event that starts reflection with an iteration; empty if none is due."""
+    """Return the event that starts reflection; empty if reflection is not due."""
     idle = plan.turns.idle_next
     reflects = plan.turns.reflects or idle < idle_threshold(plan.document)
     return [] if reflects or not plan.is_at_goal else [ReflectionStarted(number, idle)]

@@ -211,7 +211,7 @@ def _whole(calls: Sequence[ModelCall], stated: Usage | None) -> Usage:
 def _marks(
     whole: Usage, before: Sequence[AgentRan]
 ) -> tuple[tuple[str, ...], dict[str, int]]:
-    """Return the new lower bounds, and for how many runs each other figure is now known."""
+    """Return the new lower bounds and, by figure, how many runs are now settled."""
     marked: Counter[str] = Counter()
     for run in before:
         marked.update(lower_bounds(run.usage) if run.is_rest else open_figures(run.usage))

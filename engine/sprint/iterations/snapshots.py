@@ -54,7 +54,7 @@ class TakeSnapshot(Command, frozen=True):
 
 
 def snapshot_of(sprint: Sprint, number: int, *, tree: WorkTree) -> HeldSnapshot:
-    """Return an iteration's snapshot: the newest that was taken by the iteration's end.
+    """Return the newest snapshot that was taken by the end of an iteration.
 
     A later snapshot of the iteration is used only if there is no other. Raise
     `NotFoundError` if there is none.
@@ -252,7 +252,7 @@ def _files_alone(knowledge: Knowledge, tree: WorkTree) -> list[Restore]:
 def _files_taken_back(
     knowledge: Knowledge, tree: WorkTree
 ) -> tuple[set[int], dict[int, int]]:
-    """Return the restores that can no longer be undone, and the restore each undo undid.
+    """Return the restores that can no longer be undone, and those that each undo undid.
 
     As with rollbacks, an undo is reversed by a redo, after which it can be repeated.
     """

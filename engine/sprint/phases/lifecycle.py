@@ -89,7 +89,7 @@ def need_of(leaf: Node) -> Data | None:
 
 
 def leaf_in_need(plan: Plan) -> Node | None:
-    """Return the leaf that needs a person; of several leaves, the latest to request one."""
+    """Return the leaf that needs a person, preferably the latest to request help."""
     leaves = [leaf for leaf in plan.tree.leaves if need_of(leaf) is not None]
     last = plan.last.sprint
     named = (leaf for leaf in leaves if leaf.address == getattr(last, "phase", ""))

@@ -1,4 +1,4 @@
-"""The compilation of a SPRINT.yaml and its workflows into the plan for `create_sprint`.
+"""The compilation of a SPRINT.yaml and its workflows into the plan for `CreateSprint`.
 
 A plan consists of simple phases, and of for-each phases with a step for each item.
 """

@@ -98,8 +98,8 @@ def _creates(event: SprintCompiled) -> CreateSprint:
 def is_same_sprint(older: object, newer: object) -> bool:
     """Return whether a document is an earlier version of another document.
 
-    It is if both have the same id, or if it has no id and the other document contains all
-    of its work.
+    Both must have the same id; if the earlier document has no id, the later document must
+    contain all of its work.
     """
     if not isinstance(older, dict) or not isinstance(newer, dict):
         return False

@@ -276,7 +276,7 @@ def is_first_generation(document: object) -> bool:
 def with_phases(document: Data) -> Data:
     """Return a first-generation document with its tasks converted to phases.
 
-    The phases replace the first of the lists. Raise `RefusedError` if a task is invalid.
+    The phases replace the task lists. Raise `RefusedError` if a task is invalid.
     """
     phases = [
         _phase(task, name, f"{name}[{index}]", document.get(CURRENT))

@@ -20,7 +20,7 @@ COUNT_MAX = 2**63 - 1
 
 
 class Spent(msgspec.Struct, array_like=True):
-    """The total usage of all agent runs; figures that no run reported are absent."""
+    """The total usage of all agent runs, with None for figures that no run reported."""
 
     runs: int = 0
     duration_ms: int = 0
@@ -262,7 +262,7 @@ class Knowledge(msgspec.Struct):
 
 
 def note_tree(knowledge: Knowledge, work_tree: str | None, worktree: str | None) -> None:
-    """Record the work tree that the sprint belongs to: the first that an event names."""
+    """Record the first work tree that an event names as the sprint's own."""
     if knowledge.tree is None and (work_tree is not None or worktree is not None):
         knowledge.tree = OwnTree(work_tree, worktree or "")
 

@@ -92,8 +92,8 @@ class LimitWait(msgspec.Struct, array_like=True):
     def holds(self, now: str) -> bool:
         """Return whether the wait still applies.
 
-        It does not if the clock was set back after the wait started, because its end is
-        then uncertain.
+        A wait no longer applies if the clock was set back after the wait started, because
+        its end is then uncertain.
         """
         try:
             until, since, at = parse(self.until), parse(self.since), parse(now)

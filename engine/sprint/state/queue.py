@@ -88,7 +88,7 @@ def with_queue(document: Data, queue: list[Any]) -> Data:
 
 
 def deferrals(document: Data, decisions: Decisions) -> dict[str, RequestDecided]:
-    """Return the deferrals by request, decided here or in an imported document."""
+    """Return the deferrals by request, whether decided here or in an imported document."""
     found: dict[str, RequestDecided] = {}
     seen: set[str] = set()
     for entry in filter(takes_part, list_of(document, QUEUE)):

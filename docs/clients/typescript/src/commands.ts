@@ -572,7 +572,7 @@ export interface Limit {
   said_by?: string | null;
 }
 
-/** Set the maximum number of iterations (0 for no limit) without starting one. */
+/** Set the maximum number of iterations; 0 means no limit. */
 export interface LimitIterations {
   type: "limit-iterations";
   max_iterations: number;
