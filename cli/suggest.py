@@ -110,3 +110,16 @@ def current(root: click.Context, words: list[str]) -> list[str]:
     if isinstance(command, click.Group) and {*words[1:2]} & {*command.list_commands(root)}:
         former, now = f"{former} {words[1]}", f"{now} {words[1]}"
     raise click.UsageError(f"{former!r} is now {now!r}")
+
+
+def elsewhere(group: click.Context, word: str) -> str:
+    """Return the end of an error: where a group's unknown command is, or an empty text."""
+    name, root = group.command.name, group.find_root().command
+    if group.parent is None or not isinstance(root, click.Group):
+        return ""
+    # People say `iteration show 1` for `show iteration 1`.
+    verb = root.get_command(group.find_root(), word)
+    if isinstance(verb, click.Group) and name in verb.list_commands(group):
+        return f" here: it is sprintlog {word} {name}"
+    is_status = name == "goal" and word in ("show", "list")
+    return " here: it is sprintlog status" if is_status else ""

@@ -91,7 +91,6 @@ HELP = TypedOption(
     is_eager=True,
     callback=_show_help,
 )
-"""The option that every command has."""
 
 
 class UnknownWordError(click.UsageError):
@@ -121,9 +120,9 @@ class Choice(click.Choice[str]):
 READING, RECORDING = "reading", "recording"
 """The topics that explain what many commands have."""
 COLOR, UTC_TIMES, NO_PAGER = "sprintlog.color", "sprintlog.utc", "sprintlog.no_pager"
-"""Where in the context's `meta` is kept what was asked for about all output."""
+"""The keys in the context's `meta` of the choices for all output."""
 FIELDS = "sprintlog.fields"
-"""Where the fields of an answer are kept that were asked for."""
+"""The key of the fields of an answer that were asked for."""
 
 
 def _anywhere(*names: str, **given: Any) -> tuple[TypedOption, TypedOption]:
@@ -158,19 +157,16 @@ def below(context: click.Context, word: str) -> click.Context | None:
     command = group.get_command(context, word) if isinstance(group, click.Group) else None
     if command is None:
         return None
-    settings = command.context_settings
-    return click.Context(command, info_name=word, parent=context, **settings)
+    given = {"parent": context, **command.context_settings}
+    return click.Context(command, info_name=word, **given)
 
 
 class Sorted(NamedTuple):
-    """The options of a command, grouped by the help page that explains them."""
+    """The options of a command: its own, and those on the help page of a topic."""
 
     own: list[click.Parameter]
-    """In its own help."""
     shared: list[TypedOption]
-    """On the page of a topic."""
     topic: str
-    """The topic of that page."""
 
 
 def sort_options(params: list[click.Parameter]) -> Sorted:
@@ -192,7 +188,13 @@ def _name_of(option: click.Option) -> str:
 
 
 class _Typed(click.Command):
-    """A command or group with sprintlog's help option and the common output options."""
+    """A command or group with the common options; its docstring ends with examples."""
+
+    def __init__(self, *positional: Any, **given: Any) -> None:
+        super().__init__(*positional, **given)
+        said, word, examples = (self.help or "").partition("Example")
+        self.help = said.rstrip()
+        self.epilog = f"{word}{examples}".rstrip() or self.epilog
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return the parameters; options of all commands are shown in the root's help."""
@@ -305,15 +307,11 @@ class TypedGroup(_Typed, click.Group):
         except click.NoSuchOption:
             raise
         except click.UsageError as error:
-            said, known = f"there is no command {args[0]!r}", self.list_commands(ctx)
-            root = ctx.find_root().command
-            if ctx.parent is not None and isinstance(root, click.Group):
-                # People say `iteration show 1` for `show iteration 1`.
-                verb = root.get_command(ctx.find_root(), args[0])
-                if isinstance(verb, click.Group) and self.name in verb.list_commands(ctx):
-                    said += f" here: it is sprintlog {args[0]} {self.name}"
-                elif self.name == "goal" and args[0] in ("show", "list"):
-                    said += " here: it is sprintlog status"
+            # Imported here: only unknown words need it.
+            from .suggest import elsewhere
+
+            known = self.list_commands(ctx)
+            said = f"there is no command {args[0]!r}{elsewhere(ctx, args[0])}"
             raise UnknownWordError(said, args[0], known, ctx) from error
 
 

@@ -60,7 +60,7 @@ _with_file = typed.several(
 )
 
 
-@command.command("install", epilog="Example: sprintlog hooks install claude")
+@command.command("install")
 @_with_file
 def install(
     agent_name: str, scope: str, is_mcp: bool, dry_run: bool, as_json: bool
@@ -69,6 +69,8 @@ def install(
 
     If a setting prevents the agent from running the hooks, it is printed with its remedy.
     With --mcp, an entry is added to the agent's list of MCP servers.
+
+    Example: sprintlog hooks install claude
     """
     around = around_here()
     file = around.file(agent_name, scope, what=MCP if is_mcp else HOOKS)
@@ -85,7 +87,7 @@ def install(
         _say_notes([answer])
 
 
-@command.command("uninstall", epilog="Example: sprintlog hooks uninstall claude")
+@command.command("uninstall")
 @_with_file
 def uninstall(
     agent_name: str, scope: str, is_mcp: bool, dry_run: bool, as_json: bool
@@ -93,6 +95,8 @@ def uninstall(
     """Remove sprintlog's hooks from an agent's settings; nothing else changes.
 
     A file that has not changed since the installation is restored byte for byte.
+
+    Example: sprintlog hooks uninstall claude
     """
     around = around_here()
     file = around.file(agent_name, scope, what=MCP if is_mcp else HOOKS)
@@ -101,13 +105,16 @@ def uninstall(
     print_answer(answer, _lines_of(answer, "uninstall"), as_json=as_json)
 
 
-@command.command("status", epilog="Example: sprintlog hooks status")
+@command.command("status")
 @typed.argument(
     "agent_name", metavar="[AGENT]", type=typed.Choice([*FORMS]), required=False
 )
 @with_json
 def status(agent_name: str | None, as_json: bool) -> None:
-    """Show the installed hooks and tools, and why they may not run."""
+    """Show the installed hooks and tools, and why they may not run.
+
+    Example: sprintlog hooks status
+    """
     around = around_here()
     agents = [agent_name] if agent_name else [*FORMS]
     files = [

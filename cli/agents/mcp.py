@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 NEEDED = ("mcp", "mcp_types")
 
 
-@typed.command("mcp", epilog="Example: sprintlog hooks install claude --mcp")
+@typed.command("mcp")
 @typed.flag(
     "--read-only",
     "reads_only",
@@ -32,6 +32,8 @@ def command(reads_only: bool, prompt_file: str | None, sprint_id: str | None) ->
     The agent starts this command. Its tools are status, next, report, learn, request,
     history and query; there are none for gates, rollbacks, restores and rules. It requires
     the extra `mcp`, and ends when its input ends.
+
+    Example: sprintlog hooks install claude --mcp
     """
     check_installed("mcp", NEEDED, "the tools of MCP need it")
     # Imported here: it takes longer than any other command.

@@ -264,11 +264,7 @@ def _compared(workspace: Workspace, run: AgentRunEnded, *, actor: str) -> Iterat
             yield f"{counted(taken.left, 'tool call')} of the stream not recorded in time"
 
 
-@typed.command(
-    "reconcile",
-    epilog="Examples: sprintlog session reconcile\n\n"
-    "sprintlog session reconcile 4f21 --transcript ~/.claude/projects/-shop/4f21.jsonl",
-)
+@typed.command("reconcile")
 @typed.argument("session", required=False)
 @typed.file_option(
     "--transcript",
@@ -286,6 +282,10 @@ def reconcile_command(
     recorded in the session's sprint unless another event contains them. A call without an
     end is recorded as unfinished once the session has ended, or when the transcript has not
     changed for 15 minutes. The command is idempotent.
+
+    Examples: sprintlog session reconcile
+
+    sprintlog session reconcile 4f21 --transcript ~/.claude/projects/-shop/4f21.jsonl
     """
     with open_workspace() as workspace:
         answer = reconcile_session(

@@ -36,11 +36,7 @@ STDIN, STDOUT = 0, 1
 IDLE_SECONDS = 600.0
 
 
-@typed.command(
-    "rpc",
-    epilog='Example: echo \'{"jsonrpc": "2.0", "id": 1, "method": "ask", "params": '
-    '{"question": "status"}}\' | sprintlog rpc',
-)
+@typed.command("rpc")
 @typed.flag(
     "--listen",
     help="Serve several clients on a socket in the log's folder; its path is printed.",
@@ -60,6 +56,9 @@ def command(sprint_id: str | None, listen: bool, idle: float | None) -> None:
 
     With --listen it serves all clients of a socket that only your user can access, and
     groups their concurrent events into one commit.
+
+    Example: echo '{"jsonrpc": "2.0", "id": 1, "method": "ask", "params": {"question":
+    "status"}}' | sprintlog rpc
     """
     actor = check_actor(os.environ.get("SPRINTLOG_ACTOR") or default_actor())
     signal.signal(signal.SIGTERM, _end)

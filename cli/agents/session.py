@@ -18,15 +18,17 @@ def command() -> None:
     """Reconcile recorded sessions with the agent's transcripts."""
 
 
-@typed.command(
-    "session", epilog="Examples: sprintlog show session\n\nsprintlog show session 1f3a"
-)
+@typed.command("session")
 @typed.argument("session", required=False)
 @with_json
 def show_session(session: str | None, as_json: bool) -> None:
     """Print an agent's actions in a session, or list the sessions.
 
     SESSION is `AGENT-ID`, the agent's session id, or a prefix of either.
+
+    Examples: sprintlog show session
+
+    sprintlog show session 1f3a
     """
     with open_workspace() as workspace:
         log = workspace.log

@@ -88,10 +88,7 @@ INSTALLED: tuple[Callable[[], Iterator[Installed]], ...] = (_completion, _hooks,
 """Each yields what it finds; whatever is installed anywhere has its line here."""
 
 
-@typed.command(
-    "uninstall",
-    epilog="Examples: sprintlog uninstall --dry-run\n\nsprintlog uninstall --yes --and-log",
-)
+@typed.command("uninstall")
 @typed.flag("--dry-run", help="Show the removals; change nothing.")
 @typed.flag("--yes", help="Skip the confirmation prompt.")
 @typed.flag("--and-log", help="With --yes: remove the log, too.")
@@ -101,6 +98,10 @@ def command(dry_run: bool, yes: bool, and_log: bool, as_json: bool) -> None:
 
     It shows the installed files first and asks about the log separately. State files such
     as PROGRESS.yaml and other files in the log's folder are not removed.
+
+    Examples: sprintlog uninstall --dry-run
+
+    sprintlog uninstall --yes --and-log
     """
     if and_log and not (yes or dry_run):
         raise click.UsageError("--and-log requires --yes")

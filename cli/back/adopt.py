@@ -27,7 +27,7 @@ from .agreement import LEAVE, Agreement, agree, asks, with_asking
 from .changes import changed
 
 
-@typed.command("adopt", epilog="Example: sprintlog adopt --actor operator:ana")
+@typed.command("adopt")
 @typed.argument("version", type=click.IntRange(1), required=False)
 @typed.flag("--journal", "of_journal", help="An edit of progress.json.")
 @with_asking
@@ -40,6 +40,8 @@ def command(version: int | None, of_journal: bool, wanted: Agreement, **given: A
     changed since then are skipped and reported. `sprintlog undo` reverts it.
 
     With --journal, edited entries, learnings and patterns are corrected, without undo.
+
+    Example: sprintlog adopt --actor operator:ana
     """
     options = Options(given)
     with recording("adopt", options) as run:

@@ -17,10 +17,7 @@ from ..record import check_actor, refresh_stream, summary
 from .agreement import with_dry_run
 
 
-@typed.command(
-    "fork",
-    epilog="Example: sprintlog fork auth-again --from iter:3 --reason 'another approach'",
-)
+@typed.command("fork")
 @typed.argument("name")
 @typed.option(
     "--from",
@@ -54,6 +51,8 @@ def command(
     The events up to that point are included, with versions, times and actors. From then on,
     the sprints are independent, each with its own PROGRESS.yaml. Files are not copied:
     `sprintlog restore iter:N --branch NAME` creates a branch from the saved files.
+
+    Example: sprintlog fork auth-again --from iter:3 --reason 'another approach'
     """
     check_actor(actor)
     with open_workspace() as workspace:

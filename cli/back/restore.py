@@ -23,11 +23,7 @@ from .paths import inside, into_output, left_lines
 from .way_back import Step, go_back, show
 
 
-@typed.command(
-    "restore",
-    epilog="Examples: sprintlog restore iter:3 src --into ../best-src\n\n"
-    "sprintlog restore best --apply",
-)
+@typed.command("restore")
 @typed.argument("of", metavar="OF")
 @typed.argument("paths", nargs=-1, metavar="[PATH]…")
 @typed.option("--into", metavar="FOLDER", help="A new folder; with --apply, any.")
@@ -55,6 +51,10 @@ def command(
     do not change. --apply copies the loop's result to a folder of the work tree: the
     changes are shown first, and `sprintlog undo` reverts them. To restore files in place,
     use `rollback --files`.
+
+    Examples: sprintlog restore iter:3 src --into ../best-src
+
+    sprintlog restore best --apply
     """
     if branch and (into or is_applied or paths):
         raise click.UsageError("--branch cannot be combined with --into, --apply or PATH")

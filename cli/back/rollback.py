@@ -25,11 +25,7 @@ FILES_OF = ("iter:", "snapshot:")
 """The points at which files were kept, besides the best."""
 
 
-@typed.command(
-    "rollback",
-    epilog="Examples: sprintlog rollback iter:3 --reason 'went bad'\n\n"
-    "sprintlog rollback best --files --dry-run",
-)
+@typed.command("rollback")
 @typed.argument("to", metavar="TO", callback=AT_POINT)
 @typed.argument("paths", nargs=-1, metavar="[PATH]…")
 @typed.flag("--plan", "of_plan", help="Only the plan, not the files.")
@@ -61,6 +57,10 @@ def command(
     snapshot first. `sprintlog undo` reverts it. To leave the work tree unchanged, use
     `sprintlog restore`, which copies files elsewhere, or `sprintlog fork`, which creates a
     new sprint.
+
+    Examples: sprintlog rollback iter:3 --reason 'went bad'
+
+    sprintlog rollback best --files --dry-run
     """
     of_files = of_files or bool(paths) or to.startswith("snapshot:")
     if of_plan and of_files:

@@ -172,7 +172,7 @@ def _with_files(run: Recording, step: Step, command: Undo | Redo) -> Step:
     return step._replace(order=order, arguments=arguments)
 
 
-@typed.command("undo", epilog="Example: sprintlog undo --reason 'it was right after all'")
+@typed.command("undo")
 @with_take_back
 def command(reason: str | None, **given: Any) -> None:
     """Undo the latest change: restore the state and the files from before it.
@@ -190,5 +190,7 @@ def command(reason: str | None, **given: Any) -> None:
     Later events are discarded as well, and listed. An interrupted restore of files is
     reverted. `sprintlog redo` reverts an undo; `sprintlog rollback` goes to any other
     point.
+
+    Example: sprintlog undo --reason 'it was right after all'
     """
     take_back(Undo(reason), **given)

@@ -20,11 +20,7 @@ if TYPE_CHECKING:
     from ..intake.definition import CompiledFiles
 
 
-@typed.command(
-    "compile",
-    epilog="Examples: sprintlog compile .claude/sprints/2026-01-15_auth\n\n"
-    "sprintlog compile --check",
-)
+@typed.command("compile")
 @typed.argument(
     "definition",
     type=click.Path(path_type=Path),
@@ -60,6 +56,10 @@ def command(
     All problems in all files are reported together, and nothing is recorded if there are
     any. Compiling again replaces the plan of a sprint that has not started; a started
     sprint accepts additions only.
+
+    Examples: sprintlog compile .claude/sprints/2026-01-15_auth
+
+    sprintlog compile --check
     """
     from ..intake.definition import as_fields, compile_files
 

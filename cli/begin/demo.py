@@ -37,7 +37,7 @@ phases:
 STATE_FILE = "PROGRESS.yaml"
 
 
-@typed.command("demo", epilog="Example: sprintlog demo")
+@typed.command("demo")
 @typed.argument("folder", required=False, type=click.Path(path_type=Path))
 def command(folder: Path | None) -> None:
     """Play a short sprint in a new folder to show every command.
@@ -45,6 +45,8 @@ def command(folder: Path | None) -> None:
     It records events, simulates a crash, rebuilds the same bytes, detects a hand edit,
     rolls back, restores the files of an iteration, and verifies the log. The folder remains
     for inspection.
+
+    Example: sprintlog demo
     """
     if folder is None:
         folder = Path(tempfile.mkdtemp(prefix="sprintlog-demo-"))

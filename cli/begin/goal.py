@@ -20,7 +20,7 @@ def command() -> None:
     """Set the goal of a sprint, or mark it as reached."""
 
 
-@command.command("set", epilog="Example: sprintlog goal set 'Every test is green'")
+@command.command("set")
 @typed.argument("text", metavar="GOAL")
 @typed.option("--idle-threshold", type=int, help="Idle iterations before a reflection. [3]")
 @typed.option("--min-iterations", type=int, help="First iteration that can reach it. [0]")
@@ -37,6 +37,8 @@ def set_(
 
     If the work tree has no unfinished sprint, one with a limit of 100 iterations is
     created.
+
+    Example: sprintlog goal set 'Every test is green'
     """
     if given["sprint_id"] is None:
         _begin_sprint(given)
@@ -59,7 +61,7 @@ def _begin_sprint(given: Mapping[str, Any]) -> None:
         begin_sprint(workspace, note, actor=given["actor"], at=at)
 
 
-@command.command(epilog="Example: sprintlog goal complete --summary 'login works'")
+@command.command()
 @typed.option(
     "--summary", may_be_empty=True, metavar="TEXT", help="A summary of the result."
 )
@@ -69,6 +71,8 @@ def complete(summary: str | None, **given: Any) -> None:
 
     Before `ralph.min-iterations`, and while critical or high requests are undecided, only a
     claim is recorded, and the sprint continues.
+
+    Example: sprintlog goal complete --summary 'login works'
     """
     sprint = record("goal complete", given, CompleteGoal(summary))
     if (why := claim_in_force(sprint.plan)) is not None:

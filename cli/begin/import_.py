@@ -68,10 +68,7 @@ def command() -> None:
     """
 
 
-@command.command(
-    epilog="Examples: sprintlog import progress sprints/auth/PROGRESS.yaml\n\n"
-    "sprintlog import progress --git sprints/auth/PROGRESS.yaml"
-)
+@command.command()
 @typed.argument("files", nargs=-1, type=FILE, metavar="FILE…")
 @typed.file_option("--git", help="All committed versions of this file, oldest first.")
 @typed.folder_option(
@@ -87,6 +84,10 @@ def progress(
     The first version of a sprint is recorded in full, each later version as the difference
     from its predecessor. Nothing is dropped; violations of the rules are reported. All
     files are checked before the first is recorded.
+
+    Examples: sprintlog import progress sprints/auth/PROGRESS.yaml
+
+    sprintlog import progress --git sprints/auth/PROGRESS.yaml
     """
     from ..intake.versions import committed_versions, given_versions
     from .import_documents import take_versions
@@ -116,7 +117,7 @@ def progress(
         take_versions(workspace, history.versions, options, sprint_dir)
 
 
-@command.command(epilog="Example: sprintlog import journal .ralph/progress.json")
+@command.command()
 @typed.argument("files", nargs=-1, type=FILE, required=True)
 @context.with_envelope
 def journal(files: tuple[Path, ...], **given: Any) -> None:
@@ -125,6 +126,8 @@ def journal(files: tuple[Path, ...], **given: Any) -> None:
     Records are matched by id, so the import is idempotent, and a later version of the file
     adds only its new records. An entry is never replaced: differences from recorded entries
     are reported and not imported.
+
+    Example: sprintlog import journal .ralph/progress.json
     """
     from ..intake.journal import JOURNAL_BYTES_MAX
     from .import_documents import take_journal
@@ -142,11 +145,7 @@ _with_source = typed.several(context.with_sprint, context.with_actor, context.wi
 """The options of every import of another tool."""
 
 
-@command.command(
-    "prd",
-    epilog="Examples: sprintlog import prd prd.json\n\n"
-    "sprintlog import prd --git scripts/ralph/prd.json",
-)
+@command.command("prd")
 @typed.argument("file", type=FILE)
 @typed.flag("--git", "of_git", help="All its committed versions, too.")
 @typed.option(
@@ -169,6 +168,10 @@ def prd(
     lists. Each feature becomes a sprint: a list that is reused for the next feature starts
     a new sprint. The entries of progress.txt in the same folder are added to the journal.
     Importing the same source again has no effect.
+
+    Examples: sprintlog import prd prd.json
+
+    sprintlog import prd --git scripts/ralph/prd.json
     """
     from .import_prd import take_prd
 
@@ -177,7 +180,7 @@ def prd(
         take_prd(run, of_git=of_git, text=text, sprint_dir=sprint_dir)
 
 
-@command.command("orchestrator", epilog="Example: sprintlog import orchestrator .ralph")
+@command.command("orchestrator")
 @typed.argument("path", type=FILE, default=Path(".ralph"))
 @_with_source
 def orchestrator(path: Path, **given: Any) -> None:
@@ -185,13 +188,15 @@ def orchestrator(path: Path, **given: Any) -> None:
 
     Each iteration is recorded with its original times, and every event as a note. PATH is
     the folder .ralph or one of these files. The sprint is completed if the loop completed.
+
+    Example: sprintlog import orchestrator .ralph
     """
     from ..importers.orchestrator import read_orchestrator
 
     _take(path, given, read_orchestrator(path), kind="orchestrator")
 
 
-@command.command("aiwg", epilog="Example: sprintlog import aiwg .aiwg")
+@command.command("aiwg")
 @typed.argument("path", type=FILE, default=Path(".aiwg"))
 @_with_source
 def aiwg(path: Path, **given: Any) -> None:
@@ -200,15 +205,15 @@ def aiwg(path: Path, **given: Any) -> None:
     PATH is the folder .aiwg or one file. Each loop becomes a sprint; its iterations are
     recorded with outcome, learnings and score. The sprint is completed if the loop's state
     is completed.
+
+    Example: sprintlog import aiwg .aiwg
     """
     from ..importers.aiwg import read_aiwg
 
     _take(path, given, *read_aiwg(path), kind="aiwg")
 
 
-@command.command(
-    "ralph-loop", epilog="Example: sprintlog import ralph-loop .claude/ralph-loop.local.md"
-)
+@command.command("ralph-loop")
 @typed.argument("file", type=FILE, default=Path(".claude/ralph-loop.local.md"))
 @_with_source
 def ralph_loop(file: Path, **given: Any) -> None:
@@ -216,16 +221,15 @@ def ralph_loop(file: Path, **given: Any) -> None:
 
     Its prompt becomes the goal of a sprint, and each iteration begun is recorded. The
     plugin deletes its file when the loop ends.
+
+    Example: sprintlog import ralph-loop .claude/ralph-loop.local.md
     """
     from ..importers.ralph_loop import read_ralph_loop
 
     _take(file, given, read_ralph_loop(file), kind="ralph-loop")
 
 
-@command.command(
-    "transcript",
-    epilog="Example: sprintlog import transcript ~/.claude/projects/-work-shop/*.jsonl",
-)
+@command.command("transcript")
 @typed.argument("files", type=FILE, nargs=-1, required=True, metavar="FILE…")
 @_with_source
 def transcript(files: tuple[Path, ...], **given: Any) -> None:
@@ -236,6 +240,8 @@ def transcript(files: tuple[Path, ...], **given: Any) -> None:
     no prompts. The iterations are added to the current sprint; if there is none, a sprint
     is created. For a session recorded by `wrap` or an earlier import, only new data is
     added. The sprint stays open.
+
+    Example: sprintlog import transcript ~/.claude/projects/-work-shop/*.jsonl
     """
     from ..intake.transcript import read_transcript, session_file
 

@@ -170,7 +170,7 @@ Tools = dict[str, set[Path]]
 """The importers of extensions that were used, with the places that each has read."""
 
 
-@typed.command("folder", epilog="Example: sprintlog import .")
+@typed.command("folder")
 @typed.argument("folder", type=click.Path(path_type=Path), default=Path())
 @with_actor
 @with_json
@@ -179,6 +179,8 @@ def folder(folder: Path, as_json: bool, actor: str) -> None:
 
     A record is imported, known but not imported, or unknown. Installed importers from
     extensions are used as well. Links are not followed.
+
+    Example: sprintlog import .
     """
     group = click.get_current_context().parent
     assert group is not None

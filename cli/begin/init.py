@@ -24,11 +24,7 @@ TAKEN_AT_ONCE = ("state", "plan")
 """Kinds of offers that a person is asked about; what others name comes later."""
 
 
-@typed.command(
-    "init",
-    epilog="Examples: sprintlog init\n\nsprintlog init --yes --json\n\n"
-    "sprintlog init --log 'postgresql://db.example/work?log=auth'",
-)
+@typed.command("init")
 @typed.flag("--here", "in_folder", help="In ./.sprintlog, not inside .git.")
 @typed.option(
     "--log",
@@ -49,6 +45,12 @@ def command(in_folder: bool, address: str | None, yes: bool, as_json: bool) -> N
     Then it searches for state files of loops, agents, tests and CI, and prints a suitable
     command for each. On a terminal it asks; --yes imports each PROGRESS.yaml. It runs none
     of the files found and follows no links.
+
+    Examples: sprintlog init
+
+    sprintlog init --yes --json
+
+    sprintlog init --log 'postgresql://db.example/work?log=auth'
     """
     start, named = log_place()
     address = _address(address)

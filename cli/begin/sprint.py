@@ -39,10 +39,7 @@ def command() -> None:
     """Create, start, pause, resume or complete a sprint."""
 
 
-@command.command(
-    epilog="Examples: sprintlog sprint create auth --plan plan.yaml\n\n"
-    "sprintlog sprint create auth --goal 'People can log in' --max-iterations 40"
-)
+@command.command()
 @typed.argument("new_id", metavar="ID")
 @typed.file_option("--plan", help="A compiled plan.")
 @typed.folder_option(
@@ -91,6 +88,10 @@ def create(
 
     The plan is a YAML file that you write: `sprintlog help plan` shows an example. It can
     also be a PROGRESS.yaml. A goal needs no plan: steps are added during the work.
+
+    Examples: sprintlog sprint create auth --plan plan.yaml
+
+    sprintlog sprint create auth --goal 'People can log in' --max-iterations 40
     """
     check_sprint_id(new_id, field="ID")
     fields = _goal_fields(mode, goal, idle_threshold, min_iterations, hooks)
@@ -172,37 +173,49 @@ def _tell_next(new_id: str, place: Place | None, *, several: bool) -> None:
     hint(f"{typed_next} begins it; its state file is {place.path}")
 
 
-@command.command(epilog="Example: sprintlog sprint start")
+@command.command()
 @with_recording
 def start(**given: Any) -> None:
-    """Start the sprint."""
+    """Start the sprint.
+
+    Example: sprintlog sprint start
+    """
     record("sprint start", given, lifecycle.StartSprint())
 
 
-@command.command(epilog="Example: sprintlog sprint heartbeat")
+@command.command()
 @with_recording
 def heartbeat(**given: Any) -> None:
-    """Record that the loop is alive."""
+    """Record that the loop is alive.
+
+    Example: sprintlog sprint heartbeat
+    """
     record("sprint heartbeat", given, lifecycle.RecordHeartbeat())
 
 
-@command.command(epilog="Example: sprintlog sprint pause --reason 'lunch'")
+@command.command()
 @REASON
 @with_recording
 def pause(reason: str | None, **given: Any) -> None:
-    """Pause the sprint at the request of a person."""
+    """Pause the sprint at the request of a person.
+
+    Example: sprintlog sprint pause --reason 'lunch'
+    """
     record("sprint pause", given, lifecycle.PauseSprint(reason))
 
 
-@command.command(epilog="Example: sprintlog sprint interrupt --reason SIGTERM")
+@command.command()
 @REASON
 @with_recording
 def interrupt(reason: str | None, **given: Any) -> None:
-    """Record that the loop was stopped from outside."""
+    """Record that the loop was stopped from outside.
+
+    Example: sprintlog sprint interrupt --reason SIGTERM
+    """
     record("sprint interrupt", given, lifecycle.InterruptSprint(reason))
 
 
-@command.command(epilog="Example: sprintlog sprint resume --by ana --why 'pinned foo'")
+@command.command()
 @typed.option("--by", metavar="WHO", help="Who resolved it. [the actor, if operator:WHO]")
 @typed.option("--why", metavar="TEXT", help="Why it can continue.")
 @typed.option("--done", metavar="TEXT", help="The action taken.")
@@ -215,6 +228,8 @@ def resume(
 
     After `blocked` and `needs-human`, specify who resolved it (--by) and why. Any further
     action needed to continue is printed, unless --retry performs it.
+
+    Example: sprintlog sprint resume --by ana --why 'pinned foo'
     """
     actor = str(given["actor"])
     who = by or (actor.removeprefix("operator:") if actor.startswith("operator:") else None)
@@ -228,17 +243,18 @@ def resume(
         hint(told(action).hint)
 
 
-@command.command(epilog="Example: sprintlog sprint block --reason 'no credentials'")
+@command.command()
 @typed.option("--reason", required=True, metavar="TEXT", help="Why.")
 @with_recording
 def block(reason: str, **given: Any) -> None:
-    """Mark the sprint as blocked."""
+    """Mark the sprint as blocked.
+
+    Example: sprintlog sprint block --reason 'no credentials'
+    """
     record("sprint block", given, lifecycle.BlockSprint(reason))
 
 
-@command.command(
-    "needs-human", epilog="Example: sprintlog sprint needs-human --reason 'which key?'"
-)
+@command.command("needs-human")
 @typed.option("--reason", required=True, metavar="TEXT", help="What a person must decide.")
 @typed.option("--details", metavar="TEXT", help="Details for the decision.")
 @typed.option("--error", metavar="TEXT", help="The underlying error. [the reason]")
@@ -247,12 +263,15 @@ def block(reason: str, **given: Any) -> None:
 def needs_human(
     reason: str, details: str | None, error: str | None, phase: str | None, **given: Any
 ) -> None:
-    """Wait for a person at a leaf."""
+    """Wait for a person at a leaf.
+
+    Example: sprintlog sprint needs-human --reason 'which key?'
+    """
     command = lifecycle.NeedHuman(reason, details, error, phase)
     record("sprint needs-human", given, command)
 
 
-@command.command(epilog="Example: sprintlog sprint complete --summary 'merged'")
+@command.command()
 @typed.option(
     "--summary", may_be_empty=True, metavar="TEXT", help="A summary of the result."
 )
@@ -266,6 +285,8 @@ def complete(
 
     It stays open while its goal is not reached or critical or high requests are undecided;
     other requests stay pending in its operator queue.
+
+    Example: sprintlog sprint complete --summary 'merged'
     """
     command = lifecycle.CompleteSprint(summary, abandon_goal, reason)
     sprint = record("sprint complete", given, command)
@@ -276,30 +297,38 @@ def complete(
         )
 
 
-@command.command(epilog="Example: sprintlog sprint reopen --sprint auth")
+@command.command()
 @REASON
 @with_recording
 def reopen(reason: str | None, **given: Any) -> None:
-    """Reopen a completed sprint."""
+    """Reopen a completed sprint.
+
+    Example: sprintlog sprint reopen --sprint auth
+    """
     record("sprint reopen", given, lifecycle.ReopenSprint(reason))
 
 
-@command.command(epilog="Example: sprintlog sprint limit 40")
+@command.command()
 @typed.argument("max_iterations", type=click.IntRange(0), metavar="ITERATIONS")
 @with_recording
 def limit(max_iterations: int, **given: Any) -> None:
     """Set the limit on iterations; all iterations ever started count towards it.
 
     0 means no limit. The default is 100 for a sprint with a goal and no limit otherwise.
+
+    Example: sprintlog sprint limit 40
     """
     record("sprint limit", given, LimitIterations(max_iterations))
 
 
-@command.command("list", epilog="Example: sprintlog sprint list --json")
+@command.command("list")
 @with_point
 @with_json
 def list_(at: str | None, as_json: bool) -> None:
-    """List the sprints in this log."""
+    """List the sprints in this log.
+
+    Example: sprintlog sprint list --json
+    """
     with open_workspace() as workspace:
         if at is None:
             found = [

@@ -58,11 +58,14 @@ def command() -> None:
     """
 
 
-@command.command("list", epilog="Example: sprintlog extensions list --kind event")
+@command.command("list")
 @typed.option("--kind", type=KIND, help="Only of this kind.")
 @with_json
 def list_(kind: str | None, as_json: bool) -> None:
-    """List all extensions, and all programs that act as commands, without running any."""
+    """List all extensions, and all programs that act as commands, without running any.
+
+    Example: sprintlog extensions list --kind event
+    """
     rows = [_row(one) for one in found.installed(kind)]
     beside = programs() if kind is None else []
     answer = settings.ExtensionsInstalled(
@@ -73,7 +76,7 @@ def list_(kind: str | None, as_json: bool) -> None:
     print_answer(answer, _lines(lines), as_json=as_json)
 
 
-@command.command("check", epilog="Example: sprintlog extensions check acme-deployments")
+@command.command("check")
 @typed.argument("name", required=False)
 @typed.option("--kind", type=KIND, help="Only of this kind.")
 @with_json
@@ -81,6 +84,8 @@ def check(name: str | None, kind: str | None, as_json: bool) -> None:
     """Import all extensions, or the named ones, and report which are unusable.
 
     The exit status is 1 if an extension is unusable.
+
+    Example: sprintlog extensions check acme-deployments
     """
     # Imported here: what each kind has to be like is known by who tries it.
 
@@ -95,7 +100,7 @@ def check(name: str | None, kind: str | None, as_json: bool) -> None:
         sys.exit(1)
 
 
-@command.command("project", epilog="Example: sprintlog extensions project acme-deployments")
+@command.command("project")
 @typed.argument("name")
 @with_sprint
 @with_json
@@ -104,6 +109,8 @@ def project(name: str, sprint_id: str | None, as_json: bool) -> None:
 
     The projection continues from its saved state, and is notified of events that a rollback
     discards and an undo restores. The saved state is a cache.
+
+    Example: sprintlog extensions project acme-deployments
     """
     from sprintlog.projections.extended import projected
 
@@ -114,17 +121,16 @@ def project(name: str, sprint_id: str | None, as_json: bool) -> None:
     print_answer(answer, _said_lines(said), as_json=as_json)
 
 
-@command.command(
-    "notify",
-    epilog="Example: sprintlog run --agent 'claude -p' --notify "
-    "'sprintlog extensions notify acme-file'",
-)
+@command.command("notify")
 @typed.argument("name")
 def notify(name: str) -> None:
     """Send a notice from standard input, a JSON object, to an extension.
 
     `run --notify` runs this command and terminates it at its timeout. A failure only causes
     a warning there.
+
+    Example: sprintlog run --agent 'claude -p' --notify 'sprintlog extensions notify
+    acme-file'
     """
     with found.named_notifier(name) as send:
         send(load_json(sys.stdin.buffer.read(NOTICE_BYTES_MAX), field="standard input"))

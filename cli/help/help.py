@@ -122,17 +122,19 @@ def _below(context: click.Context, name: str) -> Iterator[str]:
         yield from _below(found, word)
 
 
-@typed.command(
-    "help",
-    epilog="Examples: sprintlog help go back\n\nsprintlog help phase complete\n\n"
-    "sprintlog help --all",
-)
+@typed.command("help")
 @typed.argument("words", nargs=-1, metavar="[SECTION|COMMAND…]")
 @typed.flag("--all", "is_whole", help="List all commands, by section.")
 def command(words: tuple[str, ...], is_whole: bool) -> None:
     """Explain a section or a command; without an argument, show the first screen.
 
     A section is explained with examples. A command is shown with its options, as with -h.
+
+    Examples: sprintlog help go back
+
+    sprintlog help phase complete
+
+    sprintlog help --all
     """
     root = click.get_current_context().find_root()
     section = ALSO.get(" ".join(words), "-".join(words))

@@ -25,11 +25,7 @@ COLUMNS = (
 """What CSV and Markdown show of a decision, in this order."""
 
 
-@typed.command(
-    "audit",
-    epilog="Examples: sprintlog audit --markdown > audit.md\n\n"
-    "sprintlog audit --kind gate --kind skip --at iter:3",
-)
+@typed.command("audit")
 @typed.choice_option(
     "--kind",
     "kinds",
@@ -48,6 +44,10 @@ def command(
 
     Decisions are gates, rollbacks, external edits, stops, skips, blocks and continuations
     by people, injections, and decisions on requests, goals and iterations.
+
+    Examples: sprintlog audit --markdown > audit.md
+
+    sprintlog audit --kind gate --kind skip --at iter:3
     """
     if markdown + as_csv + reading.as_json > 1:
         raise click.UsageError("give one of --markdown, --csv and --json")

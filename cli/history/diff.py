@@ -19,11 +19,7 @@ from ..screen.pager import paged
 from ..screen.terminal import BAD, GOOD, QUIET, Ready
 
 
-@typed.command(
-    "diff",
-    epilog="Examples: sprintlog diff iter:2 iter:3\n\n"
-    "sprintlog diff auth@start auth-2@ --unified",
-)
+@typed.command("diff")
 @typed.argument("old", metavar="[FROM]", required=False, callback=SPRINT_POINT)
 @typed.argument("new", metavar="[TO]", required=False, callback=SPRINT_POINT)
 @typed.flag("--json-patch", help="As JSON Patch (RFC 6902).")
@@ -53,6 +49,10 @@ def command(
     A point is position:N, version:N, iter:N, best, start, a time or '2h ago'; SPRINT@POINT
     is a point of another sprint, and SPRINT@ its current state. The output has one line per
     field. Applying the JSON Patch to the first document results in exactly the second.
+
+    Examples: sprintlog diff iter:2 iter:3
+
+    sprintlog diff auth@start auth-2@ --unified
     """
     if json_patch + unified + as_json > 1:
         raise click.UsageError("--json-patch, --unified and --json cannot be combined")

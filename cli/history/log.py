@@ -53,11 +53,7 @@ def _known(
     return types
 
 
-@typed.command(
-    "log",
-    epilog="Examples: sprintlog log --type 'phase-*' --since iter:2 --last 5\n\n"
-    "sprintlog log --follow --all --json",
-)
+@typed.command("log")
 @typed.list_option(
     "--type",
     "types",
@@ -111,6 +107,10 @@ def command(
     one line per event: the complete envelope and its data. --follow ends at Ctrl-C or when
     the output is closed. With --all, consecutive events of an agent's session are printed
     on one line; --session or -v shows all of them.
+
+    Examples: sprintlog log --type 'phase-*' --since iter:2 --last 5
+
+    sprintlog log --follow --all --json
     """
     ends = reverse or reading.at or until or iteration is not None
     for is_wrong, problem in (

@@ -23,11 +23,7 @@ from ..screen.terminal import terminal
 SECONDS_MAX = 10.0
 
 
-@typed.command(
-    "query",
-    epilog="Examples: sprintlog query "
-    "'SELECT type, count(*) FROM v_events GROUP BY type'\n\nsprintlog query --tables",
-)
+@typed.command("query")
 @typed.argument("sql", required=False)
 @typed.flag("--csv", "as_csv", help="Answer as CSV, a header first.")
 @typed.flag("--tables", help="List the tables and their columns.")
@@ -55,6 +51,10 @@ def command(
     It updates query.db in the log's folder, which any SQLite tool can open, and reads from
     it. The query cannot change the log. If SQL is -, the query is read from stdin. --json
     prints one line per row: an object with the columns.
+
+    Examples: sprintlog query 'SELECT type, count(*) FROM v_events GROUP BY type'
+
+    sprintlog query --tables
     """
     if as_json and as_csv:
         raise click.UsageError("give --json or --csv, not both")

@@ -18,7 +18,7 @@ CHANGES_MAX = 12
 DERIVED = ("last-activity", "stats.elapsed")
 
 
-@typed.command("replay", epilog="Example: sprintlog replay --from iter:2 --to iter:3")
+@typed.command("replay")
 @typed.option(
     "--from",
     "since",
@@ -34,6 +34,8 @@ def command(since: str | None, until: str | None, reading: ReadOptions) -> None:
     --json prints one line per event: type, time, actor and reason, its changes to
     PROGRESS.yaml as JSON Patch, and the same changes field by field. Applying the patches
     in order turns the state at the first point into the state at the second.
+
+    Example: sprintlog replay --from iter:2 --to iter:3
     """
     if reading.at is not None and until is not None:
         raise click.UsageError("--to and --at are the same; give one of them")

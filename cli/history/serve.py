@@ -25,9 +25,7 @@ PORT = 8642
 ACTOR = "operator:web"
 
 
-@typed.command(
-    "serve", epilog="Examples: sprintlog serve\n\nsprintlog serve --write --port 0"
-)
+@typed.command("serve")
 @typed.option(
     "--host",
     default="127.0.0.1",
@@ -75,6 +73,10 @@ def command(
     It prints an address with a token, which the browser then stores in a cookie. Access
     without the token is denied, and the page is read-only without --write. It requires the
     extra `web`. Ctrl-C stops the server; open pages reconnect when it is started again.
+
+    Examples: sprintlog serve
+
+    sprintlog serve --write --port 0
     """
     check_installed("web", NEEDED, "a live page needs it")
     if check_actor(actor).partition(":")[0] != "operator":

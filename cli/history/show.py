@@ -44,10 +44,13 @@ def command() -> None:
     """Print a state file or an event, now or at an earlier point."""
 
 
-@command.command(epilog="Example: sprintlog show progress --at iter:3")
+@command.command()
 @with_reading
 def progress(reading: ReadOptions) -> None:
-    """Print PROGRESS.yaml, byte for byte."""
+    """Print PROGRESS.yaml, byte for byte.
+
+    Example: sprintlog show progress --at iter:3
+    """
     with open_workspace() as workspace:
         sprint = reading.sprint(workspace)
         if not sprint.exists:
@@ -59,11 +62,14 @@ def progress(reading: ReadOptions) -> None:
                 print_bytes(render(sprint))
 
 
-@command.command(epilog="Example: sprintlog show journal --at '2h ago'")
+@command.command()
 @with_point
 @with_json
 def journal(at: str | None, as_json: bool) -> None:
-    """Print progress.json, byte for byte."""
+    """Print progress.json, byte for byte.
+
+    Example: sprintlog show journal --at '2h ago'
+    """
     with open_workspace() as workspace:
         document = workspace.document(at=at)
     if as_json:
@@ -73,11 +79,14 @@ def journal(at: str | None, as_json: bool) -> None:
             print_bytes(progress_json.render(document))
 
 
-@command.command(epilog="Example: sprintlog show event 7")
+@command.command()
 @typed.argument("position", type=click.IntRange(1))
 @with_json
 def event(position: int, as_json: bool) -> None:
-    """Print one event: a summary, its data and its metadata."""
+    """Print one event: a summary, its data and its metadata.
+
+    Example: sprintlog show event 7
+    """
     with open_workspace() as workspace:
         found = next(workspace.log.read(after=position - 1, until=position), None)
     if found is None:

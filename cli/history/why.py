@@ -28,12 +28,7 @@ _KNOWN = {
 }
 
 
-@typed.command(
-    "why",
-    epilog="Examples: sprintlog why src/login.py:12\n\n"
-    "sprintlog why 'phases[build].status' current.phase\n\n"
-    "sprintlog why --file journal 'learnings[learning-0001].still_valid'",
-)
+@typed.command("why")
 @typed.argument("places", metavar="FILE:LINE | FIELD…", nargs=-1)
 @typed.flag("--all", "every", help="Every line of PROGRESS.yaml.")
 @typed.choice_option(
@@ -57,6 +52,12 @@ def command(
     phases[0].steps[1].prompt, stats.elapsed or operator-queue[req-1].status, or a JSON
     Pointer. Put keys with . [ ] : or quotes in brackets and double quotes:
     phases["a.b"].status
+
+    Examples: sprintlog why src/login.py:12
+
+    sprintlog why 'phases[build].status' current.phase
+
+    sprintlog why --file journal 'learnings[learning-0001].still_valid'
     """
     if every == bool(places):
         raise click.UsageError("give FILE:LINE, one or several FIELDs, or --all")

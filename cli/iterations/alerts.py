@@ -20,12 +20,15 @@ NAMED_MAX = 5
 TONES = {"CRITICAL": BAD, "HIGH": BAD, "MEDIUM": ATTENTION}
 
 
-@typed.command("alerts", epilog="Example: sprintlog iteration alerts --all")
+@typed.command("alerts")
 @typed.number_option("--iteration", least=0, help="The iteration. [the last measured one]")
 @typed.flag("--all", "of_all", help="Of every iteration.")
 @with_reading
 def command(iteration: int | None, of_all: bool, reading: ReadOptions) -> None:
-    """List regressions against the previous iteration, worst first."""
+    """List regressions against the previous iteration, worst first.
+
+    Example: sprintlog iteration alerts --all
+    """
     with open_workspace() as workspace:
         judged = judged_at(workspace, reading)
         found = iterations_of(judged, iteration, of_all=of_all)

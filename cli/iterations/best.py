@@ -16,7 +16,7 @@ from ..screen.pager import paged
 from .judgements import breakdown_lines, judged_at, list_lines
 
 
-@typed.command("best", epilog="Example: sprintlog iteration best --explain")
+@typed.command("best")
 @typed.flag("--explain", help="Explain its score.")
 @with_reading
 def command(explain: bool, reading: ReadOptions) -> None:
@@ -24,6 +24,8 @@ def command(explain: bool, reading: ReadOptions) -> None:
 
     `sprintlog rollback best` goes back to the latest verified iteration that is as good and
     not discarded; if that is a different iteration, it is shown as well.
+
+    Example: sprintlog iteration best --explain
     """
     with open_workspace() as workspace:
         judged = judged_at(workspace, reading)
@@ -70,10 +72,13 @@ def _explained(judged: Judged, score: Score) -> list[str]:
     return lines
 
 
-@typed.command("best", epilog="Example: sprintlog show best --at iter:3")
+@typed.command("best")
 @with_reading
 def show_records(reading: ReadOptions) -> None:
-    """Print all records of iterations: measurements, judgements, advice and selection."""
+    """Print all records of iterations: measurements, judgements, advice and selection.
+
+    Example: sprintlog show best --at iter:3
+    """
     with open_workspace() as workspace:
         sprint = reading.sprint(workspace)
         judged = evaluate(workspace.log, sprint)

@@ -28,11 +28,7 @@ _NAMED = re.compile(r"(?:(?P<sprint>.+):)?(?P<number>[0-9]{1,10})", re.ASCII)
 _HERE = "iter"
 
 
-@typed.command(
-    "compare",
-    epilog="Examples: sprintlog iteration compare 2 3\n\n"
-    "sprintlog iteration compare 2 3 other:5 --json",
-)
+@typed.command("compare")
 @typed.argument("first", metavar="A")
 @typed.argument("others", metavar="B…", nargs=-1, required=True)
 @with_reading
@@ -41,6 +37,10 @@ def command(first: str, others: tuple[str, ...], reading: ReadOptions) -> None:
 
     It shows metrics, scores, parameters and costs. For two iterations it also shows the
     difference, and the changed files if both have a snapshot.
+
+    Examples: sprintlog iteration compare 2 3
+
+    sprintlog iteration compare 2 3 other:5 --json
     """
     iterations = (first, *others)
     if len(iterations) > SIDES_MAX:

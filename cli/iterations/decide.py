@@ -21,7 +21,7 @@ EXIT_CODES = {"continue": 0, "stop": 10, "rollback": 11, "escalate": 12}
 """What says an action to a script."""
 
 
-@typed.command("decide", epilog="Example: sprintlog iteration decide --exit-code || break")
+@typed.command("decide")
 @typed.flag(
     "--exit-code",
     "says_by_code",
@@ -41,6 +41,8 @@ def command(
 
     If a loop stopped because of the advice, --go-on lets it continue until the next
     measurement.
+
+    Example: sprintlog iteration decide --exit-code || break
     """
     if reason is not None and not go_on:
         raise click.UsageError("--reason requires --go-on")

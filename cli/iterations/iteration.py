@@ -35,7 +35,7 @@ def command() -> None:
     """Record, measure, compare and judge iterations."""
 
 
-@command.command(epilog="Example: sprintlog iteration start")
+@command.command()
 @typed.option("--number", type=int, help="The iteration's number. [the next one]")
 @typed.option("--max-iterations", type=int, help="Limit of iterations.")
 @typed.option("--phase", metavar="ADDRESS", help="The phase it is for.")
@@ -58,6 +58,8 @@ def start(
 
     With --snapshot the work tree's files are saved unless the last snapshot already has
     them. `why` and `report` then distinguish the agent's changes from earlier changes.
+
+    Example: sprintlog iteration start
     """
     command = StartIteration(
         number, max_iterations, phase, beyond_limit, options.read_params(params)
@@ -72,11 +74,7 @@ def start(
     record("iteration start", given, command, typed=typed, keep=keep)
 
 
-@command.command(
-    epilog="Examples: sprintlog iteration end --summary 'login works'\n\n"
-    "sprintlog iteration end --metric test_count=10 --metric tests_passed=9\n\n"
-    "sprintlog iteration end --from agent.jsonl"
-)
+@command.command()
 @typed.option(
     "--summary",
     may_be_empty=True,
@@ -116,6 +114,12 @@ def end(
 
     With --from, the agent's output is recorded as well: tokens, cost, tools, models,
     success or failure, and its last message. Reading the same file again has no effect.
+
+    Examples: sprintlog iteration end --summary 'login works'
+
+    sprintlog iteration end --metric test_count=10 --metric tests_passed=9
+
+    sprintlog iteration end --from agent.jsonl
     """
     if agent and source is None:
         raise click.UsageError("--agent requires --from")
@@ -153,9 +157,7 @@ def end(
     )
 
 
-@command.command(
-    epilog="Example: sprintlog iteration fail --error 429 --category rate-limit"
-)
+@command.command()
 @typed.option("--error", required=True, metavar="TEXT", help="What went wrong.")
 @typed.choice_option(
     "--category",
@@ -170,6 +172,8 @@ def fail(error: str, category: str, until: str | None, **given: Any) -> None:
 
     The iteration continues if the policy allows another attempt; otherwise the sprint is
     blocked. With --until, the agent is recorded as rate-limited, which is not a failure.
+
+    Example: sprintlog iteration fail --error 429 --category rate-limit
     """
     if until is not None:
         record("iteration fail", given, context.wait_until(until, error, category))

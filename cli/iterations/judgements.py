@@ -316,7 +316,7 @@ def files_lines(files: list[FileChange] | None) -> list[str]:
     return ["", *(lines or ["no file differs"])]
 
 
-@typed.command("list", epilog="Example: sprintlog list --last 5")
+@typed.command("list")
 @typed.number_option("--last", least=1, help="Only the newest ones.")
 @with_reading
 def command(last: int | None, reading: ReadOptions) -> None:
@@ -326,6 +326,8 @@ def command(last: int | None, reading: ReadOptions) -> None:
     columns. The class compares an iteration with the previous one: `forward`, `regression`,
     `plateau` (neither) or `stalled` (at least the third plateau in a row); `sprintlog help
     look` explains the terms.
+
+    Example: sprintlog list --last 5
     """
     with open_workspace() as workspace:
         judged = judged_at(workspace, reading)

@@ -33,10 +33,7 @@ from .options import (
 )
 
 
-@typed.command(
-    epilog="Examples: sprintlog iteration describe 3 --tag candidate --note 'cache on'\n\n"
-    "sprintlog iteration describe --param model=small --param seed=7"
-)
+@typed.command()
 @typed.argument("number", metavar="[N]", type=click.IntRange(0), required=False)
 @with_params
 @typed.option("--note", metavar="TEXT", help="Add a note.")
@@ -55,15 +52,17 @@ def describe(
 
     The default is the latest iteration. The data is shown with the measurements, and a
     rollback does not discard it. The last value of a parameter is used.
+
+    Examples: sprintlog iteration describe 3 --tag candidate --note 'cache on'
+
+    sprintlog iteration describe --param model=small --param seed=7
     """
     command = DescribeIteration(number, read_params(params), note, tags, tags_removed)
     fields = ("number", "params", "note", "tags", "tags_removed")
     record("iteration describe", given, command, typed=fields)
 
 
-@typed.command(
-    epilog="Example: sprintlog iteration retract 3 --reason 'the machine was busy'"
-)
+@typed.command()
 @typed.argument("number", metavar="N", type=click.IntRange(0))
 @typed.option("--reason", metavar="TEXT", required=True, help="Why it was wrong.")
 @with_recording
@@ -73,6 +72,8 @@ def retract(number: int, reason: str, **given: Any) -> None:
     The best iteration is determined again without it; iterations that were compared with it
     are compared with its predecessor. Earlier advice stays in the log. To measure the
     iteration again, use `iteration measure --number N`; a retraction cannot be undone.
+
+    Example: sprintlog iteration retract 3 --reason 'the machine was busy'
     """
     command = RetractMeasurement(number, reason)
     record("iteration retract", given, command, typed=("number", "reason"))
@@ -103,9 +104,7 @@ def tell_written(written: Iterable[Refreshed]) -> None:
     print_text(*(f"wrote {one.path}" for one in written if one.state == "written"))
 
 
-@typed.command(
-    epilog="Example: sprintlog iteration measure --number 3 --metrics metrics.json"
-)
+@typed.command()
 @typed.option("--number", type=int, help="The iteration. [the latest one]")
 @typed.flag(
     "--by-rules", help="Measure the iteration that `next` prints, by the stored rules."
@@ -130,6 +129,8 @@ def measure(
     --by-rules runs the commands and reads the reports of the rules (`iteration rules show`)
     if a measurement is due or the last one failed. A failed measurement is recorded as
     well.
+
+    Example: sprintlog iteration measure --number 3 --metrics metrics.json
     """
     if by_rules:
         typed = (number, *given_metrics, metrics_file, score, capturing or None)
@@ -147,11 +148,7 @@ def measure(
     )
 
 
-@typed.command(
-    epilog="Examples: sprintlog iteration baseline --metric test_count=8 "
-    "--metric tests_passed=5\n\n"
-    "sprintlog iteration baseline --from 7 --reason 'new test machine'"
-)
+@typed.command()
 @typed.number_option(
     "--from",
     "number",
@@ -179,6 +176,10 @@ def baseline(
     """Measure iteration 0, the state before any change, for comparison.
 
     With --from, another iteration replaces it for later measurements.
+
+    Examples: sprintlog iteration baseline --metric test_count=8 --metric tests_passed=5
+
+    sprintlog iteration baseline --from 7 --reason 'new test machine'
     """
     if number is not None:
         if given_metrics or metrics_file or capturing or loop_id or is_written:

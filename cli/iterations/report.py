@@ -83,12 +83,7 @@ def _open(file: Path) -> None:
         note(f"no browser was found: open {file} yourself")
 
 
-@typed.command(
-    "report",
-    epilog='Examples: sprintlog report >> "$GITHUB_STEP_SUMMARY"\n\n'
-    "sprintlog report iter:3\n\n"
-    "sprintlog report --html night.html --open",
-)
+@typed.command("report")
 @typed.argument("point", required=False, metavar="[iter:N|N]")
 @typed.flag("--selection", "is_selection", help="Report on the selection.")
 @typed.flag(
@@ -125,6 +120,12 @@ def command(
     An iteration's report reflects the time of its measurement; later iterations do not
     change it. For an unmeasured iteration it contains the reason and the available data.
     Best Preserved states whether a snapshot contained the best files at that time.
+
+    Examples: sprintlog report >> "$GITHUB_STEP_SUMMARY"
+
+    sprintlog report iter:3
+
+    sprintlog report --html night.html --open
     """
     if point is not None and is_selection:
         raise click.UsageError("--selection is about all iterations: omit N")

@@ -29,12 +29,7 @@ def command() -> None:
     """Show or change the rules for judging iterations."""
 
 
-@command.command(
-    "set",
-    epilog="Examples: sprintlog iteration rules set --threshold target=0.9\n\n"
-    "sprintlog iteration rules set --weight validation=0.4 --weight efficiency=0\n\n"
-    "sprintlog iteration rules set --metric p95_ms --better lower --weight 0.2",
-)
+@command.command("set")
 @typed.list_option(
     "--weight",
     "weights",
@@ -104,6 +99,12 @@ def set_(
     Other rules do not change, and a rollback does not discard rules. A custom metric scores
     100 if it reaches the target or the baseline, otherwise proportionally less. Budgets
     apply to all runs of the sprint together.
+
+    Examples: sprintlog iteration rules set --threshold target=0.9
+
+    sprintlog iteration rules set --weight validation=0.4 --weight efficiency=0
+
+    sprintlog iteration rules set --metric p95_ms --better lower --weight 0.2
     """
     budgets = taken_from(given)
     told = rules_of_file() if from_config else ChangeRules()
@@ -137,10 +138,13 @@ def set_(
     record("rules set", given, command, typed=(*said, *more))
 
 
-@command.command(epilog="Example: sprintlog iteration rules show --json")
+@command.command()
 @with_reading
 def show(reading: ReadOptions) -> None:
-    """Show the current weights, limits, policies, budgets and custom metrics."""
+    """Show the current weights, limits, policies, budgets and custom metrics.
+
+    Example: sprintlog iteration rules show --json
+    """
     with open_workspace() as workspace:
         sprint = reading.sprint(workspace)
         rules = sprint.knowledge.tracker.rules_at(sprint.version)

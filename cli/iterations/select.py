@@ -22,10 +22,7 @@ from .measurement import tell_written, write_files
 from .options import with_writing
 
 
-@typed.command(
-    epilog="Examples: sprintlog iteration select --apply --write\n\n"
-    "sprintlog iteration select 4 --reason 'reads better'"
-)
+@typed.command()
 @typed.argument("number", metavar="[N]", type=click.IntRange(0), required=False)
 @typed.option("--reason", metavar="TEXT", help="The reason for the choice.")
 @typed.flag(
@@ -51,6 +48,10 @@ def select(
     are regressions. N selects that iteration regardless of its score. --apply copies the
     files changed since the snapshot from before the first iteration to .aiwg/output/;
     without such a snapshot, all files. `sprintlog undo` removes them again.
+
+    Examples: sprintlog iteration select --apply --write
+
+    sprintlog iteration select 4 --reason 'reads better'
     """
     if reason is not None and number is None:
         raise click.UsageError("--reason requires N, the selected iteration")

@@ -50,7 +50,7 @@ NAMED_MAX = 20
 """More skipped files are only counted."""
 
 
-@typed.command(epilog="Example: sprintlog iteration snapshot --include-ignored .env")
+@typed.command()
 @with_snapshot_options
 @with_recording
 def snapshot(patterns: tuple[str, ...], file_max: int, **given: Any) -> None:
@@ -60,6 +60,8 @@ def snapshot(patterns: tuple[str, ...], file_max: int, **given: Any) -> None:
 
     All files that git would track are saved, with or without a repository: bytes, modes,
     links and empty folders. Skipped files and nested repositories are reported.
+
+    Example: sprintlog iteration snapshot --include-ignored .env
     """
     options = Options(given)
     arguments = {"patterns": [*patterns], "file_max": file_max}
@@ -143,7 +145,7 @@ def _answer(outcome: Outcome, taken: TakenSnapshot, *, as_json: bool) -> None:
     )
 
 
-@typed.command(epilog="Example: sprintlog iteration diff iter:2 iter:3 src --patch")
+@typed.command()
 @typed.argument("one")
 @typed.argument("more", nargs=-1, metavar="[OTHER] [PATH]…")
 @typed.flag("--patch", "as_patch", help="Show the changed lines.")
@@ -153,6 +155,8 @@ def diff(one: str, more: tuple[str, ...], as_patch: bool, reading: ReadOptions) 
 
     For a single iteration it shows the files it changed and, separately, those changed
     outside of any iteration before it began, and by rollbacks during it.
+
+    Example: sprintlog iteration diff iter:2 iter:3 src --patch
     """
     has_other = bool(more) and _POINT.fullmatch(more[0]) is not None
     points = (one, more[0]) if has_other else (one,)
@@ -265,15 +269,17 @@ def files_changed_in(
         return None
 
 
-@typed.command(
-    "iteration",
-    epilog="Examples: sprintlog show iteration 3 --files\n\nsprintlog show iter:3",
-)
+@typed.command("iteration")
 @typed.argument("number", type=click.IntRange(0))
 @typed.flag("--files", "with_files", help="List its files.")
 @with_reading
 def show_files(number: int, with_files: bool, reading: ReadOptions) -> None:
-    """Print an iteration's history, its snapshot and the saved files."""
+    """Print an iteration's history, its snapshot and the saved files.
+
+    Examples: sprintlog show iteration 3 --files
+
+    sprintlog show iter:3
+    """
     with open_workspace() as workspace:
         sprint = reading.sprint(workspace)
         held = find_snapshot(workspace, sprint, f"iter:{number}")

@@ -34,7 +34,7 @@ TEXT_PLACES = (".ralph/progress.txt", "scripts/ralph/progress.txt", "progress.tx
 """Where loops keep their text, below the work tree's root."""
 
 
-@typed.command("open", epilog="Example: sprintlog journal open --project-name my-app")
+@typed.command("open")
 @typed.option("--project-name", default="", metavar="NAME", help="The name of the project.")
 @typed.file_option(
     "--place",
@@ -47,6 +47,8 @@ def open_(project_name: str, place: Path | None, **given: Any) -> None:
     """Open the journal; the first entry, learning or pattern does this as well.
 
     If the journal exists, its file moves to a new path; the old file does not change.
+
+    Example: sprintlog journal open --project-name my-app
     """
     with recording("journal open", Options(given)) as run:
         workspace = run.workspace
@@ -60,12 +62,15 @@ def open_(project_name: str, place: Path | None, **given: Any) -> None:
         run.answer(run.handle_on_journal(command, arguments_of(command, typed)))
 
 
-@typed.command(epilog="Example: sprintlog journal status --prd auth-login --json")
+@typed.command()
 @typed.option("--prd", metavar="PRD", help="The attempts at this PRD and their outcome.")
 @with_point
 @with_json
 def status(prd: str | None, at: str | None, as_json: bool) -> None:
-    """Show the counts, the next ids and the common causes of failures."""
+    """Show the counts, the next ids and the common causes of failures.
+
+    Example: sprintlog journal status --prd auth-login --json
+    """
     with open_workspace() as workspace:
         document = workspace.document(at=at)
         journal = workspace.journals.at_version(JOURNAL, document.version)
@@ -87,7 +92,7 @@ def status(prd: str | None, at: str | None, as_json: bool) -> None:
         print_text(f"last entry: {f'{last.id} {last.status}' if last else 'none'}")
 
 
-@typed.command(epilog="Example: sprintlog journal search callback slash --kind learning")
+@typed.command()
 @typed.argument("words", nargs=-1, required=True)
 @typed.choice_option("--kind", of=KINDS, help="Only of this kind.")
 @typed.number_option("--limit", default=20, least=1, help="At most N. [20]")
@@ -96,6 +101,8 @@ def search(words: tuple[str, ...], kind: str | None, limit: int, as_json: bool) 
     """Search learnings, observations and summaries for all of these words.
 
     The best match comes first. The index is a cache, built from the log on demand.
+
+    Example: sprintlog journal search callback slash --kind learning
     """
     with open_workspace() as workspace:
         found = search_in(workspace, " ".join(words), kind=kind, limit=limit)
@@ -114,10 +121,7 @@ def search(words: tuple[str, ...], kind: str | None, limit: int, as_json: bool) 
     print_answer(answer, table(rows) or ["nothing found"], as_json=as_json)
 
 
-@typed.command(
-    epilog="Examples: sprintlog journal migrate\n\n"
-    "sprintlog journal migrate scripts/ralph/progress.txt"
-)
+@typed.command()
 @typed.argument("file", type=click.Path(path_type=Path), required=False)
 @with_envelope
 def migrate(file: Path | None, **given: Any) -> None:
@@ -129,6 +133,10 @@ def migrate(file: Path | None, **given: Any) -> None:
 
     Without FILE nothing happens if there is a progress.json or a journal; if no text is
     found either, an empty journal is created.
+
+    Examples: sprintlog journal migrate
+
+    sprintlog journal migrate scripts/ralph/progress.txt
     """
     options = Options(given)
     with recording("journal migrate", options) as run:

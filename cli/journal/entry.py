@@ -57,10 +57,7 @@ def command() -> None:
     """Record and show the outcomes of PRD iterations."""
 
 
-@command.command(
-    epilog="Example: sprintlog journal entry record auth-login --status completed "
-    "--summary 'login works' --observation 'finding: tokens last an hour'"
-)
+@command.command()
 @typed.argument("prd_id", metavar="PRD")
 @typed.choice_option("--status", of=parts.STATUSES, required=True, help="The outcome.")
 @typed.option(
@@ -113,6 +110,9 @@ def record(
 
     The entry belongs to the PRD's next iteration; its id is derived from the PRD and the
     iteration number. An entry is never replaced.
+
+    Example: sprintlog journal entry record auth-login --status completed --summary 'login
+    works' --observation 'finding: tokens last an hour'
     """
     entry = Entry(
         prd_id=prd_id,
@@ -131,7 +131,7 @@ def record(
     record_in_journal("entry record", given, RecordEntry(entry))
 
 
-@command.command("list", epilog="Example: sprintlog journal entry list --prd auth --last 5")
+@command.command("list")
 @typed.option("--prd", metavar="PRD", help="Only of this PRD.")
 @typed.choice_option("--status", of=parts.STATUSES, help="Only those that ended so.")
 @typed.number_option("--last", least=1, help="Only the last N.")
@@ -140,7 +140,10 @@ def record(
 def list_(
     prd: str | None, status: str | None, last: int | None, at: str | None, as_json: bool
 ) -> None:
-    """List entries in the order in which they were recorded."""
+    """List entries in the order in which they were recorded.
+
+    Example: sprintlog journal entry list --prd auth --last 5
+    """
     with open_workspace() as workspace:
         document = workspace.document(at=at)
     found = document.entries if prd is None else queries.entries_of(document, prd)
@@ -155,12 +158,15 @@ def list_(
     )
 
 
-@command.command(epilog="Example: sprintlog journal entry show auth-login-2")
+@command.command()
 @typed.argument("entry_id", metavar="ENTRY")
 @with_point
 @with_json
 def show(entry_id: str, at: str | None, as_json: bool) -> None:
-    """Show an entry with its numbered observations."""
+    """Show an entry with its numbered observations.
+
+    Example: sprintlog journal entry show auth-login-2
+    """
     with open_workspace() as workspace:
         entry = entry_of(workspace.document(at=at), entry_id)
     if as_json:
@@ -176,7 +182,7 @@ def show(entry_id: str, at: str | None, as_json: bool) -> None:
                 print_text(f"   {name}: {value}")
 
 
-@command.command(epilog="Example: sprintlog journal entry observations --type blocker")
+@command.command()
 @typed.option("--last", type=int, metavar="N", help="Only of the last N entries.")
 @typed.option("--prd", metavar="PRD", help="Only of this PRD, all of its iterations.")
 @typed.choice_option(
@@ -187,7 +193,10 @@ def show(entry_id: str, at: str | None, as_json: bool) -> None:
 def observations(
     last: int | None, prd: str | None, type_: str | None, at: str | None, as_json: bool
 ) -> None:
-    """List observations in the order of their entries."""
+    """List observations in the order of their entries.
+
+    Example: sprintlog journal entry observations --type blocker
+    """
     if last is not None and prd is not None:
         raise click.UsageError("give --last or --prd")
     with open_workspace() as workspace:

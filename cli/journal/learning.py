@@ -28,10 +28,7 @@ def command() -> None:
     """Add, use, list or retire learnings."""
 
 
-@command.command(
-    epilog="Example: sprintlog journal learning add 'callback URLs need a slash' "
-    "--type api-convention --from auth-oauth-2 --observation 1"
-)
+@command.command()
 @typed.argument("content")
 @typed.choice_option(
     "--type", "type_", of=parts.LEARNING_TYPES, required=True, help="Its kind."
@@ -54,7 +51,11 @@ def add(
     observation: int | None,
     **given: Any,
 ) -> None:
-    """Add a learning, which receives the next id."""
+    """Add a learning, which receives the next id.
+
+    Example: sprintlog journal learning add 'callback URLs need a slash' --type
+    api-convention --from auth-oauth-2 --observation 1
+    """
     if observation is not None and not entry_id:
         raise click.UsageError("--observation requires --from")
     if entry_id and not prd:
@@ -74,15 +75,16 @@ def add(
     record_in_journal("learning add", given, AddLearning(learning, observation or 0))
 
 
-@command.command(
-    "list", epilog="Example: sprintlog journal learning list --type error-workaround"
-)
+@command.command("list")
 @typed.choice_option("--type", "type_", of=parts.LEARNING_TYPES, help="Only of this type.")
 @typed.flag("--all", "with_retired", help="Include retired ones.")
 @with_point
 @with_json
 def list_(type_: str | None, with_retired: bool, at: str | None, as_json: bool) -> None:
-    """List the current learnings."""
+    """List the current learnings.
+
+    Example: sprintlog journal learning list --type error-workaround
+    """
     with open_workspace() as workspace:
         document = workspace.document(at=at)
     found = [
@@ -101,12 +103,15 @@ def list_(type_: str | None, with_retired: bool, at: str | None, as_json: bool) 
     )
 
 
-@command.command(epilog="Example: sprintlog journal learning show learning-0003")
+@command.command()
 @typed.argument("learning_id", metavar="LEARNING")
 @with_point
 @with_json
 def show(learning_id: str, at: str | None, as_json: bool) -> None:
-    """Show a learning, even if it is retired."""
+    """Show a learning, even if it is retired.
+
+    Example: sprintlog journal learning show learning-0003
+    """
     with open_workspace() as workspace:
         learning = workspace.document(at=at).learning(learning_id)
     if learning is None:
@@ -123,31 +128,33 @@ def show(learning_id: str, at: str | None, as_json: bool) -> None:
         print_text(f"{name}: {lines[0]}", *(f"  {line}" for line in lines[1:]))
 
 
-@command.command(
-    epilog="Example: sprintlog journal learning use learning-0003 --prd profile"
-)
+@command.command()
 @typed.argument("learning_id", metavar="LEARNING")
 @typed.option("--prd", "prd_id", default="", metavar="PRD", help="The PRD that used it.")
 @with_envelope
 def use(learning_id: str, prd_id: str, **given: Any) -> None:
-    """Count one more use of a learning."""
+    """Count one more use of a learning.
+
+    Example: sprintlog journal learning use learning-0003 --prd profile
+    """
     command = ReferenceLearning(learning_id, prd_id)
     typed = ("learning_id", "prd_id")
     record_in_journal("learning use", given, command, typed=typed)
 
 
-@command.command(
-    epilog="Example: sprintlog journal learning retire learning-0003 --reason 'new API'"
-)
+@command.command()
 @typed.argument("learning_id", metavar="LEARNING")
 @typed.option("--reason", metavar="TEXT", help="Why it no longer holds.")
 @with_envelope
 def retire(learning_id: str, reason: str | None, **given: Any) -> None:
-    """Retire a learning; it remains readable."""
+    """Retire a learning; it remains readable.
+
+    Example: sprintlog journal learning retire learning-0003 --reason 'new API'
+    """
     record_in_journal("learning retire", given, RetireLearning(learning_id, reason))
 
 
-@command.command(epilog="Example: sprintlog journal learning extract auth-oauth-2 --add")
+@command.command()
 @typed.argument("entry_id", metavar="ENTRY")
 @typed.flag("--add", "adds", help="Add them instead of only showing them.")
 @with_envelope
@@ -156,6 +163,8 @@ def extract(entry_id: str, adds: bool, **given: Any) -> None:
 
     An observation that already has a learning is skipped. The category determines the type,
     and the description is the text.
+
+    Example: sprintlog journal learning extract auth-oauth-2 --add
     """
     with open_workspace() as workspace:
         entry = entry_of(workspace.document(), entry_id)

@@ -17,11 +17,7 @@ def command() -> None:
     """Add or list codebase patterns."""
 
 
-@command.command(
-    epilog="Example: sprintlog journal pattern add 'Service and handler' "
-    "--type file-structure "
-    "--example services/auth.py --confidence high"
-)
+@command.command()
 @typed.argument("name")
 @typed.choice_option(
     "--type", "type_", of=parts.PATTERN_TYPES, required=True, help="Its kind."
@@ -46,7 +42,11 @@ def add(
     confidence: str | None,
     **given: Any,
 ) -> None:
-    """Add a codebase pattern, which receives the next id."""
+    """Add a codebase pattern, which receives the next id.
+
+    Example: sprintlog journal pattern add 'Service and handler' --type file-structure
+    --example services/auth.py --confidence high
+    """
     pattern = Pattern(
         name=name,
         type=type_,
@@ -58,14 +58,15 @@ def add(
     record_in_journal("pattern add", given, DiscoverPattern(pattern))
 
 
-@command.command(
-    "list", epilog="Example: sprintlog journal pattern list --type error-handling"
-)
+@command.command("list")
 @typed.choice_option("--type", "type_", of=parts.PATTERN_TYPES, help="Only of this type.")
 @with_point
 @with_json
 def list_(type_: str | None, at: str | None, as_json: bool) -> None:
-    """List the patterns with any level of confidence."""
+    """List the patterns with any level of confidence.
+
+    Example: sprintlog journal pattern list --type error-handling
+    """
     with open_workspace() as workspace:
         document = workspace.document(at=at)
     found = (

@@ -16,9 +16,7 @@ from ..output import print_bytes, visible
 from ..record import Options, recording, refresh_stream
 
 
-@typed.command(
-    "prepare", epilog="Example: sprintlog prepare auth-login --budget 4000 --json"
-)
+@typed.command("prepare")
 @typed.argument("prd_id", metavar="PRD")
 @typed.number_option(
     "--budget",
@@ -31,6 +29,8 @@ def command(prd_id: str, budget: int | None, peek: bool, **given: Any) -> None:
     """Print the failure, learnings and patterns for the next iteration of a PRD.
 
     Each printed learning is counted as used, once per iteration.
+
+    Example: sprintlog prepare auth-login --budget 4000 --json
     """
     options = Options(given)
     # Recorded ids are masked.

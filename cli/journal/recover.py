@@ -8,9 +8,7 @@ from ..context import open_workspace, with_json, with_point
 from ..output import print_json, print_text
 
 
-@typed.command(
-    "recover", epilog="Example: sprintlog recover auth-oauth --failure 'no credentials'"
-)
+@typed.command("recover")
 @typed.argument("prd_id", metavar="PRD")
 @typed.option("--failure", metavar="TEXT", help="The failure. [from its entry]")
 @with_point
@@ -21,6 +19,8 @@ def command(prd_id: str, failure: str | None, at: str | None, as_json: bool) -> 
     After three unsuccessful entries since the last success, the advice is to ask a person.
     Otherwise the advice comes from a blocker that shares at least half of its words with
     the failure and whose PRD was completed later, or from a similar error-workaround.
+
+    Example: sprintlog recover auth-oauth --failure 'no credentials'
     """
     with open_workspace() as workspace:
         document = workspace.document(at=at)

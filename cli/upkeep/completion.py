@@ -9,12 +9,14 @@ SCRIPTS = Path(__file__).with_name("shells")
 SHELLS = ("bash", "zsh", "fish")
 
 
-@typed.command("completion", epilog='Example: eval "$(sprintlog completion bash)"')
+@typed.command("completion")
 @typed.argument("shell", type=typed.Choice(SHELLS))
 def command(shell: str) -> None:
     """Print a shell's completion script, which completes commands, options and values.
 
     Values are sprints, addresses, points, iterations, requests and event types in the
     current folder's log, and files.
+
+    Example: eval "$(sprintlog completion bash)"
     """
     print_bytes((SCRIPTS / f"completion.{shell}").read_bytes())

@@ -17,11 +17,7 @@ from ..settings.file import KEYS, Key, SettingsFile
 from ..suggest import closest
 
 
-@typed.command(
-    "config",
-    epilog="Examples: sprintlog config\n\nsprintlog config agent.command --json\n\n"
-    "sprintlog config --trust",
-)
+@typed.command("config")
 @typed.argument("key", required=False)
 @typed.flag(
     "--trust",
@@ -36,6 +32,12 @@ def command(key: str | None, trusts: bool, as_json: bool) -> None:
     `sprintlog.toml` at the work tree's root, or `[tool.sprintlog]` in its pyproject.toml.
     Its commands, and its paths and actor for recording, are used only after --trust, which
     must be repeated after each change to them.
+
+    Examples: sprintlog config
+
+    sprintlog config agent.command --json
+
+    sprintlog config --trust
     """
     if key is not None and key not in KEYS:
         _unknown(key)

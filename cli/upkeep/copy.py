@@ -22,11 +22,7 @@ from ..output import counted, counting, print_answer, progress
 _SQLITE = b"SQLite format 3\0"
 
 
-@typed.command(
-    "copy",
-    epilog="Examples: sprintlog store copy . 'postgresql://db.example/work?log=auth'\n\n"
-    "sprintlog store copy 'postgresql://db.example/work?log=auth' ../auth-copy",
-)
+@typed.command("copy")
 @typed.argument("source", metavar="FROM")
 @typed.argument("target", metavar="TO")
 @with_json
@@ -41,6 +37,10 @@ def command(source: str, target: str, as_json: bool) -> None:
     The content of TO must be the beginning of FROM, and only the rest is copied. The same
     command therefore continues an interrupted copy, and later adds new events. If FROM has
     erased events since an earlier copy, this is reported: copy to a new TO.
+
+    Examples: sprintlog store copy . 'postgresql://db.example/work?log=auth'
+
+    sprintlog store copy 'postgresql://db.example/work?log=auth' ../auth-copy
     """
     with _target(target) as log:
         done = _copied(source, log)

@@ -29,10 +29,7 @@ LOSS = {
 }
 
 
-@typed.command(
-    "doctor",
-    epilog="Examples: sprintlog doctor\n\nsprintlog doctor --salvage ../rescued-log",
-)
+@typed.command("doctor")
 @typed.folder_option(
     "--salvage", "target", help="Create a log in a new folder from the intact events."
 )
@@ -45,6 +42,10 @@ def command(target: Path | None, as_json: bool) -> None:
     checks all. With --salvage, the events before the first damaged one become a new log.
     Readable later events are written next to it, and the old log does not change; exit
     status 4 if some events could not be saved.
+
+    Examples: sprintlog doctor
+
+    sprintlog doctor --salvage ../rescued-log
     """
     location = find_log()
     if target is not None:

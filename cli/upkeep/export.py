@@ -218,11 +218,7 @@ LOG, OPENMETRICS = "log", "openmetrics"
 FORMATS = (LOG, *EVENTS, OPENMETRICS)
 
 
-@typed.command(
-    "export",
-    epilog="Examples: sprintlog store export --out auth.jsonl\n\n"
-    "sprintlog store export --format otlp-json --out traces.jsonl",
-)
+@typed.command("export")
 @typed.file_option("--out", help="A new file. [standard output]")
 @typed.option("--sprint", "sprint_id", metavar="ID", help="Only the events of this sprint.")
 @typed.choice_option(
@@ -263,6 +259,10 @@ def command(
     information about the file given with --out.
 
     --otlp-endpoint and --webhook send the events since the last export to an address.
+
+    Examples: sprintlog store export --out auth.jsonl
+
+    sprintlog store export --format otlp-json --out traces.jsonl
     """
     address = otlp_endpoint or webhook
     is_alone = not (otlp_endpoint and webhook) and out is None and format_ == LOG

@@ -16,11 +16,7 @@ from ..context import open_workspace, with_json
 from ..output import print_answer
 
 
-@typed.command(
-    "head",
-    epilog="Examples: sprintlog verify head --sign --key ~/.ssh/id_ed25519\n\n"
-    'git commit --allow-empty -m night --trailer "$(sprintlog verify head --trailer)"',
-)
+@typed.command("head")
 @typed.flag("--sign", help="Sign it like `ssh-keygen -Y sign`.")
 @typed.file_option(
     "--key", help="The private key, or the public key if ssh-agent has the private key."
@@ -35,6 +31,10 @@ def command(
 
     A copy stored elsewhere, or a signature, shows later whether an earlier event was
     modified.
+
+    Examples: sprintlog verify head --sign --key ~/.ssh/id_ed25519
+
+    git commit --allow-empty -m night --trailer "$(sprintlog verify head --trailer)"
     """
     if sign and key is None:
         raise InvalidInputError(

@@ -16,7 +16,7 @@ from ..context import open_workspace, with_json
 from ..output import print_answer
 
 
-@typed.command("prove", epilog="Example: sprintlog verify prove 412 --head HEAD.txt")
+@typed.command("prove")
 @typed.argument("position", type=click.IntRange(1))
 @typed.file_option(
     "--head",
@@ -30,6 +30,8 @@ def command(position: int, head_file: Path | None, out: Path | None, as_json: bo
 
     `sprintlog verify --proof FILE` checks it. It contains this event, and only digests of
     all others.
+
+    Example: sprintlog verify prove 412 --head HEAD.txt
     """
     signature = None
     with open_workspace() as workspace:

@@ -43,11 +43,7 @@ def _age(
     return timedelta(**{_UNITS[match[2]]: int(match[1])})
 
 
-@typed.command(
-    "prune",
-    epilog="Examples: sprintlog store prune --older-than 30d --dry-run\n\n"
-    "sprintlog store prune --keep 20\n\nsprintlog store prune --sessions --older-than 30d",
-)
+@typed.command("prune")
 @typed.option(
     "--keep",
     type=int,
@@ -77,6 +73,12 @@ def command(
     It keeps the newest, first, best and selected snapshots, and all targets of a rollback
     or its undo. `doctor` shows the space used. With --sessions the calls of old sessions
     remain as events, but their content is erased permanently.
+
+    Examples: sprintlog store prune --older-than 30d --dry-run
+
+    sprintlog store prune --keep 20
+
+    sprintlog store prune --sessions --older-than 30d
     """
     if sessions and age is None:
         raise click.UsageError("--sessions requires --older-than, such as 30d")

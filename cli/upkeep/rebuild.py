@@ -23,7 +23,7 @@ from ..output import INTEGRITY, print_answer, print_text, warn
 FINE = ("same", "written", "imported", "elsewhere")
 
 
-@typed.command("rebuild", epilog="Example: sprintlog rebuild --check")
+@typed.command("rebuild")
 @typed.flag("--check", help="Only compare; exit 4 when a file differs.")
 @with_sprint
 @with_json
@@ -31,6 +31,8 @@ def command(check: bool, sprint_id: str | None, as_json: bool) -> None:
     """Rebuild all sprints and the journal from the log, and write their files.
 
     Copies of edited files are saved in the log's folder first.
+
+    Example: sprintlog rebuild --check
     """
     states = []
     with open_workspace() as workspace:

@@ -45,11 +45,7 @@ def _ranges(
     return tuple(found)
 
 
-@typed.command(
-    "redact",
-    epilog="Examples: sprintlog redact 412 --reason 'holds a token' --dry-run\n\n"
-    "pass show token | sprintlog redact --text - --reason 'old token' --yes",
-)
+@typed.command("redact")
 @typed.argument("positions", nargs=-1, callback=_ranges, metavar="[POSITION]...")
 @typed.option("--stream", metavar="STREAM", help="Only events of this stream.")
 @typed.option("--session", metavar="SESSION", help="Only events of this session.")
@@ -81,6 +77,10 @@ def command(
 
     A record that the event existed remains: time, actor, type, ids and numbers. Snapshots
     and state files are rewritten without the text. This cannot be undone.
+
+    Examples: sprintlog redact 412 --reason 'holds a token' --dry-run
+
+    pass show token | sprintlog redact --text - --reason 'old token' --yes
     """
     if selector.text == "-":
         selector = replace(selector, text=_from_stdin())

@@ -9,7 +9,7 @@ from ..context import HAPPENED, open_workspace, with_json
 from ..output import INTEGRITY, counted, counting, hint, print_answer, visible
 
 
-@typed.command("scan", epilog="Example: sprintlog scan --since 2026-01-30T00:00:00Z")
+@typed.command("scan")
 @typed.option(
     "--since", metavar="TIME", callback=HAPPENED, help="Only events that happened since."
 )
@@ -19,6 +19,8 @@ def command(since: str | None, as_json: bool) -> None:
 
     The exit status is 4 if a secret is found; each is printed with a command that erases
     it.
+
+    Example: sprintlog scan --since 2026-01-30T00:00:00Z
     """
     with open_workspace() as workspace:
         found = [*leaks(workspace, since=since, progress=counting("events read"))]

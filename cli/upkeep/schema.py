@@ -20,7 +20,7 @@ from ..output import print_document, warn
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
 
-@typed.command("schema", epilog="Example: sprintlog schema progress > progress.schema.json")
+@typed.command("schema")
 @typed.argument(
     "what",
     type=typed.Choice(
@@ -38,6 +38,8 @@ def command(what: str, name: tuple[str, ...]) -> None:
     `metrics` the input of `iteration end --metrics`, `journal` progress.json, `config`
     sprintlog.toml. `answers` is the output of commands with --json; with NAME, such as
     `gate show`, the output of one command.
+
+    Example: sprintlog schema progress > progress.schema.json
     """
     if name and what != "answers":
         raise click.UsageError(f"NAME requires answers, not {what}")

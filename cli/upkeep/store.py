@@ -27,7 +27,7 @@ def command() -> None:
     """Back up, copy, export, import or prune the log."""
 
 
-@command.command(epilog="Example: sprintlog store backup ../auth-log.db")
+@command.command()
 @typed.argument("file", type=click.Path(path_type=Path))
 @with_json
 def backup(file: Path, as_json: bool) -> None:
@@ -36,6 +36,8 @@ def backup(file: Path, as_json: bool) -> None:
     A plain `cp` can miss data that is only in SQLite's WAL. To restore, end every sprintlog
     process, move the log's folder away, run `sprintlog init`, copy the backup to log.db,
     remove log.db-head, and run `sprintlog verify`.
+
+    Example: sprintlog store backup ../auth-log.db
     """
     with open_workspace() as workspace:
         head = back_up(workspace.log, file, clock=workspace.clock)
@@ -46,9 +48,7 @@ def backup(file: Path, as_json: bool) -> None:
     print_answer(answer, said, as_json=as_json)
 
 
-@command.command(
-    "import", epilog="Example: sprintlog init && sprintlog store import auth.jsonl"
-)
+@command.command("import")
 @typed.argument("file", type=click.Path(path_type=Path, allow_dash=True))
 @with_json
 def import_(file: Path, as_json: bool) -> None:
@@ -57,6 +57,8 @@ def import_(file: Path, as_json: bool) -> None:
     Every event keeps its position and hash. Lines, chain and head are checked during the
     import; if there is a problem, nothing is imported. Missing state files are written;
     existing files do not change.
+
+    Example: sprintlog init && sprintlog store import auth.jsonl
     """
     name = "standard input" if str(file) == "-" else str(file)
     with open_workspace() as workspace, _lines(file) as lines:

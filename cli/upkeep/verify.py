@@ -35,8 +35,6 @@ TONES = {"damage": BAD, "drift": ATTENTION, "remark": None}
     "verify",
     lazy={name: f"upkeep.{name}:command" for name in ("head", "prove")},
     invoke_without_command=True,
-    epilog="Examples: sprintlog verify --json\n\n"
-    "sprintlog verify --expect-head 12:2f1c…  (from an earlier --json answer)",
 )
 @typed.flag("--full", help="Also read every byte of the snapshots.")
 @typed.flag("--quick", help="Only the newest events; trust checkpoints.")
@@ -77,6 +75,10 @@ def command(
 
     The exit status is 4 for damage or drift; contradictions in imports are only notes. The
     subcommands write a head or a proof that a later `verify` checks.
+
+    Examples: sprintlog verify --json
+
+    sprintlog verify --expect-head 12:2f1c…  (from an earlier --json answer)
     """
     if click.get_current_context().invoked_subcommand is not None:
         return

@@ -35,11 +35,7 @@ def _pass_over(tag: str | None, **given: Any) -> None:
             pass
 
 
-@typed.command(
-    "append",
-    epilog='Examples: sprintlog append phase-started --data \'{"phase": "setup"}\'\n\n'
-    'echo \'{"type": "activity-seen"}\' | sprintlog append',
-)
+@typed.command("append")
 @typed.argument("tag", metavar="[TYPE]", required=False)
 @typed.option(
     "--stream",
@@ -62,6 +58,10 @@ def command(
     optionally `stream`, `actor`, `at`, `key`, `expect`, `observed`. Each is answered by one
     line once it is durable, or by a line with `error`. State files are updated when the
     input pauses or ends.
+
+    Examples: sprintlog append phase-started --data '{"phase": "setup"}'
+
+    echo '{"type": "activity-seen"}' | sprintlog append
     """
     options = record.Options(given)
     defaults = {"stream": stream, "observed": observed}

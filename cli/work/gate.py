@@ -43,7 +43,7 @@ def command() -> None:
     """
 
 
-@command.command(epilog="Example: sprintlog gate run --phase build --timeout 300")
+@command.command()
 @PHASE
 @typed.option(
     "--timeout",
@@ -66,6 +66,8 @@ def run(
 
     If the gate fails, the exit status is 6, and standard output is a prompt for the agent
     that repairs it: the gate's on-fail prompt and the script's output.
+
+    Example: sprintlog gate run --phase build --timeout 300
     """
     options = Options(given)
     arguments = {"phase": phase, "timeout": timeout, "env": pass_on}
@@ -90,9 +92,7 @@ def run(
     sys.exit(code)
 
 
-@command.command(
-    epilog="Example: sprintlog gate record --exit-code 1 --output-file ci.log --phase build"
-)
+@command.command()
 @typed.option("--exit-code", required=True, type=click.IntRange(0, 255), help="Its code.")
 @typed.option(
     "--output-file",
@@ -120,6 +120,8 @@ def record(
     """Record the result of a gate that ran elsewhere; the event is marked as such.
 
     The same rules apply, and the output is the same as that of `gate run`.
+
+    Example: sprintlog gate record --exit-code 1 --output-file ci.log --phase build
     """
     options = Options(given)
     duration_ms = None if duration is None else round(1000 * duration)
@@ -132,11 +134,14 @@ def record(
     sys.exit(code)
 
 
-@command.command(epilog="Example: sprintlog gate show --phase build --json")
+@command.command()
 @PHASE
 @with_reading
 def show(phase: str | None, reading: ReadOptions) -> None:
-    """List all gates with their statuses, or show a gate with its last output."""
+    """List all gates with their statuses, or show a gate with its last output.
+
+    Example: sprintlog gate show --phase build --json
+    """
     with open_workspace() as workspace:
         sprint = reading.sprint(workspace)
         check_exists(sprint)

@@ -5,11 +5,7 @@ import click
 from .. import typed
 
 
-@typed.command(
-    "hook",
-    context_settings={"allow_interspersed_args": False},
-    epilog="Example: sprintlog hook claude < what-the-hook-was-handed.json",
-)
+@typed.command("hook", context_settings={"allow_interspersed_args": False})
 @typed.argument("agent", metavar="AGENT")
 @typed.argument("more", metavar="[EVENT]", nargs=-1, type=click.UNPROCESSED)
 def command(agent: str, more: tuple[str, ...]) -> None:
@@ -20,6 +16,8 @@ def command(agent: str, more: tuple[str, ...]) -> None:
     because of it. If the log is unavailable, events are spooled. Without a log nothing is
     recorded. For a tool call it stores tool, outcome, exit code, duration, paths, lines,
     digests and the beginning of a command, but never file contents.
+
+    Example: sprintlog hook claude < what-the-hook-was-handed.json
     """
     # The process goes another way before it comes here, for the sake of time.
     from ..hooking.start import hook

@@ -22,12 +22,7 @@ TAKEN = {
 """With which statuses an option goes."""
 
 
-@typed.command(
-    "hook-task",
-    epilog="Examples: sprintlog hook-task spawned learning\n\n"
-    "sprintlog hook-task running learning --pid 4711\n\n"
-    "sprintlog hook-task failed learning --error 'no key'",
-)
+@typed.command("hook-task")
 @typed.argument("status", type=typed.Choice(STATUSES))
 @typed.argument("hook_id", metavar="HOOK")
 @typed.option("--iteration", type=int, help="Its iteration. [the latest]")
@@ -45,6 +40,12 @@ def command(status: str, hook_id: str, iteration: int | None, **given: Any) -> N
 
     A task is spawned before it starts, and running once its process has started. It then
     completes or fails; the loop continues after a failure.
+
+    Examples: sprintlog hook-task spawned learning
+
+    sprintlog hook-task running learning --pid 4711
+
+    sprintlog hook-task failed learning --error 'no key'
     """
     options = {name: given.pop(name) for name in TAKEN}
     for name, value in options.items():

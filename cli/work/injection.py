@@ -178,13 +178,7 @@ def named(error: RefusedError, coming: Coming, key: str) -> RefusedError:
     return InvalidInputError(problem, file=coming.named, field=field, hint=error.hint)
 
 
-@typed.command(
-    "inject",
-    epilog="Examples: sprintlog phase inject --prompt 'Name the user in the log'\n\n"
-    "sprintlog phase inject --id hotfix --prompt-file fix.md --position before:review\n\n"
-    "sprintlog phase inject --file fixes.yaml --position end-of-workflow\n\n"
-    "sprintlog phase inject --workflow bugfix --prefix fix-12 --position end-of-workflow",
-)
+@typed.command("inject")
 @with_injection(
     typed.flag("--break", "breaks", help="Pause the sprint after it."), with_workflow
 )
@@ -195,5 +189,13 @@ def command(**given: Any) -> None:
     --json also prints the `addresses` of the new phases. FILE contains a list of phases, as
     in a plan: `phases: [{id: fix, prompt: Fix it}]`. A file or workflow is injected
     completely or not at all.
+
+    Examples: sprintlog phase inject --prompt 'Name the user in the log'
+
+    sprintlog phase inject --id hotfix --prompt-file fix.md --position before:review
+
+    sprintlog phase inject --file fixes.yaml --position end-of-workflow
+
+    sprintlog phase inject --workflow bugfix --prefix fix-12 --position end-of-workflow
     """
     inject("phase inject", given, InjectPhases, key="phases")

@@ -17,7 +17,7 @@ BEGUN = "it was started: hand the prompt to an agent, record how it ended"
 """The instruction for a phase that is already in progress."""
 
 
-@typed.command(epilog="Example: sprintlog next --json | jq -r .do")
+@typed.command()
 @typed.flag("--prompt", "only_prompt", help="Print only the agent's complete prompt.")
 @with_prompt_file
 @with_reading
@@ -27,6 +27,8 @@ def command(only_prompt: bool, prompt_file: str | None, reading: ReadOptions) ->
     The first word is one of start, work, iterate, hooks, gate, end, retry, wait, resume,
     complete, stop and done; docs/reference/next.md describes the action for each.
     The prompt is the one that `run` passes to the agent. Nothing is recorded.
+
+    Example: sprintlog next --json | jq -r .do
     """
     with open_workspace() as workspace:
         sprint = reading.sprint(workspace)

@@ -9,10 +9,13 @@ from ..context import with_recording
 from ..record import record
 
 
-@typed.command("note", epilog="Example: sprintlog note 'retried by hand, flaky network'")
+@typed.command("note")
 @typed.argument("text")
 @typed.option("--phase", metavar="ADDRESS", help="Its subject. [the sprint]")
 @with_recording
 def command(text: str, phase: str | None, **given: Any) -> None:
-    """Add a note for readers of the log; the state does not change."""
+    """Add a note for readers of the log; the state does not change.
+
+    Example: sprintlog note 'retried by hand, flaky network'
+    """
     record("note", given, AddNote(text, phase))

@@ -31,15 +31,18 @@ def command() -> None:
     """
 
 
-@command.command(epilog="Example: sprintlog phase start build/step-0/implement")
+@command.command()
 @with_phase
 @typed.choice_option("--model", of=MODELS, help="The executing model.")
 def start(phase: str | None, model: str | None, **given: Any) -> None:
-    """Start a leaf."""
+    """Start a leaf.
+
+    Example: sprintlog phase start build/step-0/implement
+    """
     record("phase start", given, leaves.StartPhase(phase, model))
 
 
-@command.command(epilog="Example: sprintlog phase complete setup --summary 'branch made'")
+@command.command()
 @with_phase
 @typed.option("--summary", may_be_empty=True, metavar="TEXT", help="A summary of the work.")
 def complete(phase: str | None, summary: str | None, **given: Any) -> None:
@@ -48,6 +51,8 @@ def complete(phase: str | None, summary: str | None, **given: Any) -> None:
     While the sprint is paused or otherwise stopped, the work is recorded as done; after a
     resume, the loop or another call of this command completes the leaf. A step or phase is
     completed by its children, and then accepts a summary.
+
+    Example: sprintlog phase complete setup --summary 'branch made'
     """
     sprint = record("phase complete", given, leaves.CompletePhase(phase, summary))
     if waits_to_go_on(sprint.plan):
@@ -57,9 +62,7 @@ def complete(phase: str | None, summary: str | None, **given: Any) -> None:
         )
 
 
-@command.command(
-    epilog="Example: sprintlog phase fail build --error '429' --category rate-limit"
-)
+@command.command()
 @with_phase
 @typed.option("--error", required=True, metavar="TEXT", help="What went wrong.")
 @typed.choice_option(
@@ -77,6 +80,8 @@ def fail(
     The policy schedules another attempt (next-retry-at) or blocks the sprint. With --until,
     the agent is recorded as rate-limited, which is not a failure: the leaf continues at
     that time.
+
+    Example: sprintlog phase fail build --error '429' --category rate-limit
     """
     if until is None:
         record("phase fail", given, leaves.FailPhase(error, category, phase))
@@ -84,34 +89,42 @@ def fail(
     record("phase fail", given, wait_until(until, error, category, phase))
 
 
-@command.command(epilog="Example: sprintlog phase block deploy --reason 'no access'")
+@command.command()
 @with_phase
 @typed.option("--reason", required=True, metavar="TEXT", help="Why it is stuck.")
 def block(phase: str | None, reason: str, **given: Any) -> None:
-    """Mark a leaf as blocked, and the sprint with it."""
+    """Mark a leaf as blocked, and the sprint with it.
+
+    Example: sprintlog phase block deploy --reason 'no access'
+    """
     record("phase block", given, leaves.BlockPhase(reason, phase))
 
 
-@command.command(epilog="Example: sprintlog phase skip docs --reason 'nothing to write'")
+@command.command()
 @with_phase
 @REASON
 def skip(phase: str | None, reason: str | None, **given: Any) -> None:
-    """Skip a leaf, or every unfinished leaf of a step or phase."""
+    """Skip a leaf, or every unfinished leaf of a step or phase.
+
+    Example: sprintlog phase skip docs --reason 'nothing to write'
+    """
     record("phase skip", given, leaves.SkipPhase(phase, reason))
 
 
-@command.command(epilog="Example: sprintlog phase retry build/step-0/implement")
+@command.command()
 @with_phase
 @REASON
 def retry(phase: str | None, reason: str | None, **given: Any) -> None:
     """Retry a failed or blocked leaf, or all such leaves of a step or phase.
 
     If a person retries a leaf, its retries and those of its gate are available again.
+
+    Example: sprintlog phase retry build/step-0/implement
     """
     record("phase retry", given, leaves.RetryPhase(phase, reason))
 
 
-@command.command(epilog="Example: sprintlog phase reopen setup --reason 'wrong branch'")
+@command.command()
 @typed.argument("phase", metavar="PHASE/STEP/SUB-PHASE")
 @REASON
 @with_recording
@@ -119,5 +132,7 @@ def reopen(phase: str, reason: str | None, **given: Any) -> None:
     """Reset a completed or skipped leaf, step or phase to pending.
 
     The pointer moves back to it if it precedes the current work.
+
+    Example: sprintlog phase reopen setup --reason 'wrong branch'
     """
     record("phase reopen", given, leaves.ReopenPhase(phase, reason))

@@ -107,10 +107,7 @@ def command() -> None:
     """
 
 
-@command.command(
-    epilog="Examples: sprintlog queue add 'Crash without an address' --priority high "
-    "--type bug\n\nsprintlog queue add --file found.jsonl"
-)
+@command.command()
 @typed.argument("title", required=False, metavar="[TITLE]")
 @typed.option(
     "--description", may_be_empty=True, metavar="TEXT", help="The details. [the title]"
@@ -135,6 +132,10 @@ def add(title: str | None, file: str | None, context: str | None, **given: Any) 
 
     An object in the file has `title`, `priority` and `type`, and optionally `id`,
     `description`, `created-at`, `discovered-in` and `context`.
+
+    Examples: sprintlog queue add 'Crash without an address' --priority high --type bug
+
+    sprintlog queue add --file found.jsonl
     """
     requests, where = read_asked(title, file=file, context=context, given=given)
 
@@ -144,13 +145,16 @@ def add(title: str | None, file: str | None, context: str | None, **given: Any) 
         raise name_request(error, file, where) from error
 
 
-@command.command("list", epilog="Example: sprintlog queue list --status pending --json")
+@command.command("list")
 @typed.choice_option("--status", of=REQUEST_STATUSES, multiple=True, help="Only these.")
 @typed.choice_option("--priority", of=PRIORITIES, multiple=True, help="Only these.")
 @typed.choice_option("--type", of=REQUEST_TYPES, multiple=True, help="Only these.")
 @with_reading
 def list_(reading: ReadOptions, **wanted: tuple[str, ...]) -> None:
-    """List the requests in the order in which they were recorded."""
+    """List the requests in the order in which they were recorded.
+
+    Example: sprintlog queue list --status pending --json
+    """
     with open_workspace() as workspace:
         sprint = reading.sprint(workspace)
         check_exists(sprint)
@@ -161,11 +165,14 @@ def list_(reading: ReadOptions, **wanted: tuple[str, ...]) -> None:
         print_answer(answer, lines, as_json=reading.as_json)
 
 
-@command.command(epilog="Example: sprintlog queue show req-1")
+@command.command()
 @REQUEST
 @with_reading
 def show(request: str, reading: ReadOptions) -> None:
-    """Show a request and its decisions: who decided what and when."""
+    """Show a request and its decisions: who decided what and when.
+
+    Example: sprintlog queue show req-1
+    """
     with open_workspace() as workspace:
         sprint = reading.sprint(workspace)
         entry = find_request(sprint, request)

@@ -69,10 +69,7 @@ def _coming(sprint: Sprint, events: Iterable[Event]) -> Iterator[str]:
 REASONING = typed.option("--reasoning", required=True, metavar="TEXT", help="The reason.")
 
 
-@typed.command(
-    epilog="Examples: sprintlog queue approve req-1 --reasoning 'people cannot log in'\n\n"
-    "sprintlog queue approve req-2 --reasoning 'small' --position end-of-phase"
-)
+@typed.command()
 @REQUEST
 @REASONING
 @typed.option("--prompt", metavar="TEXT", help="The prompt. [title and description]")
@@ -94,6 +91,10 @@ def approve(
 
     Decision and injection are recorded atomically, and a rollback to an earlier point
     discards both. To answer a question, pass the resulting task with --prompt.
+
+    Examples: sprintlog queue approve req-1 --reasoning 'people cannot log in'
+
+    sprintlog queue approve req-2 --reasoning 'small' --position end-of-phase
     """
     said = {name: given.pop(name) for name in ("reasoning", "prompt", "id_prefix", "model")}
     if workflow is not None and (said["prompt"] is not None or said["model"] is not None):
@@ -128,24 +129,23 @@ def approve(
     _who_decided(options)
 
 
-@typed.command(
-    epilog="Example: sprintlog queue reject req-3 --reasoning 'as the interface says'"
-)
+@typed.command()
 @REQUEST
 @REASONING
 @typed.option("--reason", metavar="TEXT", help="Why it is rejected. [the reasoning]")
 @with_recording
 def reject(request: str, reasoning: str, reason: str | None, **given: Any) -> None:
-    """Reject a request."""
+    """Reject a request.
+
+    Example: sprintlog queue reject req-3 --reasoning 'as the interface says'
+    """
     command = decisions.RejectRequest(request, reasoning, reason)
     typed = ("request", "reasoning", "reason")
     record("queue reject", given, command, typed=typed)
     _who_decided(Options(given))
 
 
-@typed.command(
-    epilog="Example: sprintlog queue defer req-2 --until end-of-phase --reasoning 'not now'"
-)
+@typed.command()
 @REQUEST
 @REASONING
 @typed.choice_option(
@@ -158,6 +158,8 @@ def defer(request: str, reasoning: str, until: str, **given: Any) -> None:
     end-of-phase is the end of the current top-level phase. end-of-sprint is when no work is
     left. next-sprint is when the next sprint in this log starts, which takes over the
     request.
+
+    Example: sprintlog queue defer req-2 --until end-of-phase --reasoning 'not now'
     """
     command = decisions.DeferRequest(request, reasoning, until)
     typed = ("request", "reasoning", "until")
@@ -165,22 +167,21 @@ def defer(request: str, reasoning: str, until: str, **given: Any) -> None:
     _who_decided(Options(given))
 
 
-@typed.command(
-    epilog="Example: sprintlog queue backlog req-4 --reasoning 'nobody waits for it'"
-)
+@typed.command()
 @REQUEST
 @REASONING
 @with_recording
 def backlog(request: str, reasoning: str, **given: Any) -> None:
-    """Move a request to the backlog."""
+    """Move a request to the backlog.
+
+    Example: sprintlog queue backlog req-4 --reasoning 'nobody waits for it'
+    """
     command = decisions.BacklogRequest(request, reasoning)
     record("queue backlog", given, command, typed=("request", "reasoning"))
     _who_decided(Options(given))
 
 
-@typed.command(
-    epilog="Example: sprintlog queue reopen req-4 --reason 'people do wait for it'"
-)
+@typed.command()
 @REQUEST
 @typed.option("--reason", required=True, metavar="TEXT", help="Why it is decided again.")
 @with_recording
@@ -188,11 +189,13 @@ def reopen(request: str, reason: str, **given: Any) -> None:
     """Revert a decision: the request is pending again, and nothing else changes.
 
     Work that an approval added to the plan stays there; `phase skip` skips it.
+
+    Example: sprintlog queue reopen req-4 --reason 'people do wait for it'
     """
     record("queue reopen", given, decisions.ReopenRequest(request, reason))
 
 
-@typed.command(epilog="Example: sprintlog queue decide --auto --dry-run")
+@typed.command()
 @typed.flag("--auto", help="Let rules decide. Required.")
 @typed.file_option("--rules", help="Other rules than sprintlog's own; YAML or JSON.")
 @typed.flag("--dry-run", help="Show the decisions, record nothing.")
@@ -203,6 +206,8 @@ def decide(auto: bool, rules: Path | None, dry_run: bool, **given: Any) -> None:
     The first matching rule decides. Without --rules, critical or high bugs and security
     requests are approved after the current work, low docs go into the backlog, and all
     others are deferred to the end of the phase.
+
+    Example: sprintlog queue decide --auto --dry-run
     """
     if not auto:
         raise click.UsageError("missing option --auto")

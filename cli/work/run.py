@@ -69,11 +69,7 @@ class RunCommand(typed.TypedCommand):
         return left
 
 
-@typed.command(
-    cls=RunCommand,
-    context_settings={"allow_interspersed_args": False},
-    epilog="Example: sprintlog run -- claude -p --output-format json",
-)
+@typed.command(cls=RunCommand, context_settings={"allow_interspersed_args": False})
 @typed.argument("agent", nargs=-1, metavar="[COMMAND [ARGUMENT]…]", type=click.UNPROCESSED)
 @typed.option(
     "--timeout",
@@ -169,6 +165,8 @@ def command(
     With --measure, each run of COMMAND is measured and judged by rules that apply until
     others are set. Exit status 26 is a stop because of a measurement. Every word after `--`
     belongs to COMMAND; its default is `agent.command` of a trusted sprintlog.toml.
+
+    Example: sprintlog run -- claude -p --output-format json
     """
     check_actor(actor)
     budgets, price = budgets_and_price(spending)

@@ -10,11 +10,7 @@ from ..context import ReadOptions, find_log, open_workspace, with_reading
 from ..output import print_text
 
 
-@typed.command(
-    "status",
-    epilog="Examples: sprintlog status --json\n\nsprintlog status --watch\n\n"
-    "PS1='$(sprintlog status --short) $ '",
-)
+@typed.command("status")
 @typed.flag(
     "--short",
     "is_short",
@@ -32,6 +28,12 @@ def command(is_short: bool, is_watched: bool, verbose: bool, reading: ReadOption
 
     --short prints the sprint, the completed phases or the iteration, the current address,
     and the status unless it is in progress. It exits with 0 without a log or a sprint.
+
+    Examples: sprintlog status --json
+
+    sprintlog status --watch
+
+    PS1='$(sprintlog status --short) $ '
     """
     if is_watched and (reading.as_json or reading.at is not None):
         raise click.UsageError("--watch cannot be combined with --json or --at")

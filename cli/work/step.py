@@ -17,44 +17,53 @@ def command() -> None:
     """Insert steps into a for-each phase, or record the steps towards a goal."""
 
 
-@command.command(
-    "inject",
-    epilog="Examples: sprintlog step inject --prompt 'Let people log out' --id logout\n\n"
-    "sprintlog step inject --file steps.yaml --position end-of-phase:build",
-)
+@command.command("inject")
 @with_injection()
 def inject_(**given: Any) -> None:
     """Insert steps into a for-each phase of any status; the pointer does not move.
 
     The default position is after the current step. A file contains `steps`, each with an
     id, a prompt and optionally `phases`.
+
+    Examples: sprintlog step inject --prompt 'Let people log out' --id logout
+
+    sprintlog step inject --file steps.yaml --position end-of-phase:build
     """
     inject("step inject", given, InjectSteps, key="steps")
 
 
-@command.command(epilog="Example: sprintlog step add --prompt 'Let people log out'")
+@command.command()
 @typed.option("--prompt", required=True, metavar="TEXT", help="The task.")
 @typed.option("--id", "step", metavar="ID", help="Its id. [step-N, never used before]")
 @with_recording
 def add(prompt: str, step: str | None, **given: Any) -> None:
-    """Add a step towards the goal of a sprint in Ralph mode."""
+    """Add a step towards the goal of a sprint in Ralph mode.
+
+    Example: sprintlog step add --prompt 'Let people log out'
+    """
     record("step add", given, AddStep(prompt, step))
 
 
-@command.command(epilog="Example: sprintlog step update step-1 --status in-progress")
+@command.command()
 @typed.argument("step", metavar="ID")
 @typed.choice_option("--status", of=DYNAMIC_STEP_STATUSES, help="Its status.")
 @typed.option("--prompt", metavar="TEXT", help="The new task.")
 @with_recording
 def update(step: str, status: str | None, prompt: str | None, **given: Any) -> None:
-    """Change the status or prompt of a step towards the goal."""
+    """Change the status or prompt of a step towards the goal.
+
+    Example: sprintlog step update step-1 --status in-progress
+    """
     record("step update", given, UpdateStep(step, status, prompt))
 
 
-@command.command(epilog="Example: sprintlog step complete step-1")
+@command.command()
 @typed.argument("step", metavar="ID")
 @with_recording
 def complete(step: str, **given: Any) -> None:
-    """Mark a step towards the goal as completed."""
+    """Mark a step towards the goal as completed.
+
+    Example: sprintlog step complete step-1
+    """
     command = UpdateStep(step, COMPLETED)
     record("step complete", given, command, typed=("step", "status"))

@@ -15,10 +15,7 @@ from ..stops import reason_lines
 from ..wrapping.limit_wait import wait
 
 
-@typed.command(
-    epilog="Example: while sprintlog wrap -- ./iterate.sh; sprintlog wait || test $? = 3; "
-    "do :; done"
-)
+@typed.command()
 @with_actor
 @with_sprint
 @with_json
@@ -31,6 +28,8 @@ def command(sprint_id: str | None, actor: str, as_json: bool) -> None:
 
     The exit status is 0 if the limit has expired and work can continue, 1 if a person or
     money is needed, and 3 if no limit ended the last run.
+
+    Example: while sprintlog wrap -- ./iterate.sh; sprintlog wait || test $? = 3; do :; done
     """
     check_actor(actor)
     try:

@@ -9,14 +9,7 @@ from ..wrapping.frames import WrapRequest
 from ..wrapping.start import wrap as run
 
 
-@typed.command(
-    "wrap",
-    context_settings={"allow_interspersed_args": False},
-    epilog="Examples: sprintlog wrap -- claude -p 'do the next task'\n\n"
-    "sprintlog wrap --snapshot --measure ./test.sh -- ./iterate.sh\n\n"
-    "sprintlog wrap --snapshot --measure 'pytest -q --junitxml=junit.xml' "
-    "--report junit.xml -- ./iterate.sh",
-)
+@typed.command("wrap", context_settings={"allow_interspersed_args": False})
 @typed.option(
     "--sprint",
     "sprint_id",
@@ -59,6 +52,13 @@ def command(**given: Any) -> None:
 
     To find the best run, pass a --measure command that counts: by exit code alone, all runs
     that exit with 0 are equal. `sprintlog help look` explains how runs are compared.
+
+    Examples: sprintlog wrap -- claude -p 'do the next task'
+
+    sprintlog wrap --snapshot --measure ./test.sh -- ./iterate.sh
+
+    sprintlog wrap --snapshot --measure 'pytest -q --junitxml=junit.xml' --report junit.xml
+    -- ./iterate.sh
     """
     asked = WrapRequest(**given)
     if not asked.command:

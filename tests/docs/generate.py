@@ -236,8 +236,9 @@ def _command_part(path: str, command: click.Command) -> str:
         records = "*Records*. " if topic == RECORDING else ""
         parts.append(f"{records}[{topic.capitalize()} options](#{topic}-options): {names}.")
     if command.epilog:
-        examples = command.epilog.replace("Examples: ", "").replace("Example: ", "")
-        shown = "\n".join(line for line in examples.split("\n\n") if line)
+        examples = inspect.cleandoc(command.epilog)
+        examples = examples.removeprefix("Examples: ").removeprefix("Example: ")
+        shown = "\n".join(" ".join(part.splitlines()) for part in examples.split("\n\n"))
         parts.append(f"Example:\n\n```text\n{shown}\n```")
     return "\n\n".join(parts)
 
