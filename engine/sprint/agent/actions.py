@@ -197,13 +197,13 @@ def of_end(
 
 
 def of_wait(sprint: str, action: Action, *, at: str) -> Notice:
-    """Return the notice that a loop is waiting."""
+    """Return the notice about a wait of the loop."""
     place = {n: getattr(action, n) for n in ("why", "phase", "iteration", "until")}
     return Notice(notice=WAITING, sprint=sprint, at=at, **place)
 
 
 def of_advice(sprint: str, number: int, *, at: str, why: str) -> Notice:
-    """Return the notice that the loop is advised to stop or roll back."""
+    """Return the notice about advice to stop or roll back."""
     hint = f"`sprintlog report {number}`"
     return Notice(
         notice=QUALITY, sprint=sprint, at=at, iteration=number, why=why, hint=hint

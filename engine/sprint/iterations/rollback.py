@@ -154,7 +154,7 @@ def record_rollback(knowledge: Knowledge, event: RolledBack, version: int) -> No
 
 
 def _record_advised(knowledge: Knowledge, version: int) -> None:
-    """Record that a rollback followed the current advice, unless an earlier one did."""
+    """Record that a rollback followed the current advice; only the first counts."""
     tracker = knowledge.tracker
     tracker.unmeasured = 0
     advice, last = tracker.recommended, knowledge.gone_back[-1:]

@@ -211,7 +211,11 @@ def _whole(calls: Sequence[ModelCall], stated: Usage | None) -> Usage:
 def _marks(
     whole: Usage, before: Sequence[AgentRan]
 ) -> tuple[tuple[str, ...], dict[str, int]]:
-    """Return the new lower bounds and, by figure, how many runs are now settled."""
+    """Return the figures that become lower bounds, and those settled for earlier runs.
+
+    A settled figure is mapped to the number of earlier runs for which it is now fully
+    known.
+    """
     marked: Counter[str] = Counter()
     for run in before:
         marked.update(lower_bounds(run.usage) if run.is_rest else open_figures(run.usage))

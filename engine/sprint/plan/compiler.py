@@ -286,7 +286,7 @@ class Hierarchy:
         return leaf
 
     def _with_model(self, leaf: Data, flat: layout.Flat, model: str | None) -> Data:
-        """Return a leaf with its model; precedence: step, phase, sprint, workflow."""
+        """Return a leaf with its model, taken from the step, phase, sprint or workflow."""
         of_sprint = text_of(self._sprint.data, "model")
         around = flat.around
         named = model or around.phase_model or of_sprint or around.workflow_model

@@ -217,7 +217,7 @@ def _prompt_of(entry: Data) -> str:
 
 
 def _is_again(sprint: Sprint, entry: Data, event: f.RequestDecided) -> bool:
-    """Return whether a decision is already recorded; raise an error if it is refused."""
+    """Return whether a decision is already recorded; raise an error if it is invalid."""
     if not event.reasoning.strip():
         raise RefusedError("reasoning: required", field="reasoning")
     status = entry["status"]
