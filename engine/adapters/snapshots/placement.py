@@ -98,7 +98,7 @@ def place(
 
 
 def order_of_writes(plan: PlacementPlan) -> list[str]:
-    """Return the ids of the blobs that a plan writes, in reading order."""
+    """Return the ids of a plan's blobs in the order in which they are read."""
     return [plan.writes[path].oid for path in sorted(plan.writes)]
 
 
