@@ -70,7 +70,7 @@ class TranscriptRead(NamedTuple):
 
 
 def read_transcript(file: Path) -> TranscriptRead:
-    """Return a transcript's contents, including subagents for Claude Code.
+    """Return a transcript's contents; for Claude Code, subagents are included.
 
     Raise `InvalidInputError` if no line was written by a known agent.
     """
