@@ -1,10 +1,10 @@
-"""All commands: requests as data, on which `handle` decides.
+"""All commands: requests, as data, that `handle` turns into events.
 
 The most common commands are `CreateSprint`, `StartSprint`, `StartPhase`, `CompletePhase`,
 `FailPhase`, `RetryPhase`, `SkipPhase`, `StartIteration`, `EndIteration`, `AddNote`,
 `CompleteSprint`, and `RollBack(to)`, which goes back to a version of the sprint's stream.
-If the phase is optional and omitted, the phase at the pointer is used. `help()` of a
-command describes its fields.
+If an optional phase is omitted, the phase at the pointer is used. Use `help()` on a command
+to list its fields.
 """
 
 from .engine.command import Command as Command

@@ -229,7 +229,7 @@ class _Carrying:
         self._ask(change, (followed, self._name, awaited))
 
     def _place_again(self, moved: list[VersionRange]) -> None:
-        """Update whether the decisions in some ranges are effective or discarded."""
+        """Update the status (effective or discarded) of the decisions in some ranges."""
         found: dict[int, Decision] = {}
         for first, last in moved:
             rows = self._ask(

@@ -19,13 +19,13 @@ from sprintlog.engine.sessions.events import SESSION_EVENTS
 from sprintlog.engine.sprint.events import EVENTS
 
 COMMANDS_SAY = """\
-All commands: requests as data, on which `handle` decides.
+All commands: requests, as data, that `handle` turns into events.
 
 The most common commands are `CreateSprint`, `StartSprint`, `StartPhase`, `CompletePhase`,
 `FailPhase`, `RetryPhase`, `SkipPhase`, `StartIteration`, `EndIteration`, `AddNote`,
 `CompleteSprint`, and `RollBack(to)`, which goes back to a version of the sprint's stream.
-If the phase is optional and omitted, the phase at the pointer is used. `help()` of a
-command describes its fields.
+If an optional phase is omitted, the phase at the pointer is used. Use `help()` on a command
+to list its fields.
 """
 EVENTS_SAY = "All events, and the types of their fields; `decode` decodes a recorded event."
 DECODE = '''\
