@@ -221,16 +221,17 @@ def _places(name: str) -> str:
 
 def _importers() -> list[str]:
     assert isinstance(importing, click.Group)
-    readers = (
-        _row(f"`{name}`", f"{inspect.getdoc(read)}".split("\n\n")[0].replace("\n", " "), "")
-        for name, read in MARKDOWN.items()
-    )
-    return [*readers] + [
-        _row(
-            f"`{name}`", " ".join((one.help or "").split("\n\n")[0].split()), _ignored(name)
-        )
-        for name, one in sorted(importing.commands.items())
+    described = {name: inspect.getdoc(read) for name, read in MARKDOWN.items()}
+    described |= {name: one.help for name, one in sorted(importing.commands.items())}
+    return [
+        _row(f"`{name}`", _imported(text or ""), _ignored(name))
+        for name, text in described.items()
     ]
+
+
+def _imported(text: str) -> str:
+    summary = " ".join(text.partition("\n\n")[0].split())
+    return re.sub(r"^(?:Import|Return) ", "", summary).removesuffix(".")
 
 
 def _ignored(name: str) -> str:
