@@ -84,13 +84,9 @@ def compile_sprint(
         if main is not None:
             hierarchy.check_unused()
     except layout.TooLargeError:
-        problems.add(
-            "plan-too-large",
-            sprint,
-            (),
-            f"the plan would be larger than {DOCUMENT_BYTES_MAX // 2**20} MiB",
-            hint="split the sprint, or keep long texts in files that prompts name",
-        )
+        message = f"the plan would be larger than {DOCUMENT_BYTES_MAX // 2**20} MiB"
+        hint = "split the sprint, or keep long texts in files that prompts name"
+        problems.add("plan-too-large", sprint, (), message, hint=hint)
     found = problems.found
     failed = any(not problem.is_warning for problem in found)
     return Compiled(None if failed else plan, found)
@@ -105,13 +101,9 @@ def settings_of(sprint: Definition, main: Definition | None, problems: Problems)
     if is_ralph:
         settings["mode"] = RALPH
         if not is_given(data, "goal"):
-            problems.add(
-                "missing-goal",
-                sprint,
-                (),
-                "a Ralph sprint needs a `goal`",
-                hint="state the goal, and how to recognise that it is reached",
-            )
+            message = "a Ralph sprint needs a `goal`"
+            hint = "state the goal, and how to recognise that it is reached"
+            problems.add("missing-goal", sprint, (), message, hint=hint)
     if goal := text_of(data, "goal"):
         settings["goal"] = goal
     ralph = {**mapping_of(workflow, "ralph"), **mapping_of(data, "ralph")}
@@ -170,12 +162,9 @@ class Hierarchy:
         """Report the collections that no phase iterates over."""
         for name, collection in self._collections.items():
             if name not in self._used and collection.items:
-                self._problems.add(
-                    "unused-collection",
-                    self._sprint,
-                    collection.path,
-                    f"no phase of the workflow has `for-each: {name}`",
-                )
+                message = f"no phase of the workflow has `for-each: {name}`"
+                path = collection.path
+                self._problems.add("unused-collection", self._sprint, path, message)
 
     def _for_each(self, flat: layout.Flat, scope: Scope) -> Data:
         data = flat.part.phase.data
@@ -199,13 +188,9 @@ class Hierarchy:
         if name in self._collections or not name:
             return self._collections.get(name)
         if self._collections:
-            self._problems.add(
-                "unknown-collection",
-                phase,
-                (field,),
-                f"{self._sprint.file} has no collection {name!r}",
-                hint=nearest(name, list(self._collections)),
-            )
+            message = f"{self._sprint.file} has no collection {name!r}"
+            hint = nearest(name, list(self._collections))
+            self._problems.add("unknown-collection", phase, (field,), message, hint=hint)
         else:
             missing_items(self._sprint, self._problems)
         return None
@@ -244,21 +229,14 @@ class Hierarchy:
         for flat in self._unique(laid_out):
             phase = flat.part.phase
             if flat.part.is_for_each:
-                self._problems.add(
-                    "nested-for-each",
-                    phase,
-                    ("for-each",),
-                    f"{name!r} is run for each item, so its phases cannot iterate",
-                )
+                message = f"{name!r} is run for each item, so its phases cannot iterate"
+                self._problems.add("nested-for-each", phase, ("for-each",), message)
                 continue
             if "break" in flat.flags:
-                self._problems.add(
-                    "ignored-field",
-                    phase,
-                    ("break",) if "break" in phase.data else (),
-                    "the sprint pauses after top phases only",
-                    hint="put `break: true` on the phase that has the `for-each`",
-                )
+                path = ("break",) if "break" in phase.data else ()
+                message = "the sprint pauses after top phases only"
+                hint = "put `break: true` on the phase that has the `for-each`"
+                self._problems.add("ignored-field", phase, path, message, hint=hint)
             flats.append(flat)
         self._laid_out[key] = flats
         return flats
@@ -352,15 +330,11 @@ def _hooks(sprint: Definition, main: Definition | None, problems: Problems) -> l
         identity = text_of(hook, "id")
         if main is None or identity is None:
             continue
-        path = ("per-iteration-hooks", index)
+        path: Path = ("per-iteration-hooks", index)
         actions = [key for key in ("workflow", "prompt") if is_given(hook, key)]
         if len(actions) != 1 and (actions or not is_given(hook, "command")):
-            problems.add(
-                "two-actions" if actions else "no-action",
-                main,
-                path,
-                f"hook {identity!r} needs either a `workflow` or a `prompt`",
-            )
+            message = f"hook {identity!r} needs either a `workflow` or a `prompt`"
+            problems.add("two-actions" if actions else "no-action", main, path, message)
         if identity in hooks:
             message = f"{identity!r} is the id of another hook"
             problems.add("duplicate-id", main, (*path, "id"), message)
@@ -372,13 +346,10 @@ def _hooks(sprint: Definition, main: Definition | None, problems: Problems) -> l
             enabled = mapping_of({"": said}, "").get("enabled")
             hooks[name]["enabled"] = hooks[name]["enabled"] if enabled is None else enabled
         elif main is not None:
-            problems.add(
-                "unknown-hook",
-                sprint,
-                ("per-iteration-hooks", name),
-                f"the workflow has no hook {name!r}",
-                hint=nearest(name, list(hooks)),
-            )
+            path = ("per-iteration-hooks", name)
+            message = f"the workflow has no hook {name!r}"
+            hint = nearest(name, list(hooks))
+            problems.add("unknown-hook", sprint, path, message, hint=hint)
     return list(hooks.values())
 
 
@@ -386,10 +357,6 @@ def _check_id(sprint: Definition, sprint_id: str, problems: Problems) -> None:
     try:
         check_sprint_id(sprint_id)
     except RefusedError as error:
-        problems.add(
-            "bad-id",
-            sprint,
-            ("sprint-id",) if text_of(sprint.data, "sprint-id") else (),
-            error.message,
-            hint="`sprint-id` in SPRINT.yaml, `--id` or the folder's name gives it",
-        )
+        path = ("sprint-id",) if text_of(sprint.data, "sprint-id") else ()
+        hint = "`sprint-id` in SPRINT.yaml, `--id` or the folder's name gives it"
+        problems.add("bad-id", sprint, path, error.message, hint=hint)

@@ -212,13 +212,9 @@ def collections_of(sprint: Definition, problems: Problems) -> dict[str, Collecti
     """Return the collections by name; a `steps` list becomes the collection `step`."""
     data = sprint.data
     if "steps" in data and "collections" in data:
-        problems.add(
-            "mixed-generations",
-            sprint,
-            ("steps",),
-            "`steps` and `collections` are both there; only one of them may be",
-            hint="`steps: […]` is the same as `collections: {step: […]}`",
-        )
+        message = "`steps` and `collections` are both there; only one of them may be"
+        hint = "`steps: […]` is the same as `collections: {step: […]}`"
+        problems.add("mixed-generations", sprint, ("steps",), message, hint=hint)
     given = data.get("collections")
     found = {}
     for name, items in given.items() if isinstance(given, dict) else ():
@@ -237,13 +233,8 @@ def _collection(
     sprint: Definition, name: str, given: Any, path: Path, problems: Problems
 ) -> Collection:
     if given == []:
-        problems.add(
-            "empty-collection",
-            sprint,
-            path,
-            "has no items",
-            hint="an item is `- prompt: …`",
-        )
+        hint = "an item is `- prompt: …`"
+        problems.add("empty-collection", sprint, path, "has no items", hint=hint)
     items: list[Definition] = []
     seen: dict[str, int] = {}
     for index, data in enumerate(given if isinstance(given, list) else ()):
@@ -252,13 +243,9 @@ def _collection(
         where = (*path, index)
         identity = text_of(data, "id") or f"{name}-{index}"
         if check_text_id(identity, sprint, (*where, "id"), problems) and identity in seen:
-            problems.add(
-                "duplicate-id",
-                sprint,
-                (*where, "id"),
-                f"{identity!r} is the id of item {seen[identity]} already",
-                hint="ids must be unique in a collection",
-            )
+            message = f"{identity!r} is the id of item {seen[identity]} already"
+            hint = "ids must be unique in a collection"
+            problems.add("duplicate-id", sprint, (*where, "id"), message, hint=hint)
         seen.setdefault(identity, index)
         seen_by_templates = {
             "type": name,
@@ -282,21 +269,13 @@ def _check_dependencies(
         if name == own:
             problems.add("self-reference", item, path, f"item {own!r} depends on itself")
         elif isinstance(name, str) and name not in places:
-            problems.add(
-                "unknown-item",
-                item,
-                path,
-                f"there is no item {name!r}",
-                hint=nearest(name, list(places)),
-            )
+            message = f"there is no item {name!r}"
+            hint = nearest(name, list(places))
+            problems.add("unknown-item", item, path, message, hint=hint)
         elif isinstance(name, str) and places[name] > item.data["index"]:
-            problems.add(
-                "later-dependency",
-                item,
-                path,
-                f"{name!r} comes after {own!r}; items are run in the order written",
-                hint=f"move {name!r} up",
-            )
+            message = f"{name!r} comes after {own!r}; items are run in the order written"
+            hint = f"move {name!r} up"
+            problems.add("later-dependency", item, path, message, hint=hint)
 
 
 def check_text_id(identity: str, where: Definition, path: Path, problems: Problems) -> bool:
@@ -312,10 +291,6 @@ def check_text_id(identity: str, where: Definition, path: Path, problems: Proble
 def missing_items(sprint: Definition, problems: Problems) -> None:
     """Report a problem if there are neither `steps` nor `collections`."""
     if not is_given(sprint.data, "steps") and not is_given(sprint.data, "collections"):
-        problems.add(
-            "missing-items",
-            sprint,
-            (),
-            "there are neither `steps` nor `collections`",
-            hint="list the items: `collections: {step: [{prompt: …}]}`",
-        )
+        message = "there are neither `steps` nor `collections`"
+        hint = "list the items: `collections: {step: [{prompt: …}]}`"
+        problems.add("missing-items", sprint, (), message, hint=hint)

@@ -73,13 +73,9 @@ def check_references(
     for where, references in _all_references(sprint, workflows):
         for name, path in references:
             if name not in workflows:
-                problems.add(
-                    "unknown-workflow",
-                    where,
-                    path,
-                    f"there is no workflow {name!r} in {searched}",
-                    hint=nearest(name, list(available)),
-                )
+                message = f"there is no workflow {name!r} in {searched}"
+                hint = nearest(name, list(available))
+                problems.add("unknown-workflow", where, path, message, hint=hint)
 
 
 def _all_references(
@@ -255,56 +251,33 @@ class Outline:
 
     def _gate(self, part: Part, last: Flat) -> Definition | None:
         if part.gate is not None and last.gate is not None:
-            self._problems.add(
-                "two-gates",
-                part.phase,
-                ("gate",),
-                f"the last phase inlined here, {last.id!r}, has a gate as well",
-                hint="remove one of the gates",
-            )
+            message = f"the last phase inlined here, {last.id!r}, has a gate as well"
+            hint = "remove one of the gates"
+            self._problems.add("two-gates", part.phase, ("gate",), message, hint=hint)
         return part.gate or last.gate
 
     def _check_phases(self, where: Definition) -> None:
         if where.data.get("phases", []) == []:
-            self._problems.add(
-                "no-phases",
-                where,
-                ("phases",) if "phases" in where.data else (),
-                "a workflow needs at least one phase",
-                hint="a phase is `- id: …` with a `prompt`, a `for-each` or a `workflow`",
-            )
+            path = ("phases",) if "phases" in where.data else ()
+            message = "a workflow needs at least one phase"
+            hint = "a phase is `- id: …` with a `prompt`, a `for-each` or a `workflow`"
+            self._problems.add("no-phases", where, path, message, hint=hint)
 
     def _check_phase(self, phase: Definition) -> None:
         data = phase.data
         if is_given(data, "prompt") and is_given(data, "workflow"):
-            self._problems.add(
-                "two-actions",
-                phase,
-                (),
-                f"phase {data['id']!r} has both a `prompt` and a `workflow`",
-                hint="remove one of the gates",
-            )
+            message = f"phase {data['id']!r} has both a `prompt` and a `workflow`"
+            hint = "remove one of the gates"
+            self._problems.add("two-actions", phase, (), message, hint=hint)
         elif not any(is_given(data, key) for key in ("prompt", "workflow", "for-each")):
-            self._problems.add(
-                "no-action",
-                phase,
-                (),
-                f"phase {data['id']!r} has no action",
-                hint="give it a `prompt`, a `for-each` or a `workflow`",
-            )
+            message = f"phase {data['id']!r} has no action"
+            hint = "give it a `prompt`, a `for-each` or a `workflow`"
+            self._problems.add("no-action", phase, (), message, hint=hint)
         elif is_given(data, "collection") and not is_given(data, "for-each"):
-            self._problems.add(
-                "ignored-field",
-                phase,
-                ("collection",),
-                "a phase without a `for-each` has no items",
-                hint="write `for-each`, with the name that templates have for an item",
-            )
+            message = "a phase without a `for-each` has no items"
+            hint = "write `for-each`, with the name that templates have for an item"
+            self._problems.add("ignored-field", phase, ("collection",), message, hint=hint)
         elif is_given(data, "prompt") and is_given(data, "for-each"):
-            self._problems.add(
-                "unused-prompt",
-                phase,
-                ("prompt",),
-                "the prompt of a `for-each` phase is not used, its items' prompts are",
-                hint="put it into a workflow, and name that with `workflow`",
-            )
+            message = "the prompt of a `for-each` phase is not used, its items' prompts are"
+            hint = "put it into a workflow, and name that with `workflow`"
+            self._problems.add("unused-prompt", phase, ("prompt",), message, hint=hint)
