@@ -39,11 +39,11 @@ from .way_back import (
 def put_back(run: Recording, wanted: Agreement) -> bool:
     """Revert interrupted restores in this work tree; return whether there were any."""
     workspace, sprint_id = run.workspace, run.sprint_id
-    sprint, store = workspace.sprint(sprint_id), store_of(workspace)
+    sprint = workspace.sprint(sprint_id)
     if not restore.cut_short(workspace, sprint):
         return False
     would = _together(
-        [views.changed_files(plan) for plan in restore.ways_back(workspace, store, sprint)]
+        [views.changed_files(plan) for plan in restore.ways_back(workspace, sprint)]
     )
     planned = views.would_go_back("undo", sprint, files=would)
     if wanted.dry_run:
@@ -53,7 +53,7 @@ def put_back(run: Recording, wanted: Agreement) -> bool:
         agree_to(run, planned)
     if not wanted.forced:
         refuse_while_at_work(workspace.location)
-    done = restore.give_up(workspace, sprint_id, store, actor=run.options.actor)
+    done = restore.give_up(workspace, sprint_id, actor=run.options.actor)
     events = [event for given_up in done for event in given_up.events]
     outcome = Outcome(workspace.sprint(sprint_id), events)
     files = _together([views.changed_files(d.plan, placed=d.placed) for d in done])
@@ -68,7 +68,7 @@ def put_back(run: Recording, wanted: Agreement) -> bool:
     finally:
         run.refresh()
     for given_up in done:
-        warn_of_kept(store.folder, given_up.placed)
+        warn_of_kept(store_of(workspace).folder, given_up.placed)
     end_as_restored(Done(outcome, answer))
     return True
 

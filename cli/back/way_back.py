@@ -318,7 +318,6 @@ def _restored(run: Recording, step: Step, *, is_agreed: bool) -> Restored:
         return in_place(
             workspace,
             run.sprint_id,
-            store_of(workspace),
             step.order,
             is_agreed=is_agreed,
             envelope=run.envelope(step.arguments),

@@ -11,11 +11,7 @@ from msgspec.structs import replace
 
 from sprintlog.engine.errors import InvalidInputError, NotFoundError, RefusedError
 from sprintlog.engine.extensions import Extension, ExtensionError, named
-from sprintlog.engine.service.from_transcripts import (
-    KnownSessions,
-    SessionBegins,
-    SessionEnds,
-)
+from sprintlog.engine.service.from_transcripts import KnownSessions, session_begins
 from sprintlog.engine.service.state_file_owner import loop_holder
 from sprintlog.engine.service.streams.catalogue import CODEC
 from sprintlog.engine.sprint.events import AgentRan, IterationStarted, SprintImported
@@ -238,10 +234,10 @@ def _take_session(run: Import, known: KnownSessions, session: TranscriptRead) ->
     if before := known.before(sprint_id, ran):
         number = before[-1].iteration
     else:
-        begins = SessionBegins()
-        began = run.record_fact(sprint_id, begins, fact=f"{session.key}:began", at=at)
+        fact = f"{session.key}:began"
+        began = run.record_fact(sprint_id, session_begins, fact=fact, at=at)
         number, recorded = number_of(began), new_events(began)
-    ends = SessionEnds(known, replace(ran, iteration=number), summary)
+    ends = partial(known.ends, replace(ran, iteration=number), summary)
     fact = f"{session.key}:{session.sha256}"
     ended = run.record_fact(sprint_id, ends, fact=fact, at=session.ended_at)
     recorded += new_events(ended)

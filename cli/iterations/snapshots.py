@@ -70,7 +70,6 @@ def snapshot(patterns: tuple[str, ...], file_max: int, **given: Any) -> None:
             outcome, taken = take_and_record(
                 run.workspace,
                 run.sprint_id,
-                store_of(run.workspace),
                 limits=limits_of(run.workspace, file_max=file_max, patterns=patterns),
                 envelope=run.envelope(arguments),
             )
@@ -95,11 +94,8 @@ def keeping_files(
     with open_workspace() as workspace:
         limits = limits_of(workspace, file_max=file_max, patterns=patterns)
         sprint_id = workspace.choose(options.sprint_id)
-        store = store_of(workspace)
-        with kept_files(workspace, sprint_id, store, limits=limits, at=options.at) as (
-            taken,
-            event_for,
-        ):
+        at = options.at
+        with kept_files(workspace, sprint_id, limits=limits, at=at) as (taken, event_for):
             yield lambda command: with_snapshot(command, event_for)
             held = workspace.sprint(sprint_id).knowledge.snapshots
             if all(one.snapshot != taken.commit for one in held):

@@ -99,11 +99,7 @@ def command(
             return
         arguments = {"keep": keep, "older_than": None if age is None else str(age)}
         outcome, freed = snapshots.prune(
-            workspace,
-            run.sprint_id,
-            snapshots.store_of(workspace),
-            asked=asked,
-            envelope=run.envelope(arguments),
+            workspace, run.sprint_id, asked=asked, envelope=run.envelope(arguments)
         )
         remove_copies(workspace, copies)
         reports.remove_reports(workspace, old)

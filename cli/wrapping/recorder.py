@@ -315,7 +315,6 @@ class _Recorded:
         from sprintlog.engine.service.work_tree.snapshot import (
             kept_files,
             report_left,
-            store_of,
             with_snapshot,
         )
 
@@ -323,7 +322,7 @@ class _Recorded:
         decide: Decide = ended
         with ExitStack() as held:
             if self._asked.snapshot:
-                keeping = kept_files(workspace, sprint_id, store_of(workspace))
+                keeping = kept_files(workspace, sprint_id)
                 try:
                     taken, event_for = held.enter_context(keeping)
                 except (SprintlogError, OSError) as error:

@@ -159,26 +159,8 @@ def refused(name: str, value: object, why: str) -> RefusedError:
     return RefusedError(f"{name}: {str(value)[:40]!r} {why}", field=name)
 
 
-GROUPS: dict[str, tuple[str, ...]] = {
-    "testing": (
-        "test_count",
-        "tests_passed",
-        "tests_failed",
-        "tests_skipped",
-        "pass_rate",
-        "coverage_percentage",
-        "coverage_lines_covered",
-        "coverage_lines_total",
-    ),
-    "quality": (
-        "lint_errors",
-        "lint_warnings",
-        "type_errors",
-        "error_count",
-        "build_status",
-    ),
-    "codebase": ("file_count", "loc_total", "complexity_score"),
-}
+_FIELDS = Metrics.__struct_fields__
+GROUPS = {"testing": _FIELDS[:8], "quality": _FIELDS[8:13], "codebase": _FIELDS[13:16]}
 """Every metric, in the order and by the groups of the reports."""
 
 NAMES = tuple(name for group in GROUPS.values() for name in group)

@@ -71,34 +71,21 @@ class KnownSessions:
         keys = self._owners.keys() & {*map(_KEY, session.calls), *session.tools}
         return {key for key in keys if self._owners[key].isdisjoint(session.sessions)}
 
-
-class SessionBegins:
-    """Starts an iteration for a session; raises an error if another iteration is open."""
-
-    def __call__(self, sprint: Sprint, at: str) -> list[Event]:
-        """Return the events that start the iteration."""
-        session_runs.check_not_under_way(sprint)
-        return StartWrapped().decide(sprint, at)
-
-
-class SessionEnds:
-    """Records the part of a session that is not recorded yet."""
-
-    def __init__(
-        self, known: KnownSessions, session: AgentRan, summary: str | None
-    ) -> None:
-        self._known = known
-        self._session = session
-        self._summary = summary
-
-    def __call__(self, sprint: Sprint, at: str) -> list[Event]:
-        """Return the missing events; another import may have recorded the others."""
-        session = self._session
-        before = self._known.before(sprint.id, session)
-        elsewhere = self._known.elsewhere(session)
+    def ends(
+        self, session: AgentRan, summary: str | None, sprint: Sprint, _at: str
+    ) -> list[Event]:
+        """Return the events of a session's end that no import has recorded yet."""
+        before = self.before(sprint.id, session)
+        elsewhere = self.elsewhere(session)
         return session_runs.session_ended(
-            sprint, session, before=before, summary=self._summary, elsewhere=elsewhere
+            sprint, session, before=before, summary=summary, elsewhere=elsewhere
         )
+
+
+def session_begins(sprint: Sprint, at: str) -> list[Event]:
+    """Return the events that start a session's iteration; refuse if another one is open."""
+    session_runs.check_not_under_way(sprint)
+    return StartWrapped().decide(sprint, at)
 
 
 def recover(

@@ -24,6 +24,7 @@ from ...log.append import instant
 from ...log.envelope import RecordedEvent
 from ...log.port import Wait
 from ...log.stores import open_log, wall_clock
+from ...log.stores.descriptors import held_open
 from ...sessions import events
 from ...sessions.work import work_in
 from ..place import location as locations
@@ -201,12 +202,8 @@ def is_due(folder: Path) -> bool:
     if 0 <= since < BEAT_SECONDS:
         return False
     try:
-        flags = os.O_CREAT | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC
-        held = os.open(mark, flags, 0o600)
-        try:
+        with held_open(mark, os.O_CREAT | os.O_WRONLY | os.O_NOFOLLOW) as held:
             os.utime(held, (now, now))
-        finally:
-            os.close(held)
     except OSError:
         return False
     return True

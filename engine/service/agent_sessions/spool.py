@@ -9,7 +9,7 @@ import os
 import re
 import stat
 import time
-from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -43,16 +43,12 @@ def keep_odd(folder: Path, agent: str, why: str, content: bytes) -> None:
     odd = msgspec.json.encode(
         {"agent": mask(agent)[:60], "why": mask(why)[:200], "begins": text[:HEAD_BYTES_MAX]}
     )
-    place = folder / FOLDER
-    name = f"{PREFIX}{hashes.sha256(odd).hexdigest()[:16]}.json"
-    try:
-        place.mkdir(mode=0o700, exist_ok=True)
-        if (place / name).exists() or count_odd(folder) >= ODD_FILES_MAX:
-            return
-        replace_file(place / name, odd + b"\n", mode=0o600)
-    except OSError:
-        # The copy is only for inspection.
-        return
+    place = folder / FOLDER / f"{PREFIX}{hashes.sha256(odd).hexdigest()[:16]}.json"
+    # The copy is only for inspection.
+    with suppress(OSError):
+        place.parent.mkdir(mode=0o700, exist_ok=True)
+        if not place.exists() and count_odd(folder) < ODD_FILES_MAX:
+            replace_file(place, odd + b"\n", mode=0o600)
 
 
 def count_odd(folder: Path) -> int:
@@ -147,8 +143,12 @@ def take_in(
             break
         else:
             taken += appended is not None and not appended.duplicate
-        _remove(path)
-    _tidy(places)
+        with suppress(OSError):
+            path.unlink()
+    # Later commands search only folders that exist.
+    for place in filter(os.path.isdir, places):
+        with suppress(OSError):
+            place.rmdir()
     return taken
 
 
@@ -164,23 +164,3 @@ def _head(path: Path) -> bytes:
         return _content(path)
     except (OSError, DamagedDraftError):
         return b""
-
-
-def _remove(path: Path) -> None:
-    try:
-        path.unlink()
-    except OSError:
-        return
-
-
-def _tidy(places: list[Path]) -> None:
-    """Remove empty spool folders, so that later commands do not search them."""
-    for place in _there(places):
-        try:
-            place.rmdir()
-        except OSError:
-            continue
-
-
-def _there(places: list[Path]) -> Iterator[Path]:
-    yield from (place for place in places if os.path.isdir(place))

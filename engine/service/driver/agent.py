@@ -31,13 +31,12 @@ from ...sprint.iterations.outcomes import OUTCOMES
 from ...sprint.phases import lifecycle
 from ...sprint.state.sprint import Sprint
 from ...sprint.state.words import COMPLETED, is_agent
-from ...usage import Usage
-from ..agent_sessions.ran import AgentRunEnded, figures
+from ..agent_sessions.ran import AgentRunEnded, figures, outcome
 from ..handle import catch_up
 from ..learnings import keep_learnings
 from ..place.anchor import follow
 from ..port import Decide, Envelope, Outcome, Refreshed, Skippable
-from ..session_totals import taken_alone
+from ..session_totals import alone
 from ..workspace import ServiceWorkspace
 from .notices import Notices
 from .pulse import Pulse
@@ -233,25 +232,14 @@ class Driver:
         if not answer.is_cut:
             place = self.workspace, self.sprint_id, answer.text
             verdict = replace(verdict, said=items_in(*place, told=told, **self.envelope()))
-        took = self._taken(run, verdict, activity, since)
+        found = {**outcome(verdict), **figures(activity)}
+        ran = AgentRan("", output_sha256=run.output.sha256, **found)
+        took = alone(self.workspace, ran, since=since).usage
         # The price is that of the loop's own agent.
         used = took if other else priced(took, means.price)
         is_priced, verdict = used != took, replace(verdict, usage=used)
         digest, model = sha256(prompt.encode()).hexdigest(), own.get("SPRINTLOG_MODEL")
         return Reply(*(run, verdict, activity, digest, model, is_priced, is_hung, other))
-
-    def _taken(
-        self, run: AgentRun, verdict: Verdict, activity: Activity, since: int
-    ) -> Usage | None:
-        """Return the usage of a run, minus the usage already recorded by its sessions."""
-        return taken_alone(
-            self.workspace,
-            verdict.usage,
-            agent=activity.agent,
-            sessions=activity.sessions,
-            output_sha256=run.output.sha256,
-            since=since,
-        )
 
     def _spooled(self, run: AgentRun, command: Sequence[str]) -> SpooledRun:
         words, said = " ".join(command), (run.output.text(), run.errors.text())

@@ -61,7 +61,6 @@ class FollowUp:
             _, taken = snapshot.take_and_record(
                 self._driver.workspace,
                 self._driver.sprint_id,
-                snapshot.store_of(self._driver.workspace),
                 envelope=self._driver.envelope(),
             )
         except (SprintlogError, OSError) as error:
@@ -151,7 +150,6 @@ class FollowUp:
         done = in_place(
             workspace,
             driver.sprint_id,
-            snapshot.store_of(workspace),
             RestoreOrder(held.snapshot, held.iteration),
             is_agreed=True,
             envelope=self._driver.envelope(),
@@ -197,7 +195,6 @@ class FollowUp:
         done = in_place(
             workspace,
             driver.sprint_id,
-            snapshot.store_of(workspace),
             order,
             is_agreed=True,
             envelope=self._driver.envelope(),

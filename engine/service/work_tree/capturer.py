@@ -27,7 +27,7 @@ from ...sprint.iterations.snapshots import has_snapshot, was_not_measured
 from ...sprint.state.sprint import Sprint
 from ..port import Envelope, Outcome, Service
 from .kept_reports import keep_reports
-from .snapshot import kept_files, store_of, with_snapshot
+from .snapshot import kept_files, with_snapshot
 
 OUTPUT_CHARS_MAX = 4000
 """How much of the end of an output is kept of a measurement that failed."""
@@ -67,10 +67,7 @@ def measure_by_rules(
     is_kept = has_snapshot(sprint, number) and not was_not_measured(sprint, number)
     if loop_rules(sprint).keeps_files and not is_kept:
         try:
-            with kept_files(workspace, sprint_id, store_of(workspace)) as (
-                taken,
-                event_for,
-            ):
+            with kept_files(workspace, sprint_id) as (taken, event_for):
                 kept = with_snapshot(command, event_for)
                 outcome = workspace.handle_with(sprint_id, kept, **envelope)
             return MeasuredByRule(command, outcome, capturer.notes, taken)

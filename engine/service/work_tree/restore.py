@@ -107,7 +107,6 @@ def _whole(
 def in_place(
     workspace: Service,
     sprint_id: str,
-    store: Store,
     order: RestoreOrder,
     *,
     is_agreed: bool,
@@ -125,7 +124,7 @@ def in_place(
     """
     if not (of_any_tree or order.into):
         _check_tree(workspace, workspace.sprint(sprint_id), order)
-    actor = envelope.get("actor", "runtime")
+    actor, store = envelope.get("actor", "runtime"), store_of(workspace)
     with store.lock():
         _finish(workspace, sprint_id, store, actor)
         for commit in filter(None, (order.snapshot, order.since)):
@@ -249,15 +248,13 @@ def finish_restores(workspace: Service, sprint: Sprint) -> tuple[int, str | None
     return events, problem
 
 
-def give_up(
-    workspace: Service, sprint_id: str, store: Store, *, actor: str
-) -> list[Restored]:
+def give_up(workspace: Service, sprint_id: str, *, actor: str) -> list[Restored]:
     """Abandon interrupted restores: undo their changes, newest restore first.
 
     A state that was rolled back with a restore is also recovered, unless more was recorded
     since.
     """
-    done = []
+    done, store = [], store_of(workspace)
     with store.lock():
         sprint = workspace.sprint(sprint_id)
         for restore in reversed(cut_short(workspace, sprint)):
@@ -278,9 +275,9 @@ def cut_short(workspace: Service, sprint: Sprint) -> list[Restore]:
     return [r for r in sprint.knowledge.restoring if workspace.tree.has(r.event)]
 
 
-def ways_back(workspace: Service, store: Store, sprint: Sprint) -> list[PlacementPlan]:
+def ways_back(workspace: Service, sprint: Sprint) -> list[PlacementPlan]:
     """Return the plans to abandon the unfinished restores, newest first."""
-    own = reversed(cut_short(workspace, sprint))
+    own, store = reversed(cut_short(workspace, sprint)), store_of(workspace)
     return [_way_back(workspace, store, sprint, restore) for restore in own]
 
 

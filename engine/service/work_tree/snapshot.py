@@ -78,18 +78,11 @@ def limits_of(
 
 
 def take_and_record(
-    workspace: Service,
-    sprint_id: str,
-    store: Store,
-    *,
-    limits: Limits | None = None,
-    envelope: Envelope,
+    workspace: Service, sprint_id: str, *, limits: Limits | None = None, envelope: Envelope
 ) -> tuple[Outcome, TakenSnapshot]:
     """Take a snapshot for a sprint's current iteration, and record it."""
-    with kept_files(workspace, sprint_id, store, limits=limits, at=envelope.get("at")) as (
-        taken,
-        event_for,
-    ):
+    at = envelope.get("at")
+    with kept_files(workspace, sprint_id, limits=limits, at=at) as (taken, event_for):
         outcome = workspace.handle_with(
             sprint_id,
             lambda sprint, at: TakeSnapshot(event_for(sprint)).decide(sprint, at),
@@ -119,7 +112,6 @@ def with_snapshot(command: Command, event_for: Callable[[Sprint], SnapshotTaken]
 def kept_files(
     workspace: Service,
     sprint_id: str,
-    store: Store,
     *,
     limits: Limits | None = None,
     at: str | None = None,
@@ -131,6 +123,7 @@ def kept_files(
     `take`.
     """
     # Asked for first: what the settings may not say is refused before anything is done.
+    store = store_of(workspace)
     is_shared = workspace.setting("snapshot.remote") is not None
     with store.lock():
         workspace.finish_restores(workspace.sprint(sprint_id))
@@ -325,17 +318,13 @@ def pruning(
 
 
 def prune(
-    workspace: Service,
-    sprint_id: str,
-    store: Store,
-    *,
-    asked: PruneSnapshots,
-    envelope: Envelope,
+    workspace: Service, sprint_id: str, *, asked: PruneSnapshots, envelope: Envelope
 ) -> tuple[Outcome, int]:
     """Remove old snapshots; return the outcome and the number of bytes freed.
 
     Stored snapshots that no sprint refers to are also removed.
     """
+    store = store_of(workspace)
     with store.lock():
         outcome = workspace.handle_with(sprint_id, asked, **envelope)
         if not store.exists:

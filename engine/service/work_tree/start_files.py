@@ -12,7 +12,7 @@ from ...sprint.state.knowledge import HeldSnapshot
 from ...sprint.state.sprint import open_iteration
 from ..port import Decide, Envelope, Service
 from ..streams.catalogue import CODEC, sprint_stream
-from .snapshot import kept_files, store_of
+from .snapshot import kept_files
 
 
 def files_at_start(
@@ -35,11 +35,8 @@ def files_at_start(
     last = files_now(sprint, tree=workspace.tree)
     goes_on = open_iteration(sprint.plan) is not None
     tree = "" if last is None or goes_on else _content_of(workspace, sprint_id, last)
-    store, at = store_of(workspace), envelope.get("at")
-    with kept_files(workspace, sprint_id, store, limits=limits, at=at, last=tree) as (
-        taken,
-        event_for,
-    ):
+    held = kept_files(workspace, sprint_id, limits=limits, at=envelope.get("at"), last=tree)
+    with held as (taken, event_for):
         if is_late():
             return None
         if last is not None and taken.tree == tree:

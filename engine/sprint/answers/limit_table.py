@@ -9,6 +9,8 @@ a notice is not work, even with exit status 0. Every row with a notice has a cas
 
 from typing import NamedTuple
 
+from ..state.words import FAILURE_CATEGORIES
+
 UNTIL = "wait-until"
 """Wait until the stated time; waits grow if no time is stated."""
 RETRY = "wait-and-retry"
@@ -20,13 +22,7 @@ KINDS = (UNTIL, RETRY, PERSON, FAILURE)
 
 USAGE, OVERLOAD, NETWORK_DOWN = "usage-limit", "overload", "network"
 
-RATE_LIMIT, NETWORK, TIMEOUT, VALIDATION, LOGIC = (
-    "rate-limit",
-    "network",
-    "timeout",
-    "validation",
-    "logic",
-)
+NETWORK, RATE_LIMIT, TIMEOUT, VALIDATION, LOGIC = FAILURE_CATEGORIES
 """The categories of failure."""
 
 NO_ANSWER = "no_answer"

@@ -30,15 +30,7 @@ JUST_PAST = timedelta(minutes=10)
 SAID_CHARS_MAX = 120
 _CHARS_MAX = 20_000
 """The number of characters searched at the end of a text."""
-_UNIT_SECONDS = {
-    "ms": 0.001,
-    "milli": 0.001,
-    "s": 1,
-    "m": 60,
-    "h": 3_600,
-    "d": 86_400,
-    "w": 604_800,
-}
+_UNIT_SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 _UNIT = (
     r"milliseconds?|msecs?|ms|seconds?|secs?|s|minutes?|mins?|m|hours?|hrs?|h|days?|d"
     r"|weeks?|w"

@@ -102,30 +102,7 @@ class LimitWait(msgspec.Struct, array_like=True):
         return at < until and (since - at).total_seconds() <= CLOCK_STEP_SECONDS
 
 
-OfSprint = (
-    f.SprintStarted
-    | f.SprintPaused
-    | f.BreakpointReached
-    | f.SprintBlocked
-    | f.HumanNeeded
-    | f.SprintInterrupted
-    | f.SprintResumed
-    | f.SprintCompleted
-    | f.SprintReopened
-    | f.GoalCompleted
-)
-OfNode = (
-    f.PhaseStarted
-    | f.PhaseCompleted
-    | f.PhaseFailed
-    | f.PhaseBlocked
-    | f.PhaseSkipped
-    | f.PhaseRetried
-    | f.PhaseReopened
-    | f.Injection
-)
-OfGate = f.GateStarted | f.GateChecked
-
+OfSprint = f.AboutSprint | f.HumanNeeded | f.BreakpointReached | f.GoalCompleted
 Kind = TypeVar("Kind", bound=Event)
 Stored = tuple[str, dict[str, Any]]
 """An event as a checkpoint stores it: its type and its fields."""
@@ -164,14 +141,14 @@ class LastEvents(msgspec.Struct):
     failure: f.IterationFailed | None = None
     failures: Latest[f.PhaseFailed] = msgspec.field(default_factory=Latest)
     """The last failure of each leaf by address, until the leaf is finished."""
-    gates: Latest[OfGate] = msgspec.field(default_factory=Latest)
+    gates: Latest[f.GateStarted | f.GateChecked] = msgspec.field(default_factory=Latest)
     """By address, like `nodes`, `repaired` and `work`."""
     goal: f.GoalSet | None = None
     hooks: Latest[f.AboutHook] = msgspec.field(default_factory=Latest)
     """By hook id."""
     iteration: f.IterationStarted | f.IterationEnded | None = None
     limit: f.IterationsLimited | None = None
-    nodes: Latest[OfNode] = msgspec.field(default_factory=Latest)
+    nodes: Latest[f.AboutPhase | f.Injection] = msgspec.field(default_factory=Latest)
     repaired: Latest[f.GateRepaired] = msgspec.field(default_factory=Latest)
     """By the gate's address; the gate must be checked again."""
     sprint: OfSprint | None = None

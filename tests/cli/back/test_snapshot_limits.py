@@ -11,7 +11,7 @@ import pytest
 import sprintlog
 from sprintlog.cli.wrapping.frames import WrapRequest, result
 from sprintlog.cli.wrapping.recorder import record
-from sprintlog.engine.service.work_tree.snapshot import store_of, take_and_record
+from sprintlog.engine.service.work_tree.snapshot import take_and_record
 
 from ...adapters.trees import put
 from ...architecture.tree import ROOMS, modules, parse, relative
@@ -37,7 +37,7 @@ def _library(run: Run) -> None:
     known = {"snapshot.file-max": 1, "snapshot.include-ignored": [".env"]}
     with sprintlog.open() as workspace:
         workspace.environment, workspace.setting = os.environ, known.get
-        take_and_record(workspace, "auth", store_of(workspace), envelope={})
+        take_and_record(workspace, "auth", envelope={})
 
 
 def _restored(run: Run) -> None:
