@@ -1,4 +1,4 @@
-"""The `sprintlog why` command: the origin of a line or a state file's field."""
+"""The `sprintlog why` command: the origin of a line, or of a field in a state file."""
 
 import re
 from collections.abc import Iterator

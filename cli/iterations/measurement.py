@@ -175,7 +175,7 @@ def baseline(
 ) -> None:
     """Measure iteration 0, the state before any change, for comparison.
 
-    With --from, another iteration replaces it for later measurements.
+    With --from, later measurements are compared with another iteration instead.
 
     Examples: sprintlog iteration baseline --metric test_count=8 --metric tests_passed=5
 

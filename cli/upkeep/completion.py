@@ -14,8 +14,8 @@ SHELLS = ("bash", "zsh", "fish")
 def command(shell: str) -> None:
     """Print a shell's completion script, which completes commands, options and values.
 
-    Values are sprints, addresses, points, iterations, requests and event types in the
-    current folder's log, and files.
+    Completed values are file names, and the sprints, addresses, points, iterations,
+    requests and event types in the log of the current folder.
 
     Example: eval "$(sprintlog completion bash)"
     """

@@ -285,7 +285,7 @@ def _found(line: str) -> None:
 
 
 def _agent_meant(typed: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the given command, or else the one in the settings file."""
+    """Return the given agent command, or else the command in the settings file."""
     if (off := settings.off_by()) is not None:
         # An exit code of 0 would say that the sprint is done.
         raise errors.RefusedError(
