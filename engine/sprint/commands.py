@@ -47,7 +47,7 @@ _DERIVED: tuple[tuple[type[Event], str, tuple[str, ...]], ...] = (
     (q.RequestDecided, "decision", ("phase",)),
     (i.IterationMeasured, "log", ("previous",)),
 )
-"""The fields that a command must omit, and their sources."""
+"""The fields that a command must omit, with their sources."""
 
 _LEFT_OUT: dict[type[Event], dict[str, Any]] = {
     f.GateChecked: {"attempt": 0},
@@ -63,7 +63,7 @@ _LEFT_OUT: dict[type[Event], dict[str, Any]] = {
     i.IterationMeasured: {"number": 0},
     i.MeasurementFailed: {"number": 0},
 }
-"""The fields that the command fills in, with their placeholders in an event."""
+"""The fields that the command fills in, with their placeholder values."""
 
 
 @cache

@@ -45,27 +45,26 @@ TOPICS = {
     f.history.__name__: ("iterations.rollback", "iterations.snapshots"),
     iterations.__name__: (),
 }
-"""For each module of events, the topics that handle its events: `EVOLVE` changes the plan,
-and `LEARN` the knowledge, which rollbacks do not affect. `CHANGE` handles events that
-change only a leaf and its counts."""
+"""For each module of events, the topics that handle its events. `EVOLVE` changes the plan,
+`LEARN` changes the knowledge, which rollbacks do not affect, and `CHANGE` handles events
+that change only a leaf and its counts."""
 
 Handlers = tuple[Change | None, Learn | None, Evolve | None]
 EventHandler = tuple[
     Callable[[Any], Any], Change | None, tuple[Learn | None, Evolve | None]
 ]
-"""The decoder of an event, and its handlers: for a single leaf, and for all other
-effects."""
+"""An event's decoder, and its handlers for a single leaf and for all other effects."""
 Row = tuple[Any, Any, Any]
-"""The time, the form and the payload of an event."""
+"""An event's time, format and payload."""
 Part = tuple[Sequence[int], Sequence[Row]]
 """The versions of consecutive events, and their rows."""
 
 ALL_VERSIONS: VersionRange = (0, 2**63)
 """The interval of all versions."""
 AT_ONCE = 128
-"""The number of events in a batch, if the caller passes single events."""
+"""The batch size used if the caller passes single events."""
 _nothing: dict[str, Node] = {}
-"""The independent leaves in a range of discarded events: none."""
+"""The independent leaves in a range of discarded events; there are none."""
 
 
 def _tracked(take: Callable[[Tracker, Any, int], None]) -> Learn:
@@ -104,7 +103,7 @@ class _ByEvent(dict[type[Event], Handlers]):
 
 
 HANDLERS = _ByEvent()
-"""By event type, the handlers for a single leaf, the knowledge, and the entire plan."""
+"""The handlers for a single leaf, the knowledge, and the entire plan, by event type."""
 
 
 def fold(

@@ -66,7 +66,7 @@ STOPS = {
 
 
 ASK_NOW = "`sprintlog sprint resume` continues at once"
-"""The hint for a person on how to end a wait early."""
+"""A hint on how to end a wait early."""
 
 
 class HookRun(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -74,7 +74,7 @@ class HookRun(msgspec.Struct, frozen=True, omit_defaults=True):
 
     id: str
     transcript: str
-    """The path of its transcript, relative to the sprint's directory."""
+    """The path of the hook's transcript, relative to the sprint's directory."""
     workflow: str | None = None
     prompt: str | None = None
     command: str | None = None
@@ -88,7 +88,7 @@ class Action(msgspec.Struct, frozen=True, omit_defaults=True):
     do: str
     """A key of `ACTIONS`."""
     phase: str | None = None
-    """The address of the leaf, or of the phase whose gate is meant."""
+    """The address of the leaf, or of the phase whose gate is checked."""
     prompt: str | None = None
     """The prompt for the agent; `task` is the part that comes from the plan."""
     task: str | None = None
@@ -96,14 +96,14 @@ class Action(msgspec.Struct, frozen=True, omit_defaults=True):
     attempt: int | None = None
     """The number of the attempt at a leaf or a gate, from 1."""
     resumed: bool = False
-    """The leaf was started before, and its outcome is unknown."""
+    """Whether the leaf was started before and its outcome is unknown."""
     gated: bool = False
-    """Whether `gate run` must follow this work, before `phase complete`."""
+    """Whether `gate run` must follow this work before `phase complete`."""
     until: str | None = None
     waits_for: str | None = None
     """For a wait for a limit, a key of `limits.WAITS_FOR`."""
     said_by: str | None = None
-    """For such a wait, the text that stated its end; if absent, the wait grows."""
+    """For such a wait, the text that stated the limit's end; without it, waits grow."""
     because: str | None = None
     """For a stop, a key of `STOPS`."""
     why: str | None = None
@@ -111,7 +111,7 @@ class Action(msgspec.Struct, frozen=True, omit_defaults=True):
     details: str | None = None
     """Details that help a person to decide."""
     error: str | None = None
-    """The cause, if it was recorded separately from the reason why a person is needed."""
+    """The cause, if it was recorded separately from why a person is needed."""
     iteration: int | None = None
     """The number of the iteration, if iterations are judged."""
     target: int | None = None
@@ -119,10 +119,10 @@ class Action(msgspec.Struct, frozen=True, omit_defaults=True):
     keeps_files: bool = False
     """Whether a snapshot must be taken at the end of the iteration."""
     reflection: bool = False
-    """Whether the iteration reflects, because the idle threshold was reached."""
+    """Whether the iteration is for reflection because the idle threshold was reached."""
     hooks: tuple[HookRun, ...] = ()
     is_fallback: bool = False
-    """Whether the fallback works, because a limit blocks the loop's own agent."""
+    """Whether the fallback does the work because a limit blocks the loop's own agent."""
 
 
 def waits(waiting: LimitWait) -> Action:
@@ -161,11 +161,11 @@ class Notice(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     sprint: str
     at: str
     because: str | None = None
-    """For an end, the reason, as in `run-ended`."""
+    """For the end of a loop, the reason, as in `run-ended`."""
     exit_code: int | None = None
     why: str | None = None
     hint: str | None = None
-    """A command for a person."""
+    """The command that is suggested to a person."""
     phase: str | None = None
     iteration: int | None = None
     until: str | None = None

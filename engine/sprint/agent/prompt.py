@@ -25,7 +25,7 @@ from .actions import Action
 from .stops import text_said
 
 REQUESTS_SHOWN_MAX = 20
-"""The maximum number of listed undecided requests; the newest are listed."""
+"""The maximum number of undecided requests in a prompt, which lists the newest."""
 LINE_CHARS_MAX = 200
 
 RESUMED = """\
@@ -68,7 +68,7 @@ what this iteration reached. There may also be:
 {_BESIDE}"""
 
 LEARNINGS_CHARS_MAX = 4_000
-"""The maximum length of the listed learnings, the most used first, then the newest."""
+"""The maximum length of the learnings in a prompt, most used first, then newest."""
 
 _LEVELS = ("phase", "step", "sub-phase")
 _HEADINGS = {
@@ -84,7 +84,7 @@ _HEADINGS = {
 }
 """The parts of the prompt for a phase, in order."""
 DONE_SHOWN_MAX = 50
-"""The maximum number of listed completed steps; the latest are listed."""
+"""The maximum number of completed steps in a prompt, which lists the latest."""
 _LINE_CHARS_MAX = 200
 
 GOAL_PROMPT = """\
@@ -118,7 +118,7 @@ class Telling(msgspec.Struct, frozen=True):
     """The inputs of a prompt that do not come from the sprint."""
 
     learnings: tuple[str, ...] = ()
-    """The learnings, one line each, within `LEARNINGS_CHARS_MAX`."""
+    """The learnings, one per line, within `LEARNINGS_CHARS_MAX`."""
     template: PromptTemplate | None = None
     answer: str = PHASE_ANSWER
     """The instructions for reporting the result of a phase."""

@@ -20,7 +20,7 @@ from ..state.words import PENDING
 from .runs import StartTurn
 
 OUTCOMES = ("started", "done", "continue", "failed", "blocked", "needs-human")
-"""The outcomes; `continue` is for an iteration after which the goal is not reached."""
+"""The outcomes; `continue` means that the goal has not been reached yet."""
 
 
 class ReportWork(Command, frozen=True):

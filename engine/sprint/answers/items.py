@@ -29,7 +29,7 @@ LEARNINGS_MAX = 50
 STEPS_MAX = 1_000
 """The maximum number of steps of each kind in an answer."""
 PROBLEMS_MAX = 20
-"""The maximum number of listed problems; further problems are only counted."""
+"""The maximum number of problems listed; further problems are only counted."""
 TITLE_CHARS_MAX = 200
 TEXT_CHARS_MAX = 10_000
 """The maximum length of descriptions and learnings; the full output is recorded."""
@@ -45,10 +45,10 @@ LEARNING_TYPES = (
     *("codebase-pattern", "build-command", "test-pattern", "api-convention"),
     *("error-workaround", "tool-usage", "architecture-constraint", "dependency-quirk"),
 )
-"""The types of learnings, equal to those of the journal; a test compares them."""
+"""The types of learnings, which a test compares with those of the journal."""
 Item = TypeVar("Item")
 Read = Callable[[Any, str], Item]
-"""Reads a value; receives the value and its field name, and raises if it is invalid."""
+"""A function that returns a field's valid value, given the value and the field's name."""
 
 
 class OpenStep(NamedTuple):
@@ -89,7 +89,7 @@ class SaidItems(msgspec.Struct, frozen=True, omit_defaults=True):
     pending: tuple[OpenStep, ...] = ()
     """The open steps."""
     problems: tuple[str, ...] = ()
-    """The reasons for rejected items, each with its field name."""
+    """The reasons for which items were rejected, each with its field name."""
 
 
 class _BadError(Exception):

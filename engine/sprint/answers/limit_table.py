@@ -12,7 +12,7 @@ from typing import NamedTuple
 from ..state.words import FAILURE_CATEGORIES
 
 UNTIL = "wait-until"
-"""Wait until the stated time; waits grow if no time is stated."""
+"""Wait until the stated time; without a stated time, successive waits grow longer."""
 RETRY = "wait-and-retry"
 PERSON = "person"
 """Only a person or money can resolve the error."""
@@ -54,7 +54,7 @@ AFTER_NOTICE = (
     r"|(?:please )?(?:wait|try again|run /login|fix external api key)\b|or try again\b"
     r"|raise it\b|to get more access\b|check your plan\b|\(request id:)[^\n]{0,200}){0,3}"
 )
-"""The text that programs append to a notice, such as the limit's end and remedies."""
+"""Text that programs append to a notice, such as the time of the limit's end."""
 
 _PERSON_NEEDED = PERSON, LOGIC
 _USED_UP = UNTIL, RATE_LIMIT, USAGE

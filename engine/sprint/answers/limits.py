@@ -26,10 +26,10 @@ from . import limit_table as table
 AHEAD_DAYS_MAX = 35
 """The maximum duration of a limit in days; a longer limit indicates a wrong clock."""
 JUST_PAST = timedelta(minutes=10)
-"""A time of day that passed within this period is not tomorrow's: clocks differ."""
+"""A stated time of day that has just passed means today, because clocks differ."""
 SAID_CHARS_MAX = 120
 _CHARS_MAX = 20_000
-"""The number of characters searched at the end of a text."""
+"""The number of characters at the end of a text that are searched."""
 _UNIT_SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 _UNIT = (
     r"milliseconds?|msecs?|ms|seconds?|secs?|s|minutes?|mins?|m|hours?|hrs?|h|days?|d"
@@ -96,10 +96,10 @@ WAITS_FOR = {
 """The descriptions of limits in messages: `waits until 05:00 for …`."""
 
 ERROR_LINES_MAX = 12
-"""The number of last lines of standard error searched for a failure's reason."""
+"""The number of last lines of standard error that are searched for a failure's cause."""
 _LINE_CHARS_MAX = 2_000
 _COMPLAINS = r"\W*(?:api error|error|fatal|http|429|5\d\d)\b"
-"""The start of a plain-text line that a program, not the agent, has printed."""
+"""The start of a plain-text line printed by a program rather than by the agent."""
 
 
 class Moment(NamedTuple):
@@ -109,7 +109,7 @@ class Moment(NamedTuple):
     """The current time, with its time zone."""
     local: tzinfo
     zone: Callable[[str], tzinfo | None]
-    """Returns the zone with a name like `Europe/Vienna`, or None if it is unknown here."""
+    """Returns the time zone for a name like `Europe/Vienna`, or None if it is unknown."""
 
 
 class Reset(NamedTuple):
@@ -127,7 +127,7 @@ class Refusal(msgspec.Struct, frozen=True):
     kind: str = ""
     """The agent's code for the error."""
     fields: str = ""
-    """The fields and headers that state the end of a limit: `resetsAt: 1760000000`."""
+    """The fields and headers that state a limit's end, such as `resetsAt: 1760000000`."""
 
 
 def sign_of(words: str, refusal: Refusal | None = None) -> table.Sign | None:

@@ -26,9 +26,9 @@ SILENT = "the agent ended without saying anything"
 STOPPED = "the user stopped the agent"
 CUT = "the agent's output ends before its end of turn"
 _BY_INTERRUPT = (-SIGINT, 128 + SIGINT)
-"""The exit codes of a command that was ended by an interrupt from the keyboard."""
+"""The exit codes of a command that was ended by a keyboard interrupt."""
 SUMMARY_CHARS_MAX = 2_000
-"""The maximum length of a summary; the full output is recorded as well."""
+"""The maximum length of a summary; the full output is recorded separately."""
 
 _WORDS = {
     "completed": COMPLETED,
@@ -55,7 +55,7 @@ class Answer(msgspec.Struct, frozen=True):
     is_cut: bool = False
     """Whether the output of a known agent ends before the agent's end of turn."""
     is_stopped: bool = False
-    """Whether the user stopped the agent, as its output states."""
+    """Whether the user stopped the agent, according to its output."""
     unknown: int = 0
     """The number of output lines that were not understood."""
     refusal: Refusal | None = None

@@ -20,11 +20,11 @@ class GateStarted(AboutGate, frozen=True):
     run: str
     """The id of this run; only the result of the current run counts."""
     pid: int
-    """The process that runs the script and will record the result."""
+    """The id of the process that runs the script and will record the result."""
     process_started: str
     """The start time of that process, in the operating system's notation."""
     boot_id: str
-    """The id of the machine's boot."""
+    """The machine's boot id."""
     timeout_ms: int
 
 
@@ -41,15 +41,15 @@ class GateChecked(AboutGate, frozen=True):
     timed_out: bool = False
     duration_ms: int | None = None
     output: str = ""
-    """The output; only the head and the tail if it is long."""
+    """The output; only its head and tail if it is long."""
     output_bytes: int | None = None
     """The size of the full output in bytes."""
     output_sha256: str | None = None
     """The SHA-256 of the full output, in hexadecimal."""
     left_behind: int = 0
-    """The number of processes that the script left running; they were ended."""
+    """The number of processes that the script left running, which were ended."""
     elsewhere: bool = False
-    """Whether another program submitted the result, so sprintlog did not run the script."""
+    """Whether another program submitted the result, so the script was not run here."""
 
 
 class GateInterrupted(AboutGate, frozen=True):

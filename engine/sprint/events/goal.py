@@ -60,7 +60,7 @@ class ReflectionStarted(Event, frozen=True):
     reach = Reach.TOP
     only_caused = "`iteration-started` causes it after idle iterations"
     iteration: int
-    """The iteration that starts to reflect."""
+    """The iteration in which reflection starts."""
     idle: int
     """The number of iterations since a step was completed or added."""
 
@@ -77,7 +77,7 @@ class IterationFailed(Event, frozen=True):
     category: str = "logic"
     next_retry_at: str | None = None
     is_fallback: bool = False
-    """Whether the fallback failed, so that the limit of the loop's own agent remains."""
+    """Whether the fallback failed, so the limit of the loop's own agent still applies."""
 
 
 class GoalClaimed(AboutGoal, frozen=True):

@@ -51,11 +51,11 @@ class EditObserved(AboutEdit, frozen=True):
     digest: str
     """The SHA-256 of the edited file, in hexadecimal."""
     kept: str
-    """The name of the edited file's copy in the log's `edits` folder."""
+    """The name of the copy of the edited file in the log's `edits` folder."""
     since: int
     """The version of the file that was edited; 0 if unknown."""
     changes: list[dict[str, Any]] | None = None
-    """The JSON Patch from our document to the edited one; null if it cannot be read."""
+    """The JSON Patch from our document to the edited one; null if that is unreadable."""
     problem: str | None = None
     fields: tuple[str, ...] = ()
     """The first of the edited fields, named as in `diff`."""
@@ -84,7 +84,7 @@ class EditAdopted(AboutEdit, frozen=True):
     only_caused = "`sprintlog adopt` makes events of an edit"
     as_decision = AsDecision("edit", ("path", "adopted", "left"), ("edit", "digest"))
     edit: int
-    """The version of the `edit-observed` event that was adopted."""
+    """The version of the adopted `edit-observed` event."""
     digest: str
     """The SHA-256 of the edited file, in hexadecimal."""
     adopted: tuple[str, ...] = ()

@@ -26,18 +26,18 @@ class IterationStarted(Event, frozen=True):
     number: int
     max_iterations: int | None = None
     phase: str | None = None
-    """The leaf for which it started; all attempts at the leaf belong to the iteration."""
+    """The leaf that the iteration is for; all attempts at it belong to the iteration."""
     beyond_limit: bool = False
-    """Whether it was started on purpose although the limit was reached."""
+    """Whether the iteration was deliberately started beyond the limit."""
     is_wrapped: bool = False
     """Whether another loop runs the iteration, so its steps are unknown."""
     before: str | None = None
     """The snapshot of the files at the start; null if there is none."""
     work_tree: str | None = None
-    """The id of the work tree in which it started."""
+    """The id of the work tree in which the iteration started."""
     overlapping: tuple[str, ...] = ()
-    """The iterations on which agents were working in that work tree: `N`, or `SPRINT:N` for
-    another sprint."""
+    """The iterations on which agents were already working in that work tree: `N`, or
+    `SPRINT:N` for another sprint."""
 
 
 class IterationsLimited(Event, frozen=True):
@@ -47,7 +47,7 @@ class IterationsLimited(Event, frozen=True):
     reach = Reach.TOP
     as_decision = AsDecision("goal", ("max_iterations",))
     max_iterations: int
-    """The maximum; 0 for no limit."""
+    """The maximum number of iterations; 0 for no limit."""
 
 
 class IterationEnded(Event, frozen=True):
@@ -60,7 +60,7 @@ class IterationEnded(Event, frozen=True):
     number: int
     summary: str | None = None
     output_sha256: str | None = None
-    """The SHA-256 of the agent's output that ended the iteration."""
+    """The SHA-256 of the output of the agent that ended the iteration."""
     git: GitState | None = None
     """The state of the repository at that time, ignoring files that sprintlog writes."""
 
@@ -71,7 +71,7 @@ class Limit(msgspec.Struct, frozen=True, omit_defaults=True):
     waits_for: str
     """`usage-limit`, `overload` or `network`."""
     until: str | None = None
-    """The time at which the limit ends, if stated."""
+    """The time at which the limit ends, if it was stated."""
     said_by: str | None = None
     """The text or the field that stated the end."""
 
@@ -95,9 +95,9 @@ class AgentRan(KnowledgeEvent, frozen=True):
     timed_out: bool = False
     duration_ms: int | None = None
     is_repair: bool = False
-    """Whether the run was to repair the findings of a gate."""
+    """Whether the purpose of the run was to fix the findings of a gate."""
     output: str = ""
-    """The standard output; only the head and the tail if it is long."""
+    """The standard output; only its head and tail if it is long."""
     output_bytes: int = 0
     """The size of the full output in bytes."""
     output_sha256: str | None = None
@@ -107,18 +107,18 @@ class AgentRan(KnowledgeEvent, frozen=True):
     usage: Usage | None = None
     """The tokens, cost and turns that the agent reports."""
     iteration: int | None = None
-    """The number of its iteration; null outside an iteration."""
+    """The number of the iteration; null outside an iteration."""
     command: str | None = None
-    """The command, for a run of another loop or of the fallback."""
+    """The command, for a run in another loop or of the fallback."""
     agent: str | None = None
-    """The agent whose output it is: antigravity, claude, codex, copilot, copilot-chat,
+    """The agent that wrote the output: antigravity, claude, codex, copilot, copilot-chat,
     cursor, droid, gemini, opencode or pi."""
     agent_version: str | None = None
-    """The version of the agent's program, if its output states one."""
+    """The version of the agent's program, if the output states it."""
     models: tuple[str, ...] = ()
-    """The models that the agent used, by the agent's own names."""
+    """The models that the agent used, as named by the agent."""
     sessions: tuple[str, ...] = ()
-    """The ids of the agent's sessions; only the first ids if there are many."""
+    """The ids of the agent's sessions; only the first ones if there are many."""
     tool_calls: int | None = None
     """The number of tool calls, if the output states it."""
     unknown_lines: int = 0
@@ -138,19 +138,18 @@ class AgentRan(KnowledgeEvent, frozen=True):
     model: str | None = None
     """The model selected for the agent."""
     is_priced: bool = False
-    """Whether the cost was computed from tokens, using the price given for the run."""
+    """Whether the cost was computed from the tokens and the run's price."""
     found_in: str | None = None
     """`transcript` if only the agent's transcript reports the run."""
     is_rest: bool = False
-    """Whether the event contains only figures beyond those of a run recorded earlier."""
+    """Whether the event contains only figures missing from an earlier record of the run."""
     calls: tuple[ModelCall, ...] = ()
-    """The model calls in the transcript that are new or known in more detail than
-    before."""
+    """The model calls in the transcript that are new or now known in more detail."""
     tools: tuple[str, ...] = ()
-    """The keys of the new tool calls in the transcript, formed like those of model
-    calls."""
+    """The keys of the new tool calls in the transcript, in the format of model call keys.
+    """
     settled: dict[str, int] = msgspec.field(default_factory=dict)
-    """By figure, the number of earlier runs for which it is now fully known."""
+    """For each figure, the number of earlier runs for which it is now fully known."""
     last_at: str | None = None
     """The time of the last transcript line that determines the outcome."""
     prompt_sha256: str | None = None
@@ -158,7 +157,7 @@ class AgentRan(KnowledgeEvent, frozen=True):
     is_hung: bool = False
     """Whether the agent was killed after its complete result because it did not exit."""
     is_fallback: bool = False
-    """Whether the fallback worked, because a limit blocked the loop's own agent."""
+    """Whether the fallback did the work because a limit blocked the loop's own agent."""
 
     @property
     def outcome(self) -> str:
@@ -202,7 +201,7 @@ class Budgets(msgspec.Struct, frozen=True, omit_defaults=True):
     """The maximum number of input, cache-creation and output tokens; cache reads are not
     counted."""
     seconds: int | None = None
-    """The maximum wall-clock time."""
+    """The maximum wall-clock time in seconds."""
     failures: int | None = None
     """The maximum number of consecutive failures of agent runs."""
 
@@ -237,21 +236,21 @@ class RunStarted(AboutRun, frozen=True):
     host: str
     """The host name of the machine."""
     pid: int
-    """The process that runs the loop and will record its end."""
+    """The id of the process that runs the loop and will record its end."""
     process_started: str
     """The start time of that process, in the operating system's notation."""
     boot_id: str
-    """The id of the machine's boot."""
+    """The machine's boot id."""
     command: tuple[str, ...] = ()
-    """The command to which prompts are passed."""
+    """The command that receives the prompts."""
     budgets: Budgets = Budgets()
     """The budgets of this run."""
     price: Price | None = None
     """The price of tokens, used if the agent does not report its cost."""
     options: tuple[str, ...] = ()
-    """Other options of the run that are not rules, such as `--rest` and `0`."""
+    """Further options of the run that are not rules, such as `--rest` and `0`."""
     fallback: str | None = None
-    """The command that works while a limit blocks the other command."""
+    """The command used while a limit blocks the main command."""
 
 
 class RunEnded(AboutRun, frozen=True):
@@ -285,7 +284,7 @@ class BudgetsSet(Event, frozen=True):
     reach = Reach.NOTHING
     as_decision = AsDecision("rules", ("budgets",))
     budgets: Budgets
-    """All budgets from now on, for all runs together."""
+    """The budgets that apply from now on to all runs together."""
 
 
 class BudgetWarned(AboutRun, frozen=True):

@@ -51,15 +51,15 @@ class RetryScheduled(AboutPhase, frozen=True):
     stays = ("phase", "next_retry_at", "waits_for")
     next_retry_at: str
     why: str | None = None
-    """The message of the limit."""
+    """The message that states the limit."""
     waits_for: str | None = None
     """`usage-limit`, `overload` or `network`; null for a retry under the policy."""
     said_by: str | None = None
     """The text or the field that stated the end of the limit; null if unknown."""
     waits: int = 0
-    """The number of the wait in a row, from 1; 0 for a retry under the policy."""
+    """The number of consecutive waits, including this one; 0 for a retry by policy."""
     iteration: int | None = None
-    """The iteration for the goal that waits; `phase` is then empty."""
+    """The waiting iteration of a loop for a goal; `phase` is then empty."""
     is_fallback: bool = False
     """Whether the fallback is blocked until then as well."""
 
@@ -129,7 +129,7 @@ class InjectionPosition(msgspec.Struct, frozen=True, omit_defaults=True):
     type: str
     """`after-current`, `after`, `before`, `end-of-phase` or `end-of-workflow`."""
     ref: str | None = None
-    """The address to which the position refers; by default, that of the pointer."""
+    """The address to which the position refers; defaults to the pointer's address."""
 
 
 class Injection(Event, frozen=True):
@@ -150,12 +150,12 @@ class Injection(Event, frozen=True):
     into: str | None = None
     """Resolved: the address of the new parent; empty for the workflow itself."""
     after: str | None = None
-    """Resolved: the preceding sibling; if neither this nor `before` is set, the nodes are
-    at the end."""
+    """Resolved: the preceding sibling; without this and `before`, the nodes are at the end.
+    """
     before: str | None = None
     """Resolved: the following sibling."""
     id_prefix: str | None = None
-    """The prefix of the ids, which end with numbers that are never reused."""
+    """The prefix of the generated ids, whose numbers are never reused."""
     sources: tuple[Source, ...] = ()
     """The files from which the nodes were created."""
 

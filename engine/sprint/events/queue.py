@@ -21,7 +21,7 @@ class RequestInjection(msgspec.Struct, frozen=True, omit_defaults=True):
     workflow: str | None = None
     """The workflow whose phases were injected instead of a prompt."""
     id_prefix: str | None = None
-    """The prefix of the ids, which end with numbers from 0 that are never reused."""
+    """The prefix of the generated ids, whose numbers start at 0 and are never reused."""
     model: str | None = None
 
 
@@ -63,7 +63,7 @@ class RequestQueued(AboutRequest, frozen=True):
     created_at: str
     """The time at which the request was made, as ISO 8601 in UTC."""
     discovered_in: str
-    """The origin: ids from the top, joined by ` > `."""
+    """The origin: the ids from the top level down, joined by ` > `."""
     context: dict[str, Any] | None = None
     """Additional context, as submitted."""
     origin: RequestOrigin | None = None

@@ -12,11 +12,11 @@ STAYS = frozenset(
         "retryOn",
     )
 )
-"""The keys whose text other data refers to; keys that end with `-at` are kept as well."""
+"""The keys whose text other data refers to; keys that end with `-at` are also kept."""
 RUN = ("script", "command")
 """The keys whose text is executed."""
 NOT_RUN = f"echo '{ERASED}' >&2; exit 1"
-"""The script that replaces an erased script: it prints this text and fails."""
+"""The script that replaces an erased script; it prints `ERASED` and fails."""
 
 
 def remains_of(part: Any, *, key: str = "") -> Any:

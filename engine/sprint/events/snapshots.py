@@ -13,7 +13,7 @@ from ...log.event import IN_FORCE, AsDecision, KnowledgeEvent, Subject, events_o
 from .loop import GitState
 
 LEFT_SHOWN_MAX = 3
-"""The maximum number of listed paths; further paths are only counted."""
+"""The maximum number of paths listed; further paths are only counted."""
 OF_ITERATION = "iteration"
 OF_MOMENT = "moment"
 BEFORE_RESTORE = "before-restore"
@@ -61,9 +61,9 @@ class SnapshotTaken(AboutSnapshot, frozen=True):
     snapshot: str
     """The id of the snapshot in the snapshot store."""
     iteration: int
-    """The iteration that it belongs to; 0 before the first iteration."""
+    """The iteration to which the snapshot belongs; 0 before the first iteration."""
     tree: str
-    """The id of the contents; the same files have the same id."""
+    """The id of the contents; identical contents have the same id."""
     files: int
     """The number of files and links."""
     bytes: int
@@ -79,7 +79,7 @@ class SnapshotTaken(AboutSnapshot, frozen=True):
     left_out_count: int = 0
     """The number of paths that the snapshot does not contain."""
     collisions: tuple[tuple[str, ...], ...] = ()
-    """The paths that are identical if case is ignored."""
+    """Groups of paths that differ only in case."""
     git: GitState | None = None
     """The state of the repository at that time, ignoring files that sprintlog writes."""
     work_tree: str | None = None
@@ -101,7 +101,7 @@ class RestoreStarted(AboutSnapshot, frozen=True):
     before: str
     """The snapshot of the files before the restore."""
     iteration: int | None = None
-    """The iteration that the snapshot belongs to."""
+    """The iteration to which the snapshot belongs."""
     worktree: str = ""
     """The name of the linked Git work tree; empty for the main work tree."""
     paths: tuple[str, ...] = ()
@@ -111,11 +111,11 @@ class RestoreStarted(AboutSnapshot, frozen=True):
     since: str = ""
     """If set, only differences from this snapshot are restored."""
     rollback: int | None = None
-    """The version of the rollback that the restore belongs to."""
+    """The version of the rollback to which the restore belongs."""
     undoes: int | None = None
     """The version of the files-only restore that this restore undoes."""
     reason: str | None = None
-    """The reason, if the restore does not belong to a rollback of the plan."""
+    """The reason, unless the restore belongs to a rollback of the plan."""
     work_tree: str | None = None
     """The id of the work tree."""
 
@@ -132,13 +132,13 @@ class FilesRestored(AboutSnapshot, frozen=True):
     removed: int
     """The number of files removed because the snapshot does not contain them."""
     kept: tuple[KeptCopy, ...] = ()
-    """Files that were in no snapshot, with the locations of their copies."""
+    """The files that were in no snapshot, each with the name of its copy."""
     left: tuple[FileLeft, ...] = ()
     """The paths that were not changed, at most 100."""
     left_count: int = 0
     """The number of paths that were not changed."""
     given_up: bool = False
-    """Whether the restore was interrupted and its changes were reverted."""
+    """Whether the restore was interrupted and its changes were undone."""
 
 
 class SnapshotRewritten(AboutSnapshot, frozen=True):
@@ -154,7 +154,7 @@ class SnapshotRewritten(AboutSnapshot, frozen=True):
     into: str
     """The id of the new snapshot."""
     tree: str
-    """The id of its contents."""
+    """The id of the new snapshot's contents."""
     files: int
     """The number of files from which text was erased."""
     reason: str

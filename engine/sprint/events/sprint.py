@@ -32,8 +32,8 @@ class Source(msgspec.Struct, frozen=True, omit_defaults=True):
     """A file from which a plan was created."""
 
     path: str
-    """The path relative to the work tree's root, with forward slashes; absolute outside
-    it."""
+    """The path relative to the work tree's root, with forward slashes; an absolute path if
+    the file is outside the work tree."""
     sha256: str = ""
     """The SHA-256 of the file, in hexadecimal; empty if it was not recorded."""
 
@@ -58,7 +58,7 @@ class SprintCompiled(AboutDocument, frozen=True):
     sources: tuple[Source, ...] = ()
     """The files from which the plan was compiled, in the order in which they were read."""
     work_tree: str | None = None
-    """The id of the work tree that the sprint belongs to."""
+    """The id of the work tree to which the sprint belongs."""
 
     def remains(self) -> Self:
         """Return the event without the text of its document."""
@@ -78,16 +78,16 @@ class SprintImported(AboutDocument, frozen=True):
     document: dict[str, Any] | None = None
     patch: list[dict[str, Any]] | None = None
     iteration: int = 0
-    """The document's current iteration, so that its number is never reused."""
+    """The document's current iteration, whose number is never reused."""
     place: Place | None = None
     committed_at: str | None = None
-    """The time of the Git commit with this version; the event's time is when it was
-    written."""
+    """The time of the Git commit that contains this version; the event's own time is when
+    the version was written."""
     lost: tuple[str, ...] = ()
     """The addresses of leaves that were finished in the previous version but not in this
     one."""
     work_tree: str | None = None
-    """The id of the work tree in which it was imported."""
+    """The id of the work tree in which the document was imported."""
 
     def remains(self) -> Self:
         """Return the event without the text of its document or patch."""

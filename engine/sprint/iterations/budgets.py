@@ -25,7 +25,7 @@ from ..state.transitions import check_exists
 from .run_record import WORD_CHARS_MAX, WORDS_MAX, run_ms
 
 MILLION = 6
-"""The power of ten for a million: prices are for a million tokens."""
+"""The power of ten for a million; prices are per million tokens."""
 TIME, FAILURES, ITERATIONS = "time", "failures", "iterations"
 OF_RUN, OF_SPRINT = "run", "sprint"
 FIELDS = {
@@ -35,19 +35,19 @@ FIELDS = {
     FAILURES: "failures",
     ITERATIONS: "iterations",
 }
-"""Every budget, and the field of `Budgets` that limits it."""
+"""Every budget, with the field of `Budgets` that limits it."""
 WHOSE = {OF_RUN: "this run", OF_SPRINT: "the sprint"}
 WARNED_PERCENT = 80
 _MOST = {"cost_usd": 1e9, "tokens": 1e15, "seconds": 1e9, "failures": 1e6}
 _Took = dict[str, tuple[str, int]]
-"""By budget, the amount spent and the number of runs that did not report it."""
+"""For each budget, the amount spent and the number of runs that did not report it."""
 UNKNOWN = "COMMAND"
-"""The placeholder for a command that is not completely known."""
+"""The placeholder for a command that is not fully known."""
 UNKNOWN_OPTIONS = "OPTIONS"
-"""The placeholder for options that are not completely known."""
+"""The placeholder for options that are not fully known."""
 _MASKED = "[masked: "
 _NOT_UTF8 = re.compile(r"\\x[89a-f][0-9a-f]")
-"""The escape of a byte that is not UTF-8, which a shell does not understand."""
+"""The escape of a byte that is not UTF-8; a shell does not understand such an escape."""
 
 
 class BudgetState(msgspec.Struct, frozen=True):
@@ -149,7 +149,7 @@ class ChangeBudgets(Command, frozen=True):
     """Change the sprint's budgets; null removes a limit."""
 
     budgets: dict[str, float | None]
-    """The new limits, by field of `Budgets`."""
+    """The new limits, by the name of the field of `Budgets`."""
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
         """Return the events that this command records."""

@@ -24,7 +24,7 @@ class GiveRecommendation(Command, frozen=True):
     needs_context = True
 
     given: f.RecommendationGiven | None = None
-    """The recommendation; the handler of the command supplies it."""
+    """The recommendation, supplied by the command's handler."""
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
         """Return the events that this command records."""
@@ -70,7 +70,7 @@ class SelectBest(Command, frozen=True):
     reason: str | None = None
     """The reason for the selection."""
     selected: f.BestSelected | None = None
-    """The selection; the handler of the command supplies it."""
+    """The selection, supplied by the command's handler."""
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
         """Return the events that this command records."""
@@ -111,7 +111,7 @@ class ChangeRules(Command, frozen=True):
     metrics: dict[str, dict[str, Any] | None] = msgspec.field(default_factory=dict)
     loop: LoopChange | None = None
     budgets: dict[str, float | None] = msgspec.field(default_factory=dict)
-    """The sprint's total budgets, by field of `Budgets`."""
+    """The sprint's total budgets, by the name of the field of `Budgets`."""
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
         """Return the events that this command records."""
@@ -164,7 +164,7 @@ class RetractMeasurement(Command, frozen=True):
     number: int
     reason: str
     retracted: MeasurementRetracted | None = None
-    """The effects on other iterations; the handler of the command supplies them."""
+    """The effects on other iterations, supplied by the command's handler."""
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
         """Return the events that this command records."""
@@ -212,7 +212,7 @@ class ReplaceBaseline(Command, frozen=True):
     number: int
     reason: str | None = None
     metrics: Metrics | None = None
-    """The metrics of the iteration; the handler of the command supplies them."""
+    """The iteration's metrics, supplied by the command's handler."""
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
         """Return the events that this command records."""

@@ -23,7 +23,7 @@ NOTE_CHARS_MAX = 10_000
 COUNT_MAX = 100
 """The maximum number of parameters or tags in one description."""
 MODEL, PROMPT = "model", "prompt_sha256"
-"""Parameters taken from the runs of agents unless described otherwise."""
+"""Parameters taken from the agent runs unless a description sets them."""
 
 
 class Description(NamedTuple):

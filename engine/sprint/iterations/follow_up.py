@@ -18,13 +18,13 @@ from .measurement import unmeasured_iteration
 from .snapshots import has_snapshot
 
 UNMEASURED_MAX = 1
-"""The maximum number of consecutive unmeasured iterations; the next is a regression."""
+"""The maximum number of consecutive unmeasured iterations; one more is a regression."""
 JUDGED_IN = (IN_PROGRESS, COMPLETED, PAUSED_AT_BREAKPOINT)
-"""The statuses of a sprint in which its last iteration is judged first."""
+"""The sprint statuses in which the last iteration must be judged first."""
 
 
 _OF_GOALS = (advised.STALL, advised.CYCLING, advised.INFINITE_LOOP)
-"""The causes of advice that a loop for a goal makes no progress."""
+"""The causes of the advice that a loop towards a goal is not making progress."""
 
 
 class Do(Enum):

@@ -216,7 +216,7 @@ class EndWrapped(Command, frozen=True):
     ends: bool = True
     summary: str | None = None
     said: SaidItems | None = None
-    """The other items of the agent's answer, which change no step."""
+    """The other items in the agent's answer, which change no step."""
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
         """Return the events that this command records."""

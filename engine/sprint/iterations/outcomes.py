@@ -33,7 +33,7 @@ from .snapshots import snapshot_of
 Kind = TypeVar("Kind", bound=Event)
 
 Begun = list[tuple[int, int]]
-"""The start version and the number of every iteration ever started, in order."""
+"""The number and the start version of every iteration ever started, in order."""
 
 
 class RunSeen(NamedTuple):
@@ -43,7 +43,7 @@ class RunSeen(NamedTuple):
     limit: str | None = None
     """The limit that stopped the run, if any."""
     cut_by: str | None = None
-    """The reason for which the loop ended during the run: `lost` if it was killed."""
+    """The reason why the loop ended during the run; `lost` if the loop was killed."""
 
 
 OUTCOMES = {
@@ -52,7 +52,7 @@ OUTCOMES = {
     "stopped": "stopped by the user",
     "unknown": "outcome unknown",
 }
-"""The descriptions of outcomes that are more than a single word."""
+"""The descriptions of outcomes that require more than the stored word."""
 
 
 class RunEnding(NamedTuple):
@@ -66,7 +66,7 @@ class RunEnding(NamedTuple):
     summary: str | None
     """The agent's summary, or else the last line of output."""
     outcome: str
-    """The outcome, as in `AgentRan`."""
+    """The outcome, in the terms of `AgentRan`."""
     until: str | None = None
     """The time at which the limit expires, if stated."""
 

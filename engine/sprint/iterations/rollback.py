@@ -51,9 +51,9 @@ class RollBack(Command, frozen=True):
     to: int
     reason: str | None = None
     is_inside_append: bool = False
-    """Whether the target is inside an append; the handler of the command supplies it."""
+    """Whether the target is inside an append, supplied by the command's handler."""
     is_there: bool = False
-    """Whether only knowledge was recorded since the target; supplied by the handler."""
+    """Whether only knowledge was recorded after the target, supplied by the handler."""
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
         """Return the events that this command records."""

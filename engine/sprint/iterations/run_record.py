@@ -55,7 +55,7 @@ class FinishRun(Command, frozen=True):
     exit_code: int
     why: str | None = None
     cut_short: bool = False
-    """Whether an agent was running."""
+    """Whether an agent was running when the run ended."""
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
         """Return the events that this command records."""

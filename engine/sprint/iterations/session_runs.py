@@ -82,7 +82,7 @@ def _without(session: AgentRan, elsewhere: Collection[str]) -> AgentRan:
 
 
 CALLS_MAX = 4_000
-"""The maximum number of calls in one event; a session with more has several events."""
+"""The maximum number of calls in one event; larger sessions require several events."""
 
 
 def _parts(run: AgentRan) -> Iterator[AgentRan]:

@@ -278,7 +278,7 @@ CHANGE = {
     for event, change in _LEAF_CHANGES.items()
     if event not in (f.RetryScheduled, f.WorkDone)
 }
-"""The handlers of a command's effect on its leaf, which stores the event as the last."""
+"""The handlers that apply a command's event to its leaf and store it as the latest one."""
 EVOLVE: Evolves = {
     f.ActivitySeen: evolve_nothing,
     **{event: _evolves_sprint(change) for event, change in _SPRINT_CHANGES.items()},

@@ -21,7 +21,7 @@ GATE_RETRIES = 3
 GATE_TIMEOUT_SECONDS = 60
 """The default timeout of a gate's script, in seconds."""
 GATE_TIMEOUT_SECONDS_MAX = 7 * 24 * 60 * 60
-"""The maximum timeout, a week: a longer timeout exceeds the system's timers."""
+"""The maximum timeout: a week, because the system's timers do not support long timeouts."""
 
 FIELDS: dict[str, tuple[tuple[str, ...], ...]] = {
     "script": (("script",),),
@@ -29,14 +29,14 @@ FIELDS: dict[str, tuple[tuple[str, ...], ...]] = {
     "max-retries": (("max-retries",), ("on-fail", "max-retries")),
     "timeout": (("timeout",),),
 }
-"""The paths of each part of a gate: the compiled path first, then the authored path."""
+"""The paths of each part of a gate: first in the compiled, then in the authored form."""
 _WAYS = {
     words.PENDING: "start",
     words.IN_PROGRESS: "complete",
     words.FAILED: "retry",
     words.BLOCKED: "retry",
 }
-"""For each status of a leaf with unfinished work, the command that continues."""
+"""The command that continues unfinished work, for each status of a leaf."""
 
 
 class GateResult(msgspec.Struct, frozen=True):

@@ -38,7 +38,7 @@ class StartGate(Command, frozen=True):
     boot_id: str
     phase: str | None = None
     lost: str | None = None
-    """The run that is in progress according to the log but whose process is gone."""
+    """A run that is in progress according to the log but whose process is gone."""
     timeout_seconds: float | None = None
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
@@ -129,7 +129,7 @@ class RecordGate(Command, frozen=True):
     phase: str | None = None
     attempt: int | None = None
     lost: str | None = None
-    """The run that is in progress according to the log but whose process is gone."""
+    """A run that is in progress according to the log but whose process is gone."""
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
         """Return the events that this command records."""

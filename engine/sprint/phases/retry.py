@@ -15,7 +15,7 @@ from ..state.times import later
 from ..state.tree import Node, gate_is_open
 
 WAIT_MS_MAX = 24 * 60 * 60 * 1000
-"""The maximum wait: a day."""
+"""The maximum wait: one day."""
 
 _MINUTES = (1, 2, 4, 8, 16, 32, 60)
 
@@ -28,18 +28,17 @@ class RetryPolicy(msgspec.Struct, frozen=True):
     backoff_ms: tuple[int, ...] = (1_000, 5_000, 30_000)
     """The wait before each retry; the last value applies to all further retries."""
     retry_on: tuple[str, ...] = ("network", "rate-limit", "timeout")
-    """The categories of failure that are retried."""
+    """The failure categories that are retried."""
     limit_wait_ms: tuple[int, ...] = tuple(60_000 * minutes for minutes in _MINUTES)
-    """The successive waits for a limit whose end is unknown; the last value applies to all
-    further waits."""
+    """The successive waits for a limit whose end is unknown; the last value is repeated."""
     limit_waits_max: int = 48
-    """The maximum number of consecutive waits, which is nearly two days by default."""
+    """The maximum number of consecutive waits; the default amounts to nearly two days."""
 
     failures_max: int = 3
-    """The number of consecutive failures of other categories that a loop for a goal
-    allows."""
+    """The maximum number of consecutive failures of other categories in a loop for a goal.
+    """
     failure_wait_ms: tuple[int, ...] = (10_000, 60_000, 300_000)
-    """The pause after each of these failures."""
+    """The successive pauses after these failures; the last value is repeated."""
 
     def limit_wait(self, waited: int) -> int:
         """Return how many milliseconds to wait for a limit after `waited` waits."""

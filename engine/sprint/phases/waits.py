@@ -36,7 +36,7 @@ class ScheduleRetry(Command, frozen=True):
     next_retry_at: str
     why: str | None = None
     waits_for: str | None = None
-    """The kind of limit; `usage-limit` by default."""
+    """The kind of limit; defaults to `usage-limit`."""
     said_by: str | None = None
     phase: str | None = None
 

@@ -69,7 +69,7 @@ class EditChanges(NamedTuple):
     new: list[EditChange]
     fields: list[EditChange]
     left: list[str]
-    """The paths that cannot be adopted, with the reasons."""
+    """The paths of changes that cannot be adopted, with the reasons."""
 
 
 def changes_of(base: Data, theirs: Data, ours: Data) -> EditChanges:

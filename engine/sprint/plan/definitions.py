@@ -78,9 +78,9 @@ class Problem(NamedTuple):
     near: str | None = None
     """The part of the value's text that the problem concerns."""
     line: int | None = None
-    """The line in the file; the reader of the file fills it in."""
+    """The line in the file, filled in by the file's reader."""
     is_strict: bool = False
-    """Whether the problem rejects the definition although its code is a warning."""
+    """Whether the problem causes rejection although its code is a warning."""
 
     @property
     def is_warning(self) -> bool:

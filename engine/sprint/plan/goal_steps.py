@@ -17,7 +17,7 @@ from .create import check_id
 
 PREFIX = "step-"
 _ALLOTTED = "\nstep"
-"""A key among the prefixes of injected ids, which never contain a line break."""
+"""The key of the last step number; the line break distinguishes it from id prefixes."""
 
 
 class AddStep(Command, frozen=True):

@@ -258,7 +258,7 @@ _MAY_SAY = {
 CURRENT = "current-task"
 _TEXTS = ("prompt", "description", "title", "name")
 _MEANS = {"summary": "notes", "error": "reason"}
-"""The fields of a phase, with their former names."""
+"""The former names of a phase's fields."""
 
 
 def is_first_generation(document: object) -> bool:

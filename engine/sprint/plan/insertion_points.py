@@ -17,7 +17,7 @@ BESIDE = ("after", "before")
 POSITIONS = (AFTER_CURRENT, *BESIDE, END_OF_PHASE, END_OF_WORKFLOW)
 
 TOP, STEP, SUB_PHASE = 1, 2, 3
-"""The levels of a plan, counted as `Node.level` does."""
+"""The levels of a plan, numbered as in `Node.level`."""
 
 
 def parse_position(text: str) -> InjectionPosition | None:
@@ -32,7 +32,7 @@ class Spot(NamedTuple):
     holder: tuple[int, ...]
     """The indices of the parent, from the root."""
     into: str
-    """The address of the parent."""
+    """The parent's address."""
     after: str | None = None
     before: str | None = None
 

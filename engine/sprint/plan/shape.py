@@ -26,14 +26,14 @@ Model = Annotated[str, one_of(words.MODELS)]
 PhaseStatus = Annotated[str, one_of(words.PHASE_STATUSES)]
 SprintStatus = Annotated[str, one_of(words.SPRINT_STATUSES)]
 KEPT = ("worktree", "orchestration", "prompts", "operator", "config", "parallel")
-"""Fields for other tools, which are kept as written."""
+"""Fields for other tools, which are left unchanged."""
 
 
 class Shape(msgspec.Struct, rename="kebab"):
     """A mapping whose known fields are checked."""
 
     known_beside: ClassVar[tuple[str, ...]] = ()
-    """Known fields that may have any value."""
+    """Known fields that accept any value."""
 
 
 class CompiledGate(Shape):
@@ -250,7 +250,7 @@ class Steps(Shape):
 
 
 LEVELS: tuple[type[Shape], ...] = (CompiledPlan, CompiledTopPhase, CompiledStep, SubPhase)
-"""The shapes of the sprint and of its nodes, by level."""
+"""The shapes of the sprint and its nodes, by level."""
 _LOCATION = re.compile(r"(.*) - at `(?:key` in `)?\$\.?(.*)`", re.DOTALL)
 _PARTS = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
 _WORDS = re.compile(r"Expected `str` matching regex '\^\((.*)\)\$'")

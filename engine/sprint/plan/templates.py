@@ -24,7 +24,7 @@ ALWAYS_ITEM = ("item", "step")
 OF_EVERY_ITEM = ("prompt", "id", "index", "type")
 
 Report = Callable[[str, str, str, str | None], None]
-"""Receives a code, the variable as written, a message and a hint."""
+"""A function that reports a problem, given a code, the variable, a message and a hint."""
 
 
 class Scope(NamedTuple):
@@ -46,7 +46,7 @@ class Variable(NamedTuple):
 
 
 Template = list[str | Variable]
-"""A text cut at its variables."""
+"""A text split at its variables."""
 
 
 def cut(text: str) -> Template:
@@ -162,7 +162,7 @@ VARIABLES = {
     "attempt": "the number of the attempt, from 1",
     "model": "the model that the plan specifies",
 }
-"""Every variable with its meaning; a variable that does not apply is empty."""
+"""Every variable with its meaning; variables that do not apply are empty."""
 
 
 class PromptTemplate(msgspec.Struct, frozen=True):
@@ -197,7 +197,7 @@ def filled_prompt(template: PromptTemplate, values: Mapping[str, str]) -> str:
 
 
 FIRST_GENERATION = "step"
-"""The collection that a `steps` list stands for."""
+"""The name of the collection formed by a `steps` list."""
 RESERVED = ("phase", "sprint")
 
 

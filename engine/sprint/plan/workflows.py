@@ -19,7 +19,7 @@ DEPTH_MAX = 5
 """The maximum depth of nested workflows, including the sprint's own."""
 
 Workflows = Mapping[str, Definition | None]
-"""The workflows by name; a workflow that could not be read is null."""
+"""The workflows by name; None for a workflow that could not be read."""
 
 
 class Reference(NamedTuple):
@@ -89,7 +89,7 @@ def _all_references(
 
 FLAGS = ("parallel", "wait-for-parallel", "break")
 PHASE_BYTES = 40
-"""The minimum size of a phase, without its texts."""
+"""The minimum size of a phase in bytes, without its texts."""
 
 
 class TooLargeError(Exception):

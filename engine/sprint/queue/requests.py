@@ -34,13 +34,13 @@ class SubmittedRequest(msgspec.Struct, frozen=True):
     priority: str
     request_type: str
     description: str | None = None
-    """The description; by default, the title."""
+    """The description; defaults to the title."""
     request: str | None = None
-    """The id; by default, the next generated id."""
+    """The id; defaults to the next generated id."""
     created_at: str | None = None
-    """The time of creation; by default, the time of recording."""
+    """The time of creation; defaults to the time of recording."""
     discovered_in: str | None = None
-    """The origin; by default, the position of the pointer."""
+    """The origin; defaults to the position of the pointer."""
     context: Data | None = None
     origin: f.RequestOrigin | None = None
 

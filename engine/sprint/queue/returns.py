@@ -20,9 +20,9 @@ from ..state.words import DEFERRALS, DEFERRED
 Key = tuple[str, str, str]
 END_OF_PHASE, END_OF_SPRINT, NEXT_SPRINT = DEFERRALS
 _ANOTHER_STATE = (f.RolledBack, f.SprintCompiled)
-"""Events that replace the state with a state that has its own returns."""
+"""Events that replace the entire state, including its pending returns."""
 _END_NOTHING = (f.ActivitySeen, f.IterationStarted, f.PhaseStarted)
-"""Frequent events that end nothing, so that no state is copied for them."""
+"""Frequent events that end neither a phase nor the sprint, so the check can be skipped."""
 
 
 def with_returns(sprint: Sprint, events: list[Event], *, at: str) -> list[Event]:

@@ -29,7 +29,7 @@ class Rule(msgspec.Struct, frozen=True):
     types: tuple[str, ...] = ()
     """The types; if empty, all."""
     reasoning: str | None = None
-    """The reasoning; by default, a description of the rule."""
+    """The reasoning; defaults to a description of the rule."""
     position: InjectionPosition = InjectionPosition(AFTER_CURRENT)
     model: str | None = None
     deferred_until: str = END_OF_PHASE

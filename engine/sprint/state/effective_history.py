@@ -11,7 +11,7 @@ from itertools import islice
 import msgspec
 
 VersionRange = tuple[int, int]
-"""The first and the last version of a range, both included."""
+"""The first and last version of a range, both inclusive."""
 
 
 def effective_ranges(
@@ -72,7 +72,7 @@ class TurnedBack(msgspec.Struct, frozen=True):
 
     version: int
     gone: list[VersionRange]
-    """The versions that are discarded."""
+    """The discarded versions."""
     back: list[VersionRange]
     """The versions that become effective again."""
 

@@ -16,7 +16,7 @@ COST = "cost"
 COMMANDS_MAX = 8
 """The maximum number of commands in `says_cost`."""
 COUNT_MAX = 2**63 - 1
-"""The maximum of every sum, whatever an agent reports."""
+"""The maximum of every sum, whatever values agents report."""
 
 
 class Spent(msgspec.Struct, array_like=True):
@@ -32,9 +32,9 @@ class Spent(msgspec.Struct, array_like=True):
     cost: str | None = None
     """The cost in US dollars, as an exact decimal."""
     missing: dict[str, int] = {}
-    """By figure, including `tokens`, the number of runs for which it is not fully known."""
+    """For each figure (and `tokens`), the number of runs that did not fully report it."""
     cut_short: int = 0
-    """The number of further runs that ended with their loop; their usage is unknown."""
+    """The number of other runs that ended with their loop, so their usage is unknown."""
 
     @property
     def tokens(self) -> int | None:
@@ -120,13 +120,13 @@ class Runs(msgspec.Struct, array_like=True):
     started: f.RunStarted | None = None
     ended: f.RunEnded | None = None
     ended_version: int = 0
-    """The version of the end of that run."""
+    """The version at which that run ended."""
     duration_ms: int = 0
     """The total duration of all ended runs."""
     before: Spent = msgspec.field(default_factory=Spent)
-    """The usage of agents before the last run started."""
+    """The agents' usage before the last run started."""
     begun_before: int = 0
-    """The number of iterations that had started by then."""
+    """The number of iterations that had started before the last run started."""
     failures: int = 0
     """The current number of consecutive failures of agent runs."""
     failures_in_run: int = 0
@@ -134,7 +134,7 @@ class Runs(msgspec.Struct, array_like=True):
     budgets: f.Budgets = f.Budgets()
     """The sprint's total budgets."""
     warned: list[str] = []
-    """The budgets for which a warning was given, by `BudgetState.name`."""
+    """The names of the budgets for which a warning was given (`BudgetState.name`)."""
     silent: list[str] = []
     """The figures that the last successful agent run did not report: `cost`, `tokens`."""
     says_cost: dict[str, bool] = {}
@@ -189,7 +189,7 @@ class WorkTree(NamedTuple):
     id: str | None
     """The id; None if nothing was recorded in the work tree yet."""
     names: tuple[str, ...] = ("",)
-    """The names in older records: that of a linked work tree, or empty for the main one."""
+    """The names in older records: a linked work tree's name; empty for the main tree."""
 
     def has(self, one: NamesTree) -> bool:
         """Return whether a record belongs to this work tree."""
@@ -214,15 +214,15 @@ class Knowledge(msgspec.Struct):
     undone: list[int] = []
     """The versions of undone rollbacks and of their undos."""
     undid: dict[int, int] = {}
-    """The rollback that each undo undid, by the undo's version; removed by a redo."""
+    """The rollback that each undo undid, by the undo's version; a redo removes it."""
     allotted: dict[str, int] = {}
-    """By id prefix, the next unused number."""
+    """The next unused number for each id prefix."""
     spent: Spent = msgspec.field(default_factory=Spent)
     """The usage of agents, including discarded runs."""
     loops: Runs = msgspec.field(default_factory=Runs)
     """The runs of `sprintlog run`."""
     requests: dict[str, tuple[int, f.RequestQueued]] = {}
-    """Every request ever queued, with the version that queued it, in recording order."""
+    """Every request ever queued, with the version that queued it, in order of recording."""
     request_ids: list[str] = []
     """The ids of requests in imported documents."""
     tracker: Tracker = msgspec.field(default_factory=Tracker)
@@ -234,14 +234,13 @@ class Knowledge(msgspec.Struct):
     restored: list[Restore] = []
     """The restores that have ended, in order."""
     gone_back: list[tuple[int, int]] = []
-    """The rollbacks that followed advice: the version, and the iteration concerned."""
+    """The rollbacks that followed advice: the version and the iteration concerned."""
     forks: list[tuple[int, str]] = []
-    """For each fork in this history, the last copied version and the stream it was copied
-    from."""
+    """For each fork in this history, the last copied version and the stream copied from."""
     tree: OwnTree | None = None
-    """The first work tree that an event names; None for the main one."""
+    """The first work tree that an event names; None for the main work tree."""
     elsewhere: dict[int, str] = {}
-    """The iterations that started in a different work tree from the first, with its id."""
+    """The iterations that started in another work tree than the first, with its id."""
     first_tree: str | None = None
     """The work tree in which the first iteration started."""
 

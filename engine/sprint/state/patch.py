@@ -165,7 +165,7 @@ def _identity(item: Any) -> tuple[str, str]:
 
 
 Step = str | int
-"""A key or an id, or the index of an item."""
+"""A key, an id, or the index of an item."""
 Path = tuple[Step, ...]
 
 FORMS = "phases[ID].status, phases[0].steps[1].prompt, stats.elapsed, or /phases/0/status"
@@ -182,7 +182,7 @@ class FieldChange(msgspec.Struct, frozen=True):
     """A change to one field."""
 
     field: str
-    """The name of the field, with the ids of list items that have ids."""
+    """The name of the field, with the ids of list items if they have ids."""
     what: str
     """`added`, `removed`, `changed`, or `moved` if only the order changed."""
     old: Any = None

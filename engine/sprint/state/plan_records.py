@@ -15,14 +15,14 @@ from .. import events as f
 from .times import parse
 
 CLOCK_STEP_SECONDS = 60
-"""If the clock is more than this before the start of a wait, it was set back."""
+"""If the clock shows more than this before the start of a wait, it was set back."""
 
 
 class LoopCounters(msgspec.Struct, array_like=True):
     """The counters of a loop for a goal, computed from the effective events."""
 
     number: int = 0
-    """The current iteration; 0 between two iterations."""
+    """The current iteration; 0 between iterations."""
     ended: int = 0
     """The last iteration that ended."""
     idle: int = 0
@@ -30,17 +30,17 @@ class LoopCounters(msgspec.Struct, array_like=True):
     moved: bool = False
     """Whether a step was completed or added in the current iteration."""
     reflects: bool = False
-    """Whether reflection has started since then."""
+    """Whether reflection has started since a step was last completed or added."""
     failures: int = 0
-    """How often the current iteration's run has failed."""
+    """The number of failed runs of the current iteration."""
     due: str | None = None
     """The earliest time at which the iteration may be run again."""
     error: str | None = None
-    """The error of its last run."""
+    """The error in the current iteration's last run."""
     claimed: int = 0
-    """The last iteration in which the goal was reported as reached without success."""
+    """The last iteration whose report that the goal was reached was not accepted."""
     forgiven: int = 0
-    """The number of these failures before a person intervened."""
+    """The number of failed runs before a person intervened."""
 
     @property
     def idle_next(self) -> int:
@@ -76,9 +76,9 @@ class LimitWait(msgspec.Struct, array_like=True):
     phase: str = ""
     """The address of the leaf, or of the phase whose gate is being repaired."""
     iteration: int | None = None
-    """The iteration for the goal; None for a leaf or a gate."""
+    """The iteration of a loop for a goal; None for a leaf or a gate."""
     waits: int = 1
-    """The number of this wait in a row."""
+    """The number of consecutive waits, including this one."""
     why: str | None = None
     waits_for: str | None = None
     said_by: str | None = None
@@ -105,7 +105,7 @@ class LimitWait(msgspec.Struct, array_like=True):
 OfSprint = f.AboutSprint | f.HumanNeeded | f.BreakpointReached | f.GoalCompleted
 Kind = TypeVar("Kind", bound=Event)
 Stored = tuple[str, dict[str, Any]]
-"""An event as a checkpoint stores it: its type and its fields."""
+"""An event as stored in a checkpoint: its type and its fields."""
 BY_TYPE = {event.type: event for event in f.EVENTS}
 
 
@@ -140,20 +140,20 @@ class LastEvents(msgspec.Struct):
     claim: f.GoalClaimed | None = None
     failure: f.IterationFailed | None = None
     failures: Latest[f.PhaseFailed] = msgspec.field(default_factory=Latest)
-    """The last failure of each leaf by address, until the leaf is finished."""
+    """The last failure of each unfinished leaf, by address."""
     gates: Latest[f.GateStarted | f.GateChecked] = msgspec.field(default_factory=Latest)
-    """By address, like `nodes`, `repaired` and `work`."""
+    """The last event about each gate, by address."""
     goal: f.GoalSet | None = None
     hooks: Latest[f.AboutHook] = msgspec.field(default_factory=Latest)
-    """By hook id."""
+    """The last event about each hook, by hook id."""
     iteration: f.IterationStarted | f.IterationEnded | None = None
     limit: f.IterationsLimited | None = None
     nodes: Latest[f.AboutPhase | f.Injection] = msgspec.field(default_factory=Latest)
     repaired: Latest[f.GateRepaired] = msgspec.field(default_factory=Latest)
-    """By the gate's address; the gate must be checked again."""
+    """The repaired gates that must be checked again, by address."""
     sprint: OfSprint | None = None
     work: Latest[f.WorkDone] = msgspec.field(default_factory=Latest)
-    """The leaves whose work is done but which have not ended."""
+    """The leaves whose work is done but which have not ended, by address."""
 
     def __bool__(self) -> bool:
         """Return whether anything was recorded about any subject."""

@@ -23,7 +23,7 @@ from .tree import Data, Node, Tree
 from .words import COMPLETED, IN_PROGRESS, NOT_STARTED, SPRINT_STATUSES
 
 MEANING = 11
-"""Incremented when saved fields change their meaning; a test detects that."""
+"""A number to increment when saved fields change their meaning; a test checks this."""
 
 
 class Plan:
@@ -217,7 +217,7 @@ class Plan:
 
 
 FIGURES = ("total-phases", "completed-phases", "total-steps", "completed-steps", "elapsed")
-"""The figures derived from a plan, in the order in which they are written."""
+"""The figures derived from a plan, in the order in which they appear in a document."""
 
 
 def figures(given: Any, tree: Tree, last_at: str | None) -> Data:
@@ -235,12 +235,12 @@ def figures(given: Any, tree: Tree, last_at: str | None) -> Data:
 
 
 Evolve = Callable[[Plan, Any, str], None]
-"""Changes a plan by an event, given the time at which it happened."""
+"""A function that applies an event to a plan, given the event's time."""
 Evolves = dict[type[Event], Evolve]
 Change = Callable[[Node, Any, Plan, str], str]
-"""Changes a leaf of a plan by an event; returns the status to be counted."""
+"""A function that applies an event to a leaf of a plan, and returns the status to count."""
 Learn = Callable[[Knowledge, Any, int], None]
-"""Updates the knowledge by an event, given its version."""
+"""A function that applies an event to the knowledge, given the event's version."""
 Learns = dict[type[Event], Learn]
 
 
@@ -314,14 +314,15 @@ class _Saved(msgspec.Struct, array_like=True):
     renewed: dict[str, bool]
     waiting: records.LimitWait | None
     tally: dict[str, int]
-    """The number of phases in each status if there are many plain phases, otherwise
-    empty."""
+    """The number of phases in each status if there are many plain phases, otherwise empty.
+    """
 
 
 STATE_FORMAT = 62171522802604
-"""A state that was saved in another format is not read again.
+"""The format of saved states; states in other formats are ignored.
 
-It is `format_due`, written down: to find it takes longer than to read a state."""
+The value is that of `format_due`, which takes longer to compute than a state to read.
+"""
 
 
 def format_due() -> int:

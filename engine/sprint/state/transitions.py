@@ -24,7 +24,7 @@ SPRINT_FROM = {
     "complete": (words.IN_PROGRESS,),
     "reopen": (words.COMPLETED,),
 }
-"""For each command, the sprint statuses in which it is allowed."""
+"""The sprint statuses in which each command is allowed."""
 
 PHASE_FROM = {
     "start": (words.PENDING,),
@@ -35,7 +35,7 @@ PHASE_FROM = {
     "retry": (words.FAILED, words.BLOCKED),
     "reopen": (words.COMPLETED, words.SKIPPED),
 }
-"""For each command, the leaf statuses in which it is allowed in a running sprint."""
+"""The leaf statuses in which each command is allowed while the sprint is in progress."""
 
 PHASE_TO = {
     "start": words.IN_PROGRESS,
@@ -55,7 +55,7 @@ SPRINT_TO = {
     "interrupt": words.INTERRUPTED,
     "complete": words.COMPLETED,
 }
-"""The statuses that result from each command, for a leaf and for the sprint."""
+"""The status of the leaf or the sprint after each command."""
 
 _REOPEN = "`sprintlog sprint reopen` first"
 

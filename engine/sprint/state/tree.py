@@ -23,7 +23,7 @@ from .node import waits_for_gate as waits_for_gate
 
 Data = dict[str, Any]
 CHILDREN = ("phases", "steps", "phases")
-"""The key of the list of children at each level: sprint, top-level phase, step."""
+"""The key of the children at each level: sprint, top-level phase, and step."""
 
 
 class Tree:

@@ -30,12 +30,12 @@ SPRINT_STATUSES = (
     INTERRUPTED,
 )
 STOPPED = frozenset({BLOCKED, PAUSED, PAUSED_AT_BREAKPOINT, NEEDS_HUMAN, INTERRUPTED})
-"""The sprint statuses in which no new work starts although the sprint is not completed."""
+"""The sprint statuses in which no work starts although the sprint is not completed."""
 PHASE_STATUSES = (PENDING, IN_PROGRESS, COMPLETED, BLOCKED, SKIPPED, FAILED)
 FINISHED = frozenset({COMPLETED, SKIPPED})
 USER_STOPPED, UNKNOWN = "stopped", "unknown"
 RUN_STATUSES = (COMPLETED, FAILED, NEEDS_HUMAN, USER_STOPPED, UNKNOWN)
-"""The outcomes of an agent run; unknown if its output lacks the end of turn."""
+"""The outcomes of an agent run; unknown if the output lacks the agent's end of turn."""
 NO_SUCCESS = frozenset({FAILED, USER_STOPPED, UNKNOWN})
 """The run statuses after which a loop repeats the work."""
 
