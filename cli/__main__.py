@@ -6,7 +6,7 @@ import os
 import sys
 
 COLLECT_EVERY = 100_000
-"""Objects made between two looks for garbage; few recording commands make as many."""
+"""The number of new objects between garbage collections; few commands create that many."""
 
 
 WINDOWS = (

@@ -27,7 +27,7 @@ OFFERED_MAX = 200
 ITERATIONS_MAX = 20
 WORDS = {"file": ":files", "dir": ":folders"}
 Offer = tuple[str, str]
-"""A word and its meaning, which may be empty."""
+"""A completion and its meaning, which may be empty."""
 
 
 def print_offers(root: click.Group) -> None:
@@ -102,7 +102,7 @@ def values(
 
 _FOLDERS = {"folder", "into", "sprint_dir", "target", "workflows"}
 _PATHS = {"paths", "files", "agent", "reports", "sources", "prompt_file", "into"}
-"""Texts that name files, though a command does not take them for paths."""
+"""Text parameters that accept file names, although their type is not a path."""
 
 
 def sprints(workspace: Workspace, sprint_id: str | None) -> Iterator[Offer]:
@@ -171,4 +171,4 @@ BY_NAME: dict[str, Callable[[Workspace, str | None], Iterator[Offer]]] = {
     "tag": event_types,
     "types": event_types,
 }
-"""By the name of an option or an argument: what finds its values."""
+"""The function that finds the values of an option or an argument, by its name."""

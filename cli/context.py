@@ -127,7 +127,7 @@ _OF_ENGINE = re.compile(
     r"best|start|(position|version|iter|snapshot):.*|\d{4}-.*([zZ]|[+-]\d\d:?\d\d)",
     re.DOTALL,
 )
-"""What the engine itself reads as a point or a time, or refuses in its own words."""
+"""Matches points and times that the engine itself parses or rejects."""
 
 
 def _spoken(

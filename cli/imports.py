@@ -23,14 +23,14 @@ _OURS = f"{_PACKAGE}."
 _FOLDERS = ("engine", "projections", "cli")
 _SUFFIX = ".py"
 _SCRIPTS = ("supervisor.py", "lizard_worker.py")
-"""Modules that other processes run, as source."""
+"""Modules whose source is needed because other processes run them as scripts."""
 _COMPILED = f".{sys.implementation.cache_tag}.pyc"
 _READ_BYTES = 64 * 1024
-"""Hardly any compiled module is larger."""
+"""The size of one read, which nearly all compiled modules fit in."""
 _kept: dict[str, bytes] = {}
-"""Contents by path; empty in a process that keeps nothing."""
+"""File contents by path; empty if this process has not read them in advance."""
 _met: dict[str, os.stat_result] = {}
-"""The sources of the modules that are kept, by path."""
+"""The statuses of the source files whose modules are in memory, by path."""
 
 
 def keep_ours() -> None:
@@ -158,12 +158,12 @@ PUT_OFF: dict[str, tuple[str, ...]] = {
     "textwrap": (),
     "urllib.parse": ("quote_from_bytes",),
 }
-"""Modules that click, msgspec, `pathlib` and `uuid` import, and use for help, for schemas,
-for patterns and for addresses, each with the functions that are taken out of it at once.
-The code of each runs when something of it is first used."""
+"""Modules that click, msgspec, `pathlib` and `uuid` import only for help, schemas, patterns
+and addresses, each with the functions that are imported from it by name. A module is
+executed when an attribute or a function of it is first used."""
 LEFT_OUT = "typing_extensions"
-"""A module that msgspec uses if it is installed; `typing` has the same names in every
-supported Python."""
+"""A module that msgspec imports if it is installed; `typing` provides the same names in all
+supported Python versions."""
 
 
 def import_libraries() -> None:

@@ -37,12 +37,12 @@ FOLDERS = {
     "extending": ("extensions",),
     "help": ("help",),
 }
-"""The commands by the folder that contains their modules; help.py describes them."""
+"""The commands by the folder of their modules; help.py describes the commands."""
 
 COMMANDS = {name: folder for folder, names in FOLDERS.items() for name in names}
-"""Every command with the folder of its module."""
+"""The folder of each command's module."""
 MODULES = {"import": "import_", "list": "judgements"}
-"""The modules that are not named like their command."""
+"""The modules whose names differ from their commands."""
 
 
 def module_of(command: str) -> str:

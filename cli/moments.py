@@ -13,7 +13,7 @@ from .screen.terminal import clock
 from .screen.times import moment_of, told
 
 FORMS = "yesterday, 9:00, monday 14:30, 2h ago, Nov 21 23:10"
-"""Examples for the hint of an error."""
+"""Examples for an error's hint."""
 
 _SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 _AGO = re.compile(
@@ -23,7 +23,7 @@ _CLOCK = re.compile(r"(\d{1,2})(?::(\d\d)(?::(\d\d))?)?(?: ?(am|pm))?", re.ASCII
 _DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)(?:[t ](.+))?", re.ASCII)
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 WORDS = ("now", "today", "yesterday", *_WEEKDAYS)
-"""The words that a text can begin with."""
+"""The words with which a time can start."""
 _SPANS = {"last night": "yesterday 18:00", "this morning": "today 6:00", "tonight": "18:00"}
 _WEEK, _DAY = timedelta(days=7), timedelta(days=1)
 

@@ -22,7 +22,8 @@ STDOUT, STDERR = 1, 2
 CUT = "sprintlog.cut"
 LONG_SECONDS = 1.0
 PROBLEMS_SHOWN_MAX = 100
-"""More problems of one definition than this are only counted on a terminal."""
+"""The maximum number of a definition's problems shown on a terminal; the rest are counted.
+"""
 
 REFUSED, USAGE, NOT_FOUND, INTEGRITY, CONFLICT, GATE_FAILED = 1, 2, 3, 4, 5, 6
 """Exit statuses; 0 means success."""
@@ -178,7 +179,7 @@ def counting_line(text: str) -> None:
 
 
 _counting: list[str] = []
-"""The counting line on the terminal, while there is one."""
+"""The countdown line shown on the terminal; empty if there is none."""
 
 
 def clear_counting() -> None:

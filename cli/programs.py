@@ -16,7 +16,7 @@ from sprintlog.engine.errors import RefusedError
 PREFIX = "sprintlog-"
 NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,60}")
 MARKS = (".git", ".sprintlog")
-"""What shows where a work tree begins."""
+"""Names of folders that mark the root of a work tree."""
 
 
 def program_command(name: str) -> click.Command | None:

@@ -19,7 +19,7 @@ with_prompt_file = typed.option(
     metavar="FILE",
     help="The agent's whole prompt, with variables such as `{{task}}`.",
 )
-"""The option that names it; the file arrives as `prompt_file`."""
+"""The option for the agent's prompt file, passed as `prompt_file`."""
 
 
 def prompt_file_in(

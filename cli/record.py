@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 CommandT = TypeVar("CommandT", bound=Command)
 Keep = Callable[[Command], Decide]
-"""Puts more behind what a command decides."""
+"""Appends further events to those of a command."""
 
 
 class Options:

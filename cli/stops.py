@@ -34,7 +34,7 @@ EXIT_CODES = {
     actions.BUDGET: 25,
     actions.JUDGE: 26,
 }
-"""The exit status of `run`, by the reason why it stopped."""
+"""The exit status of `run` for each reason to stop."""
 
 
 TYPED = {
@@ -52,7 +52,7 @@ TYPED = {
     actions.COMPLETE: "`sprintlog sprint complete`",
     actions.DONE: "`sprintlog log`",
 }
-"""The next command to type, by action."""
+"""The next command to type for each action."""
 
 
 def run_ends_with(last: Action) -> int:

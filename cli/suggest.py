@@ -26,7 +26,7 @@ RENAMED = {
     "prune": "store prune",
     "rules": "iteration rules",
 }
-"""The current name by the former one; a group stands for all its subcommands."""
+"""The current name of each renamed command; a renamed group includes its subcommands."""
 ALIASES = {"best": "iteration best"}
 
 WORD_CHARS_MAX = 100
@@ -56,9 +56,9 @@ reason note summary description message m
 They include the names that other programs use for commands and options.
 """
 LIKE_LEAST = 0.65
-"""How like a word has to be at least: `files` is no `rules`."""
+"""The minimum similarity of a suggestion: `files` and `rules` are below it."""
 KNOWN_MAX = 20_000
-"""The maximum number of compared words, which bounds the waiting time."""
+"""The maximum number of compared words, which limits the delay."""
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str | None:

@@ -118,11 +118,11 @@ class Choice(click.Choice[str]):
 
 
 READING, RECORDING = "reading", "recording"
-"""The topics that explain what many commands have."""
+"""The help topics about options shared by many commands."""
 COLOR, UTC_TIMES, NO_PAGER = "sprintlog.color", "sprintlog.utc", "sprintlog.no_pager"
-"""The keys in the context's `meta` of the choices for all output."""
+"""Keys in the context's `meta` for the global output options."""
 FIELDS = "sprintlog.fields"
-"""The key of the fields of an answer that were asked for."""
+"""The key for the requested fields of an answer."""
 
 
 def _anywhere(*names: str, **given: Any) -> tuple[TypedOption, TypedOption]:
@@ -142,7 +142,7 @@ _ANYWHERE = (
     _anywhere("--no-pager", is_flag=True, help="Do not page long output."),
 )
 SHOWN, HIDDEN = zip(*_ANYWHERE, strict=True)
-"""The options that can stand before or behind any command."""
+"""The global options, which may precede or follow a command."""
 
 
 def words_of(context: click.Context) -> list[str]:

@@ -32,7 +32,7 @@ from ..intake.transcript import TranscriptRead, read_transcript, subagents_of
 from ..output import counted, print_answer
 
 SILENT_SECONDS = 15 * 60
-"""A transcript that nobody wrote to for so long is one that nobody goes on with."""
+"""The time without changes after which a transcript is considered complete."""
 
 
 @dataclass(frozen=True)
@@ -180,14 +180,14 @@ def lines_of_answer(answer: Reconciled) -> Iterator[str]:
 
 
 BYTES_MAX = 32 * 1024 * 1024
-"""A longer transcript would keep a loop waiting: it is read where somebody asks."""
+"""The size above which a loop ignores a transcript; `session reconcile` has no limit."""
 SECONDS = 5.0
-"""How long calls of one session are recorded; of a transcript, `session reconcile` takes
-the rest."""
+"""The time limit for recording the calls of one session; `session reconcile` records the
+rest of a transcript."""
 ALL_SECONDS = 10.0
-"""No session is begun to be compared later than so long after the first."""
+"""The time after which no further session is compared."""
 PATIENCE_SECONDS = 0.5
-"""How long hooks of an agent that was killed may still run."""
+"""How long hooks of a killed agent may continue to run."""
 
 
 def compare_sessions(

@@ -20,11 +20,11 @@ from ..rpc.params import Call, CallEnded
 ANSWER_BYTES_MAX = 64 * 1024 * 1024
 LINE_CHARS_MAX = 10_000
 SECONDS_MAX = 10 * 365 * 86_400.0
-"""A loop may go on for as long as it likes."""
+"""Practically unlimited, because a loop may run for any length of time."""
 STOPPING_SECONDS = 5.0
-"""A loop needs it to record its interruption and to update its state file."""
+"""The time for a loop to record its interruption and to update its state file."""
 PRINTS_JSON = ("schema",)
-"""Commands whose answer is JSON without being asked for it."""
+"""Commands that always print JSON."""
 
 Tell = Callable[[str], None]
 

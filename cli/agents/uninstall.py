@@ -32,9 +32,9 @@ SCRIPTS = (
     ".config/fish/completions/sprintlog.fish",
     ".zfunc/_sprintlog",
 )
-"""Where shells look for completion scripts, from the person's home."""
+"""The usual paths of completion scripts, relative to the user's home."""
 STARTS = (".bashrc", ".bash_profile", ".zshrc", ".config/fish/config.fish")
-"""Shell start-up files of the user; their lines are listed and not changed."""
+"""The user's shell start-up files; lines in them are listed but not changed."""
 
 
 class Installed(NamedTuple):
@@ -85,7 +85,7 @@ def _hooks() -> Iterator[Installed]:
 
 
 INSTALLED: tuple[Callable[[], Iterator[Installed]], ...] = (_completion, _hooks, _trust)
-"""Each yields what it finds; whatever is installed anywhere has its line here."""
+"""One function per kind of installation; each yields what is installed."""
 
 
 @typed.command("uninstall")

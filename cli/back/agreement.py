@@ -19,7 +19,7 @@ class Agreement(NamedTuple):
     dry_run: bool = False
     yes: bool = False
     forced: bool = False
-    """Whether files change although an agent is at work."""
+    """Whether to restore files although an agent is at work."""
 
 
 def with_asking(function: Function) -> Function:

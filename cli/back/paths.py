@@ -18,7 +18,7 @@ from ..context import here
 from ..output import warn
 
 SHOWN_MAX = 100
-"""More paths of one kind are only counted on a terminal."""
+"""The maximum number of paths of one kind shown on a terminal; the rest are counted."""
 
 
 def inside(workspace: Workspace, paths: Sequence[str]) -> tuple[str, ...]:

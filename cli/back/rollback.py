@@ -22,7 +22,7 @@ from .paths import inside
 from .way_back import Step, end_as_restored, go_back, hint_at
 
 FILES_OF = ("iter:", "snapshot:")
-"""The points at which files were kept, besides the best."""
+"""Prefixes of the points, besides `best`, that may have a snapshot."""
 
 
 @typed.command("rollback")

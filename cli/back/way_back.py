@@ -78,9 +78,9 @@ def _is_work(event: Event) -> bool:
 
 
 REMOVED_SHOWN_MAX = 10
-"""So many of the files that were removed are named."""
+"""The maximum number of removed files that are named."""
 ON_THE_WAY = {SnapshotTaken.type, RestoreStarted.type}
-"""Event types recorded during a restore; the answer has the number of files instead."""
+"""Events recorded during a restore; the answer states the number of files instead."""
 
 
 class Step(NamedTuple):
@@ -92,13 +92,14 @@ class Step(NamedTuple):
     command: Back | None = None
     order: RestoreOrder | None = None
     undo: str | None = "sprintlog undo"
-    """The command that reverts it."""
+    """The command that undoes the step."""
     there: str | None = None
-    """The state if nothing has to be done; None if something always has."""
+    """A description of the target state, for a step that may already be done; otherwise
+    None."""
     is_forced: bool = False
-    """Whether files change although an agent is at work."""
+    """Whether to restore files although an agent is at work."""
     of_any_tree: bool = False
-    """Whether the files may be those of another work tree."""
+    """Whether the files may come from another work tree."""
 
     def nothing(self, files: ChangedFiles | None) -> list[str]:
         """Return the lines for a step that changes nothing."""

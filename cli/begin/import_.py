@@ -142,7 +142,7 @@ def journal(files: tuple[Path, ...], **given: Any) -> None:
 
 
 _with_source = typed.several(context.with_sprint, context.with_actor, context.with_json)
-"""The options of every import of another tool."""
+"""The options shared by all imports from other tools."""
 
 
 @command.command("prd")

@@ -31,7 +31,7 @@ from ..record import Options, Recording, refresh, refresh_stream
 from .import_record import Import, known_sources
 
 TOLD_MAX = 20
-"""More contradictions than this of several versions are only counted on a terminal."""
+"""The maximum number of contradictions between versions that a terminal shows."""
 
 
 def take_versions(

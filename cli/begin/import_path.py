@@ -35,11 +35,11 @@ from .import_record import Import, read_with
 from .suggestions import EXTENDED, KINDS, PLACES
 
 BEGINNING = 256 * 1024
-"""The length of the beginning that is examined."""
+"""The size of the part that is examined to recognize a file of lines, in bytes."""
 WHOLE_MAX = 8 * 1024 * 1024
-"""A longer file is recognised by its first lines."""
+"""The size above which a file is recognized by its first lines only."""
 _SESSION = re.compile(rb'\s*\{[^\0]*?"(?:projectHash|responderUsername)"\s*:')
-"""The beginning of a session that is one document."""
+"""Matches the start of a session that is stored as a single document."""
 USUAL = {one["kind"]: [*one["places"], *one.get("inside", ())] for one in KINDS}
 _NAMES = dict.fromkeys(Path(x).name for places in USUAL.values() for x in places)
 KNOWN = ", ".join([*_NAMES, "an export", "a transcript"])
@@ -167,7 +167,7 @@ IN_TOOLS: list[str] = PLACES["folders"]["names"]
 FILES_MAX = 50
 OPENED_MAX = 50_000
 Tools = dict[str, set[Path]]
-"""The importers of extensions that were used, with the places that each has read."""
+"""The paths that each extension's importer has read, by importer."""
 
 
 @typed.command("folder")

@@ -31,7 +31,7 @@ class ListVersion(NamedTuple):
     """One version of a task list."""
 
     source: str
-    """Names it in the log: the same name is the same version."""
+    """The name of the version in the log; versions with the same name are the same."""
     tasks: TaskList
     at: str | None = None
     committed_at: str | None = None
@@ -94,10 +94,11 @@ def _texts(text: bytes) -> set[str]:
 
 TEXT = "progress.txt"
 SHARED_MIN = 0.5
-"""Two plans with this share of equal items, of the shorter one, are of one feature."""
+"""The share of common items, relative to the shorter plan, from which two plans belong to
+the same feature."""
 Data = dict[str, Any]
 Features = dict[str, list[ListVersion]]
-"""The versions of each sprint, oldest first."""
+"""The versions of the plan of each sprint, oldest first."""
 
 
 def take_prd(

@@ -35,11 +35,11 @@ from ..record import UNNAMED, Options, Recording, refresh
 
 PLURALS = {"story": "stories", "passed": "passed", "entry": "entries"}
 KIND = "imported-from"
-"""The key in the document of a sprint that names its import."""
+"""The key in a sprint's document that states the kind of import."""
 
 
 Checked = tuple[ImportedSprint, dict[str, Any] | None, Sequence[Fact]]
-"""A sprint that can be recorded, with its document and its facts."""
+"""A valid sprint, with its document and its facts."""
 
 
 class Import(Recording):
@@ -268,7 +268,7 @@ class KnownSources(NamedTuple):
 
     every: list[str]
     in_force: list[str]
-    """Those that no rollback discarded; a discarded one may be imported again."""
+    """The sources that no rollback has discarded; discarded ones may be imported again."""
 
 
 def known_sources(workspace: Workspace, sprint_id: str) -> KnownSources:

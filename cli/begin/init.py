@@ -21,7 +21,7 @@ from ..output import counted, print_json, print_text
 from .suggestions import look, offers
 
 TAKEN_AT_ONCE = ("state", "plan")
-"""Kinds of offers that a person is asked about; what others name comes later."""
+"""The kinds of offers for which `init` prompts on a terminal."""
 
 
 @typed.command("init")

@@ -22,11 +22,11 @@ from sprintlog.projections.views.log import Offer
 
 TEXT_BYTES_MAX = 64 * 1024
 ENTRIES_MAX = 200
-"""How many entries of a folder of sprints are looked at."""
+"""The maximum number of entries examined in a folder of sprints."""
 SPRINTS_MAX = 5
-"""How many of its sprints are named."""
+"""The maximum number of sprints named per folder."""
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,79}")
-"""A name that needs no quoting."""
+"""Matches names that require no quoting."""
 
 
 class Surroundings(NamedTuple):
@@ -35,9 +35,9 @@ class Surroundings(NamedTuple):
     files: frozenset[str]
     folders: frozenset[str]
     texts: dict[str, str]
-    """The beginnings of the files that are read."""
+    """The beginnings of the relevant files."""
     sprints: tuple[str, ...]
-    """Folders that each hold the files of one sprint."""
+    """Folders that contain the files of one sprint each."""
     programs: frozenset[str]
 
 
@@ -99,18 +99,18 @@ PROGRESS, SPRINT = SPRINT_FILES = ("PROGRESS.yaml", "SPRINT.yaml")
 SPRINTS_IN = (".claude/sprints", "sprints")
 
 PLACES = tomllib.loads(files(__package__).joinpath("places.toml").read_text("utf-8"))
-"""Where the records of other tools are, and how a text is recognised."""
+"""The locations of other tools' records, and how each text is recognized."""
 KINDS: list[dict[str, Any]] = PLACES["kinds"]
 LOOPS = {place: one for one in KINDS if "what" in one for place in one["places"]}
-"""Records of other tools, and the kind of import that reads them."""
+"""The kind of import for each location of another tool's records."""
 EXTENDED: dict[str, str] = PLACES["tools"]
-"""Those that an importer of an extension reads, and its name."""
+"""The importer extension for each location that only an extension can read."""
 
 AGENTS: dict[str, tuple[str, list[str]]] = PLACES["agents"]
-"""How an agent is given a prompt (docs/reference/agents.md), and its signs in a tree."""
+"""How each agent receives a prompt (docs/reference/agents.md), and its files in a tree."""
 
 OFFERS: list[dict[str, Any]] = PLACES["offers"]
-"""Further offers, each with its signs: a file, and a line that it must have."""
+"""Further offers, each with the file and the line by which it is recognized."""
 SIGNS = {sign: line for one in OFFERS for sign, line in one["signs"].items()}
 NAMES = {*SPRINT_FILES, *LOOPS, *EXTENDED, *SIGNS} | {
     sign for _, signs in AGENTS.values() for sign in signs

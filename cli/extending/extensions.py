@@ -20,7 +20,7 @@ from ..output import print_answer, table, visible
 from ..programs import programs
 
 STORE_NAMES = ("create", "append", "read", "read_stream", "scan", "head", "close")
-"""Some methods by which a store is recognised."""
+"""The methods that an object must have to count as a store."""
 
 
 def problem_of(extension: Extension) -> str | None:

@@ -45,7 +45,7 @@ PLAN: dict[str, Any] = {
 }
 SPRINT = "kit"
 FIRST_SECOND = 1_768_467_600
-"""When the sprint begins: what a kit gives back is the same each time."""
+"""The start time of the sprint, fixed so that kits return the same results each time."""
 
 
 def must(is_so: bool, rule: str) -> None:
@@ -279,7 +279,7 @@ STRANGE: tuple[dict[str, Any], ...] = (
     {"type": {"type": []}, "message": 1, "id": None},
     {"": "", "text": ["\x00", {"a": None}], "usage": {"input_tokens": "many"}},
 )
-"""Messages that are no agent's, or broken."""
+"""Messages that are malformed or that no agent prints."""
 
 
 def check_agent(

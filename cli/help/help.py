@@ -17,9 +17,9 @@ class Section(NamedTuple):
 
     title: str
     first: dict[str, str]
-    """On the first screen."""
+    """Commands on the first screen."""
     more: dict[str, str]
-    """Only on the section's page and in the list of all commands."""
+    """Commands shown only on the section's page and in the list of all commands."""
 
     @property
     def commands(self) -> dict[str, str]:
@@ -43,12 +43,12 @@ def _sections() -> dict[str, Section]:
 
 
 SECTIONS = _sections()
-"""Every section by its id, and the pages about options and terms."""
+"""All sections by id, including the pages about options and terms."""
 LINES = {name: line for one in SECTIONS.values() for name, line in one.commands.items()}
 """The summary of every command."""
 FOOTER = "`sprintlog help --all` lists the others; `sprintlog help SECTION` explains one."
 ALSO = {"setup": "set-up", "back": "go-back", "start": "plan", "events": "scripts"}
-"""Other words for sections."""
+"""Aliases of sections."""
 
 
 def page(section: str) -> str:

@@ -22,7 +22,7 @@ COLUMNS = (
     *("version", "at", "actor", "kind", "about"),
     *("said", "evidence", "followed", "in_force"),
 )
-"""What CSV and Markdown show of a decision, in this order."""
+"""The columns of CSV and Markdown output, in order."""
 
 
 @typed.command("audit")

@@ -272,4 +272,4 @@ def _toned(event: RecordedEvent, text: str) -> Toned:
 
 
 _TO_LOOK_AT = {"rolled-back", "human-needed", "edit-observed", "breakpoint-reached"}
-"""Events that whoever reads a night's log looks for."""
+"""Types of events that require attention when reviewing an overnight log."""

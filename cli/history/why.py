@@ -19,7 +19,7 @@ from ..screen import times
 STATE_FILES = ("progress", "best", "journal")
 _PLACE = re.compile(r"(.+):(\d{1,9})", re.DOTALL | re.ASCII)
 ITERATIONS_MAX = 8
-"""More iterations that may have written a line are not named."""
+"""The maximum number of iterations named as the possible origin of a line."""
 _KNOWN = {
     asking.SNAPSHOT: "snapshot",
     asking.COMMIT: "commit",

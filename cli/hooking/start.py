@@ -14,13 +14,13 @@ from pathlib import Path
 from ..imports import import_libraries
 
 INPUT_BYTES_MAX = 8 * 1024 * 1024
-"""So much of a hook's input is read; a longer one is not understood."""
+"""The maximum length of a hook's input in bytes; longer input is not parsed."""
 _DROPPED_BYTES_MAX = 1024 * 1024 * 1024
 _PIECE = 1024 * 1024
 _SILENT_SECONDS = 2.0
-"""How long a hook waits for more input if it is not closed: Codex ends hooks after 3."""
+"""The time to wait for more input; Codex stops hooks after 3 seconds."""
 _PROJECTS = ("CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR", "COPILOT_PROJECT_DIR")
-"""The variables in which agents name the folder in which a person started them."""
+"""The variables in which agents store the folder in which the user started them."""
 
 
 def main(arguments: Sequence[str]) -> None:

@@ -9,7 +9,7 @@ from sprintlog.extensions import ForeignFile, Imported, Unread
 from .aiwg_loop import DOCUMENT, AiwgLoop
 
 FILES_MAX = 10_000
-"""More files of one folder are refused."""
+"""The maximum number of files in a folder; folders with more are refused."""
 _BELOW = ("", "ralph-external/", "ralph/")
 _FILES = (
     "session-state.json",

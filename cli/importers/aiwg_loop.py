@@ -100,14 +100,14 @@ class MetricsDocument(Struct):
 
 Data = dict[str, Any]
 DOCUMENT = "iteration_metrics"
-"""The key that holds the document of an iteration."""
+"""The key that contains an iteration's document."""
 TEXT_CHARS_MAX = 2_000
 OPEN = ("running", "paused", "starting", "resumed", "completing", "analyzing")
-"""The statuses of a loop that goes on, or may."""
+"""The statuses of a loop that is running or may continue."""
 BROKEN_OFF = ("failed", "aborted", "crashed")
 """The statuses of a loop that ended without reaching its goal."""
 _WENT_WELL = ("completed", "incomplete")
-"""An iteration that did not reach the goal still went well."""
+"""The statuses of a successful iteration, whether or not it reached the goal."""
 _WENT_WRONG = ("failed", "crashed", "error")
 
 

@@ -22,7 +22,7 @@ from sprintlog.usage import ModelCall, summed
 
 COMPLETED, IN_PROGRESS, PENDING = "completed", "in-progress", "pending"
 _OF_TOOLS = {"tasks", "scripts", "ralph", "docs"}
-"""Folders that hold the files of a loop."""
+"""Common folder names in loops, which do not name a project."""
 Data = dict[str, Any]
 PHASES_MAX = 1_000
 _AMOUNT_MAX = 10**9
@@ -216,4 +216,4 @@ def folder_of(file: Path) -> str:
 
 
 READERS = {"aider": read_chats, "checklist": read_checklist, "gsd": read_state}
-"""The reader of each kind, as the reader of an extension."""
+"""The reader for each kind of file, in the form that extensions provide."""

@@ -20,7 +20,7 @@ from sprintlog.extensions import ForeignFile, ImportedSprint, Unread
 
 COMPLETED, PENDING = "completed", "pending"
 CHILDREN = ("phases", "steps", "phases")
-"""The key of the nodes of each level."""
+"""The key that contains the nodes of each level."""
 Data = dict[str, Any]
 
 
@@ -38,7 +38,7 @@ FIELDS: dict[str, list[str]] = FORMS["fields"]
 STATUSES = {word: name for name, words in FORMS["words"].items() for word in words.split()}
 TAGS_MAX = 200
 WHOLE_MIN = 2
-"""A file that is a map with fewer items is not taken for a list."""
+"""The minimum size of a mapping at the top level of a file for it to count as a list."""
 _PREFIX = "source-"
 
 
@@ -46,13 +46,13 @@ class TaskList(NamedTuple):
     """A task list from a file: the plan of one sprint."""
 
     document: Data | None
-    """A document in the shape of PROGRESS.yaml without its id; None if it has no items."""
+    """A document in PROGRESS.yaml format without an id; None if the list is empty."""
     names: tuple[str, ...]
-    """Names for the sprint, the best first; without any it is named after the file."""
+    """Possible names of the sprint, best first; if empty, the file's name is used."""
     noun: str
     total: int
     passed: int
-    """How many leaves are completed."""
+    """The number of completed leaves."""
 
 
 class TaskFile(NamedTuple):

@@ -23,9 +23,9 @@ from sprintlog.projections.workspace import Envelope, Handled, Outcome, Workspac
 
 Data = Mapping[str, Any]
 _DOCUMENTS = {"create-sprint": "plan", "take-plan": "plan", "import-document": "document"}
-"""The commands that create a sprint, with the field of its document."""
+"""The commands that create a sprint from a document, with the field that contains it."""
 _NODES = {"inject-phases": "phases", "inject-steps": "steps", "approve-request": "phases"}
-"""The commands that add nodes, with the kind of these."""
+"""The commands that add nodes, with the kind of nodes."""
 
 
 class RecordedData(NamedTuple):

@@ -31,7 +31,7 @@ from .shapes import MESSAGE, UNKNOWN_MAX, unknown_keys
 
 SPRINT = "SPRINT.yaml"
 ALONE = "--workflow"
-"""The name in problems, instead of SPRINT.yaml, if a workflow is compiled alone."""
+"""The file name in errors if a workflow is compiled without a SPRINT.yaml."""
 WORKFLOWS = Path(".claude") / "workflows"
 ENDINGS = (".yaml", ".yml")
 _BARE_TEMPLATE = re.compile(rb"(?:^|[:-]) *\{\{")
@@ -50,9 +50,9 @@ class CompiledFiles(NamedTuple):
     sprint_id: str
     plan: dict[str, Any]
     file: Path
-    """The SPRINT.yaml."""
+    """The path of SPRINT.yaml."""
     read: list[ReadFile]
-    """Every file that was used, the SPRINT.yaml first."""
+    """All files that were read, SPRINT.yaml first."""
     warnings: list[Problem]
 
 
@@ -290,7 +290,7 @@ class _Files:
 
 
 TOLD_MAX = 10_000
-"""More mistakes than this in one file are only counted."""
+"""The maximum number of errors listed for one file; the rest are counted."""
 _CODES = {
     "missing": "missing-field",
     "word": "unknown-word",

@@ -59,9 +59,9 @@ class Open(BaseModel):
     """A mapping that keeps keys not named by the schema."""
 
     known_beside: ClassVar[tuple[str, ...]] = ()
-    """Keys without a field that are no slips."""
+    """Keys that have no field but are not mistakes."""
     takes_any: ClassVar[bool] = False
-    """Whether any other key may be meant."""
+    """Whether unknown keys are accepted as intentional."""
 
     model_config = ConfigDict(
         extra="allow", alias_generator=kebab, protected_namespaces=(), frozen=True

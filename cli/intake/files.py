@@ -17,7 +17,7 @@ from sprintlog.projections.state_files.yaml.writer import DEPTH_MAX, NODES_MAX
 
 KEY_CHARS_SHOWN = 40
 _NO_NUMBER = re.compile(rb"[:\[,]\s*(-?Infinity|NaN)\b")
-"""What Python writes for numbers that JSON does not have."""
+"""Matches the non-standard numbers that Python writes as JSON."""
 
 
 def load(

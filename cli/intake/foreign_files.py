@@ -18,11 +18,11 @@ from . import files
 from .shapes import shaped
 
 FILE_BYTES_MAX = 64 * 1024 * 1024
-"""A longer file of another loop is refused."""
+"""The maximum size of another loop's file; larger files are refused."""
 LINE_CHARS_KEPT = 2_000
-"""So much is kept of a line that was not understood."""
+"""The number of characters stored from a line that was not understood."""
 MARGIN_BYTES = 8 * 1024
-"""Looked at behind what is kept, so that a secret is seen whole."""
+"""Bytes read beyond the stored characters, to recognize a secret that crosses the limit."""
 _UNNAMED = re.compile(r"[^a-z0-9._-]+")
 
 
@@ -31,7 +31,7 @@ class Unread(NamedTuple):
 
     file: str
     line: int
-    """0 for a part that is not a line."""
+    """The line number; 0 for a part that is not a line."""
     problem: str
     text: str
 
@@ -182,9 +182,9 @@ class Checkbox(NamedTuple):
 
     line: int
     headings: tuple[str, ...]
-    """Those it is under, the widest first."""
+    """The headings above the item, top level first."""
     depth: int
-    """By how much it is indented; 0 at the margin."""
+    """The indentation in columns."""
     done: bool
     text: str
 

@@ -31,11 +31,11 @@ class Iteration(NamedTuple):
     """An iteration of the imported loop."""
 
     key: str
-    """Names it within its source: the same again adds only what is new of it."""
+    """A name, unique in the source; importing it again adds only new data."""
     began_at: str | None
     ended_at: str | None
     went_well: bool | None = True
-    """None if that is unknown."""
+    """None if the result is unknown."""
     duration_ms: int | None = None
     summary: str | None = None
     usage: Usage | None = None
@@ -43,9 +43,9 @@ class Iteration(NamedTuple):
     agent_version: str | None = None
     models: tuple[str, ...] = ()
     calls: tuple[ModelCall, ...] = ()
-    """The calls of models that make up the usage, as far as they can be told apart."""
+    """The model calls included in the usage, if they can be distinguished."""
     size: int = 0
-    """The length of its record: of two versions, the longer one is the newer one."""
+    """The length of the record; the longer of two versions is the newer version."""
 
 
 class Remark(NamedTuple):
@@ -61,12 +61,12 @@ class ImportedSprint(NamedTuple):
 
     id: str
     phases: Sequence[Data] = ()
-    """In the shape of PROGRESS.yaml. A phase with steps has the status that follows from
-    them; every other one says its own, or is pending."""
+    """The phases in PROGRESS.yaml format. The status of a phase with steps is derived; any
+    other phase has its own status, by default pending."""
     goal: str = ""
-    """What a loop without phases is to reach."""
+    """The goal of a loop without phases."""
     more: Mapping[str, Any] = MappingProxyType({})
-    """What else is kept at the top of its document."""
+    """Additional top-level fields of the document."""
     iterations: Sequence[Iteration] = ()
     remarks: Sequence[Remark] = ()
     loop: "ImportedLoop | None" = None
@@ -118,7 +118,7 @@ class ImportedLoop:
     """
 
     ITERATIONS_MAX = 10_000
-    """The highest number of an iteration: each becomes an event."""
+    """The maximum number of iterations, each of which becomes an event."""
 
     def __init__(self) -> None:
         self.max_iterations = 0
@@ -181,9 +181,9 @@ class Imported(NamedTuple):
 
     sprints: Sequence[ImportedSprint]
     found: Mapping[str, int]
-    """How many of what: `{"task": 12}`."""
+    """The number of items found of each kind, such as `{"task": 12}`."""
     unread: Sequence[Unread] = ()
-    """The parts that were not understood; they are kept for inspection."""
+    """The parts that were not understood; they are stored for inspection."""
 
 
 def facts_of(sprint: ImportedSprint, *, file: Path) -> Iterator[facts.Fact]:
@@ -232,4 +232,4 @@ def _node(given: Data, level: int, file: Path, field: str) -> Data:
 OURS = {"sprint-id", "status", "phases", "current", "stats", "mode", "goal"} | {
     *("imported-from", "ralph")
 }
-"""Keys that mean something else at the top of a sprint's document."""
+"""Keys with a fixed meaning at the top level of a sprint's document."""

@@ -52,7 +52,7 @@ def _pattern(pattern: str) -> Any:
 
 
 _KINDS: dict[Any, Any] = {str: Text, bool: Flag}
-"""The type of a field by that of the same field of a part."""
+"""Maps the type of a journal part's field to the type of the model's field."""
 
 
 def _model_of(
@@ -128,11 +128,11 @@ class JournalModel(ClosedModel):
 
 
 JOURNAL_BYTES_MAX = 64 * 1024 * 1024
-"""Each of its parts becomes a separate event, so a long file is not one large event."""
+"""The maximum size of a journal; each part is recorded as a separate event."""
 
 UNKNOWN = "extra_forbidden"
 _OPTIONAL = ("category", "severity", "action_taken", "recovery_action", "confidence")
-"""Enums that may be empty: the specification's structs accept that (JRN-075)."""
+"""Enums that may be empty, as in the specification's structs (JRN-075)."""
 _NEEDED = {
     "missing": REQUIRED,
     UNKNOWN: "there is no such field in this version of the schema",
@@ -145,7 +145,7 @@ class ReadJournal(NamedTuple):
 
     document: dict[str, Any]
     unknown: list[str]
-    """Fields that only a later version of the schema knows."""
+    """Fields that this version of the schema does not define."""
 
 
 def read_journal(content: bytes, *, file: str) -> ReadJournal:

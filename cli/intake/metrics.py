@@ -26,9 +26,9 @@ Percentage = Annotated[float, Field(ge=0, le=100, allow_inf_nan=False)] | None
 Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)] | None
 Own = Annotated[int | float, Field(allow_inf_nan=False)]
 OWN = "own"
-"""The key, and the group of a document, with custom metrics."""
+"""The key of custom metrics, and their group in a document."""
 DOCUMENT = "iteration_metrics"
-"""The key that holds the document of an iteration."""
+"""The key that contains an iteration's document."""
 BuildStatus = Annotated[str, OneOf(BUILD_STATUSES)] | None
 
 
@@ -38,7 +38,7 @@ _KINDS: dict[str, Any] = {
     "build_status": BuildStatus,
     OWN: dict[str, Own] | None,
 }
-"""The type of each metric that is not a count."""
+"""The types of all metrics that are not counts."""
 _FIELDS: dict[str, Any] = {name: (_KINDS.get(name, Count), None) for name in (*NAMES, OWN)}
 MetricsModel: type[BaseModel] = create_model(
     "MetricsModel",

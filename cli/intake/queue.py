@@ -79,7 +79,7 @@ class Handed(NamedTuple):
 
     requests: list[SubmittedRequest]
     lines: list[int] | None
-    """The line of each; None if they are in one list."""
+    """The line number of each request; None if the requests are a JSON array."""
 
 
 def read_requests(text: str, *, file: str) -> Handed:

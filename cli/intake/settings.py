@@ -32,123 +32,123 @@ class RecordSettings(SettingsTable):
     """Recording of events."""
 
     off: Flag | None = None
-    """Record nothing; reading works normally."""
+    """Stop recording; read commands still work."""
     actor: Text | None = None
-    """The actor of events."""
+    """The default actor of events."""
 
 
 class LogSettings(SettingsTable):
     """The location of the log."""
 
     folder: Text | None = None
-    """The log's folder: an absolute path, or relative to the file's folder or `~`."""
+    """The log's folder: absolute, or relative to the settings file's folder or `~`."""
     url: Text | None = None
-    """The log on a server: `postgresql://HOST/DATABASE?log=NAME`, without a password."""
+    """The log on a server, without a password: `postgresql://HOST/DATABASE?log=NAME`."""
 
 
 class AgentSettings(SettingsTable):
     """The agent that `run` starts."""
 
     command: list[Text] | None = Field(default=None, min_length=1)
-    """The command of `run` if none is typed."""
+    """The command that `run` uses if none is given."""
     timeout: Seconds | None = None
-    """Its time limit in seconds."""
+    """The agent's time limit, in seconds."""
     idle_timeout: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
-    """Its time limit without output in seconds; 0 for none."""
+    """The agent's time limit without output, in seconds; 0 for none."""
     fallback: Text | None = None
-    """The command that works while a limit blocks the other one."""
+    """The command to use while a limit blocks the main command."""
     hook_command: Text | None = None
-    """The shell command of hooks without a command."""
+    """The shell command for hooks that have no command."""
     environment: list[Name] | None = None
-    """The variables that it and hooks get in addition to those of gates."""
+    """Variables passed to the agent and to hooks, in addition to those of gates."""
     prompt_file: Text | None = None
-    """The template of its prompt, relative to the file's folder."""
+    """The agent's prompt template, relative to the settings file's folder."""
     snapshot: Flag | None = None
-    """Keep the files at each iteration's end."""
+    """Save the files at the end of each iteration."""
     measure: Flag | None = None
-    """Measure each iteration by `[measure]`."""
+    """Measure each iteration as specified in `[measure]`."""
     on_regression: Annotated[str, OneOf(ON_REGRESSION)] | None = None
-    """The reaction to a regression."""
+    """The action after a regression."""
     select: Flag | None = None
-    """Put the best iteration's files in place at the end."""
+    """Restore the best iteration's files at the end."""
 
 
 class MeasureSettings(SettingsTable):
     """The commands and reports of `--measure`."""
 
     run: list[Text] | None = None
-    """Commands that write the reports."""
+    """Commands that generate the reports."""
     build: list[Text] | None = None
-    """Commands; the build is a success when they end with 0."""
+    """Build commands; the build succeeds if all exit with 0."""
     reports: list[Text] | None = None
-    """Reports of tools: `[FORMAT=]FILE` each."""
+    """Report files of tools, each as `[FORMAT=]FILE`."""
     sources: list[Text] | None = None
     """Source files to count."""
     timeout: Seconds | None = None
-    """The time limit of each in seconds."""
+    """The time limit of each command, in seconds."""
     environment: list[Name] | None = None
-    """Variables that are passed on to them."""
+    """Environment variables passed to the commands."""
 
 
 class GateSettings(SettingsTable):
     """The environment of gate commands."""
 
     environment: list[Name] | None = None
-    """Variables that are passed on to a gate's script."""
+    """Environment variables passed to gate scripts."""
 
 
 class SnapshotSettings(SettingsTable):
     """Contents and number of snapshots."""
 
     include_ignored: list[Text] | None = None
-    """Patterns of ignored files that are included."""
+    """Patterns of ignored files to include."""
     file_max: FromOne | None = None
-    """Larger files are left out, in MiB."""
+    """The maximum size of a file in MiB; larger files are skipped."""
     keep: FromOne | None = None
-    """The number of newest ones that `store prune` keeps."""
+    """The number of newest snapshots that `store prune` keeps."""
     remote: Text | None = None
-    """A git remote, over https or ssh, through which machines share them."""
+    """The git remote (https or ssh) for sharing snapshots between machines."""
 
 
 class NotifySettings(SettingsTable):
     """Notices from `run`."""
 
     command: Text | None = None
-    """The shell command for each notice, with JSON on its input."""
+    """The shell command run for each notice, with JSON on its standard input."""
     of: list[Annotated[str, OneOf(tuple(NOTICES))]] | None = None
-    """The notices: some of the words of `run --notify-of`."""
+    """The kinds of notices to send, as in `run --notify-of`."""
     wait: Seconds | None = None
-    """A longer wait in seconds is reported."""
+    """The length in seconds from which a wait is reported."""
 
 
 class BudgetSettings(SettingsTable):
     """Limits of a loop."""
 
     iterations: FromOne | None = None
-    """The limit of iterations of a new sprint with a goal."""
+    """The maximum number of iterations of a new sprint with a goal."""
     cost: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
-    """The limit of cost of a run in US dollars."""
+    """The cost limit of a run, in US dollars."""
     tokens: FromOne | None = None
-    """The limit of tokens of a run: input, cache writes and output."""
+    """The token limit of a run: input, cache writes and output."""
     time: Text | FromOne | None = None
-    """The time limit of a run: `8h`, `90m`, or seconds."""
+    """The time limit of a run, as `8h`, `90m`, or a number of seconds."""
     failures: FromOne | None = None
-    """The limit of failures in a row."""
+    """The maximum number of consecutive failures."""
     price: Text | None = None
-    """Dollars for a million input and output tokens, like `3/15`."""
+    """The price of a million input and output tokens in dollars, such as `3/15`."""
 
 
 class RulesSettings(SettingsTable):
     """The rules that `iteration rules set --from-config` records."""
 
     weights: dict[str, Number] | None = None
-    """The weights of dimensions; their sum is 1."""
+    """The weights of the dimensions; their sum must be 1."""
     thresholds: dict[str, Number | Literal["none"]] | None = None
-    """Limits by name; `"none"` removes one."""
+    """Thresholds by name; `"none"` removes a threshold."""
     verification: Flag | None = None
     """Whether only iterations whose tests pass may be selected."""
     progress_edits: Annotated[str, OneOf(EDIT_POLICIES)] | None = None
-    """The policy for edits of PROGRESS.yaml."""
+    """The policy for edits to PROGRESS.yaml."""
 
 
 class Settings(SettingsTable):

@@ -62,7 +62,7 @@ class Unknown(NamedTuple):
 
     path: Path
     close: str | None
-    """The known key that was probably meant."""
+    """The known key that was probably intended."""
 
     @property
     def hint(self) -> str | None:

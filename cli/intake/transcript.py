@@ -20,18 +20,18 @@ from .foreign_files import Unread, check_no_link, kept_of
 
 PIECE = 1024 * 1024
 SUBAGENTS = "subagents"
-"""The folder of a session of Claude Code in which those of its subagents are."""
+"""The subfolder of a Claude Code session for its subagents' transcripts."""
 BESIDE = "agent-*.jsonl"
-"""Transcripts of subagents; older versions keep them in the same folder as sessions."""
+"""The pattern of subagent transcripts that older versions store next to the sessions."""
 NAMED_MAX = 100
-"""So many lines of a file are searched for the session that it is of."""
+"""The number of lines searched for the id of the session."""
 _SESSION = re.compile(rb'"sessionId"\s*:\s*"([\w-]{1,80})"')
 NOT_TRANSCRIPTS = {
     "logs.json": "contains only the user's input to Gemini CLI: import the files in chats/"
 }
-"""Files of agents that are not transcripts, by name, and what to import instead."""
+"""Agent files that are not transcripts, by name, with what to import instead."""
 UNREAD_MAX = 1_000
-"""More lines that were not understood are not looked for."""
+"""The maximum number of lines collected that were not understood."""
 _MOMENT = re.compile(
     rb'"(?:timestamp|startTime|lastUpdated)"\s*:\s*'
     rb'(?:"(\d{4}-\d\d-\d\dT[\d:.]{5,18}(?:Z|[+-]\d\d:\d\d))"|(\d{13})\b)'

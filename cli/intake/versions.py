@@ -20,7 +20,7 @@ from .files import read_bytes
 from .progress import read_progress
 
 VERSIONS_BYTES_MAX = 2**30
-"""More than this all versions of a file together may not hold."""
+"""The maximum total size of all versions of a file."""
 
 
 class Version(NamedTuple):
@@ -29,15 +29,15 @@ class Version(NamedTuple):
     name: str
     sprint_id: str
     encoded: bytes
-    """The document as JSON: many versions take less room so than as data."""
+    """The document as JSON, which requires less memory than the data."""
     file: Path
-    """The file it is a version of."""
+    """The file of which this is a version."""
     content: bytes | None
-    """Its bytes; None for an older one of several in git."""
+    """The content in bytes; None for an older version if git has several."""
     remarks: list[str]
-    """Remarks on how it was read."""
+    """Remarks from parsing."""
     at: str | None = None
-    """When it was written, according to git."""
+    """When the version was written, according to git."""
     committed_at: str | None = None
 
     @property
@@ -52,7 +52,7 @@ class FileText(NamedTuple):
     name: str
     read: Callable[[], bytes]
     commit: Committed | None = None
-    """The commit that has it; None for the file at hand."""
+    """The commit that contains the text; None for the current file."""
 
     def moments(self) -> tuple[str | None, str | None]:
         """Return when the text was written and committed, as far as git states it."""
@@ -70,7 +70,7 @@ class Texts(NamedTuple):
 
     texts: list[FileText]
     is_cut: bool = False
-    """Whether the repository does not hold the older ones."""
+    """Whether the repository lacks the older versions."""
 
 
 @contextmanager
@@ -102,9 +102,9 @@ class History(NamedTuple):
 
     versions: list[Version]
     others: int = 0
-    """How many versions of the file belong to other sprints."""
+    """The number of versions of the file that belong to other sprints."""
     is_cut: bool = False
-    """Whether the repository does not hold the older ones."""
+    """Whether the repository lacks the older versions."""
 
 
 def given_versions(files: Sequence[Path]) -> History:

@@ -16,7 +16,7 @@ from ..screen.terminal import ATTENTION, BAD
 from .judgements import judged_at
 
 NAMED_MAX = 5
-"""The number of discarded iterations that are named."""
+"""The maximum number of discarded iterations that are named."""
 TONES = {"CRITICAL": BAD, "HIGH": BAD, "MEDIUM": ATTENTION}
 
 

@@ -23,7 +23,7 @@ from .judgements import TOOK, files_lines, judged_at, took_cells
 from .snapshots import files_between
 
 SIDES_MAX = 20
-"""More iterations are rejected: they do not fit side by side."""
+"""The maximum number of iterations that fit side by side; more are refused."""
 _NAMED = re.compile(r"(?:(?P<sprint>.+):)?(?P<number>[0-9]{1,10})", re.ASCII)
 _HERE = "iter"
 
@@ -76,7 +76,7 @@ def _side(
 
 
 COMMIT_CHARS = 12
-"""As much of a commit, or of a digest, is enough to know it again."""
+"""The number of characters shown of a commit id or a digest."""
 
 Side = tuple[Judged, Judgement]
 

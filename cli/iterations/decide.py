@@ -18,7 +18,7 @@ from ..record import Options, answer_of, recording
 from .judgements import recommendation_lines, subject_line
 
 EXIT_CODES = {"continue": 0, "stop": 10, "rollback": 11, "escalate": 12}
-"""What says an action to a script."""
+"""The exit status for each action."""
 
 
 @typed.command("decide")

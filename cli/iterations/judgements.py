@@ -36,16 +36,16 @@ from ..output import (
 from ..screen.terminal import GOOD
 
 ERROR_CHARS_MAX = 120
-"""How much of an error fits into a line of a table."""
+"""The maximum length of an error in a table row."""
 FILES_MAX = 20
-"""More files are only counted; `iteration diff` names all."""
+"""The maximum number of files listed; `iteration diff` lists all."""
 HEAD = ("iteration", "class", "score", "tests", "coverage", "errors", "alerts", "summary")
 TOOK = ("turns", "tokens", "cost", "time")
 COVERAGE, ERRORS, ALERTS = (HEAD.index(name) for name in ("coverage", "errors", "alerts"))
 SUMMARY_CHARS = 40
-"""Rather than cut the summary to fewer columns, a table omits other columns."""
+"""The minimum width of a summary; a table omits other columns to preserve it."""
 OWN_MAX = 3
-"""The number of custom metrics with a column; the report has all of them."""
+"""The maximum number of custom metrics with a column; the report includes all."""
 
 
 def judged_at(workspace: Workspace, reading: ReadOptions) -> Judged:

@@ -34,7 +34,7 @@ with_metrics = typed.several(
         "- for standard input.",
     ),
 )
-"""The options for metrics."""
+"""The options that specify metrics."""
 with_score = typed.option(
     "--score",
     type=float,
@@ -221,7 +221,7 @@ with_snapshot_options = typed.several(
         help=f"Skip larger files. [{FILE_MEBIBYTES_MAX}]",
     ),
 )
-"""The options for the content of a snapshot."""
+"""The options that determine the content of a snapshot."""
 
 
 with_writing = typed.flag(
@@ -264,7 +264,7 @@ with_output = typed.several(
         "--agent", type=AgentName(AGENTS), help="The agent. [detected from the output]"
     ),
 )
-"""The options that name an agent's output; they arrive as `source` and `agent`."""
+"""The options that name an agent's output, passed as `source` and `agent`."""
 
 
 def pass_over(source: str | None, **given: Any) -> None:

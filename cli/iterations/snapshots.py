@@ -44,10 +44,10 @@ from .judgements import list_lines
 from .options import with_snapshot_options
 
 _POINT = re.compile(r"best|now|start|[0-9]+|[a-z]+:.*")
-"""What names a snapshot, or should; everything else is a path."""
+"""Matches valid and invalid names of snapshots; all other arguments are paths."""
 SAVING = "saving the files of the work tree"
 NAMED_MAX = 20
-"""More skipped files are only counted."""
+"""The maximum number of skipped files that are named; the rest are counted."""
 
 
 @typed.command()

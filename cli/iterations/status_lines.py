@@ -26,9 +26,9 @@ from ..output import coloured, counted, visible, wrapped
 from ..screen.terminal import ATTENTION, BAD
 
 NAMED_MAX = 3
-"""So many iterations are named in which a run was cut short."""
+"""The maximum number of iterations with an interrupted run that are named."""
 LOOKED_AT_MAX = 100
-"""So many iterations are asked since when all tests pass."""
+"""The number of newest iterations searched for the first in which all tests passed."""
 
 
 def goal_hint(judged: Judged) -> str | None:
@@ -99,7 +99,7 @@ def rules_said(sprint: Sprint) -> str | None:
 
 BACK_SHOWN_MAX = 10
 RECENT_MAX = 20
-"""Alerts of so many iterations are counted: a long loop is not read back to its begin."""
+"""The number of newest iterations whose alerts are counted; older ones are not read."""
 
 
 def standing_lines(judged: Judged) -> list[str]:

@@ -31,7 +31,7 @@ from ..places import journal_place
 from ..record import Options, arguments_of, recording, refresh_stream
 
 TEXT_PLACES = (".ralph/progress.txt", "scripts/ralph/progress.txt", "progress.txt")
-"""Where loops keep their text, below the work tree's root."""
+"""The usual paths of a loop's text file in the work tree."""
 
 
 @typed.command("open")

@@ -17,7 +17,8 @@ from .pages import AnswerPage, fitted, number_in, plain
 Value = TypeVar("Value")
 QUERY_SECONDS_MAX = 10.0
 QUERY_ROWS_MAX = 10_000
-"""So many rows of an answer can be turned over; a better question has fewer."""
+"""The maximum number of rows available through pages; a more specific query returns fewer.
+"""
 
 _A_PERSON = "a person starts or decides this: say so, with `why` and `hint`"
 _THE_LOOP = "the loop that runs this sprint does it; there is nothing for you to do now"
@@ -40,7 +41,7 @@ HOW = {
     "stop": _A_PERSON,
     "done": "the sprint is completed",
 }
-"""What an agent does with each answer of `next`."""
+"""What an agent must do after each action that `next` can return."""
 
 _OF_STATUS = (
     *("sprint", "version", "status", "stale", "pointer", "goal", "current", "stopped"),
@@ -58,7 +59,8 @@ _QUESTIONS = {
     "best": ("iteration best", ""),
     "decisions": ("audit", "decisions"),
 }
-"""By the question: whose answer it is, and which list of that is turned over."""
+"""For each question, the command that answers it, and the list in the answer that is split
+into pages."""
 
 
 def status(workspace: Workspace, given: AskPage, caller: Caller) -> str:

@@ -12,7 +12,7 @@ NAME_CHARS_MAX, TITLE_CHARS_MAX = 1_000, 200
 TEXT_CHARS_MAX, SQL_CHARS_MAX = 10_000, 100_000
 FILES_MAX = 20
 LINES_MAX = 50
-"""How many entries of a history are asked for at most."""
+"""The maximum number of history entries per request."""
 LINES = 20
 
 LEARNING_TYPES = (
@@ -34,7 +34,7 @@ PATTERNS = (
     "build-pattern",
     "deployment-pattern",
 )
-"""Kinds that only a pattern of the codebase has."""
+"""Kinds of learnings that are always codebase patterns."""
 PRIORITIES = ("critical", "high", "medium", "low")
 REQUEST_TYPES = ("bug", "improvement", "refactor", "test", "docs", "security")
 

@@ -19,14 +19,14 @@ class ServedLog(NamedTuple):
     check_is_on: Callable[[], None]
     """Raises an error if recording is off."""
     refresh: Callable[[Workspace, str], None]
-    """Writes the state file of a stream, and reports problems with it."""
+    """Writes the state file of a stream, and reports any problem."""
     session: str
-    """Names this process of the server."""
+    """The id of this server process."""
     correlation_id: str | None
-    """The work to which everything recorded belongs."""
+    """The work that all recorded events belong to."""
     sprint_id: str | None = None
     prompt_file: Callable[[Workspace], str | None] = lambda workspace: None
-    """Returns the template of prompts, by its path in the work tree."""
+    """Returns the path of the prompt template in the work tree."""
     reads_only: bool = False
 
     def caller(self, name: str | None) -> "Caller":

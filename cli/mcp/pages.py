@@ -13,11 +13,11 @@ from sprintlog.formatting import visible
 from sprintlog.servers import json_line
 
 ANSWER_BYTES_MAX = 4096
-"""How long an answer is at most."""
+"""The maximum size of an answer."""
 _ROOM_FOR_CURSOR = 64
 _HEAD_BYTES_MAX = ANSWER_BYTES_MAX // 2
 _LEVELS = ((600, 20), (200, 10), (80, 5), (30, 3), (10, 1))
-"""How many characters of a text and members of a list are left, until it fits."""
+"""The maximum lengths of texts and lists, tried in order until an answer fits."""
 _HEAD_LEVELS = ((2400, 80), *_LEVELS)
 _ITEM_LEVELS = ((ANSWER_BYTES_MAX, ANSWER_BYTES_MAX), *_LEVELS)
 _DEPTH_MAX = 6
@@ -27,18 +27,18 @@ class AnswerPage(NamedTuple):
     """An answer that may be too long for a single page."""
 
     head: dict[str, Any]
-    """The fields that are part of each page."""
+    """The fields included in every page."""
     name: str = ""
-    """The field that is shown in parts; there is none without it."""
+    """The field that is split into pages; empty if there is none."""
     parts: str | Sequence[Any] = ""
     is_kept: bool = False
-    """Whether what was shown before can never change."""
+    """Whether the parts can never change once they were shown."""
     begin: int = 0
-    """By which number the first part is called in a cursor."""
+    """The number of the first part in a cursor."""
     step: int = 1
-    """By how much that grows from part to part."""
+    """The difference between the numbers of consecutive parts."""
     has_more: bool = False
-    """Whether there is more than these parts."""
+    """Whether further parts exist after these."""
 
 
 def fitted(page: AnswerPage, question: object, cursor: str | None = None) -> str:

@@ -35,7 +35,7 @@ from .pages import AnswerPage, encoded, fitted
 
 _JOURNAL = "journal"
 NAME_CHARS_MAX = 80
-"""A pattern is called by so much of its first line."""
+"""The maximum length of a pattern's name, which is the beginning of its first line."""
 
 
 def report(workspace: Workspace, given: WorkReport, caller: Caller) -> str:

@@ -23,11 +23,11 @@ class Tool(NamedTuple):
 
     name: str
     says: str
-    """Its purpose, for the agent."""
+    """The purpose of the tool, as shown to the agent."""
     takes: type[msgspec.Struct]
     act: Callable[[Workspace, Any, Caller], str]
     fields: Mapping[str, str] = {}
-    """The descriptions of arguments whose names are not sufficient."""
+    """Descriptions of the arguments whose names are not self-explanatory."""
     writes: bool = False
 
     @property
@@ -114,7 +114,8 @@ TOOLS = {
         ),
     )
 }
-"""The tools by name. An agent does not judge its own work: no gate, rollback or rule."""
+"""The tools by name. Agents do not judge their own work, so no tool runs gates, rolls back
+or changes rules."""
 
 
 def offered(*, reads_only: bool) -> list[Tool]:

@@ -14,7 +14,8 @@ PARSE_ERROR, INVALID_REQUEST, UNKNOWN_METHOD = -32700, -32600, -32601
 INVALID_PARAMS, INTERNAL_ERROR = -32602, -32603
 CANCELLED = -32800
 OF_EXIT_CODE = -32000
-"""Minus an exit status: a refusal (1) is -32001, a conflict (5) is -32005."""
+"""The base of error codes, from which the exit status is subtracted: a refusal (1) is
+-32001, a conflict (5) is -32005."""
 
 Id = str | int | None
 

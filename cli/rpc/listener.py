@@ -20,7 +20,7 @@ from .worker import LogWorker
 CLIENTS_MAX = 64
 LOOK_SECONDS = 0.5
 SWITCH_SECONDS = 0.0005
-"""Threads of clients switch sooner than by Python's default."""
+"""The interval for switching between client threads, shorter than Python's default."""
 
 
 class ListeningPlace(Protocol):
@@ -140,9 +140,9 @@ class _Connection:
 
 
 UNREAD_BYTES_MAX = 1 << 18
-"""The limit of unread answers; above it, no request of the client is done."""
+"""The maximum size of unread answers, above which the client's requests wait."""
 LAST_SECONDS = 5.0
-"""The time for a client to read its last answers when the server ends."""
+"""The time limit for a client to read its last answers when the server stops."""
 
 
 class SocketChannel(Channel):

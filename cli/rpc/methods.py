@@ -24,13 +24,13 @@ class RpcHost(NamedTuple):
     """Raises an error if recording is off."""
     check_actor: Callable[[str], str]
     refresh: Callable[[Workspace, str], None]
-    """Writes the state file of a stream; reports problems, and never raises one."""
+    """Writes the state file of a stream; reports problems instead of raising errors."""
     call: Callable[..., params.CallEnded]
     """Runs a command in a separate process."""
     schema_of: Callable[[str], Any]
     """Returns the JSON Schema of commands, events or answers."""
     correlation_id: str | None = None
-    """The work to which requests belong that name none."""
+    """The work to which a request belongs by default."""
 
 
 class Asking(Struct):
@@ -51,13 +51,14 @@ class Method(NamedTuple):
 
     takes: type[Params]
     says: str
-    """One sentence about it."""
+    """A one-sentence description."""
     act: Act | None = None
-    """The function that answers; None for a method of the session itself."""
+    """The function that answers a request; None for the session's own methods."""
     is_process: bool = False
-    """Whether it runs in a separate process."""
+    """Whether the method runs in a separate process."""
     records: bool = False
-    """Whether it only records, and can be committed with other requests."""
+    """Whether the method only records, so that it can share a commit with other requests.
+    """
 
 
 def _initialize(
@@ -153,4 +154,4 @@ METHODS: dict[str, Method] = {
     ),
     "cancel": Method(params.Cancel, "Say that a request is not wanted any more."),
 }
-"""The methods by name."""
+"""All methods by name."""

@@ -8,7 +8,7 @@ from msgspec import Meta
 from sprintlog.errors import RefusedError
 
 PROTOCOL = 1
-"""Increased if older clients could not continue; additions do not increase it."""
+"""The protocol version; only incompatible changes increase it."""
 WORDS_MAX = 1_000
 
 Text = Annotated[str, Meta(max_length=1 << 20)]
@@ -39,50 +39,50 @@ class ClientName(Params, frozen=True, kw_only=True):
     """The name and version of a client."""
 
     name: Text
-    """Its name."""
+    """The client's name."""
     version: Text | None = None
-    """Its version."""
+    """The client's version."""
 
 
 class Initialize(Params, frozen=True, kw_only=True):
     """The identity of a client; omitted fields do not change."""
 
     protocol: int = PROTOCOL
-    """Which version of the protocol it speaks."""
+    """The protocol version that the client uses."""
     client: ClientName | None = None
-    """The name of the client."""
+    """The client's name and version."""
     actor: Text | None = None
-    """The default actor of its requests."""
+    """The default actor for the client's requests."""
     sprint: Text | None = None
-    """The default sprint of its requests."""
+    """The default sprint for the client's requests."""
 
 
 class AboutEvents(Params, frozen=True, kw_only=True):
     """The envelope of the events that a request records."""
 
     actor: Text | None = None
-    """Their actor."""
+    """The actor of the events."""
     at: Text | None = None
-    """When it happened, ISO 8601."""
+    """The time of the events in ISO 8601 format."""
     key: Text | None = None
-    """An idempotency key: recorded only once."""
+    """An idempotency key; a request with the same key is recorded only once."""
     expect: Count | Literal["none", "exists", "any"] | None = None
-    """Refused unless the stream is at this version."""
+    """The expected version of the stream; if it differs, the request is refused."""
     correlation_id: Text | None = None
-    """The work they belong to."""
+    """The work to which the events belong."""
     causation_id: Text | None = None
-    """The event that caused them."""
+    """The event that caused the events."""
     mask: bool = True
-    """Whether secrets in texts are masked."""
+    """Whether to mask secrets in texts."""
 
 
 class Record(AboutEvents, frozen=True, kw_only=True):
     """A command, given by its `type` and its fields."""
 
     command: dict[str, Any]
-    """The command, as `sprintlog schema commands` has it."""
+    """The command in the format of `sprintlog schema commands`."""
     sprint: Text | None = None
-    """Which sprint decides; the only unfinished one without it."""
+    """The sprint; by default the only unfinished sprint."""
 
 
 class Append(AboutEvents, frozen=True, kw_only=True):
@@ -91,52 +91,52 @@ class Append(AboutEvents, frozen=True, kw_only=True):
     type: Text
     """The event's type."""
     data: dict[str, Any] = {}
-    """Its fields, as `sprintlog schema events` has them."""
+    """The event's fields in the format of `sprintlog schema events`."""
     stream: Text | None = None
-    """`sprint/ID`; the journal has its own events."""
+    """The stream, such as `sprint/ID`; not required for events of the journal."""
     observed: bool = False
-    """Another tool says it happened: recorded even against our rules, marked."""
+    """Whether another tool observed the event; it is marked and exempt from our rules."""
 
 
 class Ask(Params, frozen=True, kw_only=True):
     """A question, named like the command that answers it."""
 
     question: Text
-    """Like `gate show`."""
+    """The question, such as `gate show`."""
     given: dict[str, Text | Count] = {}
-    """Its parameters by name."""
+    """The question's parameters by name."""
 
 
 class Call(Params, frozen=True, kw_only=True):
     """Any command of the command line that supports `--json`."""
 
     words: Annotated[list[Text], Meta(min_length=1, max_length=WORDS_MAX)]
-    """The words after `sprintlog`, without `--json`."""
+    """The arguments of `sprintlog`, without `--json`."""
     input: str | None = None
-    """Its standard input; empty without it."""
+    """The command's standard input, by default empty."""
 
 
 class Follow(Params, frozen=True, kw_only=True):
     """The start of a subscription to events."""
 
     after: Count | None = None
-    """The last position that is known; without it, the log's end."""
+    """The last known position; by default the end of the log."""
     stream: Text | None = None
-    """Only the events of this stream."""
+    """The stream to which the subscription is limited."""
 
 
 class Unfollow(Params, frozen=True, kw_only=True):
     """The subscription to end."""
 
     subscription: Count
-    """The number that `follow` answered."""
+    """The subscription number that `follow` returned."""
 
 
 class Schema(Params, frozen=True, kw_only=True):
     """The schemas to return."""
 
     of: Literal["commands", "events", "answers"]
-    """As `sprintlog schema` prints them."""
+    """The kind of schemas, as for `sprintlog schema`."""
 
 
 class Cancel(Params, frozen=True, kw_only=True):
@@ -151,44 +151,44 @@ class Initialized(msgspec.Struct, frozen=True):
     """The identity of the server."""
 
     protocol: int
-    """The version of the protocol that is spoken."""
+    """The protocol version in use."""
     version: str
-    """The version of sprintlog."""
+    """The sprintlog version."""
     actor: str
-    """The default actor of requests."""
+    """The default actor for requests."""
     sprint: str | None
-    """The default sprint of requests."""
+    """The default sprint for requests."""
     methods: list[str]
-    """What can be called."""
+    """The available methods."""
 
 
 class CallEnded(msgspec.Struct, frozen=True):
     """The result of a command that ran in a process."""
 
     exit_code: int
-    """As on a terminal; a gate that failed, or a loop that stopped, is an answer."""
+    """The exit status; a failed gate or a stopped loop is not reported as an error."""
     answer: Any
-    """Its output with `--json`; a list if it prints lines, null if nothing."""
+    """The command's `--json` output: a list for lines, null if it prints nothing."""
 
 
 class Following(msgspec.Struct, frozen=True):
     """A subscription that has started."""
 
     subscription: int
-    """Its number; each `event` has it."""
+    """The subscription number, included in each `event`."""
     after: int
-    """Events after this position are sent, each once and in order."""
+    """The position after which each event is sent once, in order."""
 
 
 class Cancelled(msgspec.Struct, frozen=True):
     """Whether the request was still unanswered."""
 
     known: bool
-    """Whether it was running; its answer has the result."""
+    """Whether the request was still running; the answer to it contains the result."""
 
 
 class Unfollowed(msgspec.Struct, frozen=True):
     """Whether the subscription existed."""
 
     ended: bool
-    """Whether it was there; none of its events comes any more."""
+    """Whether the subscription existed; no more of its events are sent."""

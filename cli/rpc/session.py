@@ -20,9 +20,9 @@ from .params import Cancel, Cancelled, Follow, Following, Unfollow, Unfollowed, 
 from .worker import AskedRequest, LogWorker, Pending
 
 _REFUSED, _USAGE = 1, 2
-"""Exit statuses of a command."""
+"""The exit statuses of a command."""
 CALLS_MAX = 4
-"""The number of processes at the same time; further calls wait."""
+"""The maximum number of simultaneous processes; further calls wait."""
 SUBSCRIPTIONS_MAX = 16
 LOOK_SECONDS = 0.2
 NO_PROCESS = "a socket starts no process: whoever reached it could start any"
@@ -31,7 +31,7 @@ _DEFECTS = (
     *(ArithmeticError, AssertionError, AttributeError, LookupError, RecursionError),
     *(TypeError, ValueError),
 )
-"""Errors that show a defect; the client gets them as answers."""
+"""Errors caused by defects in sprintlog; they are returned to the client."""
 _IN_DOUBT = (
     "this is a defect of sprintlog; `sprintlog log` shows whether it was recorded, and "
     "the same key records it once"

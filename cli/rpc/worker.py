@@ -20,11 +20,11 @@ from .frames import FailedRequestError, RpcRequest
 from .methods import Method, RpcHost
 
 PENDING_MAX = 1_000
-"""The maximum number of pending requests of a client; then reading stops."""
+"""The maximum number of a client's pending requests; above it, reading stops."""
 PENDING_BYTES_MAX = 32 * 1024 * 1024
-"""The maximum total length of their lines; a single line may be longer."""
+"""The maximum total length of pending lines; a single line may be longer."""
 TURN_MAX = 8
-"""The number of events recorded for one client in a turn."""
+"""The maximum number of requests recorded for a client in one turn."""
 
 
 class Client(Protocol):
@@ -150,9 +150,9 @@ class Pending:
 
 
 GATHER_SECONDS = 0.002
-"""The time to wait for several clients; shorter than a commit."""
+"""The time to wait for requests from several clients, shorter than a commit."""
 REFUSALS = (RefusedError, ConflictError, click.UsageError, FailedRequestError)
-"""Errors that end one request, before any of its events is written."""
+"""Errors that reject a single request, before any of its events is written."""
 
 
 class LogWorker:

@@ -16,7 +16,7 @@ from sprintlog.projections.views.answers import ANSWERS, RECORDED
 
 NAMES_MAX = 100
 Tree = dict[str, "Tree"]
-"""Names with those below them; one that has none is meant whole."""
+"""Names mapped to the names nested in them; an empty mapping selects the complete value."""
 
 
 def read(command: str, text: str) -> Tree:

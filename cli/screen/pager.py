@@ -13,7 +13,8 @@ from . import terminal as of_terminal
 from .terminal import STDOUT, is_dumb, wants_pager
 
 LESS = "FRX"
-"""End at once where all fits on the screen, show colours, leave it there."""
+"""Flags of `less`: exit if the text fits on one screen, show colours, keep the text
+visible."""
 
 
 @contextmanager

@@ -10,9 +10,9 @@ from .terminal import Ready, Terminal, visible
 
 ELLIPSIS = "…"
 EMOJI_FORM = 0xFE0F
-"""Says that the character before it is shown as an emoji."""
+"""The variation selector that displays the preceding character as an emoji."""
 JAMO = range(0x1160, 0x1200)
-"""Combining parts of a syllable, which take no columns."""
+"""Combining parts of Korean syllables, which occupy no columns."""
 
 
 def columns_of(text: str) -> int:
@@ -76,7 +76,8 @@ def _columns(char: str) -> int:
 GAP = "  "
 PADDING_MAX = 60
 TEXT_MIN = 12
-"""Rather than to cut every text to fewer columns a table leaves one out."""
+"""The minimum width of text columns; a table omits columns rather than shorten them
+further."""
 
 
 class Toned(str):

@@ -17,7 +17,7 @@ COLUMNS_MIN, COLUMNS = 20, 80
 AUTO, ALWAYS = "auto", "always"
 
 GOOD, BAD, ATTENTION, QUIET = "green", "red", "yellow", "bright_black"
-"""What a colour means; there are no others."""
+"""The colours for each meaning; no other colours are used."""
 
 _KEY = "sprintlog.terminal"
 
@@ -32,10 +32,10 @@ class Terminal(NamedTuple):
     """The capabilities of standard output, before a pager replaces it."""
 
     width: int | None = None
-    """The number of columns; None without a terminal: nothing is cut."""
+    """The number of columns; None without a terminal, so that nothing is truncated."""
     is_coloured: bool = False
     has_utc: bool = True
-    """Whether times are ISO 8601 in UTC: without a terminal, or with --utc."""
+    """Whether times are shown as ISO 8601 in UTC: without a terminal, or with `--utc`."""
 
     def toned(self, text: str, tone: str | None) -> str:
         """Return an escaped text in the colour of its tone."""

@@ -22,13 +22,13 @@ class Key(NamedTuple):
     """The properties of a key, except its type."""
 
     default: str = "none"
-    """The default value in words."""
+    """A description of the default value."""
     option: str | None = None
-    """The option that comes before it."""
+    """The option that overrides the key."""
     variable: str | None = None
-    """The variable of the environment that comes before it."""
+    """The environment variable that overrides the key."""
     needs_trust: bool = False
-    """Whether it runs a program, passes data on, or sets a location or an actor."""
+    """Whether the key runs a program, passes data on, or sets a location or an actor."""
 
 
 KEYS = {
@@ -74,7 +74,7 @@ KEYS = {
     "rules.verification": Key("as recorded", "iteration rules set --verification"),
     "rules.progress-edits": Key("as recorded", "iteration rules set --progress-edits"),
 }
-"""Every key with its table, in the order in which they are shown."""
+"""All keys by name, in display order."""
 
 TABLES = tuple(dict.fromkeys(key.partition(".")[0] for key in KEYS))
 

@@ -130,7 +130,7 @@ def commands_schema() -> dict[str, object]:
 
 
 CODES = re.compile(r" \([A-Z]{3,4}-\d{3}(?:(?:,| to) [A-Z]{3,4}-\d{3})*\)")
-"""Ids of rules, which mean nothing outside the documentation."""
+"""Matches rule ids, which have no meaning outside the documentation."""
 
 
 def without_codes(schema: Any) -> Any:

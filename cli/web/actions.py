@@ -22,7 +22,7 @@ from sprintlog.formatting import mask_all
 from sprintlog.workspaces import Workspace
 
 TEXT_CHARS_MAX = 4000
-"""How long a text of a form may be."""
+"""The maximum length of a text in a form."""
 
 Given = Mapping[str, str]
 
@@ -33,17 +33,17 @@ class WebHost(NamedTuple):
     check_is_on: Callable[[], None]
     """Raises an error if recording is off."""
     refresh: Callable[[Workspace, str], None]
-    """Writes the state file of a stream, and reports problems with it."""
+    """Writes the state file of a stream, and reports any problem."""
     metrics: Callable[[Workspace], str]
     """Returns the figures of all sprints in the OpenMetrics format."""
     said_of: Callable[[Any], str]
-    """Returns a line about an event."""
+    """Returns a one-line description of an event."""
     plan_rollback: "Callable[[Workspace, WantedAction], list[str]]"
-    """Returns lines about the effects of a rollback of plan and files."""
+    """Returns lines about the effects of a rollback of the plan and files."""
     roll_back: "Callable[[Workspace, WantedAction, int], None]"
-    """Rolls back plan and files if the sprint is still at a version."""
+    """Rolls back the plan and files if the sprint is still at the given version."""
     correlation_id: str | None = None
-    """The work to which everything recorded belongs."""
+    """The work that all recorded events belong to."""
 
 
 class Field(NamedTuple):
@@ -60,18 +60,19 @@ class PageAction(NamedTuple):
     """An action that can be recorded from the page."""
 
     command: str
-    """The words of the command that does the same."""
+    """The equivalent command."""
     label: str
     fields: tuple[Field, ...]
     make: Callable[[Given, str], Command] | None = None
-    """Makes the command from a form and the actor; without it, it is a step back."""
+    """Creates the command from a form and the actor; None for a rollback, an undo or a
+    redo."""
 
 
 class Shown(NamedTuple):
     """A preview of the events to be recorded."""
 
     version: int
-    """Where the sprint is; it is recorded only as long as that is so."""
+    """The sprint's current version; the action is refused if it has changed."""
     lines: list[str]
 
 
@@ -199,4 +200,4 @@ ACTIONS = {
         ),
     )
 }
-"""What can be recorded, by the words of the command that does the same."""
+"""The actions that a page can record, by the equivalent command."""

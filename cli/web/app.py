@@ -29,13 +29,14 @@ from .followed_log import EventLine, FellBehindError, LogReader, Tail, lines_aft
 from .guard import Access, Guard, form_token, is_form_of, is_same, policy
 
 STREAMS_MAX = 256
-"""How many pages may listen at the same time."""
+"""The maximum number of pages with an open event stream."""
 SEND_SECONDS_MAX = 10
-"""A slower reader of a few events is disconnected, and reconnects."""
+"""The time limit for sending a few events; slower clients are disconnected and reconnect.
+"""
 PING_SECONDS = 15
 FORM_BYTES_MAX = 64 * 1024
 FORM_SECONDS_MAX = 10
-"""A form that arrives more slowly is refused."""
+"""The time limit for receiving a form."""
 PARAMETERS_MAX = 20
 METRICS_TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 STATIC = {
@@ -43,16 +44,16 @@ STATIC = {
     "page.css": "text/css; charset=utf-8",
     "web.css": "text/css; charset=utf-8",
 }
-"""The files that are sent, with their types; no path is ever made of an address."""
+"""The files that are served, with their types; file paths are never built from URLs."""
 NOT_FOUND, INTEGRITY, CONFLICT = 3, 4, 5
-"""Exit statuses of a command."""
+"""The exit statuses of a command."""
 
 
 Tell = Callable[[str], None]
 
 
 STATUSES = {NOT_FOUND: 404, CONFLICT: 409, INTEGRITY: 500}
-"""HTTP statuses by exit status; a refusal is 422."""
+"""HTTP statuses by exit status; a refusal has status 422."""
 
 
 class ServerSettings(NamedTuple):

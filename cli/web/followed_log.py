@@ -39,12 +39,12 @@ class LogReader:
 
 
 KEPT_MAX = 2048
-"""How many of the newest events are kept for those who read them a little later."""
+"""The number of newest events in memory for clients that are slightly behind."""
 PAGE = 512
-"""How many events are read at a time for somebody who was away."""
+"""The number of events per read for clients that missed events."""
 
 ReadPage = Callable[[int, int], Awaitable[Sequence[EventLine]]]
-"""Answers the events after a position, at most so many."""
+"""Returns the events after a position, up to a maximum number."""
 
 
 class FellBehindError(Exception):

@@ -118,7 +118,7 @@ HEADERS = {
     "X-Frame-Options": "DENY",
 }
 OPEN = "/healthz"
-"""The only path without a token; it shows nothing of the log."""
+"""The only path that requires no token; it reveals nothing about the log."""
 _PARAMETER = "token"
 _READING = ("GET", "HEAD")
 

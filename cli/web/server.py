@@ -14,9 +14,9 @@ from sprintlog.formatting import visible
 
 CONNECTIONS_MAX = 512
 END_SECONDS = 1
-"""How long answers under way may take once the server is to end."""
+"""The time limit for open requests when the server stops."""
 _CUT_SHORT = "without completing"
-"""Part of the message about each open stream at the end; pages reconnect themselves."""
+"""Part of the log message about open streams at shutdown; pages reconnect automatically."""
 
 Tell = Callable[..., None]
 

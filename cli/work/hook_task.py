@@ -19,7 +19,7 @@ TAKEN = {
     "again": (SPAWNED,),
     "error": (FAILED,),
 }
-"""With which statuses an option goes."""
+"""The statuses with which each option can be used."""
 
 
 @typed.command("hook-task")

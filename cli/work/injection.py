@@ -26,12 +26,12 @@ from ..record import Options, arguments_of, recording
 Function = Callable[..., Any]
 Decorator = Callable[[Function], Function]
 Chosen = Mapping[str, Any]
-"""The options of the command line by parameter."""
+"""The command-line options by parameter name."""
 
 ID_PREFIX = "injected"
-"""The default prefix of new ids."""
+"""The default prefix for new ids."""
 WAYS = ("prompt", "prompt_file", "file", "workflow")
-"""The options that name the work to inject."""
+"""The options that provide the work to inject."""
 OF_ONE_PROMPT = {"identity": "--id", "model": "--model", "breaks": "--break"}
 
 
@@ -40,7 +40,7 @@ class Coming(NamedTuple):
 
     nodes: list[dict[str, Any]]
     named: str | None = None
-    """The file or workflow whose fields errors name; None for options."""
+    """The file or workflow to name in errors about fields; None for options."""
     read: Sequence[tuple[Path, bytes]] = ()
 
 
@@ -69,7 +69,7 @@ with_workflow = typed.several(
         help="The folder of workflows. [the nearest .claude/workflows upwards]",
     ),
 )
-"""The options for a whole workflow: its name, and the folder that contains it."""
+"""The options for a complete workflow: its name, and the folder that contains it."""
 
 
 def with_injection(*more: Decorator) -> Decorator:

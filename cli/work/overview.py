@@ -41,13 +41,13 @@ OR_TYPED = {
     actions.ITERATE: "by hand `sprintlog iteration start`",
     actions.DONE: "`sprintlog sprint create ID --plan FILE`",
 }
-"""Alternative commands: without an agent, or to start something new."""
+"""Alternative commands for working without an agent or starting something new."""
 
 WAS_BEGUN = {
     actions.WORK: "`sprintlog phase complete`",
     actions.ITERATE: "`sprintlog iteration end`",
 }
-"""The next command if the phase or iteration was already started."""
+"""The next command if the phase or iteration has already been started."""
 
 
 def print_overview() -> None:

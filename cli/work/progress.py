@@ -57,9 +57,9 @@ from ..stops import TYPED, standing_told
 
 OPEN_SHOWN_MAX = 20
 LINES_MAX = 15
-"""The number of lines without `--verbose`."""
+"""The maximum number of lines without `--verbose`."""
 _KEPT = ("◀", "▶", "✗", "■")
-"""The marks of lines about phases under way or failed, which are shortened last."""
+"""The marks of running and failed phases, whose lines are omitted last."""
 MARKS = {
     "completed": ("✓", GOOD),
     "in-progress": ("▶", ATTENTION),

@@ -101,7 +101,7 @@ class Notifying(NamedTuple):
 
     notify: str | None
     notify_of: tuple[str, ...]
-    """Words of `NOTICES`; all of them by default."""
+    """Names in `NOTICES`; by default all of them."""
     notify_wait: float
 
     def notices(self, workspace: Workspace, tell: Callable[[str], None]) -> Notices | None:

@@ -16,7 +16,7 @@ from ..screen.terminal import STDOUT, is_dumb, pause, terminal
 
 PAUSE_SECONDS = 0.25
 PAUSES_MAX = 20
-"""The number of pauses after which it is redrawn anyway, because times pass."""
+"""The number of pauses after which the screen is redrawn because displayed times change."""
 _TOP, _REST, _LINE = "\x1b[H", "\x1b[J", "\x1b[K"
 _HIDE, _SHOW = "\x1b[?25l", "\x1b[?25h"
 
@@ -80,11 +80,11 @@ def _write(text: str) -> None:
 
 
 HEIGHT = 9
-"""So many lines are drawn, without those around them."""
+"""The height of the plot in lines, without the lines around it."""
 LABEL = 5
-"""The columns before the plot."""
+"""The width of the labels to the left of the plot."""
 GAP = 3
-"""The columns that an iteration takes; with long numbers more."""
+"""The minimum number of columns per iteration; long numbers require more."""
 
 
 class IterationDot(NamedTuple):

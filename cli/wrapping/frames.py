@@ -13,27 +13,28 @@ from typing import NamedTuple
 from sprintlog.engine.sessions.work import work_in
 
 WITHIN = "SPRINTLOG_WITHIN"
-"""Says to a command that it is part of an iteration that somebody records already.
+"""The environment variable that names the iteration to which a command belongs.
 
-That of `run`, or of another `wrap`, which is named by the key that it begins under.
+It contains `run`, or the idempotency key of the `wrap` that records the iteration.
 """
 FRAME = struct.Struct("!BI")
-"""The kind of a frame, and the length of its content."""
+"""The kind of a frame and the length of its content."""
 ENDED, MISSED = 0, 3
-"""The kinds of frames for the end of the command, and for the number of unsent bytes of
-standard output and standard error. Other kinds are descriptors and their output."""
+"""The kinds of the frames that report the end of the command, and the unsent bytes of
+standard output and standard error. All other kinds are descriptor numbers, with their
+output."""
 _RESULT = struct.Struct("!iq")
 _COUNTS = struct.Struct("!qq")
 
 
 PATIENCE_SECONDS = 2.0
-"""How long the recorder may accept nothing before the command goes on without it."""
+"""How long the recorder may block before the command continues without recording."""
 RECORD_SECONDS = 10.0
-"""How long the end may wait for the record: 0.2 s usually, longer on a busy machine."""
+"""How long to wait for the record at the end, usually 0.2 s; longer on a busy machine."""
 FILES_SECONDS = 60.0
-"""How long the end may wait until the files are kept as the command left them."""
+"""How long to wait at the end for the snapshot of the files that the command left."""
 MEASURE_SECONDS = 600.0
-"""How long what measures may take."""
+"""The time limit for measurements."""
 
 
 class WrapRequest(NamedTuple):
@@ -48,7 +49,7 @@ class WrapRequest(NamedTuple):
     no_mask: bool = False
     measure_build: bool = False
     wait: bool = False
-    """Whether its end waits for a limit that the command met."""
+    """Whether to wait at the end until a limit reported by the command has expired."""
 
     @property
     def patience_seconds(self) -> float:

@@ -38,7 +38,7 @@ T = TypeVar("T")
 Tell = Callable[[str], None]
 BEFORE_MAX = 128
 OTHERS_SECONDS = 10.0
-"""How long it may take until a log is made, or an iteration around this one recorded."""
+"""The time limit for another process to create a log or record the enclosing iteration."""
 
 
 def record(

@@ -36,7 +36,7 @@ from .frames import (
 
 LONG_SECONDS = 1.0
 BEFORE_SECONDS = 10.0
-"""How long a command may wait until the files before it are kept."""
+"""How long a command may wait until the files before it are saved."""
 _PIPE_BYTES = 1 << 20
 _SAVING = b"sprintlog: saving the files before the command starts\n"
 

@@ -16,13 +16,13 @@ from .findings import IN_GIT, IN_TREE, NOTE, OK, PROBLEM, WARNING, Findings, Her
 from .kept_text import FOLDER as NOT_UNDERSTOOD
 
 FREE_BYTES_MIN = 64 * 1024 * 1024
-"""With less room than this on the disk, sixteen write-ahead logs, doctor warns."""
+"""The free disk space, enough for 16 write-ahead logs, below which doctor warns."""
 WAL_BYTES_OVERDUE = 2 * WAL_BYTES_MAX
-"""A write-ahead log this large was not carried over when it should have been."""
+"""The size at which a write-ahead log should already have been checkpointed."""
 SNAPSHOT_BYTES_MANY = 1024 * 1024 * 1024
-"""If snapshots take more than this, doctor shows how to remove them."""
+"""The total size of snapshots above which doctor shows how to remove them."""
 UNKNOWN_LINES_MAX = 0.05
-"""Of an agent's lines so large a part may be unknown before doctor warns."""
+"""The share of an agent's output lines that may be unknown before doctor warns."""
 SHOWN_MAX = 3
 
 SEE_CHAIN = "see the check `chain`"

@@ -153,7 +153,7 @@ def _versions() -> dict[str, str]:
 
 LOOKS_MAX = 5
 REST_SECONDS = 0.02
-"""How long nobody must have written: the clock of a file system is a coarse one."""
+"""How long files must be unchanged, because file system timestamps are coarse."""
 
 
 class Inside(NamedTuple):

@@ -48,7 +48,7 @@ class Carried(NamedTuple):
 
     events: int
     head: Head
-    """The head of the log that was exported, or of the target of a copy."""
+    """The head of the exported log, or of the log that a copy was written to."""
 
 
 class ImportedLog(NamedTuple):
@@ -56,9 +56,9 @@ class ImportedLog(NamedTuple):
 
     head: Head
     files: dict[str, Refreshed]
-    """How the state file of each sprint was found, or that it was written."""
+    """The status of each sprint's state file, by sprint id."""
     journal: Refreshed | None
-    """The same of the journal's, if there is one."""
+    """The status of the journal's state file; None if the log has no journal."""
 
 
 def export_log(

@@ -16,7 +16,7 @@ from ..workspace import Workspace
 from .kept_text import entry_of
 
 COPIES = ((read_model.NAME, read_model.LOCK), (search.SEARCH, search.LOCK))
-"""The copies of the log that questions are asked of; each is made again when asked."""
+"""The copies of the log used by queries; the next query recreates a missing copy."""
 OTHERS = "others"
 _WORDS = {
     "database pages": "events and saved states",
@@ -82,7 +82,7 @@ def in_units(count: int) -> str:
 
 
 EVENTS_LOOKED_AT = 10_000
-"""An agent that changed what it prints is known by its newest runs."""
+"""The number of newest events examined, because only recent agent output matters."""
 
 
 class AgentLines(NamedTuple):
@@ -90,12 +90,12 @@ class AgentLines(NamedTuple):
 
     agent: str
     version: str | None
-    """None where its output does not say."""
+    """None if the agent's output does not state a version."""
     lines: int
     unknown: int
-    """How many of the lines were not understood."""
+    """The number of unknown lines."""
     position: int | None
-    """The newest run with such a line whose output is kept."""
+    """The newest run with unknown lines whose output is stored."""
 
     @property
     def name(self) -> str:
@@ -136,7 +136,7 @@ class File(NamedTuple):
     mode: int
     owner: int
     links: int
-    """How many names it has; 0 where that means nothing."""
+    """The number of hard links to the file; 0 for anything but a regular file."""
 
 
 class Here(NamedTuple):
@@ -148,26 +148,26 @@ class Here(NamedTuple):
     user: int
     free_bytes: int
     drafts: list[str]
-    """What interrupted writes left, worth nothing."""
+    """The useless drafts of interrupted writes."""
     displaced: list[str]
-    """State files that an interrupted write had moved and not looked at yet."""
+    """State files that an interrupted write moved and that have not been examined yet."""
     edits: int
     snapshots: list[str] | None
-    """What of the snapshots is not what was written; None where there are none."""
+    """Damaged snapshot files; None if there are no snapshots."""
     set_aside: int
-    """How many damaged files of sessions were set aside."""
+    """The number of damaged snapshot packs that were set aside."""
     sizes: Mapping[str, int] = MappingProxyType({})
-    """The bytes of everything in the folder, by purpose."""
+    """The total size of the files in the folder, in bytes, by purpose."""
     sessions: tuple[int, int, int] = (0, 0, 0)
-    """How many sessions of agents there are, with how many events of how many bytes."""
+    """The number of agent sessions, of their events, and of the events' bytes."""
     spooled: int = 0
-    """How many events of sessions wait in files."""
+    """The number of session events that wait in files."""
     odd_hooks: int = 0
-    """How many inputs of hooks nobody understood."""
+    """The number of hook inputs that could not be parsed."""
     above_of_another: str | None = None
-    """The folder in which the log's lies, where it belongs to another user."""
+    """The parent folder of the log's folder, if it belongs to another user."""
     agents: tuple[AgentLines, ...] = ()
-    """How much of each agent's output was understood."""
+    """The numbers of known and unknown output lines of each agent."""
 
 
 class Findings(NamedTuple):
@@ -176,7 +176,7 @@ class Findings(NamedTuple):
     here: Here
     database: str
     place: str
-    """`git`: in a git directory; `tree`: in a work tree of git; `elsewhere`."""
+    """`git` for a git directory, `tree` for a git work tree, otherwise `elsewhere`."""
     ignored: bool | None
     """Whether git ignores the log in its work tree; None if unknown."""
     tracked: bool
@@ -189,20 +189,20 @@ class Findings(NamedTuple):
     litestream: list[str]
     """Litestream's tables in the database."""
     known: Head | None
-    """What the head file remembers."""
+    """The end of the log according to the head file."""
     has_head_file: bool
     head: Head | None
-    """The end of the log; None when it cannot be read."""
+    """The end of the log; None if it cannot be read."""
     holds_known: bool
-    """Whether the log has the event that the head file remembers."""
+    """Whether the log contains the event named in the head file."""
     wal_bytes: int
     holders: list[str]
     events: int
-    """How many of the newest events were checked."""
+    """The number of newest events that were checked."""
     damage: list[str]
     unread: str | None
-    """Why the log could not be looked into, without being damaged."""
+    """The reason why the log, although undamaged, could not be examined."""
     states: dict[str, Refreshed]
-    """How each state file was found: by its stream, and those of loops by their paths."""
+    """The status of each state file, by stream; for the files of loops, by path."""
     busy: bool
-    """Whether others recorded all the time, so that files and log may not match."""
+    """Whether other processes kept recording, so that files and log may not match."""

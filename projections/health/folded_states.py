@@ -17,9 +17,9 @@ from sprintlog.engine.service.streams.repository import Repository
 from sprintlog.engine.sprint.state.sprint import Sprint
 
 STREAMS_MAX = 8
-"""How many states are in memory at once; other streams are read again."""
+"""The maximum number of states in memory; the other streams are read separately."""
 EVENTS_MIN = 1000
-"""Shorter streams are read again in no time."""
+"""The minimum length of a stream that is folded here; shorter ones are read separately."""
 
 _place_of: Final = RecordedEvent.__struct_fields__.index
 # Each is asked of every event of a log, so no loop of Python is around them.

@@ -113,7 +113,7 @@ KEPT_TEXT: tuple[places.KeptText, ...] = (
         why=places.Why.NO_TEXT,
     ),
 )
-"""Everything that keeps text; what is not in here is not found, and not erased."""
+"""All stored text; scans and erasures search nothing else."""
 
 
 def entry_of(name: str) -> places.KeptText | None:

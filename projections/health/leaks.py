@@ -29,7 +29,7 @@ class PublicRule(msgspec.Struct, frozen=True):
 
     name: str
     words: tuple[str, ...]
-    """Where the pattern begins, in small letters."""
+    """The keywords that a match can start with, in lower case."""
     pattern: str
 
 
@@ -87,7 +87,7 @@ HEADER = ("stream", "key", "actor", "correlation_id")
 
 
 Span = tuple[str, int, int]
-"""The rule of a secret, where it begins and where it ends."""
+"""The rule that matches a secret, and the secret's start and end."""
 
 
 def leaks(

@@ -31,7 +31,7 @@ from sprintlog.engine.log.stores.descriptors import read_whole
 from ..workspace import Workspace
 
 NAMESPACE = "sprintlog-head"
-"""The purpose of a signature: others are not accepted."""
+"""The purpose of the signatures; signatures for other purposes are rejected."""
 TRAILER = "Sprintlog-Head"
 FIRST = "sprintlog-head 1"
 FILE_BYTES_MAX = 1 << 16
@@ -206,13 +206,13 @@ class Proof(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     format: str
     format_version: int
     event: dict[str, Any]
-    """As a line of `sprintlog store export`, with the hash of the event before."""
+    """The event as exported by `sprintlog store export`, with the previous event's hash."""
     path: list[str]
-    """The nodes of the Merkle tree on the way to the root, in hexadecimal."""
+    """The nodes on the path to the root of the Merkle tree, in hexadecimal."""
     head: str
     """The text of the head."""
     signature: str | None = None
-    """The signature of the head, as `ssh-keygen` made it."""
+    """The signature of the head in the format of `ssh-keygen`."""
 
 
 def prove(

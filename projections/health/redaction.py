@@ -64,7 +64,7 @@ BESIDE_EVENTS = [
     for entry in KEPT_TEXT
     if not isinstance(entry, places.Events | places.Pages) and entry.name != UNDER_WAY
 ]
-"""The places searched in addition to the events, which determine the database pages."""
+"""The places to search in addition to the events and the database pages."""
 _WITHOUT: set[Skippable] = {"finish_restores", "refuse_edits", "record_lost_run"}
 
 
@@ -75,7 +75,7 @@ class Note(msgspec.Struct, frozen=True):
     actor: str
     at: str
     events: list[tuple[str, int]]
-    """Stream and version of each."""
+    """The stream and version of each event."""
     texts: list[str]
 
 

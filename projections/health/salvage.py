@@ -33,7 +33,7 @@ from ..views.log import SalvagedLog, SalvagedRange
 from ..workspace import Workspace, wall_clock
 
 LOST = "lost.jsonl"
-"""Events that could be read and did not get into the new log, one a line."""
+"""Readable events that could not be copied to the new log, as JSON Lines."""
 
 
 class Rescue(NamedTuple):
@@ -42,9 +42,9 @@ class Rescue(NamedTuple):
     folder: Path
     salvaged: Salvaged
     lost: int
-    """How many events are in the file of lost events."""
+    """The number of events in the file of lost events."""
     edits_left: int
-    """How many kept edits could not be copied."""
+    """The number of stored edits that could not be copied."""
 
     @property
     def is_whole(self) -> bool:

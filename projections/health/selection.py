@@ -20,10 +20,10 @@ from ..workspace import Workspace
 from .text_places import Needle, files_in
 
 TEXT_CHARS_MIN = 4
-"""Shorter texts occur everywhere."""
+"""The minimum length of a text to erase; shorter texts occur everywhere."""
 LINE_CHARS_MIN = 16
-"""Of what erased events said, such lines are looked for elsewhere; shorter ones are
-in files that have nothing to do with it."""
+"""The minimum length of an erased event's lines that are searched for elsewhere; shorter
+lines also occur in unrelated files."""
 TEXTS_MAX = 2_000
 _FILE_BYTES_MAX = 256 << 20
 DOCUMENTS = frozenset(
@@ -31,14 +31,14 @@ DOCUMENTS = frozenset(
     for tag, event in CODEC.events.items()
     if issubclass(event, SprintCompiled | SprintImported | Injection)
 )
-"""Events that hold a plan: the sprint is unreadable without it."""
+"""The types of events that contain a plan, without which a sprint cannot be read."""
 
 
 class Selector(msgspec.Struct, frozen=True):
     """The conditions for selecting events; all of them must be met."""
 
     positions: tuple[tuple[int, int], ...] = ()
-    """First and last of each range."""
+    """The first and last position of each range."""
     stream: str | None = None
     since: str | None = None
     until: str | None = None
@@ -52,7 +52,7 @@ class Chosen(NamedTuple):
 
     events: list[RecordedEvent]
     texts: list[str]
-    """The lines by which it is known wherever else it is."""
+    """The lines by which copies of the events' texts are found elsewhere."""
 
     @property
     def needle(self) -> Needle | None:

@@ -28,9 +28,9 @@ from ..workspace import Workspace
 
 _CHUNK = 1 << 20
 FEW = 16
-"""So many forms are looked for one by one."""
+"""The maximum number of encodings searched for separately, without a regular expression."""
 PIECE_CHARS, PIECES_MAX = 64, 64
-"""A longer text is known by pieces of this length, so many of them."""
+"""The length and number of the pieces of a longer text that are searched for."""
 
 
 class Why(Enum):
@@ -89,7 +89,7 @@ class Erased(NamedTuple):
     gone: tuple[str, ...] = ()
     left: tuple[str, ...] = ()
     why: Why | None = None
-    """Why something is left; None if nothing is."""
+    """The reason why text remains; None if none remains."""
 
 
 class KeptText(msgspec.Struct, frozen=True):
@@ -97,11 +97,11 @@ class KeptText(msgspec.Struct, frozen=True):
 
     name: str
     files: tuple[str, ...] = ()
-    """The patterns of its files below the log's folder."""
+    """The patterns of the files, relative to the log's folder."""
     why: Why | None = None
-    """Why text stays in it, where that is so."""
+    """The reason why text cannot be removed from here; None if it can."""
     tables: tuple[str, ...] = ()
-    """The parts of the store that are it."""
+    """The tables of the store that contain the text."""
 
     def scan(self, workspace: Workspace, needle: Needle) -> list[str]:
         """Return the locations of the text."""
@@ -123,7 +123,7 @@ class Files(KeptText, frozen=True):
     """Files below the log's folder; those that contain the text can be removed."""
 
     lock: str | None = None
-    """The lock under which they come and go; without one they cannot be removed."""
+    """The lock for changing the files; without a lock, files cannot be removed."""
     is_compressed: bool = False
 
     def scan(self, workspace: Workspace, needle: Needle) -> list[str]:

@@ -41,10 +41,10 @@ class Verification(NamedTuple):
     events: int
     sprints: int
     head: Head
-    """Position and hash of the last event."""
+    """The position and hash of the last event."""
     findings: list[Finding]
     files: dict[str, Refreshed]
-    """How each state file was found: by its stream, and those of loops by their paths."""
+    """The status of each state file, by stream; for the files of loops, by path."""
 
     @property
     def is_sound(self) -> bool:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 CHECKSUM_BYTES_MAX = 1024
 EDITS = "edits"
 FINISHED = "finished"
-"""The last files of sprints that gave their place free."""
+"""The folder of the last state files of finished sprints whose paths were reused."""
 LOCK = "files.lock"
 SAFE = "the events are safe in the log; `sprintlog rebuild` writes the file"
 IN_THE_WAY = (
@@ -38,17 +38,17 @@ IN_THE_WAY = (
     "then `sprintlog rebuild` writes the file"
 )
 _EDIT_OF = "/edit of/"
-"""Before the path of an edit that is not settled yet; no state file's path begins so."""
+"""The prefix of an unsettled edit's path; no state file's path starts with it."""
 
 
 class Seen(msgspec.Struct, frozen=True):
     """The current contents at a state file's path."""
 
     content: bytes | None
-    """None when there is no file."""
+    """None if there is no file."""
     digest: bytes
     since: int | None
-    """The version whose bytes these are; None when we never wrote them."""
+    """The version with this content; None if sprintlog never wrote it."""
 
     @property
     def is_foreign(self) -> bool:

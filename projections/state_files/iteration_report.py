@@ -31,9 +31,9 @@ LIMITS = {
     OVERLOAD: "the model did not answer",
     NETWORK_DOWN: "no network",
 }
-"""What kept a run from working; whether somebody waited then is another matter."""
+"""Obstacles that prevented a run from working, with or without a wait."""
 NAMED_MAX = 5
-"""More runs than these are only counted."""
+"""The maximum number of runs that are named; the rest are only counted."""
 
 
 def notes_of(seen: Iterable[RunSeen]) -> list[str]:
@@ -64,7 +64,7 @@ def unknown_costs(found: Mapping[int, Sequence[RunSeen]]) -> str:
 
 MISSING = "missing"
 NOT_COMPARED = "nothing to compare with"
-"""The class of the first iteration where no baseline was measured."""
+"""The class of the first iteration if no baseline was measured."""
 AWAITING = "await_iteration_1"
 _METRICS_HEAD = (
     *("Metric", "Current", "Previous", "Delta"),
@@ -78,12 +78,12 @@ class IterationReport(NamedTuple):
 
     judgement: Judgement
     metrics: tuple[tuple[str, ...], ...]
-    """The cells of each metric, against the iteration before and the baseline."""
+    """The cells of each metric, compared with the previous iteration and the baseline."""
     best: Judgement | None
     is_best_preserved: bool
-    """True where a snapshot holds the files of the best iteration."""
+    """Whether a snapshot contains the files of the best iteration."""
     recommendation: Recommendation | None
-    """None for the baseline: there is nothing to decide on yet."""
+    """None for the baseline, which requires no decision."""
 
 
 def iteration_report(judged: Judged, number: int) -> IterationReport:
@@ -298,7 +298,7 @@ def said(number: Number | None, places: int) -> str:
 
 
 OUTPUT_LINES_MAX = 40
-"""How many of the last lines of a command's output are shown."""
+"""The maximum number of last output lines that are shown for a command."""
 
 
 def unmeasured_markdown(

@@ -95,9 +95,9 @@ class JournalFile(ProjectedFile[Journal]):
 
 
 LAYOUT = 1
-"""Raise this when the layout of the same journal changes; a test checks it."""
+"""Increase this number if the layout of an unchanged journal changes; a test checks it."""
 LONG_BYTES = 64 * 1024
-"""Shorter texts are made as a whole."""
+"""The minimum length of a text that is extended; shorter texts are generated completely."""
 _INDENT = b"\n    "
 
 

@@ -17,7 +17,7 @@ from sprintlog.engine.state_format import sealed, unsealed
 from .yaml.blocks import LAYOUT, Spans, Text
 
 BLOCKS = "blocks"
-"""The folder in that of the log."""
+"""The name of the subfolder of the log's folder."""
 # Emptied first, some file systems would begin to write it to the disk when it is closed.
 _WRITE = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW
 
@@ -25,7 +25,7 @@ _WRITE = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW
 class _Kept(msgspec.Struct, array_like=True, frozen=True):
     layout: int
     digest: bytes
-    """Of the whole file."""
+    """The digest of the whole file."""
     spans: Spans
 
 

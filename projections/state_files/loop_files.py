@@ -46,11 +46,11 @@ SAFE = (
 )
 
 Then = Callable[[int], Judged]
-"""Answers what was known when an iteration was measured."""
+"""Returns the judged sprint as of the measurement of an iteration."""
 
 
 Make = Callable[[Judged], bytes]
-"""Makes a file from the current state."""
+"""Generates a file from the current state."""
 
 
 def folder_of(loop_id: str) -> str:

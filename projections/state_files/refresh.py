@@ -17,7 +17,8 @@ from sprintlog.engine.sprint.events import EditObserved
 from .files import FilesService, Seen, naming
 
 FIELDS_NAMED_MAX, FIELD_CHARS_MAX = 10, 200
-"""How many changes of an edit are named; its JSON Patch contains all."""
+"""The maximum number of changes of an edit that are named, and the maximum length of a
+field name; the JSON Patch contains all changes."""
 BEHIND = "cannot be brought up to date"
 UNKNOWN = (
     "is right and not known as ours: the next event would take it for an edit; "

@@ -17,14 +17,14 @@ from sprintlog.engine.errors import InvalidInputError
 from .writer import dump_bytes, dump_entry, dump_items, is_long
 
 LAYOUT = 1
-"""Raise this when the text of the same document changes; a test checks it."""
+"""Increase this number if the text of an unchanged document changes; a test checks it."""
 ITEMS_OF_BLOCK = 32
 
 Spans = dict[bytes, tuple[int, int]]
-"""Where the blocks of a text begin and end, by the digests of their items."""
+"""The start and end of each block in a text, by the digest of its items."""
 
 _BYTES_OF_BLOCK = 32 * 1024
-"""What most blocks fit in, packed: one piece of memory serves for all."""
+"""The size of the reused buffer, in which most packed blocks fit."""
 
 _pack = msgspec.msgpack.Encoder().encode_into
 _UNPACKABLE = (InvalidInputError, TypeError, ValueError, OverflowError, RecursionError)
@@ -42,7 +42,7 @@ class ListBefore(NamedTuple):
 
     blocks: Sequence[Block] = ()
     edges: Sequence[int] = ()
-    """Where each block begins, and where the last one ends."""
+    """The start of each block, and the end of the last one."""
 
 
 class Text(NamedTuple):
@@ -51,15 +51,16 @@ class Text(NamedTuple):
     content: bytes
     spans: Spans
     lists: Mapping[str, ListBefore] = {}
-    """Of each key; a process that makes many texts compares what it packs with these."""
+    """The packed lists by key, for comparison with the next document in a long-running
+    process."""
     made: int = 0
-    """How many blocks were written again."""
+    """The number of newly generated blocks."""
     hashed: int = 0
-    """How many differ from the previous blocks at their places."""
+    """The number of blocks that differ from the previous block at the same position."""
     packed: int = 0
-    """How many were compared."""
+    """The number of compared blocks."""
     same: int = 0
-    """With how many bytes it begins as the text before."""
+    """The length of the common prefix with the previous text, in bytes."""
 
 
 class Touched(NamedTuple):

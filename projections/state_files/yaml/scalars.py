@@ -13,7 +13,7 @@ import msgspec
 LINE_STEP = "  "
 """The indentation of nested values."""
 WORD_MAX = 64
-"""Texts up to this length count as words, which may occur again."""
+"""The maximum length of a text that counts as a word, which may be repeated."""
 
 _UNPRINTABLE = (
     "[^ -~\u00a1-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"

@@ -26,9 +26,9 @@ from .scalars import (
 
 DEPTH_MAX = 64
 NODES_MAX = 1_000_000
-"""Keys and values of a document that is taken in: a sprint of 10,000 phases has 135,000."""
+"""The maximum number of keys and values; a sprint of 10,000 phases has 135,000."""
 LONG = 256
-"""Lists with more items are better written in blocks: see `blocks`."""
+"""The length above which a list should be written in blocks; see `blocks`."""
 INTEGER_MAX = 2**63 - 1
 INTEGER_MIN = -(2**63)
 
@@ -99,7 +99,7 @@ def field_path(parts: Iterable[str | int]) -> str:
 
 
 _Lines = tuple[str, dict[str, str]]
-"""A key behind the start of its line, and its whole lines by their short values."""
+"""A key with the start of its line, and its complete lines by their short values."""
 
 
 class _Page:
