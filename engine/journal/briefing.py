@@ -17,7 +17,7 @@ FRICTION_MAX = 3
 LINE_CHARS_MAX = 500
 """The maximum length of a learning in a prompt."""
 CUT = "…"
-"""Marks the end of a truncated text."""
+"""The mark at the end of a truncated text."""
 FRICTION_WARNING = "High tooling friction detected - consider fixing infrastructure first"
 
 
@@ -28,13 +28,13 @@ class Prepared(Struct, frozen=True):
     iteration: int
     retry_count: int
     previous_failure_reason: str
-    """The summary of the entry before, if that was not completed."""
+    """The summary of the previous entry, unless that entry was completed."""
     previous_observations: list[str]
-    """The titles of its blockers, or else of its findings."""
+    """The titles of the previous entry's blockers, or else of its findings."""
     learnings: list[Learning]
     patterns: list[Pattern]
     left_out: int
-    """How many learnings and patterns there was no room for."""
+    """The number of learnings and patterns that did not fit."""
     warnings: list[str]
 
 
@@ -42,9 +42,9 @@ class Room(NamedTuple):
     """The space available for a briefing."""
 
     budget: int
-    """The most characters."""
+    """The maximum number of characters."""
     length: Callable[[Prepared], int]
-    """Computes the length of a briefing in characters."""
+    """Returns the length of a briefing in characters."""
 
     def holds(self, prepared: Prepared) -> bool:
         """Return whether a briefing fits into the available space."""

@@ -17,7 +17,7 @@ LISTS: dict[type[ClosedObject], str] = {
     Learning: "learnings",
     Pattern: "patterns",
 }
-"""The list of each kind of part, in the order of the file."""
+"""The name of the list for each kind of part, in the order of the file."""
 
 
 class JournalDocument(msgspec.Struct, eq=False):
@@ -30,7 +30,7 @@ class JournalDocument(msgspec.Struct, eq=False):
     schema: str = ""
     extra: dict[str, Any] = {}
     entries: list[Entry] = []
-    """In the order in which they were recorded, and so the two others."""
+    """The entries; like the other two lists, in the order of recording."""
     learnings: list[Learning] = []
     patterns: list[Pattern] = []
     _entries: dict[str, int] = {}
@@ -138,4 +138,4 @@ EVOLVE: Takers = {
     f.LearningRetired: _retired,
     f.PatternDiscovered: _discovered,
 }
-"""How each event changes the document."""
+"""The handlers that apply events to the document."""

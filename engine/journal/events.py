@@ -21,7 +21,7 @@ OF_ENTRY = (
     "context.recovery_action",
     "context.dependencies_completed",
 )
-"""What stays of an entry whose texts are erased."""
+"""The fields that remain when the texts of an entry are erased."""
 OF_LEARNING = ("id", "type", "source_prd_id", "source_entry_id", "created_at")
 OF_PATTERN = ("id", "type", "discovered_at", "source_prd_id", "confidence")
 PLACE = ".ralph/progress.json"
@@ -55,16 +55,16 @@ class JournalOpened(JournalEvent, frozen=True):
     moment = "created_at"
     reach = Reach.TOP
     created_at: str
-    """The time in RFC 3339, as given."""
+    """The creation time in RFC 3339, as given."""
     project_name: str = ""
     version: str = "1.0"
-    """The version of the schema that its file is written by."""
+    """The schema version of the journal's file."""
     worktree: str = ""
-    """Name of the linked git work tree that has the file; empty for the main one."""
+    """The linked Git work tree that contains the file; empty for the main work tree."""
     extra: dict[str, Any] = msgspec.field(default_factory=dict)
-    """Fields of a later version of the schema, unchanged."""
+    """Fields from a later version of the schema, unchanged."""
     place: str = PLACE
-    """Where its file is, below the work tree's root."""
+    """The path of the file, relative to the work tree's root."""
 
 
 class JournalMoved(JournalEvent, frozen=True):
@@ -74,9 +74,9 @@ class JournalMoved(JournalEvent, frozen=True):
     reach = Reach.NOTHING
     only_caused = "`sprintlog journal open --place PATH` causes it"
     place: str
-    """Where its file is, below the work tree's root."""
+    """The path of the file, relative to the work tree's root."""
     worktree: str = ""
-    """Name of the linked git work tree that has the file; empty for the main one."""
+    """The linked Git work tree that contains the file; empty for the main work tree."""
 
 
 class JournalRaised(JournalEvent, frozen=True):
@@ -86,9 +86,9 @@ class JournalRaised(JournalEvent, frozen=True):
     reach = Reach.TOP
     only_caused = "`sprintlog import journal FILE` causes it by a later version"
     version: str
-    """The version of the schema that its file is written by."""
+    """The schema version of the journal's file."""
     extra: dict[str, Any] = msgspec.field(default_factory=dict)
-    """Fields of a later version of the schema, unchanged."""
+    """Fields from a later version of the schema, unchanged."""
 
 
 class JournalCorrected(JournalEvent, frozen=True):
@@ -102,11 +102,11 @@ class JournalCorrected(JournalEvent, frozen=True):
     reach = Reach.WHOLE
     only_caused = "`sprintlog adopt --journal` causes it by an edit of the file"
     entries: tuple[Entry, ...] = ()
-    """Entries, each in the place of that of its id."""
+    """The entries that replace those with the same ids."""
     learnings: tuple[Learning, ...] = ()
-    """Learnings, in the same way."""
+    """The learnings that replace those with the same ids."""
     patterns: tuple[Pattern, ...] = ()
-    """Patterns, in the same way."""
+    """The patterns that replace those with the same ids."""
 
 
 class EntryRecorded(JournalEvent, frozen=True):
@@ -130,7 +130,7 @@ class LearningAdded(JournalEvent, frozen=True):
     learning: Learning
     """The added learning."""
     observation: int = 0
-    """The observation of its entry, from 1, that it came from and that names it."""
+    """The entry's observation (from 1) that led to the learning and names it."""
 
 
 class LearningReferenced(JournalEvent, frozen=True):
@@ -141,13 +141,13 @@ class LearningReferenced(JournalEvent, frozen=True):
     reach = Reach.NODE
     only_caused = "with an entry_id `sprintlog prepare PRD` causes it"
     learning_id: str
-    """The learning."""
+    """The id of the learning."""
     prd_id: str = ""
-    """The PRD that it was used for."""
+    """The PRD for which the learning was used."""
     times: int = 1
-    """How often."""
+    """The number of uses."""
     entry_id: str = ""
-    """The entry it was handed to, by the id that this gets; counted once for each."""
+    """The id that the entry using the learning will get; each entry is counted once."""
 
 
 class LearningRetired(JournalEvent, frozen=True):
@@ -157,7 +157,7 @@ class LearningRetired(JournalEvent, frozen=True):
     subject = Subject("learning", ("learning_id",))
     reach = Reach.NODE
     learning_id: str
-    """The learning."""
+    """The id of the learning."""
     reason: str | None = None
 
 

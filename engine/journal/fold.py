@@ -92,4 +92,4 @@ EVOLVE: Takers = {
     f.LearningRetired: _retired,
     f.PatternDiscovered: _discovered,
 }
-"""How each event changes the journal; a reference changes no rule."""
+"""The handlers that apply events to the journal; references change nothing here."""

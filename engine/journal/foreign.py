@@ -33,7 +33,7 @@ class AdoptJournalEdit(JournalCommand, frozen=True):
     needs_context = True
 
     edit: int
-    """The version at which that was observed."""
+    """The version at which the edit was observed."""
     observed: EditObserved
     base: JournalDocument
     """The document before the edit."""
@@ -126,7 +126,7 @@ ELSEWHERE = (
     "`sprintlog journal open --place .ralph/journal.json` puts ours elsewhere; "
     "so does SPRINTLOG_JOURNAL"
 )
-"""The hint for a file of another tool at the journal's place."""
+"""The hint shown if the journal's path contains another tool's file."""
 FIRST_SCHEMA = (1, 0)
 _SCHEMA = re.compile(r"(\d{1,9})\.(\d{1,9})", re.ASCII)
 
@@ -138,7 +138,7 @@ _EVENTS: dict[type[Any], type[Event]] = {
     parts.Learning: f.LearningAdded,
     parts.Pattern: f.PatternDiscovered,
 }
-"""The event for a new part of each kind."""
+"""The event that records a new part of each kind."""
 _COUNTED = {"times_referenced", "still_valid"}
 """The fields of a learning that later events change."""
 
@@ -148,7 +148,7 @@ class ForeignEvents(NamedTuple):
 
     events: list[Event]
     problems: list[str]
-    """Differences from the records, which are not imported."""
+    """The differences from recorded parts, which are not imported."""
 
 
 def stranger(data: object) -> str | None:

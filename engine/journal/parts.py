@@ -84,7 +84,7 @@ class FieldRule(NamedTuple):
 
     is_needed: bool = False
     words: tuple[str, ...] = ()
-    """Its closed word list, if it has one."""
+    """The permitted words, if the field has a closed list."""
     least: int | None = None
     """The minimum of a numeric field."""
     is_moment: bool = False
@@ -103,20 +103,20 @@ class ClosedObject(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True
     """A closed object in progress.json."""
 
     extra: dict[str, Any] = {}
-    """Fields of a later version of the schema, kept unchanged."""
+    """Fields from a later version of the schema, which are kept unchanged."""
 
 
 class Observation(ClosedObject, frozen=True, kw_only=True):
     """An observation made while working on an entry."""
 
     type: Annotated[str, FieldRule(True, OBSERVATION_TYPES)]
-    """`blocker` (cannot go on), `finding` (noticed) or `completion` (already done)."""
+    """`blocker` (cannot continue), `finding` (noticed) or `completion` (already done)."""
     title: Needed
     """A short description."""
     description: str = ""
     """The details, and the agent's assessment."""
     file: str = ""
-    """The file it is about."""
+    """The file that the observation concerns."""
     category: Annotated[str, FieldRule(words=CATEGORIES)] = ""
     """The category, from the list in the specification."""
     severity: Annotated[str, FieldRule(words=SEVERITIES)] = ""
@@ -124,7 +124,7 @@ class Observation(ClosedObject, frozen=True, kw_only=True):
     action_taken: Annotated[str, FieldRule(words=ACTIONS)] = ""
     """The action taken: `fixed`, `deferred`, `escalated`, `documented` or `none`."""
     related_learning_id: str = ""
-    """The learning that resulted from it."""
+    """The id of the learning that resulted from the observation."""
 
 
 class Context(ClosedObject, frozen=True, kw_only=True):
@@ -139,11 +139,11 @@ class Context(ClosedObject, frozen=True, kw_only=True):
     recovery_guidance: str = ""
     """The guidance for this iteration."""
     dependencies_completed: tuple[str, ...] = ()
-    """PRDs completed earlier; they do not need entries."""
+    """The PRDs that were completed earlier; they do not require entries."""
     blocker_verified: bool | None = None
     """Whether the reported blocker was checked."""
     blocker_valid: bool | None = None
-    """Whether the check confirmed it."""
+    """Whether the check confirmed the blocker."""
 
 
 class Entry(ClosedObject, frozen=True, kw_only=True):
@@ -152,65 +152,65 @@ class Entry(ClosedObject, frozen=True, kw_only=True):
     id: Annotated[str, FieldRule(pattern=state.ENTRY_ID)] = ""
     """`{prd_id}-{iteration}`, in lower-case letters, digits and dashes."""
     timestamp: Moment = ""
-    """When it ended: RFC 3339, stored verbatim."""
+    """The end time in RFC 3339, stored verbatim."""
     prd_id: Needed = ""
-    """The PRD that was worked on, stored verbatim."""
+    """The PRD on which the agent worked, stored verbatim."""
     iteration: FromOne = 0
-    """The number of the iteration of this PRD, from 1."""
+    """The number of the PRD's iteration, from 1."""
     status: Annotated[str, FieldRule(True, STATUSES)] = ""
     """`completed`, `failed`, `blocked` or `partial`."""
     duration_seconds: Count = 0
-    """The duration."""
+    """The duration in seconds."""
     summary: str = ""
-    """A summary in one line."""
+    """A one-line summary."""
     observations: tuple[Observation, ...]
     """The observations made during the work."""
     files_modified: tuple[str, ...] = ()
-    """Paths of the changed files."""
+    """The paths of the changed files."""
     git_commits: tuple[str, ...] = ()
-    """The commits made, in any form."""
+    """The commits that were made, in any notation."""
     context: Context | None = None
-    """How the iteration came about."""
+    """The circumstances of the iteration."""
 
 
 class Learning(ClosedObject, frozen=True, kw_only=True):
     """An insight that applies beyond the iteration in which it was gained."""
 
     id: Annotated[str, FieldRule(pattern=state.LEARNING_ID)] = ""
-    """`learning-` and four digits."""
+    """`learning-` followed by four digits."""
     type: Annotated[str, FieldRule(True, LEARNING_TYPES)] = ""
     """The kind, from the list in the specification."""
     content: Needed = ""
     """The insight itself."""
     context: str = ""
-    """Where it applies."""
+    """The context in which the insight applies."""
     source_prd_id: Needed = ""
-    """The PRD it was learned from."""
+    """The PRD from which the insight was gained."""
     source_entry_id: str = ""
-    """The entry it was learned from."""
+    """The entry from which the insight was gained."""
     created_at: Moment = ""
-    """When it was learned: RFC 3339, stored verbatim."""
+    """The time of the insight in RFC 3339, stored verbatim."""
     times_referenced: Count = 0
-    """How often it was used before it was recorded; later references are added to that."""
+    """The number of uses before the learning was recorded; later references are added."""
     still_valid: bool
-    """Whether it was valid when it was recorded."""
+    """Whether the learning was valid when it was recorded."""
 
 
 class Pattern(ClosedObject, frozen=True, kw_only=True):
     """A recurring convention in the codebase."""
 
     id: Annotated[str, FieldRule(pattern=state.PATTERN_ID)] = ""
-    """`pattern-` and four digits."""
+    """`pattern-` followed by four digits."""
     name: Needed = ""
     """The name."""
     type: Annotated[str, FieldRule(True, PATTERN_TYPES)] = ""
     """The kind, from the list in the specification."""
     description: str = ""
-    """The convention, and how to follow it."""
+    """The convention and how to follow it."""
     examples: tuple[str, ...] = ()
-    """Paths or code snippets that show it."""
+    """Paths or code snippets that show the convention."""
     discovered_at: Moment = ""
-    """When it was discovered: RFC 3339, stored verbatim."""
+    """The time of discovery in RFC 3339, stored verbatim."""
     source_prd_id: str = ""
     """The PRD in which it was discovered."""
     confidence: Annotated[str, FieldRule(words=CONFIDENCES)] = ""

@@ -52,7 +52,7 @@ _HOURS = {
     "JST": 9, "KST": 9, "AEST": 10, "AEDT": 11,
     "EST": -5, "EDT": -4, "CST": -6, "CDT": -5, "MST": -7, "MDT": -6, "PST": -8, "PDT": -7,
 }  # fmt: skip
-"""The abbreviations of time zones, with their hours from UTC."""
+"""The abbreviations of time zones, with their offsets from UTC in hours."""
 _ENDINGS = {
     "blocked": parts.BLOCKED,
     "failed": parts.FAILED,
@@ -71,10 +71,10 @@ _KINDS = (
 _BY_WORD = [(kind, re.compile(rf"\b(?:{w})\b", re.IGNORECASE)) for kind, w in _KINDS]
 _OTHERWISE = "api-pattern"
 LEGACY = "learning-0000"
-"""The id of the first imported text; no other learning ever gets this number."""
+"""The id of the first imported text; no other learning ever gets this id."""
 CONTEXT = "Migrated from progress.txt"
 SOURCE = "migration"
-"""The PRD id of imported parts that have none."""
+"""The PRD id of imported parts without a PRD."""
 
 
 class Noted(NamedTuple):
@@ -89,7 +89,7 @@ class Told(NamedTuple):
 
     prd_id: str
     timestamp: str
-    """RFC 3339; a time without a known zone is taken as UTC."""
+    """The time in RFC 3339; UTC is assumed if its time zone is unknown."""
     status: str
     summary: str
     files: tuple[str, ...]
@@ -112,7 +112,7 @@ class Parsed(NamedTuple):
     entries: list[Told]
     patterns: list[Habit]
     unread: list[str]
-    """Headings of sections that are neither."""
+    """The headings of sections that contain neither entries nor patterns."""
 
 
 def parse_text(text: str) -> Parsed:

@@ -17,7 +17,7 @@ from .parts import Entry, Learning, Observation, Pattern
 from .state import iteration_reached
 
 FAILURES_MAX = 3
-"""The number of unsuccessful entries after which a person must review."""
+"""The number of unsuccessful entries after which a person must review the PRD."""
 NOTHING_FOUND = "No automated recovery found"
 ALIKE = Fraction(1, 2)
 """The minimum similarity of texts about the same problem."""
@@ -34,7 +34,7 @@ class Recovery(NamedTuple):
     """`retry` or `manual`."""
     guidance: str
     failures: int
-    """Unsuccessful entries since the last one that was completed."""
+    """The number of unsuccessful entries since the last completed entry."""
     entry: str = ""
     """The entry with a similar blocker that was resolved later."""
     learning: str = ""

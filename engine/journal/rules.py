@@ -59,7 +59,7 @@ class OpenJournal(JournalCommand, frozen=True):
     place: str = ""
     worktree: str = ""
     created_at: str = ""
-    """When it began, if not now."""
+    """The creation time; defaults to the current time."""
 
     def decide(self, journal: Journal, at: str) -> list[Event]:
         """Return the events that this command records."""
@@ -279,10 +279,10 @@ TYPES = {
     "dependency": "dependency-quirk",
     ARCHITECTURE: "architecture-constraint",
 }
-"""The type of a learning by the category of its observation."""
+"""The type of a learning, by the category of its observation."""
 
 Proposal = tuple[int, parts.Learning]
-"""The number of an observation, from 1, and what would be learned from it."""
+"""The number of an observation, from 1, and the learning proposed for it."""
 
 
 def extract(entry: parts.Entry) -> list[Proposal]:

@@ -21,7 +21,7 @@ PATTERN_ID = r"^pattern-\d{4}$"
 _OTHER = re.compile(r"[^a-z0-9-]")
 _NUMBERED = re.compile(r"(learning|pattern)-(\d{4})", re.ASCII)
 MEANING = 1
-"""Incremented when saved fields change their meaning; a test detects that."""
+"""A number to increment when saved fields change their meaning; a test checks this."""
 JOURNAL = "journal"
 
 
@@ -29,24 +29,24 @@ class Journal(msgspec.Struct):
     """The journal at a version of its stream."""
 
     id: ClassVar[str] = JOURNAL
-    """A log has one journal."""
+    """The id of the journal, which is constant because a log has only one journal."""
     version: int = 0
     created_at: str = ""
-    """Empty until the journal is opened."""
+    """The creation time; empty until the journal is opened."""
     project_name: str = ""
     schema: str = ""
-    """The schema version of its file."""
+    """The schema version of the journal's file."""
     worktree: str = ""
     place: str = ""
-    """The path of its file, relative to the root of the work tree."""
+    """The path of the journal's file, relative to the work tree's root."""
     entries: dict[str, int] = {}
     """The number of observations of each entry, by id."""
     attempts: dict[str, int] = {}
     """The number of entries of each PRD."""
     iterations: dict[str, int] = {}
-    """The highest iteration of each PRD."""
+    """The highest iteration number of each PRD."""
     linked: dict[str, list[int]] = {}
-    """By entry, the observations (from 1) that name a learning."""
+    """The observations (from 1) that name a learning, by entry."""
     learnings: dict[str, bool] = {}
     """Whether each learning is still valid, by id."""
     learning_max: int = -1

@@ -39,7 +39,7 @@ CLASS_MEANS = {
 }
 """Explanations of the classes that are not self-explanatory."""
 STALL_LENGTH = 3
-"""The number of plateaus in a row that may be a stall."""
+"""The number of consecutive plateaus that may be a stall."""
 STALL_MESSAGE = "No meaningful progress for 3 iterations"
 STALL_ALTERNATIVES = (
     "Consider different approach",
@@ -56,7 +56,7 @@ class Alert(msgspec.Struct, frozen=True):
     message: str
     action: str
     triggered_at: int
-    """The number of the iteration that raised it."""
+    """The number of the iteration that caused the alert."""
 
 
 class Deltas(NamedTuple):
@@ -71,7 +71,7 @@ class Deltas(NamedTuple):
     complexity: Fraction | None = None
     """The relative growth; None if the complexity was 0."""
     own: Mapping[str, Fraction] = MappingProxyType({})
-    """The custom metrics in both measurements, by name."""
+    """The differences in the custom metrics that both measurements contain, by name."""
 
     def known(self) -> dict[str, Any]:
         """Return all differences by name, custom metrics last; None if unknown."""

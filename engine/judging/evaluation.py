@@ -21,7 +21,7 @@ from .score import Score
 from .tracker import BASELINE_NUMBER, Best, TrackedIteration, Tracker, after
 
 WINDOW = 5
-"""How many iterations are looked at."""
+"""The number of iterations that are compared."""
 MESSAGE = "Infinite loop detected: metrics cycling"
 
 
@@ -29,7 +29,7 @@ class Loop(NamedTuple):
     """A repetition among the latest iterations."""
 
     is_infinite: bool
-    """False for a pattern that is seen before it is certain."""
+    """Whether the repetition is certainly an infinite loop; otherwise it is a pattern."""
     why: str
 
 
@@ -37,11 +37,11 @@ class Signature(NamedTuple):
     """The results by which iterations are compared to detect repetitions."""
 
     parts: tuple[int | Fraction | None, ...]
-    """Tests, pass rate, coverage and errors; None if unknown."""
+    """The tests, pass rate, coverage and errors; None for each unknown value."""
     tree: str | None = None
     """The digest of the measured work tree, if known."""
     own: tuple[tuple[str, Fraction | None], ...] = ()
-    """Custom metrics with a weight."""
+    """The names and values of the custom metrics that have a weight."""
 
     def is_like(self, other: "Signature | None", *, surely: bool) -> bool:
         """Return whether another iteration has the same results.
@@ -112,7 +112,7 @@ def _repeat(
 
 
 Fetch = Callable[[int], tuple[str, Event]]
-"""Returns the time and the event at a version."""
+"""A function that returns the time and the event at a version."""
 
 
 class Judgement(NamedTuple):
@@ -125,7 +125,7 @@ class Judgement(NamedTuple):
     figures: Figures
     score: Score
     classification: str | None
-    """None if there is no earlier measurement to compare with."""
+    """The class of the change; None if there is no earlier measurement."""
     reasons: tuple[str, ...]
     """The reasons for the class."""
     alerts: tuple[Alert, ...] = ()
@@ -144,7 +144,7 @@ class BestScored(NamedTuple):
 
 
 Scored = Judgement | BestScored
-"""An iteration with at least its number and its score."""
+"""An iteration with at least a number and a score."""
 
 
 class _Measured(NamedTuple):

@@ -11,61 +11,61 @@ from .loop_rules import Weights as Weights
 
 OBSERVE, ADOPT, REFUSE = "observe", "adopt", "refuse"
 EDIT_POLICIES = (OBSERVE, ADOPT, REFUSE)
-"""Edits are kept and replaced; made events where they can be; or nothing is recorded."""
+"""The policies for edits: save and replace, adopt if possible, or refuse to record."""
 
 
 class Metrics(msgspec.Struct, frozen=True, omit_defaults=True):
     """Reported measurements; a missing one is `None`, never zero."""
 
     test_count: int | None = None
-    """How many tests there are, skipped ones too."""
+    """The number of tests, including skipped tests."""
     tests_passed: int | None = None
-    """How many of them passed."""
+    """The number of passed tests."""
     tests_failed: int | None = None
-    """How many of them failed."""
+    """The number of failed tests."""
     tests_skipped: int | None = None
-    """How many of them were left out."""
+    """The number of skipped tests."""
     pass_rate: float | None = None
-    """Passed of all tests in percent; it is computed where the counts are known."""
+    """The percentage of tests that passed, computed if the counts are known."""
     coverage_percentage: float | None = None
-    """Covered lines in percent."""
+    """The percentage of lines that are covered."""
     coverage_lines_covered: int | None = None
-    """How many lines are covered."""
+    """The number of covered lines."""
     coverage_lines_total: int | None = None
-    """How many lines could be covered."""
+    """The number of lines that can be covered."""
     lint_errors: int | None = None
-    """Errors that the linter found."""
+    """The number of linter errors."""
     lint_warnings: int | None = None
-    """Warnings of the linter."""
+    """The number of linter warnings."""
     type_errors: int | None = None
-    """Errors that the type checker found."""
+    """The number of type checker errors."""
     error_count: int | None = None
-    """All errors; without it lint errors, warnings and type errors are added up."""
+    """The number of all errors; by default, lint errors + lint warnings + type errors."""
     build_status: str | None = None
     """`success` or `failed`."""
     file_count: int | None = None
-    """How many files there are."""
+    """The number of files."""
     loc_total: int | None = None
-    """How many lines of code there are."""
+    """The number of lines of code."""
     complexity_score: float | None = None
-    """How complex the code is."""
+    """The complexity of the code."""
     own: dict[str, int | float] = {}
-    """Custom metrics by name, as the current rules declare them."""
+    """The custom metrics by name, as declared by the current rules."""
 
 
 class Origin(msgspec.Struct, frozen=True, omit_defaults=True):
     """The source of measured metrics."""
 
     name: str
-    """The report, the pattern of reports, what was counted, or the command."""
+    """The source: a report, a pattern of reports, measured sources or a command."""
     format: str
-    """The format of the report; `build`, `last-line` and `source` are not reports."""
+    """The format of the report; `build`, `last-line` or `source` for other origins."""
     tool: str | None = None
-    """The tool that wrote it, if it states one."""
+    """The tool that wrote the report, if the report states it."""
     metrics: tuple[str, ...] = ()
-    """The names of those that it had."""
+    """The names of the metrics from this origin."""
     files: int = 1
-    """How many reports the pattern named."""
+    """The number of reports that match the pattern."""
 
 
 class MeasuringRun(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -74,29 +74,29 @@ class MeasuringRun(msgspec.Struct, frozen=True, omit_defaults=True):
     command: str
     """The shell command as given."""
     exit_code: int
-    """128 and the signal's number when a signal ended it."""
+    """The exit code; 128 plus the signal's number if a signal ended the command."""
     timed_out: bool = False
-    """Whether it was ended at its time limit."""
+    """Whether the command was ended at its time limit."""
     duration_ms: int | None = None
     output: str = ""
-    """Its output; of long output only the head and the tail."""
+    """The output; only its head and tail if it is long."""
     output_bytes: int | None = None
-    """How long all of the output was."""
+    """The size of the full output in bytes."""
     output_sha256: str | None = None
-    """sha256 of all that it printed, in hexadecimal."""
+    """The SHA-256 of the full output, in hexadecimal."""
 
 
 class KeptReport(msgspec.Struct, frozen=True, omit_defaults=True):
     """A report on which a measurement is based."""
 
     file: str
-    """Its name as given."""
+    """The name of the report, as given."""
     bytes: int
-    """How long it was."""
+    """The size in bytes."""
     sha256: str
-    """The sha256 of its bytes, in hexadecimal."""
+    """The SHA-256 of the report, in hexadecimal."""
     kept: str | None = None
-    """The name of its masked copy in the log's `reports` folder; null if it was too long.
+    """The name of the masked copy in the log's `reports` folder; null if it was too long.
     """
 
 
@@ -107,14 +107,13 @@ class BaselineCaptured(KnowledgeEvent, frozen=True):
     subject = Subject("baseline")
     metrics: Metrics
     loop_id: str | None = None
-    """Names the loop; without it the sprint's id does."""
+    """The id of the loop; defaults to the sprint's id."""
     origins: tuple[Origin, ...] = ()
-    """The metrics that sprintlog read or measured itself; the others were reported to it.
-    """
+    """The origins of the metrics that sprintlog determined; the others were reported."""
     runs: tuple[MeasuringRun, ...] = ()
-    """The commands that were run for it."""
+    """The commands that were run for the measurement."""
     reports: tuple[KeptReport, ...] = ()
-    """The reports that were read for it."""
+    """The reports that were read for the measurement."""
 
 
 class AboutIteration(KnowledgeEvent, frozen=True):
@@ -131,37 +130,36 @@ class IterationMeasured(AboutIteration, frozen=True):
     ends = ("iteration-failed",)
     metrics: Metrics
     previous: int | None = None
-    """The iteration that it was built on; 0 for the baseline."""
+    """The iteration on which this one was built; 0 for the baseline."""
     score: float | None = None
-    """A judgement from elsewhere, which stands for the formula's."""
+    """A score from another source, which replaces the computed score."""
     origins: tuple[Origin, ...] = ()
-    """The metrics that sprintlog read or measured itself; the others were reported to it.
-    """
+    """The origins of the metrics that sprintlog determined; the others were reported."""
     usage: Usage | None = None
-    """What the agent's work cost, as its reports say."""
+    """The agent's usage, according to its reports."""
     tree: str | None = None
-    """The digest of the work tree then, where its files were kept in the same append."""
+    """The digest of the work tree, if its files were saved in the same append."""
     runs: tuple[MeasuringRun, ...] = ()
-    """The commands that were run for it."""
+    """The commands that were run for the measurement."""
     reports: tuple[KeptReport, ...] = ()
-    """The reports that were read for it."""
+    """The reports that were read for the measurement."""
 
 
 class BestAnew(msgspec.Struct, frozen=True, omit_defaults=True):
     """The best iteration after a new evaluation, with exact values."""
 
     number: int
-    """The iteration's."""
+    """The number of the iteration."""
     version: int
-    """The version that measured it."""
+    """The version at which the iteration was measured."""
     score: str
-    """As a fraction."""
+    """The score, as a fraction."""
     components: tuple[str, ...]
-    """What its score was made from."""
+    """The names of the components of the score."""
     is_given: bool = False
-    """True for a judgement from elsewhere."""
+    """Whether the score came from another source."""
     parts: tuple[tuple[str, str, str, str], ...] = ()
-    """With custom metrics: dimension, weight, component and points of each."""
+    """With custom metrics: the dimension, weight, name and points of each component."""
 
 
 class MeasurementRetracted(AboutIteration, frozen=True):
@@ -172,13 +170,13 @@ class MeasurementRetracted(AboutIteration, frozen=True):
     only_caused = "`sprintlog iteration retract N --reason TEXT` records it"
     as_decision = AsDecision("measurement", ("number", "reason"), judges="number")
     reason: str
-    """Why it was wrong."""
+    """Why the measurement was wrong."""
     best: BestAnew | None = None
-    """The best of all others; None without one."""
+    """The best of the other iterations; null if there is none."""
     complete: tuple[int, ...] = ()
-    """Iterations that lack nothing of the best before them any more."""
+    """The iterations that no longer lack a component of the best iteration before them."""
     incomplete: tuple[int, ...] = ()
-    """Iterations that do now."""
+    """The iterations that now lack such a component."""
 
 
 class BaselineReplaced(AboutIteration, frozen=True):
@@ -188,9 +186,9 @@ class BaselineReplaced(AboutIteration, frozen=True):
     only_caused = "`sprintlog iteration baseline --from N` records it"
     as_decision = AsDecision("measurement", ("number", "reason"), judges="number")
     metrics: Metrics
-    """Those of the iteration."""
+    """The metrics of the iteration."""
     reason: str | None = None
-    """Why another one."""
+    """The reason for the replacement."""
 
 
 class MeasurementFailed(AboutIteration, frozen=True):
@@ -199,34 +197,34 @@ class MeasurementFailed(AboutIteration, frozen=True):
     stays = ("reports.file", "reports.kept")
     as_evidence = ("error",)
     error: str
-    """Why not."""
+    """The reason for the failure."""
     command: str | None = None
-    """The last command that failed, else the last one."""
+    """The last command that failed; if none failed, the last command."""
     exit_code: int | None = None
-    """How that ended; 128 and the signal's number when a signal ended it."""
+    """The exit code; 128 plus the signal's number if a signal ended the command."""
     timed_out: bool = False
-    """Whether it was ended at its time limit."""
+    """Whether the command was ended at its time limit."""
     output: str = ""
-    """The end of its output."""
+    """The end of the output."""
     output_sha256: str | None = None
-    """sha256 of all that it printed, in hexadecimal."""
+    """The SHA-256 of the full output, in hexadecimal."""
     runs: tuple[MeasuringRun, ...] = ()
-    """The commands that were run for it."""
+    """The commands that were run for the measurement."""
     reports: tuple[KeptReport, ...] = ()
-    """The reports that were read for it."""
+    """The reports that were read for the measurement."""
 
 
 class IterationDescribed(AboutIteration, frozen=True):
     """An iteration was described beyond its measurement; the latest description applies."""
 
     params: dict[str, str] = msgspec.field(default_factory=dict)
-    """The settings of the iteration by name: a model, an option, a seed."""
+    """The parameters of the iteration by name, such as a model, an option or a seed."""
     note: str | None = None
-    """A remark about it."""
+    """A note on the iteration."""
     tags: tuple[str, ...] = ()
-    """Words to find it by, from here on."""
+    """The added tags, by which the iteration can be found."""
     tags_removed: tuple[str, ...] = ()
-    """Words that no longer stand for it."""
+    """The removed tags."""
 
 
 class RecommendationGiven(AboutIteration, frozen=True):
@@ -245,19 +243,19 @@ class RecommendationGiven(AboutIteration, frozen=True):
     """`continue`, `stop`, `rollback` or `escalate`."""
     reason: str
     confidence: float
-    """From 0 to 1."""
+    """The confidence, from 0 to 1."""
     target: int | None = None
-    """The iteration to go back to."""
+    """The iteration to roll back to."""
     because: tuple[str, ...] = ()
-    """Every reason of the action."""
+    """All reasons for the action."""
     cause: str = ""
-    """What kind of reason decided: regression, unmeasured, uncertain, cycling,
-    infinite-loop, stalled, target or maximum, person where a person did; empty without."""
+    """The cause of the action: regression, unmeasured, uncertain, cycling, infinite-loop,
+    stalled, target or maximum; person if a person decided; empty if there is none."""
     alerts: tuple[str, ...] = ()
-    """The severity and type of each alert that it was decided on."""
+    """The severity and type of each alert on which the decision is based."""
     evidence: tuple[int, ...] = ()
-    """The versions of the measurements behind the decision: those of the iteration, of the
-    one it was built on, and of the best one."""
+    """The versions of the measurements on which the decision is based: those of the
+    iteration, of the iteration that it was built on, and of the best iteration."""
 
 
 class BestSelected(AboutIteration, frozen=True):
@@ -271,17 +269,17 @@ class BestSelected(AboutIteration, frozen=True):
         judges="number",
     )
     final: int
-    """The last iteration on the path."""
+    """The last effective iteration."""
     is_verified: bool
-    """Whether its tests pass and its score is high enough."""
+    """Whether the iteration's tests pass and its score is high enough."""
     score: float | None = None
-    """Its score."""
+    """The score of the selected iteration."""
     final_score: float | None = None
     """The score of the last iteration."""
     is_chosen: bool = False
-    """True when a person chose it, whatever its score."""
+    """Whether a person chose the iteration, regardless of its score."""
     reason: str | None = None
-    """Why that person did."""
+    """Why that person chose it."""
 
 
 class RulesSet(Event, frozen=True):
@@ -295,17 +293,17 @@ class RulesSet(Event, frozen=True):
         "rules", ("weights", "thresholds", "verification_required", "metrics", "loop")
     )
     weights: Weights = Weights()
-    """What each dimension counts."""
+    """The weights of the dimensions."""
     thresholds: Thresholds = Thresholds()
     """The limits."""
     verification_required: bool = True
     """Whether only iterations whose tests pass may be selected."""
     progress_edits: str = OBSERVE
-    """What becomes of an edit of PROGRESS.yaml: observe, adopt or refuse."""
+    """The handling of edits to PROGRESS.yaml: observe, adopt or refuse."""
     metrics: tuple[OwnMetric, ...] = ()
     """The custom metrics."""
     loop: LoopRules = LoopRules()
-    """The automatic actions of a loop."""
+    """The actions that a loop performs automatically."""
 
 
 class ArtifactsApplied(KnowledgeEvent, frozen=True):
@@ -315,11 +313,11 @@ class ArtifactsApplied(KnowledgeEvent, frozen=True):
     subject = Subject("artifacts")
     as_decision = AsDecision("selection", ("source", "destination"), ("files_copied",))
     source: str
-    """The folder that they came from."""
+    """The folder from which the files were copied."""
     destination: str
-    """The folder that they went to."""
+    """The folder to which the files were copied."""
     files_copied: tuple[str, ...] = ()
-    """Their paths below it."""
+    """The paths of the copied files, relative to the destination."""
 
 
 ITERATION_EVENTS = events_of(__name__)

@@ -15,7 +15,7 @@ BY_EXIT_CODE = (
     "the exit code of a command alone: let its last line be like `3/4` (passed of all), or "
     "let it write a JUnit file for `--report`"
 )
-"""The hint if iterations score equally because only an exit status was measured."""
+"""The hint if iterations have equal scores because only an exit status was measured."""
 Number = Fraction | int
 
 

@@ -7,14 +7,14 @@ from msgspec import structs
 
 CONTINUE, STOP, ROLLBACK, ESCALATE = "continue", "stop", "rollback", "escalate"
 ADVICE = (CONTINUE, STOP, ROLLBACK, ESCALATE)
-"""What can be advised after an iteration."""
+"""The actions that can be recommended after an iteration."""
 REGRESSION, UNMEASURED, UNCERTAIN = "regression", "unmeasured", "uncertain"
 CYCLING, INFINITE_LOOP, STALL = "cycling", "infinite-loop", "stalled"
 TARGET, MAXIMUM, PERSON = "target", "maximum", "person"
-"""What kind of reason an advice can have."""
+"""The causes of recommendations."""
 
 ON_REGRESSION = (STOP, ROLLBACK, CONTINUE)
-"""What a loop does about a regression: end, go back and try again, or go on."""
+"""The actions after a regression: stop, roll back and try again, or continue."""
 ROLLBACKS_MAX = 3
 """The default number of automatic rollbacks of a loop."""
 
@@ -25,13 +25,13 @@ class MeasureRules(msgspec.Struct, frozen=True, omit_defaults=True):
     runs: tuple[str, ...] = ()
     """Commands that write the reports, or print the figures if there is no report."""
     builds: tuple[str, ...] = ()
-    """Commands that succeed when the work can be built."""
+    """Commands that succeed if the work can be built."""
     reports: tuple[str, ...] = ()
-    """What tools write, each perhaps with its format before."""
+    """The reports of other tools, each optionally preceded by its format."""
     sources: tuple[str, ...] = ()
-    """Sources whose size and complexity are measured."""
+    """The source files and folders whose size and complexity are measured."""
     timeout_seconds: float = 600.0
-    """How long each command may take."""
+    """The time limit for each command."""
 
 
 class LoopRules(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -40,13 +40,13 @@ class LoopRules(msgspec.Struct, frozen=True, omit_defaults=True):
     measure: MeasureRules | None = None
     """The measurement after each iteration; None if there is none."""
     keeps_files: bool = False
-    """Whether the work tree's files are kept at the end of each iteration."""
+    """Whether a snapshot of the work tree is taken at the end of each iteration."""
     on_regression: str = STOP
     """The action after a regression: stop, rollback or continue."""
     rollbacks_max: int = ROLLBACKS_MAX
     """The maximum number of automatic rollbacks."""
     selects: bool = False
-    """Whether the best iteration's files are put in place at its end."""
+    """Whether the best iteration's files are restored to the output folder at the end."""
 
 
 class LoopChange(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -82,50 +82,50 @@ class Weights(msgspec.Struct, frozen=True, omit_defaults=True):
     """The weights of the dimensions in the quality score; they add up to exactly 1."""
 
     validation: float = 0.30
-    """Tests pass, the build succeeds, the linter is silent."""
+    """The weight of passing tests, a successful build and a clean linter run."""
     completeness: float = 0.25
-    """Coverage, and tests against the baseline."""
+    """The weight of the coverage, and of the number of tests relative to the baseline."""
     correctness: float = 0.25
-    """Pass rate and errors."""
+    """The weight of the pass rate and the number of errors."""
     readability: float = 0.10
-    """Warnings and complexity."""
+    """The weight of the warnings and the complexity."""
     efficiency: float = 0.10
-    """Lines of code against the baseline."""
+    """The weight of the number of lines of code relative to the baseline."""
 
 
 class Thresholds(msgspec.Struct, frozen=True, omit_defaults=True):
     """The limits in the rules; a value equal to its limit causes no alert."""
 
     acceptance: float = 0.70
-    """The score that an iteration needs to be selected."""
+    """The minimum score of a selected iteration."""
     coverage_drop: float = 2.0
-    """A loss of more points of coverage is an alert."""
+    """The loss of coverage, in percentage points, above which there is an alert."""
     error_increase: int = 5
-    """A rise by more errors is an alert."""
+    """The increase in the number of errors above which there is an alert."""
     complexity_growth: float = 0.5
-    """A growth of complexity by more than this part is an alert."""
+    """The relative growth in complexity above which there is an alert."""
     below_best: float = 0.1
-    """A score lower than the best one by more than this advises a rollback."""
+    """The gap to the best score above which a rollback is recommended."""
     stall_variance: float = 0.02
-    """Three plateaus in a row with scores that vary less are a stall."""
+    """The variance of the scores below which three consecutive plateaus are a stall."""
     loop_after: int = 10
-    """From the iteration after this one on a repeated signature stops the loop."""
+    """The iteration after which a repeated signature stops the loop."""
     measured_share: float = 0.5
-    """With less of the formula's weight measured a person is asked."""
+    """The measured share of the formula's weight below which a person is asked."""
     target: float | None = None
-    """The score at which the loop may stop; without it none does."""
+    """The score at which the loop may stop; None if there is no such score."""
 
 
 class OwnMetric(msgspec.Struct, frozen=True, omit_defaults=True):
     """A custom metric, which is a component of the score if it has a weight."""
 
     name: str
-    """By which it is measured."""
+    """The name under which the metric is measured."""
     better: str | None = None
-    """`higher` or `lower`; None for one that is only shown."""
+    """`higher` or `lower`; None for a metric that is only displayed."""
     weight: float = 0.0
-    """Which part of the whole score it is; the dimensions share the rest."""
+    """The metric's share of the score; the dimensions share the rest."""
     target: float | None = None
-    """The value it is compared with instead of the baseline's."""
+    """The value with which the metric is compared, instead of the baseline's value."""
     pointer: str | None = None
-    """Where a JSON report has it: a JSON pointer."""
+    """The JSON Pointer of the metric in a JSON report."""

@@ -161,7 +161,7 @@ def refused(name: str, value: object, why: str) -> RefusedError:
 
 _FIELDS = Metrics.__struct_fields__
 GROUPS = {"testing": _FIELDS[:8], "quality": _FIELDS[8:13], "codebase": _FIELDS[13:16]}
-"""Every metric, in the order and by the groups of the reports."""
+"""Every metric, in the groups and order of the reports."""
 
 NAMES = tuple(name for group in GROUPS.values() for name in group)
 PERCENTAGES = ("pass_rate", "coverage_percentage")
@@ -170,7 +170,7 @@ SUCCESS, FAILED = "success", "failed"
 BUILD_STATUSES = (SUCCESS, FAILED)
 NUMBER_MAX = 10**12
 RATE_TOLERANCE = Fraction(5, 100)
-"""A reported rate may differ from the computed one by rounding to one decimal."""
+"""The tolerance for a reported rate, which may be rounded to one decimal place."""
 
 
 class Figures(NamedTuple):
@@ -189,7 +189,7 @@ class Figures(NamedTuple):
     loc_total: int | None = None
     complexity: Fraction | None = None
     own: Mapping[str, Fraction] = MappingProxyType({})
-    """Custom metrics by name."""
+    """The custom metrics by name."""
 
     def known(self) -> dict[str, Any]:
         """Return all values by name, custom metrics last; None if unknown."""

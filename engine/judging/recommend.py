@@ -21,9 +21,9 @@ class WaysBack(NamedTuple):
     """The rollback targets that were found for a path."""
 
     targets: dict[int, int | None]
-    """Where a rollback from a setback goes, by its number."""
+    """The target of a rollback from each setback, by the setback's number."""
     good: dict[int, int | None]
-    """The latest up to a number that is as good as the best, by that number."""
+    """The latest iteration up to each number that is as good as the best iteration."""
 
 
 class KnownTargets:
@@ -157,7 +157,7 @@ def _last_good(
 
 
 WEIGHTS = {d.CRITICAL: Fraction(8, 10), d.HIGH: Fraction(5, 10), d.MEDIUM: Fraction(2, 10)}
-"""How sure an alert makes its recommendation."""
+"""The confidence in a recommendation, by the severity of its alert."""
 SURE, LIKELY, UNSURE = WEIGHTS.values()
 
 
@@ -175,18 +175,18 @@ class Recommendation(NamedTuple):
     action: str
     reason: str
     message: str
-    """The same as a short sentence for a loop."""
+    """A short form of the reason, for a loop."""
     reasons: tuple[Reason, ...]
     target: int | None = None
     best: int | None = None
-    """The best iteration, where one should go back: its number may be another one."""
+    """The best iteration, if a rollback is recommended; the target may differ."""
     alternatives: tuple[str, ...] = ()
     cause: str = ""
-    """What kind of reason decided; empty to continue."""
+    """The cause of the action; empty if the action is to continue."""
     alerts: tuple[str, ...] = ()
-    """Severity and type of each alert that it was decided on."""
+    """The severity and type of each alert on which the recommendation is based."""
     evidence: tuple[int, ...] = ()
-    """The versions of the measurements that it was decided on."""
+    """The versions of the measurements on which the recommendation is based."""
 
     @property
     def confidence(self) -> Fraction:

@@ -15,7 +15,7 @@ from .metrics import NAMES, Figures, change_metrics, check_own_metrics, check_wo
 from .score import NAMES_OF_PARTS
 
 TAKEN = NAMES_OF_PARTS | {*NAMES, *Figures._fields, "score", "class"}
-"""Reserved names that no custom metric may have."""
+"""The reserved names, which no custom metric may have."""
 COUNTS = ("error_increase", "loop_after")
 RANGES: dict[str, tuple[float, float]] = {
     "acceptance": (0, 1),
@@ -28,11 +28,11 @@ RANGES: dict[str, tuple[float, float]] = {
     "measured_share": (0, 1),
     "target": (0, 1),
 }
-"""Between which numbers a limit lies."""
+"""The permitted range of each limit."""
 
 
 ROLLBACKS_MOST = 1_000_000
-"""A sanity limit."""
+"""The maximum value of `rollbacks_max`, as a sanity check."""
 
 
 def change_rules(

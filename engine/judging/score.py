@@ -18,11 +18,11 @@ Points = Number | None
 Measure = Callable[[Figures, Figures], Points]
 
 SCORE_PLACES = 2
-"""Scores that are equal when printed are equal."""
+"""The number of decimal places of a score; scores that print alike are equal."""
 BUILD = "build_success"
-"""The component that the exit code of a command is."""
+"""The component that is derived from a command's exit code."""
 LOC_NEAR, LOC_FAR = Fraction(20, 100), Fraction(50, 100)
-"""Within the first part of the baseline's size all points, beyond the second half."""
+"""The relative changes in size up to which all points, and from which half, are awarded."""
 
 
 class Component(NamedTuple):
@@ -39,23 +39,23 @@ class Dimension(NamedTuple):
     weight: Fraction
     components: tuple[Component, ...]
     points: Fraction | None
-    """The mean of the components that were measured, 0 to 100."""
+    """The mean points of the measured components, from 0 to 100."""
     contribution: Fraction | None
-    """Its part of the score, after the weights were renormalised."""
+    """The contribution to the score, after the weights were renormalized."""
     applied: Fraction | None
-    """The renormalised weight; None if no component was measured."""
+    """The renormalized weight; None if no component was measured."""
 
 
 class Score(NamedTuple):
     """A quality score, with the dimensions from which it was computed."""
 
     value: Fraction | None
-    """0 to 1; None when nothing of it could be measured."""
+    """The score from 0 to 1; None if nothing could be measured."""
     share: Fraction
-    """How much of the formula's weight was measured."""
+    """The share of the formula's weight that was measured."""
     dimensions: tuple[Dimension, ...]
     is_given: bool = False
-    """True for a judgement from elsewhere, which stands for the formula's."""
+    """Whether the score came from another source and replaces the computed score."""
 
     @property
     def components(self) -> frozenset[str]:
@@ -245,11 +245,11 @@ DIMENSIONS: dict[str, dict[str, Measure]] = {
     },
     "efficiency": {"loc_appropriate": _loc_appropriate, "no_code_bloat": _no_code_bloat},
 }
-"""Every dimension with its components: what each of them gives, before it is limited."""
+"""Every dimension, with the functions that compute the points of its components."""
 
 
 NAMES_OF_PARTS = frozenset(DIMENSIONS) | {n for parts in DIMENSIONS.values() for n in parts}
-"""Every dimension and component: reserved names for custom metrics."""
+"""The names of all dimensions and components; custom metrics must not use them."""
 
 
 def score_text(score: Score) -> str:

@@ -15,7 +15,7 @@ from .tracker import BASELINE_NUMBER, Best
 OVER_REFINEMENT = "over_refinement"
 RULE = "Per REF-015, select peak quality, not final iteration"
 NAMED_MAX = 10
-"""The maximum number of iterations that a sentence names; more are only counted."""
+"""The maximum number of iterations named in a sentence; more are only counted."""
 
 
 class Degradation(NamedTuple):
@@ -27,7 +27,7 @@ class Degradation(NamedTuple):
     pattern: str
     iterations_after_peak: int
     quality_loss: Fraction
-    """A fraction of the selected score, at most 0."""
+    """The loss as a fraction of the selected score, at most 0."""
 
 
 class Comparison(NamedTuple):
@@ -37,9 +37,9 @@ class Comparison(NamedTuple):
     selected: Fraction
     delta: Fraction
     improvement: Fraction | None
-    """A fraction of the final score; None if that is 0."""
+    """The improvement as a fraction of the final score; None if that score is 0."""
     reason: str | None
-    """Why the last one was not selected; None if it was."""
+    """Why the last iteration was not selected; None if it was selected."""
 
 
 class Selection(NamedTuple):
@@ -48,15 +48,15 @@ class Selection(NamedTuple):
     selected: Judgement
     final: Judgement
     why_not: str | None
-    """Why it may not be selected automatically; None if it may."""
+    """Why the iteration may not be selected automatically; None if it may."""
     is_baseline: bool
     rationale: tuple[str, ...]
     comparison: Comparison | None
     degradation: Degradation | None
     is_chosen: bool = False
-    """Whether a person chose it."""
+    """Whether a person chose the iteration."""
     reason: str | None = None
-    """That person's reason."""
+    """Why that person chose it."""
 
     @property
     def is_verified(self) -> bool:

@@ -25,15 +25,15 @@ Measured = TypeVar("Measured", f.BaselineCaptured, f.IterationMeasured, f.Measur
 
 BASELINE_NUMBER = 0
 NUMBER_MAX = 1_000_000_000
-"""As high as iterations are counted; what another tool says beyond it is left out."""
+"""The highest iteration number; higher numbers from other tools are ignored."""
 
 _ENTRY = Struct("<IQIBh")
-"""Number, version, one more than what it was built on, what is so of it, its score."""
+"""The number, version, previous iteration plus 1, flags, and score of an iteration."""
 _NUMBER = Struct("<I")
 _FRACTION = re.compile(r"-?[0-9]{1,400}(?:/[1-9][0-9]{0,400})?", re.ASCII)
 _INCOMPLETE, _VERIFIED, _SCORED = 1, 2, 4
 UNKEPT = -(2**15)
-"""Stands for a score that is too large to be kept; its event says it."""
+"""The mark for a score that is too large to store here; the event contains it."""
 
 
 class TrackedIteration(msgspec.Struct, frozen=True):
@@ -43,11 +43,11 @@ class TrackedIteration(msgspec.Struct, frozen=True):
     version: int
     previous: int | None
     is_incomplete: bool
-    """True when a component is missing that the best one had then."""
+    """Whether the iteration lacks a component of the best iteration at that time."""
     is_verified: bool = False
-    """True when its tests pass, as `not_verified` has it."""
+    """Whether the iteration's tests pass, according to `not_verified`."""
     hundredths: int | None = None
-    """Its score, rounded as people read it; None without one."""
+    """The score in hundredths, rounded as in reports; None if there is no score."""
 
 
 class Best(msgspec.Struct, frozen=True, array_like=True):
@@ -55,16 +55,16 @@ class Best(msgspec.Struct, frozen=True, array_like=True):
 
     number: int
     score: str
-    """Exactly, as a fraction."""
+    """The exact score, as a fraction."""
     components: tuple[str, ...]
-    """What its score was made from."""
+    """The names of the components of the score."""
     is_given: bool = False
-    """True for a score that was supplied; it is compared unchanged."""
+    """Whether the score came from another source; such a score is compared unchanged."""
     version: int = 0
-    """The version that measured it."""
+    """The version at which the iteration was measured."""
     parts: tuple[tuple[str, str, str, str], ...] = ()
-    """With custom metrics: dimension, weight, component and points of each component,
-    exactly. Later rules may omit some of them."""
+    """With custom metrics: the dimension, weight, name and exact points of each component.
+    Later rules may omit some of the components."""
 
     @property
     def value(self) -> "Fraction":
@@ -87,41 +87,41 @@ class Tracker(msgspec.Struct, omit_defaults=True):
     """The measurements, judgements and selections of a stream."""
 
     ledger: bytearray = msgspec.field(default_factory=bytearray)
-    """Every measured iteration in the order of the events, each in `_ENTRY`'s few bytes:
-    a checkpoint of 10,000 is read as fast as one of 10."""
+    """Every measured iteration in event order, each in the few bytes of `_ENTRY`, so that a
+    checkpoint of 10,000 iterations is read as fast as one of 10."""
     best: Best | None = None
-    """The tracker starts empty: iteration 0 is never best."""
+    """The best iteration; None at first, because iteration 0 is never the best."""
     last: f.IterationMeasured | None = None
-    """The newest measurement, to know the same command again."""
+    """The latest measurement, to detect a repeated command."""
     failed: f.MeasurementFailed | None = None
-    """The newest measurement that failed, without what was printed."""
+    """The latest failed measurement, without its output."""
     failed_at: int = 0
-    """The version of that event."""
+    """The version of the latest failed measurement."""
     unmeasured: int = 0
-    """Of how many iterations in a row the measurement failed."""
+    """The number of consecutive iterations whose measurement failed."""
     highest: int = 0
-    """The highest number that was measured."""
+    """The highest number of a measured iteration."""
     baseline: f.BaselineCaptured | None = None
     baseline_version: int = 0
-    """The version that captured it."""
+    """The version at which the baseline was captured."""
     baselines: list[tuple[int, f.BaselineReplaced]] = []
     """The later baselines, each with the version from which it applies."""
     retracted: list[tuple[int, int | None]] = []
-    """The retracted iterations, and the iteration that each was built on."""
+    """The retracted iterations, each with the iteration that it was built on."""
     described: f.IterationDescribed | None = None
     """The last description of an iteration, to detect a repeated command."""
     rules: list[tuple[int, f.RulesSet]] = []
-    """Each set of rules with the version from which it applies."""
+    """Each set of rules, with the version from which it applies."""
     recommended: f.RecommendationGiven | None = None
     """The last recommendation."""
     recommended_at: int = 0
-    """The version that answered it."""
+    """The version of the last recommendation."""
     selected: f.BestSelected | None = None
     """The last selection."""
     selected_at: int = 0
-    """The version that selected it."""
+    """The version of the last selection."""
     applied: list[f.ArtifactsApplied] = []
-    """The artifacts applied since then."""
+    """The artifacts applied since the last selection."""
 
     @property
     def is_empty(self) -> bool:
@@ -393,4 +393,4 @@ TAKE: Takers = {
     f.BestSelected: _take_selected,
     f.ArtifactsApplied: _take_applied,
 }
-"""How each event changes the tracker."""
+"""The handlers that apply events to the tracker."""

@@ -16,7 +16,7 @@ from .port import Service, Skippable
 from .streams.catalogue import CODEC, sprint_stream
 
 BY = "import:edit"
-"""The actor of an automatic adoption."""
+"""The actor recorded for automatic adoptions."""
 
 
 def said_of(recorded_events: Sequence[RecordedEvent]) -> str:

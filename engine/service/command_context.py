@@ -27,9 +27,9 @@ CommandT = TypeVar("CommandT", bound=Command)
 UNDOABLE = {"human", "skip", "block", "injection", "request"}
 """The kinds of decisions that `undo` discards one at a time, like adopted edits."""
 _WHOLE = {event.type for event in (EditAdopted, GoalCompleted, SprintCompleted)}
-"""Events that are undone with all of their append, whatever caused them."""
+"""Events that are undone together with their entire append, whatever their cause."""
 EVENTS_LOOKED_AT = 64
-"""How many events are looked at first, from the end; then twice as many, and so on."""
+"""The number of latest events searched first; each further search doubles it."""
 
 
 def completed(service: Service, state: Any, command: CommandT) -> CommandT:

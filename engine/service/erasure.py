@@ -10,7 +10,7 @@ from ..log.port import Log
 from .streams.catalogue import CODEC, new_event
 
 EVENTS_OF_AN_ERASURE = 5_000
-"""So many events are erased at once, with one event that names them."""
+"""The maximum number of events erased by a single event, which lists them."""
 
 
 def measured(log: Log, span: Span) -> tuple[int, int]:

@@ -36,12 +36,12 @@ class EventFilter(NamedTuple):
     """The conditions that an event must meet; an empty condition always holds."""
 
     types: Sequence[str] = ()
-    """Wire tags, `*` and `?` standing for anything; one of them must fit."""
+    """Event types, in which `*` and `?` are wildcards; one of them must match."""
     actors: Sequence[str] = ()
     phase: str | None = None
-    """An address: what is about it or anything below it."""
+    """The address of a phase; events about the phase and its descendants match."""
     text: str | None = None
-    """Part of one of the event's texts, ignoring case."""
+    """Text that one of the event's texts must contain, ignoring case."""
     range: Range = Range()
 
     def fits(self, event: RecordedEvent) -> bool:

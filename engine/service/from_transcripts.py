@@ -27,7 +27,7 @@ class Recovered(NamedTuple):
     """The result of recovering a session's cost, and the sprint that contains it."""
 
     is_known: bool
-    """Whether another source recorded them."""
+    """Whether another source already recorded the cost."""
     sprint: str | None = None
     events: int = 0
 

@@ -28,11 +28,11 @@ from .streams.repository import Repository
 
 CommandT = TypeVar("CommandT", bound=Command)
 _OUR_OWN = RequestReturned, SprintImported
-"""Events that sprintlog causes itself, even if their append is otherwise observed."""
+"""Events that sprintlog itself causes, even within an otherwise observed append."""
 _KNOWN = frozenset(Envelope.__annotations__)
 _TEXTS = ("actor", "key", "correlation_id", "causation_id")
 TRIES_MAX = 1000
-"""How often an action is decided again after a version conflict."""
+"""The maximum number of times that an action is decided because of version conflicts."""
 
 
 def handle(

@@ -21,9 +21,9 @@ from .port import Service, Skippable, mention
 from .streams.catalogue import sprint_stream
 
 OWN_RUNS: set[str] = set()
-"""The runs of this process, which may outlive a lost run."""
+"""The ids of the runs of this process, which may outlive a lost run."""
 AROUND: set[Skippable] = {"finish_restores", "refuse_edits", "record_lost_run"}
-"""The middlewares skipped when the end of a run is recorded."""
+"""The middlewares that are skipped when the end of a run is recorded."""
 ALIVE, GONE, ELSEWHERE = "alive", "gone", "elsewhere"
 
 

@@ -56,11 +56,12 @@ class Middlewares(msgspec.Struct, Generic[State], frozen=True):
     """The steps before and after a decision for one type of stream, in order."""
 
     before: tuple[Before[State], ...]
-    """Before anything is decided."""
+    """The steps before the decision."""
     after: tuple[tuple[frozenset[type[Event]] | None, After[State]], ...]
-    """From the events that were decided on to those that are appended.
+    """The steps that convert the decided events to those that are appended.
 
-    Each runs only if one of the events is of its types; None stands for all types."""
+    Each step runs only if at least one event has one of its types; None means all types.
+    """
 
     def without(self, left_out: Collection[Skippable]) -> Self:
         """Return these middlewares without the given steps."""
@@ -225,7 +226,7 @@ def give_place(action: Handling[Sprint], events: list[Event]) -> list[Event]:
 
 
 _git_found: dict[tuple[Path, str], GitState | None] = {}
-"""The last state of a repository, by the root and the time for which it was read."""
+"""The latest repository state, by the repository's root and the time of the action."""
 
 
 def note_git(action: Handling[Sprint], events: list[Event]) -> list[Event]:
@@ -319,7 +320,7 @@ def refuse_strangers(action: "Handling[Journal]", events: list[Event]) -> list[E
 
 
 WITH_TREE = frozenset(event for event in EVENTS if "work_tree" in event.__struct_fields__)
-"""The events that name the work tree in which they are recorded."""
+"""The events that name the work tree in which they were recorded."""
 ON_SPRINTS: Middlewares[Sprint] = Middlewares(
     before=(finish_restores, refuse_edits, record_lost_run),
     after=(

@@ -29,29 +29,29 @@ if TYPE_CHECKING:
     from ..journal.state import Journal
 
 Decide = Command | Callable[[Sprint, str], list[Event]]
-"""A command, or a function of the sprint and the time that decides like a command's."""
+"""A command, or a function that decides like a command, given the sprint and the time."""
 DecideOnJournal = Command | Callable[["Journal", str], list[Event]]
-"""The same for the journal."""
+"""A command, or a function that decides like a command, given the journal and the time."""
 
 Skippable = Literal[
     "finish_restores", "refuse_edits", "refuse_strangers", "record_lost_run"
 ]
-"""The middlewares that an action may skip, because it is part of them itself."""
+"""The middlewares that an action may skip because the action is part of them."""
 
 
 class Refreshed(msgspec.Struct, frozen=True):
     """The result of updating a state file."""
 
     path: str | None
-    """None if there is no state file in this work tree."""
+    """The path of the state file; None if this work tree has none."""
     state: str
     """`same`, `written`, `missing`, `stale`, `edited`, `imported` or `elsewhere`."""
     digest: str = ""
-    """sha256 of the written bytes, in hexadecimal."""
+    """The SHA-256 of the written bytes, in hexadecimal."""
     kept: str | None = None
-    """The name of the copy of an edited file."""
+    """The name of the edited file's copy."""
     problem: str | None = None
-    """A sentence for the user."""
+    """A description of the problem for the user."""
 
 
 class Envelope(TypedDict, total=False):
@@ -74,7 +74,7 @@ class Handled(msgspec.Struct, Generic[State], frozen=True):
     state: State
     """The state after the action."""
     events: list[RecordedEvent]
-    """Empty if the command was fulfilled before."""
+    """The recorded events; empty if nothing had to be changed."""
     duplicate: bool = False
     """Whether the events were recorded earlier with the same key."""
 

@@ -10,7 +10,7 @@ from .streams.catalogue import CODEC
 from .workspace import ServiceWorkspace
 
 SAY_TOTALS = ("codex",)
-"""The agents that report totals of the whole session when it is resumed."""
+"""The agents that report totals for the entire session when it is resumed."""
 
 
 def alone(

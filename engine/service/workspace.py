@@ -68,21 +68,21 @@ class ServiceWorkspace:
     log: Log = OfOneThread("_log")  # type: ignore[assignment]
     repository: Repository[Sprint] = OfOneThread("_repository")  # type: ignore[assignment]
     environment: Mapping[str, str] = MappingProxyType({})
-    """Environment variables of git for snapshots, such as its global ignore file."""
+    """Environment variables for Git in snapshots, such as for its global ignore file."""
     journal_place: str | None = None
-    """Where the file of a journal goes that begins; None for the usual place."""
+    """The path of a new journal's file; None for the default path."""
     stands_in: Path | None = None
     """The current folder of the user or program, if known."""
     state_files: port.StateFiles = port.StateFiles()
     """The state files; set by the composition root."""
     tell: Callable[[str], None] = staticmethod(port.refuse)
-    """Receives warnings, such as a restore that cannot be finished."""
+    """Receives warnings, such as about a restore that cannot be finished."""
     setting: Callable[[str], Any] = staticmethod(lambda key: None)
-    """Return the value of a key of the settings file; None if it is not set."""
+    """Returns the value of a key in the settings file; None if it is not set."""
     anchor: "Anchor | None" = None
-    """What finds the log again that is moved, once `follow` was called."""
+    """Finds the log again after it was moved; None until `follow` is called."""
     is_side_by_side = False
-    """Whether appends wait for one commit; what has other effects is an `AloneError`."""
+    """Whether appends wait for a shared commit; other effects then raise `AloneError`."""
 
     def __init__(
         self, location: Location, log: Log, *, clock: Clock, entropy: Entropy = urandom

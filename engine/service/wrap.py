@@ -36,7 +36,7 @@ class Wrapped(NamedTuple):
 
     command: str
     exit_code: int | None
-    """Minus a signal's number; None when nobody was left to see it."""
+    """The exit code; minus the signal's number for a signal; None if not observed."""
     duration_ms: int | None
     output: Output
     errors: Output

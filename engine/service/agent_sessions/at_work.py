@@ -20,7 +20,7 @@ from ..place.location import Location
 
 FOLDER = "at-work"
 TURN_SECONDS = 15 * 60
-"""How long a turn counts whose process is unknown."""
+"""The assumed duration in seconds of a turn whose process is unknown."""
 BYTES_MAX = 4096
 
 
@@ -30,14 +30,14 @@ class AtWork(msgspec.Struct, frozen=True):
     words: str
     since: str
     began: float
-    """Seconds since 1970."""
+    """The start time, in seconds since 1970."""
     tree: tuple[int, int]
-    """Device and inode of the work tree's root."""
+    """The device and inode of the work tree's root."""
     process: Process | None
-    """None if it is unknown which process works."""
+    """The process that is working; None if it is unknown."""
     sprint: str = ""
     iteration: int = 0
-    """The iteration that it works on, of that sprint; 0 before the first."""
+    """The sprint's iteration on which the agent is working; 0 before the first one."""
 
     @property
     def is_alive(self) -> bool:

@@ -15,10 +15,10 @@ from ...sessions.events import BY_TAG, SessionEvent
 from ...sessions.names import KEY, is_session_stream, key_of, taken_key
 
 SESSION_EVENTS_MAX = 100_000
-"""So many events has a session; what comes then is not recorded, but for its end."""
+"""The maximum number of events in a session; of later events, only the end is recorded."""
 DRAFT_BYTES_MAX = 256 * 1024
 TAKEN_MS = 2_000
-"""So far apart a hook and a transcript may say that a call ended."""
+"""The maximum difference between the end times of a call in a hook and in a transcript."""
 _TRIES = 50
 _MOMENT_CHARS = 40
 _NAME = r"[ -~]{1,128}"
@@ -30,19 +30,19 @@ class Draft(msgspec.Struct, frozen=True, omit_defaults=True):
     stream: str
     type: str
     data: msgspec.Raw
-    """The event as JSON, secrets masked."""
+    """The event as JSON, with secrets masked."""
     at: str
     actor: str
     key: str
     counts: str = ""
-    """The type of events whose number is part of the key, which distinguishes it from the
-    same event before a session was resumed."""
+    """An event type whose number of events is part of the key, to distinguish the event
+    from the same event before the session was resumed."""
     correlation: str = ""
-    """The id of its work; by default that of the session."""
+    """The correlation id; defaults to the session's stream."""
     likeness: str = ""
-    """What a call has in common with those that were taken from elsewhere."""
+    """The key by which the call is matched with calls recorded from another source."""
     said_at: str = ""
-    """When it ended by the agent's clock; empty where that is not said."""
+    """The end time of the call by the agent's clock; empty if it is unknown."""
 
 
 class DamagedDraftError(ValueError):

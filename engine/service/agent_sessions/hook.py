@@ -34,11 +34,11 @@ from . import at_work, drafts, spool
 from .spool import keep_odd
 
 PLACE = (".claude", "ralph-loop.local.md")
-"""The folder and the name of the plugin's file in the work tree."""
+"""The folder and name of the plugin's file in the work tree."""
 BYTES_MAX = 64 * 1024
 _LINE = r"(?m)^(iteration|max_iterations|session_id): *\"?([^\s\"]{1,80})\"? *$"
 WAIT = Wait(seconds=0.2)
-"""How long a hook waits for other processes at each step: the agent waits for it."""
+"""The maximum wait for other processes in each step of a hook, which delays the agent."""
 AGENT_PROGRAMS = (
     "claude",
     "codex",
@@ -50,9 +50,9 @@ AGENT_PROGRAMS = (
 )
 """The names of the processes that run hooks."""
 BEAT_SECONDS = 60
-"""The shortest time between two heartbeats that hooks record of a sprint."""
+"""The minimum interval in seconds between the heartbeats that hooks record for a sprint."""
 TAKING_SECONDS = 0.3
-"""The time limit for recording the spooled events of earlier hooks."""
+"""The time limit in seconds for recording the spooled events of earlier hooks."""
 
 
 class PluginLoop(NamedTuple):
@@ -60,7 +60,7 @@ class PluginLoop(NamedTuple):
 
     iteration: int | None = None
     iterations_max: int | None = None
-    """0 for no limit."""
+    """The maximum number of iterations; 0 for no limit."""
     session: str | None = None
 
 
@@ -70,7 +70,7 @@ class Hooked(msgspec.Struct, frozen=True):
     location: Location
     heard: HookHeard
     event: RecordedEvent | None
-    """The recorded event; None if it was spooled or is not recorded at all."""
+    """The recorded event; None if it was spooled or is never recorded."""
 
 
 def loop_in(content: bytes) -> PluginLoop:

@@ -15,14 +15,14 @@ from ..erasure import erase, measured
 from ..streams.catalogue import CODEC
 
 SESSIONS_OF_AN_EVENT = 1_000
-"""So many are erased at once, with one event that names them."""
+"""The maximum number of sessions erased by a single event, which lists them."""
 
 
 class OldSession(NamedTuple):
     """A session whose calls can be erased."""
 
     name: str
-    """`AGENT-ID`."""
+    """The name of the session: `AGENT-ID`."""
     span: Span
     calls: int
     bytes: int
@@ -63,7 +63,7 @@ def erase_sessions(
 
 SHOWN_MAX = 5
 NEWEST = 128
-"""The number of newest events that show whether somebody works."""
+"""The number of latest events that are searched for recent work."""
 
 
 def sessions(log: Log) -> dict[str, int]:

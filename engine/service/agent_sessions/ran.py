@@ -17,7 +17,7 @@ from ...sprint.state.words import NO_SUCCESS
 from .known_sessions import event_of
 
 _WITHIN = "compact"
-"""The kind of start by which a session continues without having ended."""
+"""The kind of session start that continues a session that has not ended."""
 NAMES_MAX = 10
 
 
@@ -25,11 +25,11 @@ class AgentRunEnded(NamedTuple):
     """A completed run of an agent's command, and its output."""
 
     work: str
-    """Its correlation id."""
+    """The run's correlation id."""
     since: int
-    """The position of the log when it began."""
+    """The position of the log at the start of the run."""
     is_only: bool
-    """Whether nothing else uses this id, such as an enclosing command."""
+    """Whether nothing else, such as an enclosing command, uses this correlation id."""
     agent: str | None
     """The agent that wrote the output."""
     calls: StreamCalls
@@ -40,7 +40,7 @@ class HookedSession(NamedTuple):
 
     stream: str
     is_over: bool
-    """Whether it began or was resumed in this run, and so ended with its process."""
+    """Whether the session started or resumed in this run, and so ended with its process."""
 
 
 def printed(output: Output, activity: Activity, verdict: Verdict) -> AgentRan:

@@ -27,9 +27,9 @@ from .drafts import append, draft_of
 from .known_sessions import event_of
 
 FOLDERS = {agent: f".{agent}" for agent in ("claude", "codex", "copilot", "gemini")}
-"""The folder of each agent in the user's home."""
+"""The name of each agent's folder in the user's home."""
 NAMED_BY = {"claude": "CLAUDE_CONFIG_DIR", "codex": "CODEX_HOME"}
-"""The variables that specify another folder for an agent."""
+"""The environment variables that specify another folder for an agent."""
 BYTES_MAX = 1024**3
 """The maximum size of a transcript."""
 _HOW = "`sprintlog session reconcile AGENT-ID --transcript FILE` names one"
@@ -41,23 +41,23 @@ class OneRun(NamedTuple):
     """A run of an agent's command, to which a comparison of calls is limited."""
 
     work: str
-    """Its correlation id."""
+    """The run's correlation id."""
     since: int
-    """The position of the log when the run began."""
+    """The position of the log at the start of the run."""
 
 
 class Taken(NamedTuple):
     """The number of calls in a transcript or stream, by result."""
 
     seen: int
-    """Calls that hooks reported."""
+    """The number of calls that hooks reported."""
     taken: int
-    """Calls recorded from this source, now or before."""
+    """The number of calls recorded from this source, now or earlier."""
     left: int
-    """Calls not recorded, because they may still be running or the time was up."""
+    """The number of unrecorded calls: they may still be running, or time ran out."""
     only_hooks: int
     recorded: int
-    """Calls that are new in the log."""
+    """The number of calls that are new in the log."""
 
 
 def own_transcript(

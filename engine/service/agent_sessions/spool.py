@@ -24,15 +24,15 @@ from ..place.location import Location
 from .drafts import DRAFT_BYTES_MAX, DamagedDraftError, Draft, append_at_last, pack, unpack
 
 FOLDER = "not-understood"
-"""The folder of unknown inputs in a log's folder; imports keep unknown lines there too."""
+"""The folder for unknown input in a log's folder; imports store unknown lines there too."""
 PREFIX = "hook-"
 HEAD_BYTES_MAX = 1024
 ODD_FILES_MAX = 100
-"""The maximum number of unknown inputs; equal ones share a file."""
+"""The maximum number of unknown inputs; identical inputs share a file."""
 FILES_MAX = 10_000
 """The maximum number of spooled events; further events are lost."""
 TAKING_SECONDS = 5.0
-"""The time limit for recording spooled events."""
+"""The time limit in seconds for recording spooled events."""
 _FILE = r"\d{20}-[0-9a-f]{1,16}"
 
 

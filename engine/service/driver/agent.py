@@ -44,7 +44,7 @@ from .spooled_runs import SpooledRun
 
 COMMAND_CHARS_MAX = 512
 BEAT_SECONDS = 5 * 60
-"""The interval of heartbeats while an agent works."""
+"""The interval in seconds between heartbeats while an agent is working."""
 Tell = Callable[[str], None]
 AfterRun = Callable[[AgentRunEnded], None]
 
@@ -53,48 +53,48 @@ class RunSettings(NamedTuple):
     """The settings of a loop."""
 
     command: Sequence[str]
-    """The agent's command; it gets the prompt on standard input."""
+    """The agent's command, which receives the prompt on standard input."""
     environment: Mapping[str, str]
     timeout_seconds: float
-    """The time limit of the command."""
+    """The command's time limit."""
     idle_seconds: float | None = None
-    """The maximum time without output: see `Pulse`."""
+    """The maximum time without output; see `Pulse`."""
     actor: str = "runtime"
     waits: bool = True
-    """Whether to sleep until a retry is due, rather than end."""
+    """Whether to sleep until a retry is due instead of ending."""
     masks: bool = True
     agent_variables: Sequence[str] | None = None
-    """Variables for agents and hooks, in addition to those of scripts; None for all."""
+    """Variables passed to agents and hooks besides those for scripts; None passes all."""
     gate_variables: Sequence[str] = ()
     """Additional variables for gate scripts."""
     hook_command: str | None = None
     """The shell command for hooks without a `command`."""
     measure: MeasureRules | None = None
-    """The measurement after each iteration; it takes precedence over the sprint's rules."""
+    """The measurement after each iteration; overrides the sprint's rules."""
     measure_variables: Sequence[str] = ()
-    """Additional variables for the commands of the measurement."""
+    """Additional variables for the measurement's commands."""
     rest_seconds: float = 1.0
-    """The pause after an iteration of a goal that changed nothing."""
+    """The pause after an iteration that changed nothing, in a loop for a goal."""
     sleep: Callable[[float], None] = time.sleep
     """The function used to wait."""
     show: Callable[[Action | None, float], None] | None = None
-    """Shows the pending wait and its remaining seconds; None removes it."""
+    """Displays a pending wait and its remaining seconds; None clears the display."""
     budgets: Budgets = Budgets()
     """The budgets of this run."""
     price: Price | None = None
     """The price of tokens, if the agent does not report its cost."""
     stops_on_request: str | None = None
-    """The loop ends at an undecided request of at least this priority."""
+    """The lowest priority of undecided requests that end the loop."""
     prompt_file: str | None = None
     """The path of a prompt template, relative to the work tree's root."""
     notices: Notices | None = None
     """Sends notices of the loop's events."""
     told_wait_seconds: float = 600.0
-    """The length from which a wait is notified."""
+    """The minimum length of a wait for which a notice is sent."""
     options: Sequence[str] = ()
-    """Command-line options that repeat the settings that no rule contains."""
+    """The command-line options for those settings that no rule contains."""
     fallback: str | None = None
-    """The shell command that gets the prompt while a limit prevents `command`."""
+    """The shell command that receives the prompt while a limit blocks `command`."""
 
 
 class Reply(NamedTuple):
@@ -104,15 +104,15 @@ class Reply(NamedTuple):
     verdict: Verdict
     activity: Activity
     prompt_sha256: str
-    """sha256 of the prompt, in hexadecimal."""
+    """The SHA-256 of the prompt, in hexadecimal."""
     model: str | None = None
-    """The model it was asked to use."""
+    """The model that the agent was asked to use."""
     is_priced: bool = False
-    """Whether the cost is computed from the tokens."""
+    """Whether the cost was computed from the tokens."""
     is_hung: bool = False
-    """Whether it hung after its complete result and was ended."""
+    """Whether the agent hung after its complete result and was ended."""
     fallback: str | None = None
-    """The command of the fallback, if that was used."""
+    """The fallback's command, if it was used."""
 
 
 class Driver:

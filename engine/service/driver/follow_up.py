@@ -26,7 +26,7 @@ from ..work_tree.start_files import files_at_start
 from .agent import Driver
 
 SELECTS_AFTER = (None, actions.LIMIT, actions.BUDGET, actions.JUDGE)
-"""The ends of a loop after which a result is selected; None if the sprint is done."""
+"""The reasons for a loop's end after which a result is selected; None means it is done."""
 
 
 class FollowUp:

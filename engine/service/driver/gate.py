@@ -29,11 +29,11 @@ class GateRun(NamedTuple):
     """The result of a gate run."""
 
     outcome: Outcome
-    """The check and its consequences; no events if the gate had passed before."""
+    """The check and its consequences; no events if the gate had already passed."""
     started: list[RecordedEvent]
     """The events recorded before the script started."""
     refreshed: Refreshed | None = None
-    """The state of the state file at that time."""
+    """The status of the state file when the script started."""
 
 
 def run_gate(

@@ -17,13 +17,13 @@ from ...adapters.processes.programs import run_hook_command
 from ...sprint.agent.actions import NOTICES, Notice, is_wanted
 
 TIMEOUT_SECONDS = 30.0
-"""How long the command may take for one notice."""
+"""The command's time limit for one notice, in seconds."""
 PATIENCE_SECONDS = 60.0
-"""How long the end of a loop waits for pending notices."""
+"""The maximum wait for pending notices at the end of a loop, in seconds."""
 SIGNAL_PATIENCE_SECONDS = 5.0
-"""How long one that a signal ended waits."""
+"""The maximum wait for pending notices if a signal ended the loop, in seconds."""
 QUEUE_MAX = 16
-"""So many notices wait for the one before them; more are left out, with a warning."""
+"""The maximum number of pending notices; further notices are dropped with a warning."""
 
 
 class Notices:

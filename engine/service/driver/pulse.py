@@ -7,11 +7,11 @@ from ...adapters.agents.items import AgentEnded, Called, Item, Returned, Said
 from ...adapters.processes.process import Marks, marks_of_child
 
 IDLE_SECONDS = 600.0
-"""After so long without output an agent is ended that streamed items of its work."""
+"""The time without output after which an agent that streams its work is ended."""
 GRACE_SECONDS = 10.0
-"""How long after its complete result an agent may stay."""
+"""The time within which an agent must exit after its complete result."""
 AT_ONCE_SECONDS = 0.25
-"""A process that began so shortly before the result was read may have begun after it."""
+"""The uncertainty when a process's start is compared with the time of the result."""
 LOOK_SECONDS = 1.0
 
 

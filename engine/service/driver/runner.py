@@ -43,13 +43,13 @@ from .runs import warn_of_budgets
 
 NAP_SECONDS = 1.0
 EXPLAINED_SECONDS = 5.0
-"""The length of a wait from which `run` prints how to continue earlier."""
+"""The minimum length of a wait for which `run` prints how to continue earlier."""
 BEAT_SECONDS = 10 * 60
-"""The interval of heartbeats: shorter than the time after which a sprint is stale."""
+"""The heartbeat interval, shorter than the time after which a sprint counts as stale."""
 CLOCK_STEP_SECONDS = 30.0
-"""The difference between two clocks after a nap that shows that one of them was set."""
+"""The deviation of the wall clock during a sleep that indicates that the clock was set."""
 PATIENCE_SECONDS = 5.0
-"""How long to wait for a missing file: some programs replace it in two steps."""
+"""The maximum wait for a missing file, because some programs replace files in two steps."""
 _AGAIN_SECONDS = 0.25
 
 

@@ -27,11 +27,11 @@ from .notices import PATIENCE_SECONDS, SIGNAL_PATIENCE_SECONDS
 from .spooled_runs import keep
 
 SAYS_NO_COST = {"agy", "codex", "copilot", "cursor-agent", "droid", "gemini"}
-"""The programs of agents that report their tokens, but not the cost."""
+"""The agent programs that report their tokens but not their cost."""
 UNRECORDED = errors.NewerVersionError, errors.MovedLogError
 """The errors after which the agent's last run is spooled."""
 ExitCode = Callable[[Action | BaseException], int]
-"""Returns the exit status of a run, given the action or the error that ended it."""
+"""A function that returns a run's exit status, given the action or error that ended it."""
 
 
 def recorded(driver: Driver, perform: Callable[[], Action], exit_code: ExitCode) -> Action:

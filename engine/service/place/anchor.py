@@ -18,7 +18,7 @@ from .location import DATABASE, Location
 
 _FLAGS = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC
 _PATH_BYTES_MAX = 1024
-"""How long a path is at most where the system writes it into a buffer (macOS)."""
+"""The size of the buffer in which macOS returns a path, in bytes."""
 
 
 class MovableLog(Protocol):

@@ -49,15 +49,15 @@ def check_named(address: str, *, file: str | None = None, field: str | None = No
 
 DATABASE = "log.db"
 ADDRESS = "log.url"
-"""The file in the folder, instead of a database, if the log is on a server."""
+"""The file that replaces the database in the folder if the log is on a server."""
 CACHES = "caches.db"
-"""Caches of such a log on this machine."""
+"""The local caches of a log on a server."""
 REDACTION = "redaction"
 """The file that describes an unfinished erasure."""
 SPOOL = "spool"
-"""The folder, in that of a log and below the user's state folder, of events that wait."""
+"""The folder for spooled events, in a log's folder or in the user's state folder."""
 BEAT = "hook-beat"
-"""The file whose time is that of the last heartbeat that a hook recorded."""
+"""The file whose modification time is that of the last heartbeat recorded by a hook."""
 HIDDEN = ".sprintlog"
 INSIDE_GIT = "sprintlog"
 
@@ -66,13 +66,13 @@ class Location(msgspec.Struct, frozen=True):
     """A log's folder, and the work tree that contains the current folder."""
 
     folder: Path
-    """Everything sprintlog keeps: database, head, kept edits."""
+    """The folder for all data of the log, such as the database and saved edits."""
     root: Path
     """The work tree's root; paths of state files are relative to it."""
     worktree: str
-    """Name of the linked git work tree; empty for the main one and outside git."""
+    """The linked Git work tree's name; empty for the main work tree and outside Git."""
     address: str | None = None
-    """The given log on a server; None for the one named in the folder."""
+    """The address of a log on a server, if given; None if the folder contains it."""
 
     @property
     def url(self) -> str:
@@ -311,21 +311,21 @@ def _may_write(folder: Path) -> bool:
 
 PROGRESS = "PROGRESS.yaml"
 JOURNALS = ("progress.json", "journal.json")
-"""The names of a journal's file; other tools use progress.json as well."""
+"""The permitted names of a journal's file; other tools also use progress.json."""
 NAMES = (PROGRESS, *JOURNALS)
-"""The names of state files in all places; no program executes such files."""
+"""The permitted names of state files; no program executes files with these names."""
 LOOPS = ".aiwg/ralph"
-"""Where the files of loops are, below the work tree, each in the folder of its loop."""
+"""The folder for the files of loops in the work tree, with a subfolder for each loop."""
 TRACKER = "best-iteration.yaml"
-"""What the files of a loop are called in its folder, and so the four others."""
+"""The path of the tracker in its loop's folder; the paths of the other files follow."""
 BASELINE = "progress/iteration-000-baseline.json"
 METRICS = "iterations/iteration-{:03d}/metrics.json"
 EVIDENCE = "iterations/iteration-{:03d}/reports/"
-"""Where the reports that an iteration was measured by are, each by its name."""
+"""The folder for the reports with which an iteration was measured."""
 REPORT = "reports/iteration-{:03d}.md"
 SELECTION = "reports/output-selection.md"
 CHECKSUM_SUFFIX = ".checksum"
-"""What the name of the file with the digest of a state file ends in."""
+"""The suffix of the file that contains the digest of a state file."""
 
 
 def artifacts_path(loop_id: str, number: int) -> str:

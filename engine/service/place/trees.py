@@ -22,7 +22,7 @@ from .location import HIDDEN, Location
 
 FILE = "sprintlog-tree"
 KNOWN = "trees"
-"""The folder of a log with a file for each tree that was recorded in it on this host."""
+"""The subfolder of a log's folder with a file for each work tree recorded on this host."""
 _ID_BYTES = 8
 _BYTES_MAX = 8192
 

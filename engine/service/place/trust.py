@@ -13,10 +13,10 @@ from ...log.stores.descriptors import read_whole
 from .location import ADDRESS, DATABASE, Location
 
 ROOT = 0
-"""The user who may do everything anyhow."""
+"""The user id of the superuser, who has every permission."""
 _LIST_BYTES_MAX = 1 << 20
 _INDEX_SIMPLE = (2, 3)
-"""Versions of git's index in which every path stands whole."""
+"""The versions of Git's index that store every path in full."""
 
 
 def home() -> Path:

@@ -55,7 +55,7 @@ def sprint_of(stream: str) -> str | None:
 
 
 EVERY = 64
-"""A state is saved when its stream has grown by this many events."""
+"""The number of new events after which the state of a stream is saved."""
 State = TypeVar("State", bound="Sprint | Journal | JournalDocument")
 
 
@@ -63,20 +63,20 @@ class StreamKind(msgspec.Struct, Generic[State], frozen=True):
     """The functions that read one type of stream."""
 
     name: Callable[[str], str]
-    """What to call what a stream is about."""
+    """Returns the display name of a stream's subject."""
     stream: Callable[[str], str]
     begin: Callable[[str], State]
-    """Gives the state before the first event."""
+    """Returns the state before the first event."""
     fold: Callable[[State, Iterable[Versioned], Sequence[VersionRange] | None], State]
     fold_rows: Callable[[State, Iterable[Page], Sequence[VersionRange] | None], State]
-    """Does the same with the rows of a scan."""
+    """Folds the rows of a scan in the same way as `fold`."""
     rollbacks: Callable[[State], list[tuple[int, int]]]
     with_plan: Callable[[State, State], State]
-    """Return the first state with the plan of the second."""
+    """Returns the first state with the plan of the second."""
     pack: Callable[[State], bytes]
     unpack: Callable[[bytes | memoryview], State]
     format: int
-    """Saved states of another format are not read again."""
+    """The format of saved states; states in other formats are ignored."""
 
 
 def _with_plan(sprint: Sprint, other: Sprint) -> Sprint:
@@ -85,7 +85,7 @@ def _with_plan(sprint: Sprint, other: Sprint) -> Sprint:
 
 
 FOLD_ROWS = RowFold(CODEC)
-"""Folds rows into sprints."""
+"""The function that folds rows into sprints."""
 
 SPRINTS: StreamKind[Sprint] = StreamKind(
     name=lambda sprint_id: f"sprint {sprint_id}",

@@ -20,12 +20,12 @@ from .catalogue import EVERY, State, StreamKind
 NEWEST = 4
 """The number of newest checkpoints that are always kept."""
 SLOTS_MAX = 64
-"""The maximum number of slots of the history, in addition to those near the head."""
+"""The maximum number of slots for the history, in addition to those near the head."""
 BYTES_PER_EVENT = 128
-"""Old slots are so wide that their states take no more bytes for each event."""
+"""The maximum number of bytes per event that the states in old slots may occupy."""
 BYTES_READ_MEANWHILE = 512
-"""To fold an event takes about as long as to read so many bytes of a saved state, so
-nothing is gained where slots are narrower."""
+"""The number of bytes of a saved state that take as long to read as one event takes to
+fold; narrower slots would save no time."""
 
 
 class Slots(NamedTuple):

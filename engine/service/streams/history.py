@@ -16,7 +16,7 @@ from ...sprint.state.sprint import Sprint, pack, unpack
 from .catalogue import sprint_stream
 
 AT_ONCE = 512
-"""Unseen events folded together."""
+"""The number of unseen events that are folded together."""
 
 
 class Walked(NamedTuple):

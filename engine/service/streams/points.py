@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 BLOCK_EVENTS = 512
 _MEANING = 1
 _TO_MICROSECONDS = 26
-"""The significant characters of a time, without the `Z`: up to microseconds."""
+"""The number of significant characters in a time, up to microseconds, without the `Z`."""
 FORMS = "position:N, version:N, iter:N, best, start, an ISO time, or `2h ago`"
 
 _NUMBERED = re.compile(r"(position|version|iter):(\d{1,18})", re.ASCII)

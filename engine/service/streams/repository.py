@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 Kind = TypeVar("Kind", bound=Event)
 
 LONG = 4096
-"""A reader that folds more events than this saves states on the way."""
+"""The number of events beyond which a reader saves intermediate states."""
 
 
 class Stretch(msgspec.Struct, frozen=True):
     """A section of a stream without rollbacks to versions before the section."""
 
     begin: Sprint
-    """The state before it; it is used up when the stretch is followed."""
+    """The state before the stretch; following the stretch modifies this state."""
     last: int
-    """The last version in it."""
+    """The last version in the stretch."""
     rollbacks: list[tuple[int, int]]
-    """Version and target of those in it."""
+    """The version and target of each rollback in the stretch."""
 
 
 class Repository(Generic[State]):

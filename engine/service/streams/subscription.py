@@ -8,7 +8,7 @@ from ...log.port import Log
 
 PAUSE_SECONDS = 0.1
 PAUSES_PER_LOOK = 20
-"""After so many pauses the log itself is looked at: a head file may stay behind."""
+"""The number of pauses between checks of the log itself, as the head file may be stale."""
 
 
 def follow(

@@ -30,7 +30,7 @@ from .kept_reports import keep_reports
 from .snapshot import kept_files, with_snapshot
 
 OUTPUT_CHARS_MAX = 4000
-"""How much of the end of an output is kept of a measurement that failed."""
+"""The number of characters stored from the end of a failed measurement's output."""
 
 
 class MeasuredByRule(NamedTuple):
@@ -39,11 +39,11 @@ class MeasuredByRule(NamedTuple):
     command: Measuring | FailMeasurement
     outcome: Outcome
     notes: tuple[str, ...]
-    """What a person should know of it."""
+    """Notes on the measurement for the user."""
     taken: TakenSnapshot | None = None
-    """The files that were kept with it."""
+    """The snapshot that was taken with the measurement."""
     not_kept: str | None = None
-    """Why they could not be."""
+    """Why no snapshot could be taken."""
 
 
 def measure_by_rules(

@@ -28,7 +28,7 @@ LOCK = "reports.lock"
 NAME_CHARS_MAX = 200
 _DIGEST = re.compile("[0-9a-f]{64}")
 SECONDS_SPARED = 60 * 60
-"""A copy that is younger may be named by an event that is about to be recorded."""
+"""The age in seconds below which a copy is kept, because an event may soon refer to it."""
 
 
 def keep_reports(

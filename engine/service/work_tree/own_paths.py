@@ -25,11 +25,11 @@ from ..place.location import CHECKSUM_SUFFIX, HIDDEN, LOOPS
 from ..port import Service
 
 OUTPUT = ".aiwg/output"
-"""Where the result of a loop is put, below the work tree's root."""
+"""The default folder for a loop's result, relative to the work tree's root."""
 _FOR_PEOPLE = "/for people/"
-"""Before the work tree's name and the path of such a file: no state file begins so."""
+"""The prefix of the keys of pages and exports; no state file's key starts with it."""
 FILE_BYTES_MAX = 64 * 1024 * 1024
-"""A larger one is not looked at again, as no snapshot takes it."""
+"""The maximum size of a file that is checked again; snapshots omit larger files."""
 
 
 def kept_out(workspace: Service) -> frozenset[str]:

@@ -47,7 +47,7 @@ class Restored(NamedTuple):
     plan: PlacementPlan
     placed: PlacedFiles | None
     lost: str | None = None
-    """Why it can never be finished, if so."""
+    """Why the restore can never be finished, if so."""
 
     @property
     def events(self) -> Sequence[RecordedEvent]:

@@ -29,11 +29,11 @@ class RestoreOrder(NamedTuple):
     iteration: int | None = None
     paths: tuple[str, ...] = ()
     into: str = ""
-    """A folder in the work tree; empty to restore in place."""
+    """The target folder in the work tree; empty to restore in place."""
     since: str = ""
-    """Restrict it to files that differ from this snapshot."""
+    """If set, only files that differ from this snapshot are restored."""
     undoes: int | None = None
-    """The version of the restore to undo; only its files are touched."""
+    """The version of the restore to undo; only the files of that restore are changed."""
 
 
 def plan_for(

@@ -48,7 +48,7 @@ FOLDER = "snapshots"
 MEBIBYTE = 1024 * 1024
 FILE_MEBIBYTES_MAX = 64
 NAMED_MAX = 100
-"""How many paths an event names; the store names the others."""
+"""The maximum number of paths in an event; the snapshot store contains the others."""
 
 
 class PathDifference(NamedTuple):
@@ -56,7 +56,7 @@ class PathDifference(NamedTuple):
 
     path: str
     how: str
-    """`added`, `removed`, `changed`, `mode`, or `omitted` from one of them."""
+    """`added`, `removed`, `changed`, `mode`, or `omitted` from one of the snapshots."""
 
 
 def store_of(workspace: Service) -> Store:
