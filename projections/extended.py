@@ -103,7 +103,7 @@ class ExtendedProjection:
         found = self._kept.load()
         others = found.states if found is not None else {}
         mine = _Kept(self._whose, mark.rules, mark.place, mark.hash, state)
-        # The newest place identifies the history of all of them.
+        # The newest event read identifies the history of all of them.
         newest = max([mark.place, *(one.place for one in others.values())])
         self._kept.keep_only(_Extended(newest, {**others, self.name: mine}))
 

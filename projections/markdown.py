@@ -56,6 +56,6 @@ def line(cells: Sequence[str]) -> str:
 def _escape(char: str) -> str:
     code = ord(char)
     if 0xDC80 <= code <= 0xDCFF:
-        # A byte that is not UTF-8.
+        # A byte that is not valid UTF-8.
         code -= 0xDC00
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"

@@ -50,7 +50,7 @@ class Workspace(service.ServiceWorkspace):
 
         Return the remaining items, which must be recorded on the sprint.
         """
-        # Imported here: few agents report what they learned.
+        # Imported here: few agents report learnings.
         from sprintlog.engine.service.learnings import keep_learnings
 
         return keep_learnings(self, sprint_id, said, **envelope)
@@ -68,14 +68,14 @@ class OwnStateFiles(StateFiles):
 
     def of_journal(self) -> "JournalFile":
         """Return the handler of the journal's state file."""
-        # Imported here: commands on a sprint do not need it.
+        # Imported here: commands about a sprint do not require it.
         from .state_files.journal_file import JournalFile
 
         return JournalFile(self._workspace)
 
     def refresh_loop(self, sprint: Sprint, refreshed: Refreshed) -> Refreshed:
         """Also refresh the files of a sprint's loop, and add the results to `refreshed`."""
-        # Imported here: only a loop that was measured has further files.
+        # Imported here: only measured loops have further files.
         from .state_files.loop_place import with_loop
 
         return with_loop(self._workspace, sprint, refreshed)

@@ -317,7 +317,7 @@ def spans_left_out(answer: bytes) -> tuple[int, str]:
     The specification forbids resending them. An invalid answer is treated as no rejection.
     """
     try:
-        # JSON of Protobuf may have a number of 64 bits as text.
+        # Protobuf's JSON format allows 64-bit numbers as text.
         said = msgspec.json.decode(answer, type=_Answer, strict=False).partial_success
     except (msgspec.DecodeError, UnicodeDecodeError):
         return 0, ""

@@ -207,7 +207,7 @@ class EventStory:
             cost = self._cost.get(opened.row)
             phases.append(_Closed(opened, self._last, OPEN, cost, _ENDS[OPEN]))
         if self._iteration is not None:
-            # Nobody recorded its end, but how good it is may be known: it has one state.
+            # The end was not recorded, but the iteration may have been measured.
             end, tone = self._measured_at, STEADY
             if end is None:
                 end, tone = self._last, BAD if self.failures.is_failing else OPEN

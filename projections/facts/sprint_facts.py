@@ -352,7 +352,7 @@ class SprintFacts:
         try:
             found = self.workspace.document(at=f"position:{self.position}")
         except NotFoundError:
-            # It was opened later.
+            # The journal is newer than the point.
             return None
         return found if found.version else None
 

@@ -44,7 +44,7 @@ def judge(findings: Findings) -> list[Check]:
     checks = [check for check in found if check]
     if not findings.busy:
         return checks
-    # The files of the log and the others were not read at the same moment.
+    # The log's files and the state files were not read at the same time.
     return [
         msgspec.structs.replace(check, status=NOTE)
         if check.status == PROBLEM and check.check in _FROM_COPY

@@ -109,7 +109,7 @@ def _files(folder: Path) -> list[File]:
         try:
             status = path.lstat()
         except OSError:
-            # Gone since, as a write-ahead log is when the last one closes it.
+            # Deleted in the meantime: the last connection deletes the write-ahead log.
             continue
         if path.name != ".gitignore":
             links = status.st_nlink if stat.S_ISREG(status.st_mode) else 0
@@ -246,7 +246,7 @@ def _read(location: Location, known: Head | None, found: Inside) -> Inside:
         found = found._replace(litestream=(*log.tables_of_litestream(),))
         report = verify(workspace, quick=True)
         holds_known = known is None or log.holds(known)
-        # Unreadable files are reported as damage already.
+        # Unreadable events are already reported as damage.
         agents = agent_lines(workspace) if report.is_sound else ()
         found = found._replace(report=report, holds_known=holds_known, agents=agents)
         return found._replace(sessions=count_sessions(log)) if report.is_sound else found

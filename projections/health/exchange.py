@@ -92,7 +92,7 @@ def export_log(
                     lines.append(_line(event, previous))
                 previous = event.hash
             yield from page
-            # Asked for more, the check has found nothing wrong with these.
+            # When the next page is requested, these rows have been verified.
             write(b"".join(lines))
             count += len(lines)
             progress(count)
@@ -183,7 +183,7 @@ def _check_erased(workspace: Workspace, erased: Sequence[int], file: str) -> Non
     """Raise `InvalidInputError` if an event lost its payload without an erasure."""
     if not erased:
         return
-    # Imported here: in most logs nothing was erased.
+    # Imported here: most logs contain no erased events.
     from sprintlog.engine.service.streams.erased import erasures_of, unsaid
 
     log = workspace.log
@@ -302,7 +302,7 @@ def copy_export(
     """
     before = target.head()
     pages = _pages_of(lines, before, file)
-    # Lines may come slowly: the target is not held meanwhile.
+    # The target is not locked while waiting for input, which may be slow.
     return _copy(pages, target, before, progress, hand=EVENTS_A_STEP, start=START)
 
 
@@ -341,7 +341,7 @@ def _copy(
         def hand_on() -> None:
             """Pass verified events to the target while further ones are verified."""
             nonlocal take, taken, head
-            # Whoever is cut short leaves whole appends.
+            # An interruption must leave only complete appends.
             whole = len(waiting)
             while whole and waiting[whole - 1].remaining:
                 whole -= 1
@@ -365,10 +365,10 @@ def _copy(
         def passed() -> Iterator[Row]:
             nonlocal size
             for page in pages:
-                # Asked for more, the check has found nothing wrong with those before.
+                # When the next page is requested, the waiting events have been verified.
                 if len(waiting) >= hand or size >= BYTES_A_STEP:
                     hand_on()
-                # Events of one step are stored together.
+                # All events of a step are committed together.
                 if taken > EVENTS_A_STEP - hand or size >= BYTES_A_STEP:
                     keep()
                 yield from page

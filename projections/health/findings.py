@@ -42,7 +42,7 @@ def sizes(folder: Path) -> dict[str, int]:
         try:
             status = path.lstat()
         except OSError:
-            # Deleted since: SQLite's auxiliary files come and go.
+            # Deleted in the meantime, like SQLite's temporary files.
             continue
         if path.is_dir() and not path.is_symlink():
             continue

@@ -60,7 +60,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 def secrets_by_rules(text: str) -> Iterator[tuple[str, int, int]]:
     """Yield the rule, start and end of each secret in a text."""
-    # One byte for each character, so that a place in one is that in the other.
+    # Each character becomes one byte, so that offsets are valid in both.
     lowered = text.encode("ascii", "replace").lower()
     for word, rules in _by_word().items():
         at = lowered.find(word)

@@ -107,7 +107,7 @@ def finish(workspace: Workspace) -> bool:
         except FileNotFoundError:
             return False
         except (msgspec.DecodeError, ValueError):
-            # It is written whole or not at all: this is somebody else's, or damaged.
+            # The note is written atomically, so this file is damaged or not from sprintlog.
             return False
         meant = [*_meant(workspace, note)]
         if meant and all(event.salt is not None for event in meant):
@@ -188,7 +188,7 @@ def _rewrite_state_files(
     if workspace.journal().exists and (is_found or JOURNAL in streams):
         journals.rebuild(JOURNAL)
     if needle is not None:
-        # Files that no event produces any more, such as a report in a loop file.
+        # These files are no longer derived from events, such as a report of a loop.
         kept = [path for path in entry.scan(workspace, needle) if path.startswith(LOOPS)]
         places.remove_from_tree(workspace, [path for path in kept if path not in written])
 

@@ -140,7 +140,7 @@ class _Lost:
         fields = {k: v.hex() if isinstance(v, bytes) else v for k, v in fields.items()}
         fields["data"] = _shown(payload)
         with suppress(UnreadableError):
-            # As in `log --json`: in the current shape, and as stored.
+            # As in `log --json`: the current format, and the stored payload if it differs.
             today = CODEC.today(event)
             if today is not payload:
                 fields |= {"data": _shown(today), "stored": _shown(payload)}

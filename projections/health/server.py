@@ -43,7 +43,7 @@ def server_checks(workspace: Workspace) -> Iterator[Check]:
     if not damage:
         yield Check("chain", OK, f"the newest of {report.head.position} events are sound")
     places = [state.path for state in report.files.values() if state.path]
-    # Unreadable events are reported as damage already.
+    # Unreadable events are already reported as damage.
     agents = agent_lines(workspace) if not damage else ()
     sessions = count_sessions(log) if not damage else (0, 0, 0)
     yield from judge_here(

@@ -52,10 +52,10 @@ class Needle:
         if not texts or any(not text or "\n" in text for text in texts):
             raise InvalidInputError("give one line of text", field="text")
         self.wholes = tuple(dict.fromkeys(f for text in texts for f in _forms(text)))
-        """The texts verbatim, and as JSON and YAML quote them."""
+        """The texts verbatim, and as quoted in JSON and YAML."""
         pieces = (piece for text in texts for piece in _pieces(text))
         self.forms = tuple(dict.fromkeys(f for piece in pieces for f in _forms(piece)))
-        """The same for their needles: long texts may be stored in parts."""
+        """The same for their pieces, because long texts may be stored in parts."""
         self._any = re.compile(b"|".join(map(re.escape, self.forms)))
 
     def is_in(self, content: bytes) -> bool:

@@ -106,13 +106,13 @@ def _on_the_way(workspace: Workspace, *, quick: bool) -> OnTheWay:
         sprints = {} if quick else workspace.sprints()
         return OnTheWay(workspace.repository, sprints)
     except SprintlogError:
-        # Reported when they are read again.
+        # The error is reported when the sprints are read again.
         return OnTheWay(workspace.repository, {})
 
 
 def _of_snapshots(workspace: Workspace, sprints: Iterable[str]) -> Iterator[Finding]:
     """Read the store of snapshots, and report those that cannot be restored completely."""
-    # Imported here: without --full nothing is asked of git.
+    # Imported here: git is required only with --full.
     from sprintlog.engine.service.work_tree.snapshot import lost_paths, store_of
 
     store = store_of(workspace)
@@ -137,7 +137,7 @@ def _start(workspace: Workspace, *, quick: bool) -> Head:
         event = next(workspace.log.read(after=position - 1, until=position), None)
     except UnreadableError:
         event = None
-    # One that is missing, or no event at all, is found from the start.
+    # Reading from the start detects a missing event or an empty log.
     return Head(position, event.hash) if event else START
 
 
@@ -152,7 +152,7 @@ def _of_heads(workspace: Workspace, expected: Head | None) -> Iterator[Finding]:
     try:
         found = next(workspace.log.read(after=position - 1, until=position), None)
     except UnreadableError:
-        # Reported when the chain is read.
+        # Verifying the chain reports this error.
         return
     if found is None or found.hash != expected.hash:
         what = "is not in the log" if found is None else "has another hash in the log"
@@ -292,10 +292,10 @@ def _of_checkpoints(
     rollbacks = repository.rollbacks(name, head)
     state, sound = _along_saved(repository, name, kept, rollbacks)
     if repository.kind.rollbacks(state) != rollbacks:
-        # The saved state lists other rollbacks than the fold has met.
+        # The saved state lists rollbacks that the fold did not find.
         rollbacks = repository.rollbacks(name, head, among=())
         state, sound = _along_saved(repository, name, kept, rollbacks)
-    # A discarded state is compared by means of the verified ones.
+    # Discarded states are compared by using the verified ones.
     for version in sorted({n for n in kept if n < head} - sound):
         if not is_in_force(version, rollbacks, until=head):
             then = repository.at_version(name, version, among=sound)
@@ -375,7 +375,7 @@ def _is_kept(
     projected: ProjectedFile[State], state: State, path: str, version: int
 ) -> bool:
     if version in projected.repository.versions_of(state.id, SprintImported):
-        # An imported file keeps its layout.
+        # An imported file may have a different layout.
         return True
     digest = _digest(projected, state, version)
     return projected.files.digests.since(path, bytes.fromhex(digest)) == version

@@ -143,4 +143,4 @@ def _commits(
         with borrowed(repository, workspace.environment) as git:
             return commits_seen(git, after, *([f"^{before}"] if before else []))
     except RefusedError:
-        return []  # it was rewritten since
+        return []  # the commits were rewritten in the meantime

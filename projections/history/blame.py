@@ -131,13 +131,13 @@ def search(
     With `as_lines`, only the text on the field's own line is compared.
     """
     found = [Setting(0, 0) for _ in paths]
-    # Where nearly every event sets a field, those before the last ones need no look.
+    # For fields that nearly every event sets, only the last events need to be read.
     first = near if set(paths) <= ALWAYS_SET else 0
     imports = repository.imports(sprint_id, until)
     for stretch in repository.stretches(sprint_id, until, near=first, together=imports):
         watch, each = (FieldWatch(sprint_id, paths, as_lines=as_lines) for _ in range(2))
         changed, set_at = changes_in(repository, stretch, imports, watch, each)
-        # What a later stretch has found stands; what it left open is looked for here.
+        # Findings from later stretches take precedence; only the rest is searched for here.
         found = [
             Setting(
                 old.changed or changed.get(index, 0),
@@ -189,7 +189,7 @@ def changes_in(
     by_event, end = dict[Field, int](), 0
     for one in (watch, each):
         deque(one.changes(stretch.begin), maxlen=0)
-    # The events of an import count together, so none of them may be passed over.
+    # The events of an import count as one change, so none of them may be skipped.
     is_seen = None if imports else watch.concerns
     for version, event, sprint, back_to in repository.walk(stretch, is_seen):
         compared = event if back_to is None else None
@@ -272,7 +272,7 @@ def _can_change(event: Event, list_: Any, address: str | None) -> bool:
         return True
     if event.reach is Reach.TOP:
         return False
-    # An event on a node can also change the nodes above it, or those below.
+    # An event about a node can also change its ancestors or descendants.
     about = f"{getattr(event, event.subject.address)}/"
     is_below = event.reach is Reach.BRANCH and address.startswith(about)
     return is_below or about.startswith(address)

@@ -175,7 +175,7 @@ def _held(document: JournalDocument, path: Path) -> Any:
     key = str(path[0])
     held = getattr(document, key) if key in JournalDocument.__struct_fields__ else None
     if isinstance(held, list) and len(path) == 1:
-        # A list goes on growing: what is compared later must not grow with it.
+        # Copied, because the list keeps growing and the token must not change.
         return [*held] or MISSING
     if isinstance(held, list):
         item = _item(document, *path[:2])

@@ -64,7 +64,7 @@ def search_all(
     watch, each = _LineWatch(sprint_id), _LineWatch(sprint_id)
     changed, set_at = changes_in(repository, stretch, imports, watch, each)
     found = {name: Setting(changed.get(name, 0), set_at.get(name, 0)) for name in fields}
-    # A path by index had another name while there was an id.
+    # While the item had an id, a path with its index referred to another item.
     others = [name for name in fields if _was_otherwise(name, watch.named)]
     paths = [field_paths.parse_path(name) for name in others]
     again = (
@@ -107,7 +107,7 @@ def _lines_below(name: str, value: dict[str, Any] | list[Any]) -> Iterator[str]:
 def item_fields(place: str, item: Any) -> Iterator[str]:
     """Yield the field that each line of a list item shows."""
     if item and isinstance(item, dict | list):
-        # Its first line is also that of the item.
+        # The item's first line also belongs to the first nested field.
         yield from _lines_below(place, item)
     elif isinstance(item, str) and "\n" in item:
         yield from [place] * dump_item(item).count("\n")

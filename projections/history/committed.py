@@ -110,7 +110,7 @@ class CommittedFile:
         told = self._ask(
             *_REV_LIST, "--format=%aI %cI", start, "--", f":(literal){path}"
         ).split("\n")
-        # The parents of a commit are the nearest that touch the path, too.
+        # In this listing, a commit's parents are its nearest ancestors that touch the path.
         commits = {}
         for head, dates in zip(told[::2], told[1::2], strict=False):
             _, name, *parents = head.split(" ")
@@ -143,7 +143,7 @@ class CommittedFile:
         answer = self._ask("cat-file", "--batch-check", given=names)
         found: list[Blob | None] = []
         for line in answer.split("\n")[:-1]:
-            # A missing object is reported by its requested name: any text.
+            # For a missing object, git prints the requested name, which may be any text.
             name, _, rest = line.partition(" blob ")
             is_blob = rest.isdecimal() and ":" not in name
             found.append(Blob(name, int(rest)) if is_blob else None)
@@ -164,7 +164,8 @@ class CommittedFile:
                     continue
                 stayed = new is not None and new.size <= self._bytes_max
                 if is_same(self._content(old, path), content) and not (
-                    # The file stayed what it was, so this is a copy of it.
+                    # The old file still exists with the same document, so the new file is a
+                    # copy.
                     new and stayed and is_same(self._content(new, path), content)
                 ):
                     yield parent, path

@@ -170,7 +170,8 @@ class Deciding:
         self.evidence.take(recorded, data, address=about, words=words)
 
     def _follow(self, recorded: RecordedEvent, about: str) -> None:
-        # The sprint, and the address with all above it.
+        # The event follows decisions about its address, the address's ancestors, or the
+        # sprint.
         version = recorded.version
         for name in {"", *accumulate(about.split("/"), "{}/{}".format)}:
             for before in self._waiting.pop(name, ()):

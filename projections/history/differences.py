@@ -42,7 +42,7 @@ def preview_journal(
 
 
 def _numbered(events: Sequence[Event], version: int, at: str) -> Iterable[Versioned]:
-    # A fold changes what it takes in.
+    # Folding modifies the events.
     news = enumerate(deepcopy(list(events)), version + 1)
     return ((number, at, event) for number, event in news)
 
@@ -115,7 +115,7 @@ def _split(point: str, sprint_id: str | None) -> tuple[str | None, str | None]:
 def told(change: FieldChange, *, chars_max: int = 72) -> str:
     """Return a change as one readable line; longer values are truncated."""
     texts = [shown(value) for value in (change.old, change.new)]
-    # What two long texts have in common would be all that one sees of them.
+    # Without this, only the common beginning of two long texts would be visible.
     pairs = enumerate(zip(*texts, strict=False))
     apart = next((at for at, (one, other) in pairs if one != other), min(map(len, texts)))
     if max(map(len, texts)) > chars_max and apart > _CONTEXT_CHARS:

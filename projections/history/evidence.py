@@ -171,7 +171,7 @@ def _after(open_: Sequence[Trouble], step: Trouble, *, began: bool) -> Iterator[
     is_there = HERE in ended or is_passed
     for one in open_:
         is_over = one.type in ended or (is_there and _is_in(one, step.address))
-        # A new trouble stands for an older one wherever that is asked for.
+        # A new failure replaces an earlier one of the same type at the same address.
         is_over = is_over or (began and one.number is None and step[:2] == one[:2])
         if not (is_over or EVERYTHING in ended or _is_measured(one, step)):
             yield one

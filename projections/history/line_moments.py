@@ -99,8 +99,7 @@ class Moments:
         self._tree = tree
         self.all: list[KeptTree] = []
         self.numbers = defaultdict[Writer, list[int]](list)
-        """For each iteration, the moments that it may have caused or during which it was
-        active."""
+        """For each iteration, the moments that it may have caused or when it was active."""
         self._restores: dict[tuple[str, int], f.RestoreStarted] = {}
         self._rewritten: dict[str, str] = {}
         self._runs = defaultdict[Writer, list[f.AgentRan]](list)
@@ -153,7 +152,8 @@ class Moments:
             case f.IterationEnded() | f.IterationFailed() if _is_end(event):
                 self._running.discard(Writer(sprint, event.number))
             case f.RunStarted() | f.RetryScheduled():
-                # Nobody watched since the run before was killed, or while this one waits.
+                # No agent was running after the previous run was killed, or during this
+                # wait.
                 if any(one.sprint == sprint for one in self._since):
                     self._since.add(OUTSIDE)
             case _:
@@ -181,7 +181,7 @@ class Moments:
             self._since |= {writer, OUTSIDE}
             return
         if self.all and self.held(event.before) != self.held(self.all[-1].snapshot):
-            # Somebody put back the files of an earlier snapshot.
+            # The files of an earlier snapshot were restored without sprintlog.
             before = Writer(writer.sprint, writer.number - 1)
             self._add(KeptTree(event.before, before, self._writers() | {OUTSIDE}))
         self._running.add(writer)
@@ -292,7 +292,7 @@ def moments_of(workspace: Workspace) -> Moments:
     told = [(x, CODEC.decode(x)) for x in sorted(asked, key=lambda x: x.position)]
     forked = ((x, event) for x, event in told if isinstance(event, f.ForkCreated))
     copied = {recorded.stream: recorded.version for recorded, _ in forked}
-    # What a fork took over happened in the sprint that it was taken from.
+    # Events copied into a fork happened in the original sprint.
     own = [one for one in told if one[0].version > copied.get(one[0].stream, 0)]
     return Moments(workspace.tree, own)
 
@@ -336,8 +336,8 @@ def iteration_of(git: UntrustedGit, told: Sequence[Told], commit: str) -> int | 
         if before and _COMMIT.fullmatch(before):
             since = f"^{before}"
         elif begun:
-            # It is unknown where it began: what is older than the loop is not of it. Git
-            # counts in whole seconds.
+            # The starting commit is unknown; commits older than the loop do not belong to
+            # it. Git dates have a resolution of one second.
             since = f"--since={begun[:19]}Z"
         else:
             continue

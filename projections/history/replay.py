@@ -79,7 +79,8 @@ class SharedDocument:
         nodes: ReachedNodes = {}
         for place in sorted({node.place for node in _reached(sprint.plan.tree, event)}):
             self._add(nodes, place)
-        # The queue grows with the log: only an event that may change it pays for it.
+        # Only copied if the event may have changed it, because the queue grows with the
+        # log.
         is_queue = event.records == QUEUE
         queue: Any = sprint.queue if is_queue else self.document.get(QUEUE)
         now = with_queue(sprint.plan.derived_document(), queue)
@@ -172,11 +173,11 @@ def _some(items: list[Any], nodes: ReachedNodes, level: int) -> SomeItems:
 
 def _reached(tree: Tree, event: Event) -> Iterator[Node]:
     """Yield the nodes that an event of limited reach may have changed."""
-    # The pointer that moves on completes what it passes over.
+    # When the pointer advances, it completes the empty nodes that it passes.
     yield from (node for node, _ in tree.empty)
     if event.reach in (Reach.NODE, Reach.BRANCH):
         node = tree.find(getattr(event, event.subject.address))
-        # An observed event may name a node that is not there.
+        # An observed event may name a node that does not exist.
         if node is not None:
             yield node
             yield from node.above()

@@ -181,7 +181,8 @@ class _LineFound(NamedTuple):
 
 def _better(one: _LineFound | None, other: _LineFound | None) -> _LineFound | None:
     """Return the more certain of two origins; the first if both are equally certain."""
-    # What a snapshot held before the first iteration was committed in none.
+    # A line in a snapshot from before the first iteration was not committed in any
+    # iteration.
     surer = (SAID,) if one is not None and one.known_by == BEFORE else (COMMIT, SAID)
     return other if one is None or (other and other.known_by in surer) else one
 

@@ -140,7 +140,7 @@ def _figures(facts: SprintFacts) -> Iterator[Markup]:
     rows = facts.numbered
     taken_back = sum(one.is_on_path is False for one in rows)
     more = f"{taken_back} discarded" if taken_back else None
-    # Imported sprints have more iterations than events of them.
+    # Imported sprints may have more iterations than recorded events.
     said_to_be = stats.get("current-iteration")
     is_more = isinstance(said_to_be, int) and said_to_be > len(rows)
     yield _figure("iterations", number(said_to_be if is_more else len(rows)), more)

@@ -127,7 +127,7 @@ def _row(
     for column in shown:
         value = column.cell(one)
         said = value if isinstance(value, Markup) else text(value, chars_max)
-        # Figures are most of it, and need no mark.
+        # Most cells contain numbers, which need no class.
         kind = None if column.is_number else "t" if len(said) > SHORT_CHARS else "s"
         ms = column.milliseconds(one) if column.milliseconds is not None else None
         cells.append(tag("td", said, class_=kind, data_ms=ms))

@@ -191,7 +191,7 @@ def _live(position: int | None, streams: Sequence[str]) -> dict[str, str]:
     """Return the attributes of a page's body: its log position and its streams."""
     if position is None:
         return {}
-    # Unescaped: the script compares names with control characters exactly.
+    # Not escaped, because the script compares names exactly, including control characters.
     return {"data_position": str(position), "data_streams": json.dumps(streams)}
 
 

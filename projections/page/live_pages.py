@@ -199,7 +199,7 @@ class LivePages:
         name = workspace.choose(sprint_id)
         position, now = workspace.log.head().position, self._clock()
         kept = self._kept.get(name)
-        # Part of it depends on the clock: whether a run goes on, and since when.
+        # Part of the page depends on the clock: whether a run is active, and since when.
         if kept and kept.position == position and now - kept.made < FRESH_SECONDS:
             return kept.text
         past = kept.past if kept else SprintPast()

@@ -145,7 +145,7 @@ def asset(name: str) -> Markup:
 
     Indentation and line comments are removed.
     """
-    # The loader has the files that belong to this module, also after an upgrade.
+    # The loader returns the file that belongs to this module even after an upgrade.
     loader: Any = __spec__.loader
     said = loader.get_data(f"{__file__.rpartition('/')[0]}/static/{name}").decode()
     lines = (line.strip() for line in said.splitlines())

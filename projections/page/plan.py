@@ -93,7 +93,7 @@ def _notes(facts: SprintFacts, node: Node) -> Iterator[Markup]:
     if status:
         attempts = f" after {tried} attempts" if tried > 1 else ""
         yield tag("span", f"gate {status}{attempts}", class_="gate")
-    # Errors of a child are shown at the child.
+    # A child's errors are shown at the child.
     stuck = ("failed", "blocked")
     is_own = not any(child.status in stuck for child in node.children)
     if node.status in stuck and is_own and node.data.get("error"):

@@ -62,7 +62,7 @@ def plotted(found: Sequence[Scored], levels: Levels) -> Markup:
         at = y(height(level, low, high))
         parts.append(tag("line", x1=LEFT, x2="100%", y1=at, y2=at, class_=name))
     parts += _line(placed, PAD_TOP, inner)
-    # After all lines: no line goes through a figure.
+    # Added after all lines, so that no line crosses a number.
     parts += [
         tag("text", f"{value:.1f}", x=2, y=at + 4, class_="axis") for value, at in across
     ]
@@ -115,7 +115,7 @@ def _point(point: Dot, one: Scored, y: float) -> Markup:
         parts.append(tag("circle", cx=x, cy=y, r=10, class_="ring"))
         label = f"best: {one.number}"
         anchor = "end" if point.x > 8500 else "start" if point.x < 1500 else "middle"
-        # Near the top there is no room above it.
+        # Near the top, there is no space above the point.
         at = y - 15 if y > 40 else y + 24
         parts.append(tag("text", label, x=x, y=at, class_="best", text_anchor=anchor))
     parts.append(tag("circle", cx=x, cy=y, r=5))
@@ -241,7 +241,7 @@ def _small_plots(facts: SprintFacts) -> Iterator[Markup]:
     for name in dict.fromkeys(name for known_ones in figures for name in known_ones):
         values = [known_ones.get(name) for known_ones in figures]
         if not any(isinstance(value, str) for value in values):
-            # Discarded iterations are not the current state of the work.
+            # Discarded iterations do not represent the current state of the work.
             series[name] = [
                 float(x) if isinstance(x, int | float) and is_on else None
                 for x, is_on in zip(values, on, strict=True)
@@ -254,7 +254,7 @@ def _small_plots(facts: SprintFacts) -> Iterator[Markup]:
     shown = 0
     for name, points in series.items():
         there = [value for value in points if value is not None]
-        # A constant series carries no information.
+        # A constant series provides no information.
         if len(there) < 2 or (len({*there}) == 1 and name not in ("tokens", "cost")):
             continue
         shown += 1

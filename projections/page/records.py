@@ -156,12 +156,12 @@ def decisions(facts: SprintFacts) -> Markup:
 def _decision_row(facts: SprintFacts, one: Decision) -> Markup:
     told = facts.decision_words(one)
     observed = " (observed)" if one.observed else ""
-    # Filters search for the kind.
+    # Filters match the kind.
     what = tag(
         "b", text(told.what, DECISION_CHARS_MAX), class_="bad" if one.kind in _BAD else None
     )
     why = tag("div", "because: ", text(told.why, DECISION_CHARS_MAX)) if told.why else ""
-    # In words: the name of an event has hyphens.
+    # Event names contain hyphens, which are replaced by spaces.
     then = _NAMED.sub(lambda found: found[0].replace("-", " "), one.followed)
     return row(
         [

@@ -202,7 +202,7 @@ def laid_out(facts: SprintFacts) -> layout.Timeline:
     )
     rows = {work.row for work in found.work}
     if len(rows) == 1 and len(found.work) <= SEPARATE_MAX:
-        # Iterations alone: a row each can be read better.
+        # If all bars share a row, separate rows are easier to read.
         names = [f"{work.row} {index}" for index, work in enumerate(found.work)]
         if found.has_only_iterations:
             names = [work.about.partition(",")[0] for work in found.work]

@@ -52,7 +52,7 @@ def prove(copy: Path, known: Digests | None = None, changed: Collection[int] = (
             digests[number] = digest_of(block)
     flags = os.O_CREAT | os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW
     with held_open(_proof(copy), flags) as descriptor:
-        # Torn by a power cut it proves nothing, which is as it should be.
+        # After a power failure, an incomplete file proves nothing, which is correct.
         write_whole(descriptor, b"".join(digests))
 
 

@@ -94,7 +94,7 @@ def ask(
     try:
         connection = opened(workspace, fresh=fresh, progress=progress)
     except RefusedError:
-        # A log in a read-only folder can still be queried.
+        # Logs in read-only folders can be queried, too.
         connection = in_memory(workspace, progress=progress)
     budget = _Budget(seconds_max)
     try:

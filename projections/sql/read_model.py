@@ -56,7 +56,7 @@ def opened(
     with _up_to_date(workspace, fresh=fresh, progress=progress) as target:
         uri = f"{target.absolute().as_uri()}?mode=ro"
         connection = sqlite3.connect(uri, uri=True, isolation_level=None)
-        # From here on, the current contents are read.
+        # The transaction fixes the contents that later queries read.
         connection.execute("BEGIN")
         connection.execute("SELECT position FROM upto").fetchone()
         return connection
@@ -74,7 +74,7 @@ def _up_to_date(workspace: Workspace, *, fresh: bool, progress: Progress) -> Ite
             try:
                 _refresh(workspace, target, progress, known)
             except sqlite3.DatabaseError:
-                # Of another log, or made by other code: it is only a copy.
+                # The file belongs to another log or another version; it is only a copy.
                 remove(target)
                 _refresh(workspace, target, progress, None)
             yield target
@@ -104,7 +104,7 @@ def _refresh(
     connection = sqlite3.connect(target, isolation_level=None, timeout=BUSY_SECONDS)
     try:
         connection.execute("PRAGMA trusted_schema=OFF")
-        # What a power cut makes of it is not as we left it.
+        # After a power failure, the digests do not match, and the file is rebuilt.
         connection.execute("PRAGMA synchronous=OFF")
         if not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
             _make(connection)
@@ -277,14 +277,14 @@ def noted_changes(connection: sqlite3.Connection, copy: Path) -> Iterator[set[in
     afterwards.
     """
     changed: set[int] = set()
-    # No other process reads this file's log, so it needs no shared memory.
+    # No other process reads this file's write-ahead log, so it needs no shared memory.
     connection.execute("PRAGMA locking_mode=EXCLUSIVE")
     connection.execute("PRAGMA journal_mode=WAL")
     connection.execute("PRAGMA wal_autocheckpoint=0")
     yield changed
     changed |= _blocks_of(copy.with_name(f"{copy.name}-wal"))
     connection.execute("PRAGMA journal_mode=DELETE")
-    # The first page contains the mode.
+    # The first page contains the journal mode.
     changed.add(0)
 
 

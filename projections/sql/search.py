@@ -57,7 +57,7 @@ def search(
 
     An index that is missing, damaged or from another log is rebuilt.
     """
-    # Quoted one by one they have no meaning in a query's language.
+    # Individually quoted words have no special meaning in a query.
     words = _WORD.findall(query)
     if not words:
         raise RefusedError("words: required", field="words")
@@ -89,7 +89,7 @@ def _search(
     kind: str | None,
     limit: int,
 ) -> list[Hit]:
-    # Imported here: it takes longer than a whole recording command.
+    # Imported here: the import takes longer than a complete recording command.
     from sqlite_utils import Database
 
     if path is not None and not path.exists():

@@ -64,19 +64,19 @@ class WrittenFiles:
         self._location = location
         self._locks = locks
         self._hashed: dict[str, list[tuple[bytes, bytes]]] = {}
-        """Contents of each path and their digests, the newest last."""
+        """The contents of each path with their digests, newest last."""
         self._stood: dict[str, bytes] = {}
         """The contents of each path when it was last read or written."""
         self._looked: dict[str, Seen] = {}
         """The contents found at each path since it was last written."""
         self._statuses: dict[str, replace.FileStatus | None] = {}
-        """The statuses of the files written last, at that time."""
+        """The statuses of the files immediately after they were last written."""
         self._sums: dict[str, Sum] = {}
 
     @cached_property
     def blocks(self) -> "KeptBlocks":
         """Return the stored blocks of large files."""
-        # Imported here: most files are made as a whole.
+        # Imported here: most files are generated completely.
         from .kept_blocks import KeptBlocks
 
         return KeptBlocks(self._location.folder)
@@ -88,7 +88,7 @@ class WrittenFiles:
             try:
                 stack.enter_context(self._locks.hold(LOCK))
             except BusyError as error:
-                # Nothing that was recorded is in doubt, as a conflict would say.
+                # Recording has succeeded, so this must not be reported as a conflict.
                 raise RefusedError(error.message, hint=SAFE, **error.fields) from error
             yield
 
@@ -121,7 +121,7 @@ class WrittenFiles:
             except FileNotFoundError:
                 return Seen(None, b"", None)
         if content != self._stood.get(path):
-            # Whatever its status is, it is not what we wrote.
+            # Whatever the file's status, sprintlog did not write this content.
             self._statuses.pop(path, None)
         self._stood[path] = content
         seen = self._looked[path] = self._seen(path, content)
@@ -215,11 +215,11 @@ class WrittenFiles:
             if seen is None or not seen.is_foreign:
                 seen = None
                 replace.forget_left_behind(spot)
-            # Where files cannot be exchanged, no look may be saved.
+            # If the file system cannot exchange files, the next look must read the file.
             is_exchanged = displaced is not None and seen is None
             self._statuses[path] = replace.status_of(spot) if is_exchanged else None
             _write_checksum(spot, digest)
-        # The previous status is not read again.
+        # The content is known, so it need not be read again.
         self._hashed[path], self._stood[path] = [(content, digest)], content
         return seen
 
@@ -260,7 +260,7 @@ class WrittenFiles:
 
         The file is then considered older than the new content, not edited.
         """
-        # Imported here: no other command names a file for a sprint.
+        # Imported here: no other command encodes a sprint id in a file name.
         from urllib.parse import quote
 
         seen = self.look(path)

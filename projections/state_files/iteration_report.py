@@ -230,7 +230,7 @@ def _cells(
         one.from_baseline,
     )
     values = [source and source.known().get(field) for source in sources]
-    # The third and the last column contain the change and its direction.
+    # The third and the last value are changes, shown with a sign.
     return (
         name,
         *(
@@ -248,7 +248,7 @@ def _breakdown(score: Score) -> list[str]:
     rows = [
         (
             part.name.capitalize() if part.name in DIMENSIONS else bare(part.name),
-            # On the scale of the score; the points go to 100.
+            # Points range to 100, but the score to 1.
             said(None if part.points is None else part.points / 100, 2),
             said(part.applied, 2),
             said(part.contribution, 2),

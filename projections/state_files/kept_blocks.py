@@ -18,7 +18,8 @@ from .yaml.blocks import LAYOUT, Spans, Text
 
 BLOCKS = "blocks"
 """The name of the subfolder of the log's folder."""
-# Emptied first, some file systems would begin to write it to the disk when it is closed.
+# Not truncated on opening, because some file systems would then write the file to disk on
+# close.
 _WRITE = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW
 
 
@@ -36,9 +37,11 @@ class KeptBlocks:
         self._folder = folder / BLOCKS
         self._known: dict[str, _Kept] = {}
         self._texts: dict[str, Text] = {}
-        """What this process made last for each path, with more than is kept on the disk."""
+        """The last text that this process generated for each path, with data that is not on
+        disk."""
         self._asked: dict[str, set[int] | None] = {}
-        """Which phases may have changed since then: the notes of the plan's `watch`."""
+        """The phases that may have changed since then, as recorded by the plan's
+        `watch`."""
 
     def of(self, path: str, digest: bytes) -> Spans:
         """Return the positions of the blocks in a file with this digest, possibly none."""
@@ -62,7 +65,7 @@ class KeptBlocks:
     def keep(self, path: str, digest: bytes, spans: Spans) -> None:
         """Store the positions of a file's blocks, without waiting for the disk."""
         kept = self._known[path] = _Kept(LAYOUT, digest, spans)
-        # If it is incomplete or missing, the whole text is written again.
+        # If the file is incomplete or missing, the next text is generated completely.
         with suppress(OSError):
             self._folder.mkdir(mode=0o700, exist_ok=True)
             content = sealed(msgspec.msgpack.encode(kept))

@@ -87,7 +87,7 @@ def then_of(workspace: FilesService, judged: Judged) -> Then:
                     f"iteration {number} was not measured", iteration=number
                 )
             version = entry.version
-        # Events of the same append, like a snapshot, belong to it.
+        # Events of the same append, such as a snapshot, belong to the measurement.
         until = append_end(workspace.log, judged.sprint, version)
         until = min(until, judged.sprint.version)
         repository = workspace.repository
@@ -199,7 +199,7 @@ def state_files_of(
     """Return a loop's files, with those of the given or all iterations, as state files."""
     judged = evaluate(workspace.log, sprint)
     wanted = [*(judged.tracker.numbers() if numbers is None else numbers)]
-    # One iteration has several files.
+    # All files of an iteration require the same state.
     then = lru_cache(maxsize=1)(then_of(workspace, judged))
     files = loop_files(judged, then, wanted)
     folder = folder_of(judged.loop_id)
@@ -235,7 +235,7 @@ def _path_of(folder: str, report: KeptReport, others: Mapping[str, object]) -> s
 
 
 def _copy(workspace: FilesService, report: KeptReport, judged: Judged) -> bytes:
-    # Read when it is written: there may be many.
+    # Read only when written, because there may be many reports.
     content = content_of(workspace, report)
     return b"the copy of this report is damaged\n" if content is None else content
 

@@ -50,7 +50,7 @@ def with_loop(workspace: FilesService, sprint: Sprint, refreshed: Refreshed) -> 
     """Update the files of a sprint's loop, and add their problems to the given result."""
     if (folder := loop_folder(workspace, sprint)) is None:
         return refreshed
-    # Imported here: exact numbers would cost every recording command their import.
+    # Imported here: recording commands must not import exact numbers.
     from .loop_files import refresh_loop
 
     found = [refreshed, *refresh_loop(workspace, sprint, folder)]
@@ -77,7 +77,8 @@ def owner(workspace: FilesService, loop_id: str) -> str | None:
         events = workspace.log.read_stream(stream, after=version - 1, until=version)
         position = next((event.position for event in events if version), 0)
         is_finished = sprint.plan.status == COMPLETED
-        # The last finished sprint has written the files; otherwise the first continues.
+        # Of finished sprints, the last one wrote the files; of others, the first one
+        # continues.
         order = -position if is_finished else position
         return is_finished, _given(sprint) is None, order
 

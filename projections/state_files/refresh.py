@@ -77,7 +77,7 @@ class ProjectedFile(StreamFile[State], ABC):
             known = self.files.look_at_status(path)
             if known is not None:
                 refreshed = self._write(name, path, known, kept)
-                # A file that was exchanged for another one was compared then.
+                # If the file was written, the exchange has compared it.
                 if refreshed.state == "written" or self.files.look(path) == known:
                     return refreshed
             seen = self.files.look(path)
@@ -149,7 +149,7 @@ class ProjectedFile(StreamFile[State], ABC):
         left = self.files.recover(path)
         if left is None:
             return None
-        # Killed after the exchange it was perhaps kept already, before it.
+        # If the process was killed after the exchange, the edit may already be stored.
         observed = self.repository.events(name, EditObserved)
         digests = [event.digest for event in observed if event.path == path]
         is_new = digests[-1:] != [left.digest.hex()]
@@ -169,7 +169,7 @@ class ProjectedFile(StreamFile[State], ABC):
             return Refreshed(path, "same", digest.hex(), kept, self._problem(path, kept))
         displaced = self.files.write(path, content, version=state.version)
         if displaced is not None and displaced.digest != seen.digest:
-            # Somebody was faster than we: their bytes came back from the exchange.
+            # Another process wrote the file first; the exchange returned its content.
             kept = self._observe(name, path, displaced, without=digest)
         if displaced is not None or kept is not None:
             self.files.settle(path)
@@ -222,7 +222,7 @@ class ProjectedFile(StreamFile[State], ABC):
         if len(encode(event)) > event.payload_bytes_max:
             problem = "the difference is too large to be recorded; the copy has it"
             event = replace(event, changes=None, problem=problem, fields=())
-        # A crash before our file is in place must not record the same edit twice.
+        # After a crash before our file is in place, the edit must not be recorded twice.
         key = f"edit/{seen.digest.hex()[:32]}/{since}/{name}"[:128]
         self.workspace.observe(self.repository.kind.stream(name), event, key=key)
         return kept
@@ -230,7 +230,7 @@ class ProjectedFile(StreamFile[State], ABC):
     def _changes(
         self, name: str, since: int, content: bytes, path: str
     ) -> tuple[list[dict[str, object]], tuple[str, ...]]:
-        # Imported here: only an edit by somebody else is compared.
+        # Imported here: only third-party edits are compared.
         from sprintlog.engine.sprint.state.patch import changes, diff
 
         theirs = self.load(content, file=path)

@@ -29,7 +29,7 @@ class SprintFile(ProjectedFile[Sprint]):
         place = plan.place
         if place is None or not self.workspace.tree.has(state.knowledge.own_tree):
             return None
-        # One that is finished may have given the place free for another one.
+        # A finished sprint may have left its path to another sprint.
         if plan.status == COMPLETED and holder(self.workspace, place) != state.id:
             return None
         return place.path
@@ -67,7 +67,7 @@ class SprintFile(ProjectedFile[Sprint]):
 
     def load(self, content: bytes, *, file: str) -> Any:
         """Return third-party content as data; raise `InvalidInputError` if invalid."""
-        # Read only when somebody edited a file: the reader is not on the hot path.
+        # Imported here: only third-party edits require the parser.
         from sprintlog.engine.sprint.plan.imported_documents import (
             is_first_generation,
             with_phases,

@@ -13,7 +13,7 @@ class Sum:
     def __init__(self) -> None:
         self._content = b""
         self._steps: list[Any] = []
-        """Hashes of the content's beginnings, each one step longer than the one before."""
+        """Hashes of prefixes of the content, each one step longer than the previous one."""
 
     def digest(self, content: bytes, *, like: bytes, same: int) -> bytes:
         """Return the SHA-256 of content whose first `same` bytes equal those of `like`."""

@@ -156,7 +156,7 @@ def selection_data(judged: Judged) -> Data | None:
         }
     if tracker.applied:
         applied = tracker.applied[-1]
-        # A list of one field each, as the document of the tracker has it.
+        # The tracker's document has a list of objects with one field each.
         data["artifacts_applied"] = [
             {"source": applied.source},
             {"destination": applied.destination},

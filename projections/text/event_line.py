@@ -103,7 +103,7 @@ def what(recorded: RecordedEvent) -> str:
 
 def measured(metrics: Metrics) -> list[str]:
     """Return a measurement as phrases; unknown figures are omitted."""
-    # Imported here: exact numbers would cost every answer of a session their import.
+    # Imported here: answers about sessions must not import exact numbers.
     from sprintlog.engine.judging.metrics import named
 
     figures = named(metrics)
@@ -151,7 +151,7 @@ def _facts(event: Any, data: Mapping[str, Any]) -> Iterator[str]:
     if isinstance(event, RunEnded):
         yield event.because
     if "usage" in data:
-        # The result comes before the details: a line may be cut.
+        # The result precedes the details, because the line may be truncated.
         yield from (_plain(given.pop(name)) for name in BARE if name in given)
         yield from _figures(data)
     for name, value in given.items():

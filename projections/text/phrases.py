@@ -37,7 +37,7 @@ _EPOCH, _RESOLUTION = datetime.fromtimestamp(0, UTC), timedelta(milliseconds=1)
 def milliseconds(at: str) -> int | None:
     """Return a recorded time in milliseconds since 1970; None if it is invalid."""
     try:
-        # The form of nearly all times; `parse` takes three times as long.
+        # Nearly all times have this format; `parse` takes three times as long.
         moment = datetime.fromisoformat(at) if at.endswith("Z") else parse(at)
     except (ValueError, InvalidInputError):
         return None

@@ -34,7 +34,7 @@ def standing(sprint: Sprint, found: Status, action: Action, when: When) -> Itera
     said = stopped(action, when)
     since = _since(sprint, found, run, action, when)
     if said or run is None:
-        # Beside the word `in-progress` a bare reason would not say that nothing goes on.
+        # Next to `in-progress`, the reason alone would not show that work has stopped.
         stands = action.do == actions.STOP and sprint.plan.status == IN_PROGRESS
         why = "stopped" if stands else "why"
         for word, text in said:
@@ -43,7 +43,7 @@ def standing(sprint: Sprint, found: Status, action: Action, when: When) -> Itera
         if said and since:
             yield "since", since
         yield from (told for told in said if told[0] == "hint")
-        # What a plan has under way is marked in its tree.
+        # The tree already marks the current phase of a plan.
         is_bare = sprint.plan.is_ralph and sprint.plan.iteration
         if is_bare and not said and sprint.plan.status == IN_PROGRESS:
             yield "now", _between_runs(sprint, found, when)

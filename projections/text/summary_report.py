@@ -214,7 +214,7 @@ def _rows(
     failures: Mapping[int, Failure],
     others: Sequence[RunEnding],
 ) -> list[str]:
-    # If all lack the same part, one note at the best iteration suffices.
+    # If all scores lack the same part, a note at the best iteration is sufficient.
     is_same = len({one.score.share for one in found}) == 1
     figures = {one.number: _figures(one, is_same=is_same) for one in found}
     figures |= dict.fromkeys((*failures, *(one.number for one in others)), _NO_FIGURES)

@@ -121,7 +121,7 @@ def changed_files(
 ) -> ChangedFiles:
     """Return the files that a plan writes and removes, or wrote and removed."""
     left = plan.skipped if placed is None else placed.skipped
-    # Differences between a branch and the work tree remain in the branch.
+    # A branch contains all files, including those that differ in the work tree.
     not_touched = {path for path, _ in left} if branch is None else set()
     number = order.iteration if order is not None else None
     is_in_place = branch is None and (order is None or not order.into)

@@ -132,7 +132,7 @@ def named(recorded: RecordedEvent) -> dict[str, Any]:
 
 
 def _addresses(event: Injection) -> list[str]:
-    # Imported here: few events add anything.
+    # Imported here: few events add nodes.
     from sprintlog.engine.sprint.plan.injection import addresses
 
     return addresses(event)

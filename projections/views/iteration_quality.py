@@ -83,7 +83,7 @@ def pending_advice(judged: Judged) -> Recommendation | None:
     given = advice_in_force(judged)
     if given is None or given.action != ROLLBACK:
         return given
-    # Earlier files may have come back since and stayed, with the plan or without.
+    # Earlier files may have been restored since, with or without the plan.
     since = 0 if judged.last is None else judged.one(judged.last).version
     is_back = _files_since(judged.sprint.knowledge, since) != AS_LEFT
     return None if is_back else given
@@ -170,7 +170,7 @@ def _files_since(knowledge: Knowledge, since: int) -> int | None:
             continue
         before[back.before] = now
         if back.iteration is None:
-            # An undo or a redo restores the files from before another one.
+            # An undo or redo restores the files from before another restore.
             now = before.get(back.snapshot)
         else:
             now = back.iteration if back.snapshot in whole and not back.paths else None

@@ -138,7 +138,7 @@ def moment_of(workspace: ServiceWorkspace, sprint: Sprint, at: str | None) -> st
     """Return the time of a point: now, the named time, or the last event's time."""
     if at is None:
         return workspace.now()
-    # Imported here: most answers are about now.
+    # Imported here: most answers describe the current state.
     from sprintlog.engine.service.streams.points import parse_point
 
     time = parse_point(at, now=workspace.clock()).time

@@ -241,7 +241,7 @@ def _is_stale(workspace: ServiceWorkspace, sprint: Sprint, *, now: str) -> bool:
     moved = time_of(workspace, sprint, rollbacks[-1][0]) if rollbacks else None
     if not is_stale(sprint, now=now, moved=moved):
         return False
-    # Imported here: it matters only where a sprint seems to be silent.
+    # Imported here: it is required only for sprints that seem to be inactive.
     from sprintlog.engine.service.agent_sessions.known_sessions import last_work
 
     worked = last_work(workspace.log, sprint_stream(sprint.id))

@@ -90,7 +90,7 @@ def dump_after(
     try:
         return _made(document, before, is_kept=is_kept, touched=touched)
     except _UNPACKABLE:
-        # The writer of whole documents names the field, or accepts a block without digest.
+        # `dump_bytes` names the invalid field, or accepts a block that cannot be packed.
         return Text(dump_bytes(document), {})
 
 

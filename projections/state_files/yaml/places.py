@@ -30,9 +30,9 @@ class PlacedDocument:
         builder = _NotingBuilder()
         self.data: Any = load(content, file=file, builder=builder)
         self.repeated: list[tuple[int, Path, str]] = builder.repeated
-        """Line, path and message of each key that was there before; the last one counts."""
+        """The line, path and message of each duplicate key, whose last value is used."""
         self.kept = builder.kept
-        """Path and text of values that look like numbers and were kept as text."""
+        """The path and text of values that look like numbers but were read as text."""
         self._spans = builder.spans
         self._replaced = builder.replaced
         self._content = content
@@ -64,10 +64,10 @@ class _NotingBuilder(AsWritten):
     def __init__(self) -> None:
         super().__init__()
         self.spans: dict[int, dict[str | int, LineSpan]] = {}
-        """By the identity of the collection, which the data keeps alive."""
+        """The lines of each collection's items, by the `id` of the collection."""
         self.repeated: list[tuple[int, Path, str]] = []
         self.replaced: list[Any] = []
-        """The values at such keys: no other object may get their identity."""
+        """The replaced values, kept alive so that no other object reuses their `id`."""
         self._event: Any = None
         self._key_line = 1
 

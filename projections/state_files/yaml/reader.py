@@ -27,15 +27,15 @@ _SHOWN_MAX = 40
 _KEPT_MAX = 1000
 _NOTHING: Any = object()
 
-# Line and paragraph separators are text in YAML 1.2, line breaks in YAML 1.1.
+# Line and paragraph separators are text in YAML 1.2 but line breaks in YAML 1.1.
 _FORBIDDEN = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]"
 )
-# libyaml compares each directive with all before it.
+# libyaml compares each directive with all previous ones.
 _DIRECTIVE = re.compile(r"[\r\n]%")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _LINE_BREAK = re.compile(r"\r\n?|\n")
-# JSON is YAML but for two things: escapes in pairs, and characters that need no escape.
+# JSON is valid YAML except for surrogate pairs in escapes, and some unescaped characters.
 _PAIR = re.compile(rb"(?:\\\\)*\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}")
 _RAW = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 _TYPED_FIRST = frozenset("0123456789+-.~nNtTfF")
@@ -90,7 +90,7 @@ def load(data: bytes, *, file: str | None = None, builder: "Builder | None" = No
             str(error), file=file, line=line, field=field_path(builder.path()) or None
         ) from None
     except (yaml.YAMLError, ValueError, OverflowError) as error:
-        # PyYAML without libyaml lets Python complain about escapes beyond Unicode.
+        # Without libyaml, escapes beyond Unicode raise an error of Python itself.
         raise _syntax_error(error, file) from None
     if builder.root is _NOTHING:
         raise InvalidInputError("holds no document; one is needed", file=file, line=1)
@@ -106,7 +106,7 @@ class Builder:
         self.documents = 0
         self.nodes = 0
         self.is_json = False
-        """Whether the text is JSON, in which a number is never anything else."""
+        """Whether the text is JSON, in which numbers are unambiguous."""
 
     def take(self, event: Any) -> None:
         """Process a parse event."""
@@ -210,7 +210,7 @@ class AsWritten(Builder):
     def __init__(self) -> None:
         super().__init__()
         self.kept: list[tuple[tuple[str | int, ...], str]] = []
-        """The first of them: path and text."""
+        """The path and text of the first such values."""
 
     def resolve(self, text: str) -> Any:
         """Return a plain scalar's value; a number only if we would write the same text."""
@@ -259,7 +259,7 @@ def _resolved(text: str) -> Any:
 def _integer(text: str) -> int:
     base = {"0o": 8, "0x": 16}.get(text[:2], 10)
     digits = text[2:] if base != 10 else text
-    # Turning a megabyte of digits into a number would take minutes.
+    # Converting a megabyte of digits would take minutes.
     number = int(digits, base) if len(text) <= _NUMBER_DIGITS_MAX else INTEGER_MAX + 1
     if not INTEGER_MIN <= number <= INTEGER_MAX:
         raise UnreadError(

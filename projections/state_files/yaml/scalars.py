@@ -18,15 +18,16 @@ WORD_MAX = 64
 _UNPRINTABLE = (
     "[^ -~\u00a1-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
 )
-# The quickest check whether a text needs escapes is its length as JSON, which escapes
-# nearly the same; what has quotes is looked through by taking away what needs none.
+# The fastest check whether a text needs escapes is the length of its JSON form, which
+# escapes nearly the same characters. For texts with quotes, all safe characters are removed
+# instead.
 _as_json = msgspec.json.Encoder().encode
 _OF_LINES = bytes(range(32, 127))
 _OF_BLOCKS = b"\n" + _OF_LINES
 _NOT_FIRST = frozenset(" -?:,[]{}#&*!|=>'\"%@`")
 _FIRST_OF_NUMBERS = frozenset("0123456789+._")
 _SPECIAL_FIRST = _NOT_FIRST | _FIRST_OF_NUMBERS
-# What YAML 1.1, YAML 1.2 or one of their readers takes for another type.
+# Words that YAML 1.1, YAML 1.2 or a parser reads as another type.
 WORDS = frozenset(
     case
     for word in ("null", "true", "false", "y", "n", "yes", "no", "on", "off", "~", "<<")
@@ -41,7 +42,7 @@ _NUMBER_OR_TIME = r"""
     | [-+]?[0-9][0-9_]*(?:\.[0-9_]*)?(?:[eE][-+]?[0-9]+)?
     | [-+]?\.(?:[0-9_]+(?:[eE][-+]?[0-9]+)?|inf|Inf|INF)|\.(?:nan|NaN|NAN)
     | [-+]?0(?:b[01_]+|o[0-7_]+|x[0-9a-fA-F_]+)"""
-# Known by their shape, because that pattern takes long to compile.
+# Recognized by their shape, because compiling the pattern is slow.
 _ANY_DIGIT = str.maketrans("123456789", "000000000")
 _USUAL_TIMES = ("0000-00-00T00:00:00Z", "0000-00-00T00:00:00.000Z")
 _SHORT_ESCAPES = dict(
@@ -63,12 +64,12 @@ def line_of(text: str) -> str:
     if not text:
         return "''"
     size, first = len(text), text[0]
-    # Asked once for most texts, which begin with a letter.
+    # Most texts start with a letter and fail only this check.
     is_special = first in _SPECIAL_FIRST
     if is_special and first in _FIRST_OF_NUMBERS and _is_number_or_time(text):
         return f"'{text}'"
     if not (
-        # The quickest look first, by length; a call would cost as much as the look.
+        # The fastest check comes first; a function call would cost as much as the check.
         (size <= WORD_MAX and text.isprintable())
         or (text.isascii() and len(_as_json(text)) == size + 2 and "\x7f" not in text)
         or _is_printable(text)
@@ -78,7 +79,7 @@ def line_of(text: str) -> str:
         (is_special and first in _NOT_FIRST)
         or text[-1] == " "
         or (size <= 5 and text in WORDS)
-        # One character is found ten times as fast as two, and most have none.
+        # Searching for one character is ten times as fast, and most texts contain neither.
         or (":" in text and (": " in text or text[-1] == ":"))
         or ("#" in text and " #" in text)
     ):
@@ -112,7 +113,7 @@ def _is_printable(text: str, plain: bytes = _OF_LINES) -> bool:
 def block_of(text: str, pad: str) -> str:
     """Return text with line breaks as a literal block whose lines start with `pad`."""
     lines = text.split("\n")
-    # As above; each line break counts twice.
+    # As in `line_of`, but JSON escapes each line break as two characters.
     quick = text.isascii() and "\x7f" not in text
     is_plain = quick and len(_as_json(text)) == len(text) + 1 + len(lines)
     if not is_plain and not _is_printable(text, _OF_BLOCKS):
@@ -121,7 +122,7 @@ def block_of(text: str, pad: str) -> str:
     if text[0] in " \n" and text.lstrip("\n")[:1] == " ":
         indicator = str(len(LINE_STEP))
         if not text.rstrip("\n").rpartition("\n")[2].strip(" "):
-            # The `yaml` package loses the spaces that end such a block.
+            # The `yaml` package drops the spaces at the end of such a block.
             return _quoted(text)
     chomping = "-"
     if not lines[-1]:
@@ -157,7 +158,7 @@ def float_of(number: float) -> str:
     mantissa, power = text.split("e")
     exponent = int(power)
     sign, digits = "-" if number < 0 else "", mantissa.lstrip("-").replace(".", "")
-    # JavaScript writes an exponent from 1e21 upwards and from 1e-7 downwards.
+    # JavaScript uses exponents from 1e21 upwards and from 1e-7 downwards.
     if 0 < exponent < 21:
         return f"{sign}{digits.ljust(exponent + 1, '0')}.0"
     if -7 < exponent < 0:

@@ -35,7 +35,7 @@ INTEGER_MIN = -(2**63)
 _PIECES_MAX = 512
 _KNOWN_MAX = 256
 _PAD_MAX = len("\n") + len(LINE_STEP) * (DEPTH_MAX - 1)
-# A reader looks this far for the colon of a key; js-yaml counts in UTF-16 units.
+# Parsers search at most this far for a key's colon; js-yaml counts UTF-16 units.
 _LOOK_AHEAD_MAX = 1024
 _SHOWN_KEY_MAX = 40
 _SIMPLE_KEY = r"[A-Za-z_][A-Za-z0-9_-]*"
@@ -90,7 +90,7 @@ def field_path(parts: Iterable[str | int]) -> str:
         elif len(part) <= _SHOWN_KEY_MAX and re.fullmatch(_SIMPLE_KEY, part):
             path += f".{part}" if path else part
         else:
-            # Only errors need it, and recorded documents seldom have one.
+            # Imported here: only error messages about unusual keys require it.
             import json
 
             shown = json.dumps(part[:_SHOWN_KEY_MAX], ensure_ascii=not part.isprintable())
@@ -108,9 +108,10 @@ class _Page:
     def __init__(self) -> None:
         self.pieces: list[str] = []
         self.written = BytesIO()
-        """The finished text: pieces joined while they are still near in memory."""
+        """The finished text; pieces are joined while they are in the CPU cache."""
         self.lines: dict[str, dict[str, _Lines]] = {}
-        """By line start and key. Words come again, so most lines are made once."""
+        """The lines by line start and key; words recur, so most lines are generated
+        once."""
 
     def content(self) -> bytes:
         """Return everything that was added."""
@@ -121,7 +122,8 @@ class _Page:
     def join(self) -> None:
         """Write the pieces, without the line break that precedes the first line."""
         first = 0 if self.written.tell() else 1
-        # Memory for the whole text is asked for once: new pages cost more than the rest.
+        # Memory for the text is allocated once, because new pages cost more than all the
+        # rest.
         self.written.write("".join(self.pieces)[first:].encode())
         self.pieces.clear()
 
@@ -155,7 +157,7 @@ class _Page:
                 try:
                     head, known = now[key]
                 except (KeyError, TypeError):
-                    # Most keys are plain words, which need no closer look.
+                    # Most keys are plain words, for which `line_of` is unnecessary.
                     is_plain = type(key) is str and key.isascii() and key[:1] != "-"
                     is_plain = is_plain and key.replace("-", "_").isidentifier()
                     is_plain = is_plain and len(key) <= WORD_MAX and key not in WORDS
@@ -176,7 +178,7 @@ class _Page:
                             known[value] = line
                 elif value and isinstance(value, (dict, list)):
                     if head.endswith(f"{pad}: "):
-                        # Behind `? key` a collection starts on the line of its `:`.
+                        # After `? key`, a collection starts on the line of the colon.
                         self.collection(value, head, pad + LINE_STEP)
                     else:
                         add(head[:-1])
