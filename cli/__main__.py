@@ -24,19 +24,19 @@ def main() -> None:
 
     if sys.argv[1:2] == ["wrap"]:
         find_ours()
-        # Its command must start at once; everything else is imported meanwhile.
+        # The command must start immediately; other imports run in the meantime.
         from .wrapping.start import main as wrap
 
         wrap(sys.argv[2:])
     if sys.argv[1:2] == ["hook"]:
         find_ours()
-        # An agent waits for it: it imports neither click nor modules about sprints.
+        # Agents wait for hooks, so this imports neither click nor modules about sprints.
         from .hooking.start import main as hook
 
         hook(sys.argv[2:])
-    # Modules and states are used to the end; searching them took a tenth of the time.
+    # Modules and states live until exit; scanning them took a tenth of the time.
     gc.set_threshold(COLLECT_EVERY)
-    # First: what libraries import at their start is not ours.
+    # First, because the finder does not apply to the libraries' imports.
     import_libraries()
     find_ours()
     from .main import main as run
@@ -49,7 +49,7 @@ def main() -> None:
         raise
     finally:
         gc.freeze()
-        # An unexpected exception passes through here as well.
+        # Unexpected exceptions pass through here as well.
         if sys.exc_info()[0] in (None, SystemExit) and not _is_awaited():
             _leave(code)
 

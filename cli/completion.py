@@ -95,7 +95,7 @@ def values(
             fitting = (offer for offer in offers if offer[0].startswith(begun))
             found = dict(islice(fitting, OFFERED_MAX))
     except SprintlogError:
-        # Without a log, or with one that cannot be read, there is nothing to offer.
+        # Without a readable log, there are no completions.
         return []
     return [CompletionItem(word, help=meaning) for word, meaning in found.items()]
 

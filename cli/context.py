@@ -63,7 +63,7 @@ def open_workspace(*, check_head: bool = True) -> Workspace:
     if check_head and os.path.lexists(workspace.location.folder / REDACTION):
         _finish_redaction(workspace)
     if named := os.environ.get("SPRINTLOG_JOURNAL"):
-        # Imported here: hardly anybody sets it.
+        # Imported here: the variable is rarely set.
         from .places import journal_place
 
         file = workspace.location.root / named
@@ -85,14 +85,14 @@ def open_workspace(*, check_head: bool = True) -> Workspace:
 
 def _finish_redaction(workspace: Workspace) -> None:
     """Finish an interrupted redaction before anything else is done."""
-    # Imported here: almost never was one cut short.
+    # Imported here: a redaction is almost never interrupted.
     from sprintlog.projections.health.redaction import finish
 
     try:
         if finish(workspace):
             note("a redaction that was cut short was finished")
     except SprintlogError as error:
-        # Only a warning: every command tries it again.
+        # Only a warning, because every command retries this.
         warn(f"a redaction that was cut short cannot be finished: {error.message}")
 
 
@@ -101,7 +101,7 @@ def find_log() -> Location:
     start, folder = log_place()
     if (address := settings.log_address()) is None:
         return find(start, folder=folder)
-    # Imported here: most logs are in their folder.
+    # Imported here: most logs are local.
     from sprintlog.engine.service.place.served import find_served
 
     return find_served(start, address, folder=folder)
@@ -112,7 +112,7 @@ def diagnose(event: str, fields: Callable[[], Mapping[str, object]]) -> None:
     context = click.get_current_context(silent=True)
     if context is None or not context.find_root().params.get("verbose"):
         return
-    # Imported here: it would cost every recording command more than its own work.
+    # Imported here: the import takes longer than a recording command.
     import structlog
 
     logger = structlog.wrap_logger(
@@ -145,7 +145,7 @@ def _spoken(
         )
         if not text or context.resilient_parsing or _OF_ENGINE.fullmatch(text):
             return value
-        # Imported here: scripts, and whatever records, give ISO 8601 or nothing.
+        # Imported here: scripts and recording commands use ISO 8601, or specify no time.
         from .moments import read_moment
 
         field = parameter.opts[0] if parameter.opts else str(parameter.name)
@@ -173,7 +173,7 @@ def with_json(function: Function) -> Function:
 def _keep_fields(context: click.Context, parameter: click.Parameter, value: Any) -> None:
     if value is None or context.resilient_parsing:
         return
-    # Imported here: what a command can answer is looked up only when it is asked for.
+    # Imported here: few commands specify fields.
     from .screen.fields import read
 
     context.meta[typed.FIELDS] = read(" ".join(typed.words_of(context)), value)
@@ -254,7 +254,7 @@ def wait_until(
     until: str, why: str, category: str, phase: str | None = None
 ) -> "ScheduleRetry":
     """Return the command for `--until`; raise `UsageError` if the category has no limit."""
-    # Imported here: few failures are waits for a limit.
+    # Imported here: few failures require a wait for a limit.
     from sprintlog.engine.sprint.phases.waits import ScheduleRetry
 
     if category not in _LIMITS:
@@ -278,7 +278,7 @@ def default_actor() -> str:
     if (found := settings.settings_file()) and "record.actor" in found.given:
         if found.is_trusted:
             return str(found.value("record.actor"))
-        # The event is recorded anyway, with the actor that applies without the file.
+        # The event is still recorded, with the actor that applies without the file.
         refused = found.untrusted("record.actor")
         warn(refused.message)
         hint(refused.hint)

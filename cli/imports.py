@@ -44,7 +44,7 @@ def keep_ours() -> None:
     kept: dict[str, bytes] = {}
     tops = [*sys.modules[_PACKAGE].__path__]
     folders = [*tops, *(f"{tops[0]}/{name}" for name in _FOLDERS)]
-    # A file that is gone already is missing in either case.
+    # A file that has already been deleted cannot be imported anyway.
     with suppress(OSError):
         for folder in folders:
             with os.scandir(folder) as entries:
@@ -56,9 +56,9 @@ def keep_ours() -> None:
                         folders.append(entry.path)
                     else:
                         _keep(kept, folder, entry)
-        # At once: another thread may import meanwhile.
+        # Updated in one step, because another thread may be importing.
         _kept.update(kept)
-    # Compiled code would be written beside another version's sources.
+    # Otherwise compiled code would be written next to another version's sources.
     sys.dont_write_bytecode = True
 
 
@@ -71,7 +71,7 @@ def _keep(kept: dict[str, bytes], folder: str, entry: "os.DirEntry[str]") -> Non
         compiled = f"{folder}/__pycache__/{stem}{_COMPILED}"
         with suppress(OSError):
             data = _read(compiled)
-            # Python compares the same: time and size of the source.
+            # Python, too, compares the source's modification time and size.
             told = int(met.st_mtime) & 0xFFFFFFFF, met.st_size & 0xFFFFFFFF
             if data[4:16] == b"".join(n.to_bytes(4, "little") for n in (0, *told)):
                 kept[compiled] = data
@@ -172,7 +172,7 @@ def import_libraries() -> None:
     for name in PUT_OFF:
         if name in sys.modules:
             continue
-        # Found without importing the package that the module is in.
+        # Search for the module without importing its package.
         package = name.rpartition(".")[0]
         if package not in places:
             found = PathFinder.find_spec(package)
@@ -198,7 +198,8 @@ class _Waiting(ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         if name == "__path__":
-            # So `import` asks whether it is a package; none of them is.
+            # `import` checks `__path__` to detect packages; none of these modules is a
+            # package.
             raise AttributeError(name)
         if name in PUT_OFF[self.__name__]:
             return _ANSWERS.get((self.__name__, name)) or _first_run(self, name)
@@ -226,7 +227,7 @@ def _first_run(module: ModuleType, name: str) -> Callable[..., Any]:
 
 def _run(module: ModuleType) -> None:
     if isinstance(module, _Waiting):
-        # The loader that `importlib` has for this runs it at the first `import`.
+        # The lazy loader in `importlib` would execute the module at its first `import`.
         module.__class__ = ModuleType  # type: ignore[assignment]
         spec = module.__spec__
         assert spec is not None

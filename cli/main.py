@@ -60,7 +60,7 @@ class LazyGroup(typed.TypedGroup):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import and return a command."""
         if cmd_name not in COMMANDS:
-            # Imported here: only unknown words need it.
+            # Imported here: only unknown commands require it.
             from .programs import program_command
 
             return program_command(cmd_name)
@@ -112,7 +112,7 @@ def _show_version(context: click.Context, parameter: click.Parameter, value: boo
 def cli(verbose: bool) -> None:
     """Record every agent run in an append-only log; rebuild state files from it."""
     if click.get_current_context().invoked_subcommand is None:
-        # Imported here: it is shown only when nothing is asked for.
+        # Imported here: it is shown only if no command is given.
         from .work.overview import print_overview
 
         print_overview()
@@ -123,7 +123,7 @@ def main() -> None:
     try:
         _hold_standard_files()
         if "_SPRINTLOG_COMPLETE" in os.environ:
-            # Imported here: a shell asks, and nobody else.
+            # Imported here: only shells request completions.
             from .completion import print_offers
 
             print_offers(cli)
@@ -142,12 +142,12 @@ def main() -> None:
     except click.ClickException as error:
         sys.exit(_print_usage(error))
     except UnicodeEncodeError as error:
-        # Bytes of a command line or of a path in another encoding.
+        # An argument or a path contains bytes that are not UTF-8.
         piece = error.object[max(error.start - 20, 0) : error.start + 20]
         refused = InvalidInputError(f"{piece!r} is not text in UTF-8")
         sys.exit(print_error(refused, as_json="--json" in sys.argv))
     except BrokenPipeError:
-        # Whoever read our output has seen enough.
+        # The reader of the output has closed the pipe.
         _close_stdout()
         sys.exit(1)
     except OSError as error:
@@ -174,12 +174,12 @@ def _print_usage(error: click.ClickException) -> int:
         hint = getattr(error, "hint", None) or f"`{context.command_path} -h` shows how"
     said = error.format_message()
     if isinstance(error, click.NoSuchOption):
-        # Its own message would repeat the suggestion in other words.
+        # click's message would repeat the suggestion in other words.
         said = f"no such option {error.option_name}"
         unknown = error.option_name, _options_of(context)
         if error.option_name == "--sprint" and context is not None and not context.parent:
             hint = "give --sprint after the command: `sprintlog status --sprint ID`"
-    # Its choices are listed on separate lines.
+    # click lists the choices on separate lines.
     wrapped = SprintlogError(" ".join(said.split()), hint=hint, unknown=unknown)
     print_error(wrapped, as_json="--json" in sys.argv)
     return USAGE
@@ -208,7 +208,7 @@ def _interrupts_between_imports() -> Iterator[None]:
     `import` runs a callback for each module. An exception raised there is printed and
     ignored, so the command would continue.
     """
-    # The inner module: `signal` makes names of all numbers, which this has no use for.
+    # `signal` also converts all numbers to enums, which is slow and unnecessary here.
     from _signal import SIGINT, default_int_handler, getsignal, signal  # type: ignore[import-not-found]
 
     if getsignal(SIGINT) is not default_int_handler:

@@ -33,7 +33,7 @@ def with_it(hint: str | None) -> str | None:
         takes = group in _TAKE_IT and (group, verb) not in _TAKE_NONE
         if not takes or "--sprint" in command:
             return found[0]
-        # Words after `--` belong to another command.
+        # Arguments after `--` belong to another command.
         own, dashes, other = command.partition(" -- ")
         return f"`{own}{named}{dashes}{other}`"
 

@@ -78,7 +78,7 @@ def _tell(lines: Sequence[tuple[str, str | None]]) -> None:
 
     said = [f"{word}: {visible(mask(text))}" for word, text in lines if text]
     if sys.stderr is not None and sys.stderr.isatty():
-        # Imported here: in a pipe, a message stays on one line.
+        # Imported here: messages written to a pipe are not wrapped.
         from .screen.tables import wrapped as fold
         from .screen.terminal import width_of
 
@@ -102,7 +102,7 @@ def _hint_of(error: errors.SprintlogError) -> str | None:
     """Return an error's hint, preceded by a suggestion if a word is unknown."""
     if error.unknown is None:
         return error.hint
-    # Imported here: hardly any command meets such a word.
+    # Imported here: few commands contain an unknown word.
     from .suggest import did_you_mean
 
     return " ".join(filter(None, (did_you_mean(*error.unknown), error.hint))) or None
@@ -125,7 +125,7 @@ def hint(text: str | None) -> None:
 
 def progress(text: str) -> None:
     """Print the progress of long-running work on stderr."""
-    # Imported here: few commands take long.
+    # Imported here: few commands run that long.
     from sprintlog.engine.masking import mask
 
     _write(STDERR, f"{visible(mask(text))}\n".encode(errors="backslashreplace"))
@@ -137,7 +137,7 @@ def progress_if_long(text: str) -> Iterator[None]:
     if not shows_counting():
         yield
         return
-    # Imported here: few commands do such work.
+    # Imported here: few commands run that long.
     from threading import Timer
 
     timer = Timer(LONG_SECONDS, progress, [text])
@@ -169,7 +169,7 @@ def shows_counting() -> bool:
 
 def counting_line(text: str) -> None:
     """Write a line to stderr's terminal that later output clears."""
-    # Imported here: hardly anything takes so long.
+    # Imported here: few commands run that long.
     from .screen.tables import cut
     from .screen.terminal import width_of
 
@@ -201,7 +201,7 @@ def print_json(answer: Any) -> None:
     context = click.get_current_context(silent=True)
     fields = None if context is None else context.meta.get(FIELDS)
     if fields is not None:
-        # Imported here: only scripts name fields, and few of them.
+        # Imported here: only a few scripts specify fields.
         from .screen.fields import chosen
 
         answer = chosen(msgspec.json.decode(json_line(answer)), fields)
@@ -213,7 +213,7 @@ def json_line(answer: Any) -> bytes:
     try:
         return msgspec.json.encode(answer, enc_hook=str) + b"\n"
     except UnicodeEncodeError:
-        # Imported here: the name of a file need not be UTF-8, but almost all are.
+        # Imported here: almost all file names are valid UTF-8.
         from sprintlog.engine.readable import as_json
 
         return as_json(answer, str) + b"\n"
@@ -231,7 +231,7 @@ def print_text(*lines: str) -> None:
     """Print lines for people; control characters and line breaks are made visible."""
     text = ""
     for line in lines:
-        # A line of another type is visible already, and may be coloured.
+        # Lines of another type are already escaped, and may contain colours.
         is_ready = type(line) is not str or line.isprintable()
         text += f"{line if is_ready else visible(line)}\n"
     _write(STDOUT, text.encode())
@@ -249,7 +249,7 @@ def print_bytes(content: bytes) -> None:
 
 def terminal() -> "Terminal":
     """Return the capabilities of standard output."""
-    # Imported here and below, and not by what only records: it prints one plain line.
+    # Imported here and below: recording commands print one line without colours.
     from .screen.terminal import terminal as found
 
     return found()
@@ -315,7 +315,7 @@ def table(
     lines = made.lines(rows)
     context = click.get_current_context(silent=True)
     if made.is_cut and context is not None and not context.meta.get(CUT):
-        # Said when all is printed: what is cut is above it then.
+        # Printed at the end, after all truncated output.
         context.meta[CUT] = True
         context.call_on_close(lambda: note("cut to fit: --json or a pipe shows all"))
     return [*lines]

@@ -55,7 +55,7 @@ def programs() -> list[tuple[str, Path]]:
 
 def _folders() -> Iterator[Path]:
     for entry in os.environ.get("PATH", "").split(os.pathsep):
-        # An empty or a relative one means another folder wherever one is.
+        # Empty and relative entries depend on the current folder.
         if os.path.isabs(entry):
             yield Path(entry)
 
@@ -81,7 +81,7 @@ def _is_below(place: Path, trees: list[Path]) -> bool:
 
 
 def _command(name: str, place: Path, *, is_safe: bool) -> click.Command:
-    # No option is added: all words after the name belong to the program.
+    # No options are added: all arguments after the name belong to the program.
     @click.command(
         name,
         context_settings={"ignore_unknown_options": True, "allow_extra_args": True},

@@ -33,7 +33,7 @@ def prompt_file_in(
     if named is None:
         return None
     root = workspace.location.root.absolute()
-    # Without following links: a link in the tree is not read.
+    # Links are not followed, because a link in the work tree is not read.
     whole = Path(os.path.normpath((base or prompt_base()) / named))
     if not whole.is_relative_to(root):
         raise InvalidInputError(

@@ -87,7 +87,7 @@ def _work() -> str | None:
     """Return the id of the work that this process is part of, if known."""
     if "SPRINTLOG_CORRELATION" not in os.environ:
         return None
-    # Imported here: it is only known within `run` and `wrap`.
+    # Imported here: the work is only known within `run` and `wrap`.
     from sprintlog.engine.sessions.work import work_in
 
     return work_in(os.environ)

@@ -87,7 +87,7 @@ def closest(word: str, known: Iterable[str]) -> str | None:
     like = get_close_matches(lower, by_lower, n=1, cutoff=LIKE_LEAST)
     if like:
         return by_lower[like[0]]
-    # Of an address with a mistake the last part is compared with the last parts.
+    # For a misspelled address, only the last part is compared.
     lasts = {one.rsplit("/", 1)[-1]: one for one in by_lower}
     like = get_close_matches(lower.rsplit("/", 1)[-1], lasts, n=1, cutoff=LIKE_LEAST)
     return by_lower[lasts[like[0]]] if like else None
@@ -117,7 +117,7 @@ def elsewhere(group: click.Context, word: str) -> str:
     name, root = group.command.name, group.find_root().command
     if group.parent is None or not isinstance(root, click.Group):
         return ""
-    # People say `iteration show 1` for `show iteration 1`.
+    # Users may type `iteration show 1` for `show iteration 1`.
     verb = root.get_command(group.find_root(), word)
     if isinstance(verb, click.Group) and name in verb.list_commands(group):
         return f" here: it is sprintlog {word} {name}"

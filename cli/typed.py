@@ -176,7 +176,7 @@ def sort_options(params: list[click.Parameter]) -> Sorted:
     topic = RECORDING if RECORDING in topics else READING
     shared = [option for option in options if option.topic in (topic, READING)]
     if topic == RECORDING:
-        # A point of the past is no time at which something happened: it stays its own.
+        # A point in the log is not the time of an event, so that option is not shared.
         shared = [option for option in shared if option.metavar != "POINT"]
     known = {id(option) for option in shared}
     return Sorted([p for p in params if id(p) not in known], shared, topic)
@@ -232,7 +232,7 @@ class TypedCommand(_Typed):
         try:
             return super().invoke(ctx)
         except SprintlogError as error:
-            # Imported here: only an error has a hint.
+            # Imported here: only errors have hints.
             from .named_sprint import with_it
 
             error.hint = with_it(error.hint)
@@ -279,7 +279,7 @@ class TypedGroup(_Typed, click.Group):
         """Import and return the command specified as `module:function`."""
         module, _, function = name.partition(":")
         command: click.Command = getattr(import_module(f".{module}", __package__), function)
-        # Versions of click differ in what happens if a group is typed without a word.
+        # Versions of click differ in handling a group without a subcommand.
         command.no_args_is_help = False
         return command
 
@@ -292,7 +292,7 @@ class TypedGroup(_Typed, click.Group):
         """Return the words with an alias replaced; raise an error for a former name."""
         if args[0] in self.list_commands(ctx):
             return args
-        # Imported here: only unknown words need it.
+        # Imported here: only unknown commands require it.
         from .suggest import current
 
         return current(ctx.find_root(), [*words_of(ctx), *args])[len(words_of(ctx)) :]
@@ -307,7 +307,7 @@ class TypedGroup(_Typed, click.Group):
         except click.NoSuchOption:
             raise
         except click.UsageError as error:
-            # Imported here: only unknown words need it.
+            # Imported here: only unknown commands require it.
             from .suggest import elsewhere
 
             known = self.list_commands(ctx)

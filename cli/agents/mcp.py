@@ -36,7 +36,7 @@ def command(reads_only: bool, prompt_file: str | None, sprint_id: str | None) ->
     Example: sprintlog hooks install claude --mcp
     """
     check_installed("mcp", NEEDED, "the tools of MCP need it")
-    # Imported here: it takes longer than any other command.
+    # Imported here: the import takes longer than any other command.
     from ..mcp.server import serve
 
     keep_ours()

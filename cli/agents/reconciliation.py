@@ -200,7 +200,7 @@ def compare_sessions(
     try:
         for line in _compared(workspace, run, actor=actor):
             tell(line)
-    except Exception as error:  # noqa: BLE001 (what an agent keeps may be anything)
+    except Exception as error:  # noqa: BLE001 (an agent's files may contain anything)
         tell(f"its sessions were not compared: {type(error).__name__}: {error}")
 
 

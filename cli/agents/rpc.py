@@ -76,7 +76,7 @@ def _listen(actor: str, sprint_id: str | None, *, idle: float) -> None:
     from ..rpc.listener import Listener
 
     with open_workspace() as workspace:
-        # Opened once: a log that is refused is not listened at.
+        # Opened once, so that the server does not listen for a log that is refused.
         folder = workspace.location.folder
     with met(folder) as place:
         print_text(str(folder / SOCKET))
@@ -124,7 +124,7 @@ def host() -> "RpcHost":
 
 
 def _refresh(workspace: Workspace, stream: str) -> None:
-    # A client that received an error would record the same once more.
+    # A client that receives an error would record the event again.
     try:
         refresh_stream(workspace, stream)
     except Exception as error:  # noqa: BLE001 - what is recorded is answered
@@ -191,7 +191,7 @@ def met(folder: Path) -> Iterator[MeetingPlace]:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listening:
             before = os.umask(0o177)
             try:
-                # Short, and in the folder that was looked at.
+                # The path is short, and refers to the folder that was checked.
                 listening.bind(f"/proc/self/fd/{held}/{SOCKET}")
             finally:
                 os.umask(before)
@@ -218,7 +218,7 @@ def _hold(descriptor: int, folder: Path) -> None:
 def _check_is_ours(folder: Path, found: os.stat_result) -> None:
     if found.st_uid == os.geteuid() and not found.st_mode & 0o022:
         return
-    # Imported here: only who is refused needs it.
+    # Imported here: only this error requires it.
     from sprintlog.engine.readable import quoted
 
     raise RefusedError(

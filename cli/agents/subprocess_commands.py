@@ -62,7 +62,7 @@ def arguments_of(words: list[str]) -> list[str]:
     """Return the arguments with `--json`, unless the command always prints JSON."""
     if words[0] in PRINTS_JSON:
         return words
-    # Words after `--` belong to another program.
+    # Arguments after `--` belong to another program.
     end = words.index("--") if "--" in words else len(words)
     return [*words[:end], "--json", *words[end:]]
 

@@ -51,7 +51,7 @@ def _completion() -> Iterator[Installed]:
             if path.stat().st_size <= _SCRIPT_BYTES_MAX and MARK in path.read_bytes():
                 yield Installed(f"completion script {path}", path.unlink)
         except OSError:
-            # Not there, or not for us to read.
+            # The file does not exist or is not readable.
             continue
 
 
@@ -77,7 +77,7 @@ def _hooks() -> Iterator[Installed]:
         try:
             events = file.events()
         except errors.InvalidInputError:
-            # Not a file that we could have written.
+            # sprintlog cannot have written this file.
             continue
         if events:
             said = "hook" if what == HOOKS else "server"
@@ -162,7 +162,7 @@ def remove_log(location: Location) -> list[str]:
     _check_free(folder, first)
     if stranger := owned_by_another(folder, first):
         raise errors.RefusedError(f"{stranger} belongs to another user", file=str(stranger))
-    # Without its first file no log is found there, so no other process starts using it.
+    # Without its first file, the log is not found, so no other process starts to use it.
     first.rename(aside := first.with_name("log.db-gone"))
     try:
         _check_free(folder, aside)

@@ -63,7 +63,7 @@ def command(version: int | None, of_journal: bool, wanted: Agreement, **given: A
 def _sprint_edit(run: Recording, version: int | None, wanted: Agreement) -> AdoptEdit:
     """Return the command that adopts an edit of PROGRESS.yaml."""
     if version is None:
-        # An edit of the file is recorded first, without adopting it.
+        # An edit of the file is recorded first, but not adopted.
         _observe(run, wanted)
     edit, observed, base = observed_edit(run.workspace, run.sprint_id, version)
     return AdoptEdit(edit=edit, observed=observed, base=base, by=run.options.actor)

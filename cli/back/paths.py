@@ -29,7 +29,7 @@ def inside(workspace: Workspace, paths: Sequence[str]) -> tuple[str, ...]:
     root = workspace.location.root.absolute()
     found = []
     for path in paths:
-        # Without following links: a link in the tree is a file like any other.
+        # Links are not followed: a link in the work tree is treated like a file.
         whole = Path(os.path.normpath(here() / path))
         if not whole.is_relative_to(root):
             raise InvalidInputError(f"{path} is not in the work tree {root}", field="PATH")
@@ -58,7 +58,7 @@ def into_output(
 
 def left_lines(left: Sequence[LeftPath]) -> list[str]:
     """Return a line per path that could not be restored; excess paths are only counted."""
-    # Those that differ come first.
+    # Paths that differ come first.
     shown = sorted(left, key=lambda one: one.differs is not True)[:SHOWN_MAX]
     lines = [
         f"{'differs' if one.differs is True else 'unchanged'}: "

@@ -161,7 +161,7 @@ def _with_files(run: Recording, step: Step, command: Undo | Redo) -> Step:
         alone = snapshots.files_to_undo(sprint, tree=tree, than=since)
     arguments = asdict(command)
     if alone is not None:
-        # It had nothing to do with the plan.
+        # The file change was independent of the plan.
         order = RestoreOrder(alone.event.before, undoes=alone.version)
         return step._replace(order=order, command=None, arguments=arguments)
     events = workspace.preview(command, sprint_id=sprint_id, at=run.options.at)

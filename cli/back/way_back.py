@@ -61,7 +61,7 @@ def work_gone(log: Log, sprint: Sprint) -> list[RecordedEvent]:
     last = log.read_stream(stream, after=at - 1, until=at)
     if (undone := undone_event(log, last)) is None:
         return []
-    # Events of the same append are not later work.
+    # Events of the same append do not count as later work.
     since = append_end(log, sprint, undone.version)
     return [
         event
@@ -292,7 +292,7 @@ def perform(run: Recording, step: Step) -> Done:
         assert restored.outcome is not None
         made, outcome = restored.plan, restored.outcome
         if restored.placed is None:
-            # Nothing was to be done to files.
+            # No file had to be changed.
             made = made._replace(writes={}, removals=[], folders={}, folders_gone=[])
         files = views.changed_files(made, order=step.order, placed=restored.placed)
         warn_of_kept(store_of(workspace).folder, restored.placed)
@@ -300,7 +300,7 @@ def perform(run: Recording, step: Step) -> Done:
         WentBack,
         step.action,
         outcome,
-        # What ends a restore is recorded after what begins it.
+        # The end of a restore is recorded after its start.
         version=workspace.sprint(run.sprint_id).version,
         files=files,
         undo=step.undo if outcome.events else None,
@@ -324,7 +324,7 @@ def _restored(run: Recording, step: Step, *, is_agreed: bool) -> Restored:
             envelope=run.envelope(step.arguments),
             roll_back=step.command,
             of_any_tree=step.of_any_tree,
-            # A rollback of the plan says it itself.
+            # A rollback of the plan already contains the reason.
             reason=step.arguments.get("reason") if step.command is None else None,
         )
 

@@ -48,7 +48,7 @@ def set_(
 
 def _begin_sprint(given: Mapping[str, Any]) -> None:
     """Create a sprint, and a log if necessary, unless an unfinished sprint exists."""
-    # Imported here: for the first goal alone.
+    # Imported here: only the first goal requires it.
     from ..wrapping.recorder import begin_sprint, open_or_make
 
     with open_or_make(note) as workspace:

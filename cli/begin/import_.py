@@ -35,7 +35,7 @@ class Recognising(typed.TypedGroup):
             return args[0], extended, args[1:]
         if not path.exists() and not re.search(r"[./]", args[0]):
             return super().resolve_command(ctx, args)
-        # Imported here: a named command needs no recognition.
+        # Imported here: a subcommand does not detect the kind of file.
         from .import_path import command_of, folder, recognise
 
         kind = recognise(path)
@@ -53,7 +53,7 @@ class Recognising(typed.TypedGroup):
             is_alone and path.exists()
         ):
             return None
-        # Imported here: a known command needs no extension.
+        # Imported here: a known subcommand does not come from an extension.
         from .import_path import extended_command
 
         return extended_command(name)

@@ -63,7 +63,7 @@ def take_versions(
             print_text(f"  {line}")
     for sprint_id, version in newest.items():
         _know_version(workspace, version)
-        # Only now: in between, the current file differs from the older versions.
+        # Only now, because the current file differs from the older versions.
         refresh(workspace, sprint_id)
 
 
@@ -82,7 +82,7 @@ def _record_version(
                 sprint=version.sprint_id,
             )
     elif version.file.name == PROGRESS and version.file.is_file():
-        # A file that was taken away is not put back.
+        # A deleted file is not restored.
         place = place_of(workspace.location, version.file)
     document = version.document
     run = Import("progress", version.file, options, workspace)
@@ -219,5 +219,5 @@ def _record_journal(run: Recording, file: Path, read: ReadJournal) -> tuple[int,
         recorded += len(outcome.events)
         if len(outcome.events) < APPEND_EVENTS_MAX:
             return recorded, problems
-        # A key belongs to the first of several appends; the rest follows without one.
+        # Only the first of several appends has the idempotency key.
         run = run.following()

@@ -169,7 +169,7 @@ def _features(run: Import, versions: Sequence[ListVersion]) -> Features:
         document = version.tasks.document
         names = _names(version.tasks, found, run.file, workspace.sprints())
         if document is None:
-            # Between two features a list is empty.
+            # The list is empty between two features.
             empty = {names[-1]: [version]}
             continue
         for name in _free(names):
@@ -198,7 +198,7 @@ def _names(
     folder = folder_of(file)
     is_tagged = one.document is not None and "tag" in one.document
     names = [] if is_tagged else [*reversed(found)]
-    # Earlier versions named a list without a name after its folder alone.
+    # Older sprintlog versions named such a list after its folder only.
     legacy = [] if one.names else [x for x in (name_from(folder),) if x in sprints]
     by_file = f"{folder}-{file.stem}".replace("_", "-")
     return [*names, *legacy, name_from(*one.names, by_file)]
@@ -243,7 +243,8 @@ def _record(
     recorded = 0
     known = known_sources(run.workspace, sprint_id).in_force
     for source, tasks, at, committed_at in versions:
-        # A committed version is known by its commit; the file at hand may go back.
+        # A committed version is identified by its commit; the current file may be an older
+        # version.
         is_known = source in (known if committed_at else known[-1:])
         if is_known or tasks.document is None:
             continue

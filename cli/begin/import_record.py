@@ -49,7 +49,7 @@ class Import(Recording):
         self, kind: str, file: Path, options: Options, workspace: Workspace
     ) -> None:
         if options.actor in UNNAMED:
-            # The current folder is given as `.`, which has no name.
+            # The current folder is passed as `.`, which has no name.
             actor = f"import:{file.name or file.absolute().name}"[:128]
             options = options.with_values(actor=actor)
         super().__init__(f"import {kind}", options, workspace)
@@ -151,7 +151,7 @@ class Import(Recording):
         number: int | None = None
         runs = partial(self.workspace.repository.events, sprint.id, AgentRan)
         for one in facts:
-            # A run of which more is known than before is another fact.
+            # A run with more known data than before is a different fact.
             ran = one.run if isinstance(one, Ended) else None
             version = f" {ran.output_sha256}" if ran and ran.output_sha256 else ""
             decide, fact = decision_on(one, number, runs), f"{one.key}{version}"

@@ -55,7 +55,7 @@ def command(in_folder: bool, address: str | None, yes: bool, as_json: bool) -> N
     start, named = log_place()
     address = _address(address)
     shadowed, unused = _log_above(start)
-    # A git repository below another log is a separate work tree; a folder is not.
+    # A git repository below another log is a separate work tree; other folders are not.
     if shadowed and not (in_folder or named or _is_in_git(start)):
         raise RefusedError(
             f"a log already exists: {shadowed}",

@@ -87,7 +87,7 @@ def check(name: str | None, kind: str | None, as_json: bool) -> None:
 
     Example: sprintlog extensions check acme-deployments
     """
-    # Imported here: what each kind has to be like is known by who tries it.
+    # Imported here: only checks require the definitions of all kinds.
 
     known = found.installed(kind)
     wanted = [one for one in known if name in (None, one.name)]

@@ -70,7 +70,7 @@ def refused(rule: str) -> Iterator[None]:
 def workspace() -> Iterator[Workspace]:
     """Provide an in-memory workspace with the sprint `kit`."""
     with TemporaryDirectory() as folder:
-        # By its real path, so that the extension meets no links.
+        # The resolved path ensures that the extension encounters no links.
         root, seconds = Path(folder).resolve(), count(FIRST_SECOND)
         with Workspace.in_memory(root, clock=lambda: next(seconds) * 1000) as made:
             made.handle(CreateSprint(PLAN), sprint_id=SPRINT)
@@ -159,7 +159,7 @@ def check_importer(
         with refused(f"{bad} has to be refused"):
             read_with(extension, read, bad)
     said = _described(name, imported, path)
-    # As a stored result has it: lists for tuples.
+    # As in a stored result, tuples become lists.
     stored: dict[str, Any] = json.loads(plain(said, "the result is JSON"))
     return stored
 
@@ -224,7 +224,7 @@ def _shown(made: Callable[[], SprintReading], all_: Sequence[Happened], every: i
     for number, one in enumerate(all_, start=1):
         state = reading.evolve(state, one)
         if every and number % every == 0:
-            # A new one: what is remembered beside the state would be lost.
+            # A new object, because data stored outside the state would be lost.
             state, reading = msgspec.json.decode(_encoded(state)), made()
     before = _encoded(state)
     shown = plain(

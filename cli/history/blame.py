@@ -114,7 +114,7 @@ def _text(name: str, text: str) -> Iterator[str]:
 
 def _said(event: RecordedEvent) -> str:
     observed = " (observed)" if event.observed else ""
-    # By the version one can go back; on a narrow screen that is enough.
+    # The version is sufficient for a rollback, so a terminal omits the position.
     position = "" if terminal().width else f"  position {event.position}"
     return (
         f"{event.type}{observed}  version {event.version}{position}  "

@@ -46,7 +46,7 @@ def _known(
 ) -> tuple[str, ...]:
     """Return the event types; raise `typed.UnknownWordError` for an unknown type."""
     for one in types:
-        # Types of extensions may be recorded without being installed here.
+        # An extension's event type may be recorded although it is not installed here.
         if not (is_extension(one) or PATTERN & {*one} or one in CODEC.events):
             said = f"there is no event type {one[:60]!r}"
             raise typed.UnknownWordError(said, one, CODEC.events, context)
@@ -249,7 +249,7 @@ class _Lines:
     def _line(self, event: "RecordedEvent | Folded") -> tuple[str, ...]:
         if isinstance(event, RecordedEvent):
             return self._row(event)
-        # The cells of its last event, except those about all of them.
+        # The last event's cells, except for the position and the text of the group.
         cells = self._row(event.events[-1])
         return event.position, *cells[1:-1], event.said
 

@@ -105,7 +105,7 @@ def _print_cut(
     if as_json:
         output.print_json(output.error_answer(error))
     elif as_csv:
-        # One cell more than the header has: no reader takes it for a row.
+        # With one cell more than the header, the line cannot be mistaken for a row.
         output.print_bytes(csv_lines([[text, *[None] * len(found.columns)]]).encode())
     elif not sys.stdout.isatty():
         output.print_text(text)
@@ -138,7 +138,7 @@ def _print_csv(found: QueryAnswer) -> None:
 
 def _print_table(found: QueryAnswer) -> None:
     made: FittedTable | None = None
-    # A page is asked for before the pager comes: its errors are not for the pager.
+    # Request the first page before starting the pager, so that the pager shows no errors.
     pages = iter(found.pages)
     rows = next(pages, None)
     with paged():

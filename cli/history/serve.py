@@ -87,7 +87,7 @@ def command(
             hint=f"`{settings.OFF}=0 sprintlog serve --write` records anyway",
         )
     keep_ours()
-    # Imported here: they take longer than any other command.
+    # Imported here: the imports take longer than any other command.
     from ..web.app import Server, ServerSettings, make_app
     from ..web.guard import Access, kept_token
     from ..web.server import Logged, bound, hand_on, logger, made

@@ -67,7 +67,7 @@ def command(
         for place in places:
             if Path(place).is_file():
                 raise click.UsageError(f"give FILE:LINE alone, like {place[:60]}:12")
-        # Imported here: a line of another file needs nothing of it.
+        # Imported here: lines of other files do not require it.
         from .blame import print_fields, print_line
 
         if found is None:

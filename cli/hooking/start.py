@@ -44,7 +44,7 @@ def hook(agent: str) -> None:
     """Record a hook's input; all errors are ignored."""
     try:
         _hook(agent)
-    except Exception as error:  # noqa: BLE001 (the agent is not to notice)
+    except Exception as error:  # noqa: BLE001 (the agent must not be affected)
         if os.environ.get("SPRINTLOG_DEBUG"):
             with suppress(OSError):
                 sys.stderr.write(f"sprintlog hook: {type(error).__name__}: {error}\n")
@@ -59,7 +59,7 @@ def _hook(agent: str) -> None:
     if (found := _log_place()) is None:
         return
     place, folder, is_known = found
-    # Imported here, and below: `import_libraries` has put off what they do not need.
+    # Imported here and below, after `import_libraries` has deferred unused modules.
     from sprintlog.engine.service.agent_sessions.hook import is_due, take_hook
     from sprintlog.engine.service.place.trust import safe_list
 
@@ -75,7 +75,7 @@ def _hook(agent: str) -> None:
     if hooked is None or hooked.event is None:
         return
     if is_due(hooked.location.folder):
-        # Once a minute: it takes longer than all the rest.
+        # Once a minute, because this takes longer than the rest of the hook.
         from .beat import beat
 
         beat(hooked.event)
@@ -105,7 +105,7 @@ def _log_place() -> tuple[Path, str | None, bool] | None:
                 return None
             start, named = settings.log_place(start)
         except SprintlogError:
-            # It is unknown whether recording is off: the call is spooled.
+            # Whether recording is off is unknown, so the call is spooled.
             is_known = False
         try:
             find(start, folder=named)
@@ -121,7 +121,7 @@ def _input() -> bytes:
     The writer would fail if the rest were not read. An input that is not closed ends when
     no data arrives for a while.
     """
-    # Imported here: nothing else of a hook needs it.
+    # Imported here: nothing else in a hook requires it.
     from select import select
 
     content = bytearray()

@@ -147,7 +147,7 @@ class LoopIteration:
         went_well = code in (None, 0) and run.status in (None, *_WENT_WELL)
         return {
             "outcome": "completed" if went_well else "failed",
-            # A run that could not start has -1, which is not a signal.
+            # A run that failed to start has exit code -1, which is not a signal.
             "exit_code": code if code is not None and code >= 0 else None,
             "duration_ms": self.took(),
             "sessions": (run.session_id,) if run.session_id else (),
@@ -173,7 +173,7 @@ class LoopIteration:
         score = self.measurement.quality_score if score is None else score / 100
         if score is None and not self.metrics:
             return None
-        # It writes 0 where it does not know the cost.
+        # aiwg writes 0 for an unknown cost.
         cost, took = self.analysis.token_cost_usd or None, self.took()
         known = cost is not None or took is not None
         usage = Usage(cost_usd=cost, duration_ms=took) if known else None
@@ -293,7 +293,7 @@ class AiwgLoop:
             loop.noted(f"{key}:said:{text}", ended, text)
         if (worth := one.worth()) is not None:
             loop.measured(f"{key}:measured", ended, *worth)
-        # If there is a state, only its iterations have ended.
+        # If a state exists, only the iterations in it have ended.
         if one.run.number:
             summary = _short(one.run.progress or "") or None
             loop.ended(f"{key}:ended", ended, summary=summary, **one.figures())

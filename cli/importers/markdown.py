@@ -62,7 +62,7 @@ def read_checklist(path: Path) -> Imported:
             phase = {"id": _free(title, phases.values()), "title": title, "steps": []}
             phases[box.headings], above = phase, {}
         status = COMPLETED if box.done else PENDING
-        # Items have no ids: their words name them, whatever line they are in.
+        # Items have no ids, so their text identifies them regardless of the line.
         named = _ID.match(box.text)
         siblings = above.setdefault("phases", []) if box.depth and above else phase["steps"]
         item = {"id": _free(named[1] if named else box.text, siblings, slug=not named)}
@@ -105,7 +105,7 @@ def read_state(path: Path) -> Imported:
         raise InvalidInputError(problem, file=str(path), field="progress.total_phases")
     if done is None:
         said = _STATED.search(text)
-        # A phase that was inserted later has a fraction: the one before it is done.
+        # An inserted phase has a fractional number: the phase before it is complete.
         is_over = (said and "complete" in said[1].lower()) or (position and position[2])
         done = max(0, (current or 0) - (not is_over))
     phases = []
@@ -163,7 +163,7 @@ def _chat(began: str, at: str, chat: str) -> Iteration:
     for number, found in enumerate(messages):
         sent, written, read, received = (_count(found[n]) for n in range(1, 5))
         cost = _amount(found[5])
-        # The cost is that of the session so far; tokens put into a cache are sent, too.
+        # The stated cost is the session's total; tokens written to the cache are also sent.
         call = ModelCall(
             key=sha256(f"aider {began} {number}".encode()).hexdigest()[:16],
             input_tokens=None if sent is None else max(0, sent - (written or 0)),
@@ -182,7 +182,7 @@ def _chat(began: str, at: str, chat: str) -> Iteration:
         began,
         at,
         at,
-        # An answer ends with its tokens; whether another one was given is not known.
+        # An answer ends with its token count; later unanswered prompts cannot be detected.
         True if messages and messages[-1].start() > max(asked, default=-1) else None,
         summary=f"{len(messages)} messages, about {tokens:,} tokens sent",
         usage=usage if calls else None,

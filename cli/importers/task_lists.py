@@ -234,7 +234,7 @@ class _Reading:
                 self._unread.append(Unread.of(self._file, problem, given))
             seen.add(id_)
             nodes.append(self._node(item, id_, at, level))
-        # Loops work by priority, 1 first; other items keep their order.
+        # Loops process items by priority, starting with 1; other items keep their order.
         order = [_priority(item) for item in items]
         return [nodes[n] for n in sorted(range(len(nodes)), key=order.__getitem__)]
 

@@ -83,7 +83,8 @@ def handle_event(
     envelope["observed"] = observed
     if is_extension(line["type"]):
         return _append_of_extension(workspace, line, sprint_id, envelope)
-    # Asked of all events only for one that is not a sprint's: the journal's are imported.
+    # Checked only for events of other streams than sprints; the journal's events are
+    # imported.
     if line["type"] not in BY_TAG and line["type"] in CODEC.events:
         return _append_to_journal(workspace, line, envelope)
     if line["type"] not in CODEC.events:
@@ -111,7 +112,7 @@ def handle_event(
             error.unknown = sprint_id, workspace.sprints()
         raise
     phase = getattr(event, "phase", None)
-    # An empty one stands for the sprint itself, which is there.
+    # An empty phase means the sprint itself, which exists.
     if phase and outcome.sprint.plan.tree.find(phase) is None:
         workspace.tell(
             f"{phase} is not in the plan of {sprint_id}: recorded, but without effect"
@@ -122,7 +123,7 @@ def handle_event(
 def _append_of_extension(
     workspace: Workspace, line: Data, sprint_id: str | None, envelope: Envelope
 ) -> Outcome:
-    # Imported here: only an event of an extension's type asks what is installed.
+    # Imported here: only extension events require the list of installed extensions.
     from sprintlog.engine.service.streams.extension_events import extension_event
 
     observed = envelope["observed"]
@@ -173,7 +174,8 @@ def _sprint_of(
 
 def command_of(data: dict[str, Any]) -> Command:
     """Return a command from its data; raise `RefusedError` naming the invalid field."""
-    # Imported here: all topics are, which few processes need before the first command.
+    # Imported here: this imports all topics, which few processes need before the first
+    # command.
     from sprintlog.engine.commands import registered
 
     every = registered()
@@ -239,5 +241,5 @@ def _new_sprint(command: Command, named: str | None) -> str | None:
 
 
 def _answered(outcome: Outcome | Handled[Any]) -> RecordedData:
-    # At once: the next command carries on the same state.
+    # Converted now, because the next command modifies the state.
     return RecordedData(answer_of(outcome), stream_of(outcome.state))

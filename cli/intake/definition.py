@@ -231,7 +231,7 @@ class _Files:
     def follow(self, sprint: Definition) -> None:
         """Read every workflow that the sprint references, directly or indirectly."""
         wanted = deque(reference.name for reference in sprint_references(sprint.data))
-        # No longer than there are files: each is read once.
+        # Terminates because each file is read only once.
         while wanted:
             name = wanted.popleft()
             if name in self.workflows or (file := self._find(name)) is None:
@@ -249,7 +249,7 @@ class _Files:
         """Return all problems with their lines, sorted by file and line."""
         once: dict[object, Problem] = {}
         for one in (*self._problems, *problems):
-            # A shape that is wrong may be met again where its meaning is looked at.
+            # A structural problem may be found again when references are resolved.
             key = (one.code, one.file, one.path, one.near)
             once.setdefault(key, self._with_line(one))
         return sorted(once.values(), key=lambda one: (self._order[one.file], one.line or 0))
@@ -279,7 +279,7 @@ class _Files:
         try:
             return next((file for file in files if file.is_file()), None)
         except OSError:
-            # No file has such a name.
+            # No file can have such a name.
             return None
 
     def _with_line(self, problem: Problem) -> Problem:
@@ -327,7 +327,7 @@ def shape_problems(model: type[BaseModel], definition: Definition) -> list[Probl
         model.model_validate(definition.data)
     except ValidationError as error:
         if (count := error.error_count()) > TOLD_MAX:
-            # One by one they would take too much memory.
+            # Individual errors would require too much memory.
             message = f"{count} values are not what their fields take"
             return [Problem("wrong-type", message, definition.file)]
         found = error.errors(include_url=False, include_context=False)
@@ -379,7 +379,7 @@ def _problem(error: Any, file: str) -> Problem:
     elif code == "bad-id":
         message = "an id is 1 to 128 printable characters"
     elif code == "out-of-range":
-        # pydantic's words with its first ones left out: the number must be …
+        # pydantic's message without its subject: "must be ...".
         message = message.replace("Input should be", "must be")
     return Problem(code, message, file, path, hint)
 

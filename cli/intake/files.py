@@ -32,7 +32,7 @@ def load(
         text = without_mark(text)
         value = msgspec.json.decode(text)
         keys, nodes = _size(value)
-        # Where no text holds a colon, each colon is a key's: nearly always.
+        # If no text contains a colon, the number of colons equals the number of keys.
         twice = None if text.count(b":") == keys else _key_there_twice(text)
     except RecursionError:
         problem = f"nested deeper than {DEPTH_MAX} levels"
@@ -80,7 +80,7 @@ def _key_there_twice(text: bytes) -> str | None:
             last = {name: place for place, (name, _) in enumerate(pairs)}
             twice.extend(n for place, (n, _) in enumerate(pairs) if last[n] != place)
 
-    # Numbers stay text: long ones take long to read, and are not needed.
+    # Numbers are not converted, because long numbers are slow and not required.
     json.loads(text, object_pairs_hook=notice, parse_int=str, parse_float=str)
     return json.dumps(twice[0][:KEY_CHARS_SHOWN]) if twice else None
 
@@ -91,7 +91,7 @@ STANDARD_INPUT = "-"
 def read_bytes(path: Path, *, bytes_max: int = DOCUMENT_BYTES_MAX) -> bytes:
     """Return a file's bytes; raise `NotFoundError` or `InvalidInputError` on failure."""
     with opening(path):
-        # An endless file must not fill the memory; a byte too many is refused later.
+        # Limits the memory for endless files; the extra byte is refused later.
         return read_whole(path, at_most=bytes_max + 1)
 
 
@@ -152,7 +152,7 @@ def decoded(content: bytes, *, file: str) -> str:
 
 def yaml_of(content: bytes, *, file: str) -> Any:
     """Return YAML data (core schema only); raise an error naming the line of a mistake."""
-    # Imported here: YAML is slow to start, and most files are JSON.
+    # Imported here: the YAML parser starts slowly, and most files are JSON.
     from sprintlog.projections.state_files.yaml.reader import load as load_yaml
 
     return load_yaml(content, file=file)

@@ -122,9 +122,9 @@ class ImportedLoop:
 
     def __init__(self) -> None:
         self.max_iterations = 0
-        """How many iterations the loop allows; 0 for no limit."""
+        """The maximum number of iterations of the loop; 0 for no limit."""
         self.measured_as = ""
-        """The loop whose folder contains the measurements; empty without one."""
+        """The loop whose folder contains the measurements; empty if there is none."""
         self.facts: list[facts.Fact] = []
 
     def began(self, key: str, at: str | None, number: int | None = None) -> None:

@@ -47,7 +47,7 @@ def _whole(value: object) -> object:
 
 
 def _pattern(pattern: str) -> Any:
-    # Of digits it means the ten of ASCII, as in the schema's own dialect.
+    # In JSON Schema, `\d` matches only ASCII digits.
     return Annotated[str, Field(strict=True, pattern=pattern.replace(r"\d", "[0-9]"))]
 
 
@@ -86,7 +86,7 @@ def _field(field: structs.FieldInfo, rule: parts.FieldRule) -> Any:
     if field.name == "still_valid":
         return Flag, True
     if default is None:
-        # What a file leaves out is empty or false; null is neither.
+        # An omitted field is empty or false, but null is invalid.
         default = False if kind is bool else _KINDS[kind]()
     return _KINDS[kind], default
 

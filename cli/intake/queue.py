@@ -120,7 +120,7 @@ def read_rules(content: bytes, *, file: str) -> list[Rule]:
 
 def _load(text: str, *, file: str, line: int | None) -> Any:
     value = load(text.encode(errors="surrogateescape"), file=file, line=line)
-    # What a state file could not show must not get into the log.
+    # Values that a state file cannot represent must not be recorded.
     dump({QUEUE: value})
     return value
 

@@ -45,7 +45,7 @@ def shaped(
         assert problem is not None
         field, value, hint = problem.field or None, problem.value, None
         if isinstance(value, str) and re.match("expected `(int|float)", problem.message):
-            # YAML reads such a number as a text.
+            # YAML reads such a number as text.
             hint = "numbers are written without quotes, and shortest: 7, 1.5; not "
             hint += value[:40]
         raise InvalidInputError(
@@ -82,7 +82,7 @@ def unknown_keys(model: type, data: Any, path: Path = ()) -> Iterator[Unknown]:
             yield from _below(fields[key], value, (*path, key))
         elif key not in known:
             close = _close_to(str(key), known)
-            # If the mapping takes any key, only probable typing errors are reported.
+            # If the mapping accepts any key, only probable typing errors are reported.
             if close or not takes_any:
                 yield Unknown((*path, key), close)
 
@@ -90,7 +90,7 @@ def unknown_keys(model: type, data: Any, path: Path = ()) -> Iterator[Unknown]:
 def _close_to(key: str, known: Sequence[str]) -> str | None:
     """Return the known key that was probably intended."""
     word = key.replace("_", "-")
-    # Exchanged letters count as two differences, so such a key would not be found.
+    # Transposed letters count as two differences, so such a key would not be found.
     same_letters = (one for one in known if sorted(one) == sorted(word))
     close = get_close_matches(word, known, n=1, cutoff=0.7)
     return next(same_letters, close[0] if close else None)

@@ -78,7 +78,7 @@ def read_transcript(file: Path) -> TranscriptRead:
     hearing = OutputReader(document_max=DOCUMENT_BYTES_MAX)
     digest, moments = sha256(), list[str]()
     size = 0
-    # The session's own words come last: they are its answer.
+    # The session itself comes last, because its text is the answer.
     for one in (*beside, file):
         for piece in pieces_of(one, piece_max=PIECE):
             hearing.feed(piece)

@@ -152,7 +152,7 @@ def committed_versions(file: Path, *, sprint_id: str | None) -> History:
             at, committed_at = text.moments()
             taken.append(version._replace(at=at, committed_at=committed_at))
     for later, problem in unread:
-        # Older than its first version it may have been anything.
+        # Before the document's first version, the file may have contained anything.
         if later < len(taken):
             raise problem
     if not taken:

@@ -112,7 +112,7 @@ def with_sprint_budgets(function: Function) -> Function:
     """Add the budget options for all runs of a sprint together."""
     for budget, (metavar, what) in reversed(OPTIONS.items()):
         if budget == "iterations":
-            # `sprint limit` sets their number.
+            # `sprint limit` sets the number of iterations.
             continue
         function = typed.option(
             f"--budget-{budget}",

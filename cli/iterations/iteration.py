@@ -129,7 +129,7 @@ def end(
 
         ran, last_message, beside = recorded_run(source, agent, given)
         summary = last_message if summary is None else summary
-    # An idempotency key covers the options and the agent's output.
+    # An idempotency key includes the options and the agent's output.
     said = ("summary", *(() if ran is None else ("ran",)), *(("params",) if params else ()))
     made_with = options.read_params(params)
     keeping: AbstractContextManager[Keep | None] = nullcontext()

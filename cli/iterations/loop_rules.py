@@ -158,7 +158,7 @@ def _from_root(name: str, root: Path | None, *, is_report: bool) -> str:
     """Return a file's path relative to the work tree's root."""
     if root is None or (folder := here()) == root:
         return name
-    # Imported here: the formats import the decoders of agents' output.
+    # Imported here: the formats import the decoders of agent output.
     from sprintlog.engine.adapters.measurement.formats import is_format
 
     before, separator, rest = name.partition("=")

@@ -89,7 +89,7 @@ def write_files(
     workspace: Workspace, sprint_id: str, numbers: Iterable[int] | None = None
 ) -> list[Refreshed]:
     """Write the files of a sprint's loop; warn about files that someone else changed."""
-    # Imported here: exact numbers would cost every recording command their import.
+    # Imported here: recording commands must not import exact numbers.
     from sprintlog.projections.state_files.loop_files import write_loop_files
 
     written = write_loop_files(workspace, workspace.sprint(sprint_id), numbers)
@@ -223,12 +223,12 @@ def record_measured(
     options = Options(given)
     command = options.masked_command(command)
     arguments = arguments_of(command, fields)
-    # An idempotency key covers the options: repeating the command runs nothing.
+    # An idempotency key includes the options, so repeating the command runs nothing.
     typed = {**arguments, **capturing._asdict()} if capturing else arguments
     with recording(name, options) as run:
         workspace, sprint_id = run.workspace, run.sprint_id
         if capturing and not (options.key and workspace.log.find_key(options.key)):
-            # What would be refused anyway is refused before anything is run.
+            # Refuse an invalid measurement before anything is run.
             metrics = command.metrics or {"build_status": "success"}
             likely = replace(command, metrics=metrics)
             workspace.preview(likely, sprint_id=sprint_id, at=options.at)

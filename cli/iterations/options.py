@@ -54,7 +54,7 @@ def read_metrics(given: tuple[str, ...], file: Path | None) -> dict[str, Any]:
         metrics = read_metrics_file(file)
         if not given:
             with naming(str(file)):
-                # The current rules declare the custom metrics; they are checked later.
+                # The current rules declare the custom metrics, which are checked later.
                 check_metrics(metrics, [*metrics.get("own", ())])
         metrics |= metrics.pop("own", {})
     return {**metrics, **read_pairs("metric", given, number_or_word)}
@@ -200,7 +200,7 @@ def read_params(given: tuple[str, ...]) -> dict[str, str]:
     return read_pairs("param", given, str)
 
 
-# What starts processes is imported in the commands: the others of this group need none.
+# Modules that start processes are imported in the commands that use them.
 FILE_MEBIBYTES_MAX = 64
 
 

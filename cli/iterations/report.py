@@ -260,7 +260,7 @@ def _time(document: Mapping[str, Any], ended: str | None) -> str:
     try:
         length = parse(str(ended)) - parse(str(began))
     except InvalidInputError:
-        # Imported documents can contain any text.
+        # Imported documents may contain any text.
         return ""
     took = duration(length.total_seconds() * 1000)
     return f"{times.when(began)} to {times.when(ended)} ({took})"

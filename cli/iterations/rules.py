@@ -131,7 +131,7 @@ def set_(
         loop.loop if loop else None,
         budgets=budgets,
     )
-    # Keys recorded before loops and metrics had rules must remain valid.
+    # Idempotency keys from before loops and metrics had rules must remain valid.
     said = ("weights", "thresholds", "verification_required", "progress_edits")
     given_ = (("loop", loop), ("budgets", budgets), ("metrics", command.metrics))
     more = [name for name, one in given_ if one]

@@ -110,7 +110,7 @@ def _applied_lines(applied: ChangedFiles | None) -> list[str]:
 def _apply(run: Recording, number: int, *, is_agreed: bool) -> ChangedFiles | None:
     """Copy the files that the iteration changed to the result folder; return the answer."""
     step = _step(run, number)
-    # Without a terminal, --apply is the consent.
+    # Without a terminal, `--apply` counts as consent.
     is_agreed = is_agreed or not asks(as_json=run.options.as_json)
     following = run.following()
     shown(following, step, Agreement(yes=is_agreed))

@@ -251,7 +251,8 @@ def files_between(
         ends = [store.read(end.snapshot) for end in held]
         return changes(compare(*ends, own=own_paths(workspace)))
     except SprintlogError:
-        # Pruned, of another work tree, or without git: the rest is printed anyway.
+        # The snapshot was pruned or belongs to another work tree, or git is unavailable;
+        # everything else is still printed.
         return None
 
 

@@ -198,7 +198,8 @@ def _advice(judged: Judged, given: Recommendation, more: str) -> str:
         both = f"`{typed}`"
         if has_snapshot(judged.sprint, given.target):
             both += f"; its files alone: `{typed} --files`"
-        # The best is the first of those that are as good; the last has the most work in it.
+        # The best iteration is the first of several equal ones; the last contains the most
+        # work.
         which = iteration_quality.as_the_best(judged, given.target)
         which = f", {which} and later" if which else ""
         return f"roll back to iteration {given.target}{which}{why}  ({both})"

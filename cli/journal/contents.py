@@ -146,7 +146,7 @@ def migrate(file: Path | None, **given: Any) -> None:
         usual = [workspace.location.root / place for place in TEXT_PLACES]
         source = _found(usual) if file is None else here() / file
         text = "" if source is None else read_text(str(source))
-        # It is compared with the recorded text.
+        # Masked, because it is compared with the recorded text.
         text = options.masked({"text": text})["text"]
         if source is not None and not _is_wanted(workspace, source, text, named=file):
             return

@@ -116,7 +116,8 @@ def record(
     """
     entry = Entry(
         prd_id=prd_id,
-        # In an entry 0 requests the next number; a typed 0 is refused as any below 1.
+        # An entry uses 0 to request the next number, so a given 0 becomes -1, which is
+        # refused.
         iteration=0 if iteration is None else iteration or -1,
         status=status,
         duration_seconds=_seconds(duration),

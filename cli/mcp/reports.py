@@ -62,7 +62,7 @@ def _reported(call: "_Call", given: WorkReport) -> list[Any]:
         is_known = given.outcome in ("done", "failed")
         if not (is_known and _waits_to_begin(call, given.phase)):
             raise
-    # A key is of the end: repeated, the first try finds it.
+    # The key belongs to the end, so that a repeated call finds the first one.
     begins = ReportWork("started", phase=given.phase)
     return [call.handle(begins, key=None, key_digest=None), call.handle(ends)]
 
@@ -85,7 +85,7 @@ def learn(workspace: Workspace, given: Learn, caller: Caller) -> str:
         return _pattern(call, given)
     where = ", ".join(given.files)
     said = SaidItems(learnings=(SaidLearning(given.text, given.kind, where),))
-    # Nothing is kept in the journal for a sprint that does not exist.
+    # The journal must not store learnings from a sprint that does not exist.
     workspace.preview(TakeSaid(SaidItems()), sprint_id=call.sprint_id)
     left = said
     if given.kind in LEARNING_TYPES:
@@ -95,7 +95,7 @@ def learn(workspace: Workspace, given: Learn, caller: Caller) -> str:
         call.refresh(_JOURNAL)
         known = workspace.document().learnings
         return _answer({"learning": _id_of(known, "content", given.text)})
-    # The journal knows what it holds; notes are told apart by a key alone.
+    # The journal detects duplicates itself; notes are distinguished only by their key.
     key = given.key or _default_key("learn", given, caller)
     call = _Call(workspace, "learn", given, caller, key=key)
     return _answer(_recorded(_take(call, left)))

@@ -64,7 +64,7 @@ def read_frame(line: bytes) -> RpcRequest | RefusedFrame:
 
 def _request(value: dict[str, Any]) -> RpcRequest | RefusedFrame:
     asked = value.get("id")
-    # A bool is an int in Python, but not an id.
+    # In Python, a bool is also an int, but it is not a valid id.
     is_id = asked is None or (isinstance(asked, str | int) and not isinstance(asked, bool))
     if not is_id:
         return RefusedFrame(INVALID_REQUEST, "id: must be text or a whole number")

@@ -146,7 +146,7 @@ class Cancel(Params, frozen=True, kw_only=True):
     """The id of the request."""
 
 
-# --- Answers, in addition to those of commands --------------------------------------------
+# --- Results, in addition to the answers of commands ------------------------------------
 class Initialized(msgspec.Struct, frozen=True):
     """The identity of the server."""
 

@@ -257,7 +257,7 @@ class ClientSession:
         if not request.is_notification:
             self._channel.send(said)
         if isinstance(outcome, Following):
-            # The client learns the number first, then gets events.
+            # The client must receive the subscription number before its first event.
             self._subscriptions[outcome.subscription].start()
 
     def _tell_answer(self, request: frames.RpcRequest, outcome: Any) -> None:

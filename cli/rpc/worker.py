@@ -253,7 +253,7 @@ class LogWorker:
                 return asked
             workspace = log.workspace()
         except (SprintlogError, OSError):
-            # Each request is answered with the error.
+            # Each request is then handled separately and receives the error.
             return asked
         outcomes: list[tuple[AskedRequest, Any]] = []
         streams: dict[str, None] = {}
@@ -277,7 +277,7 @@ class LogWorker:
                         outcomes.append((one, decided.answer))
                 is_decided = True
         except Exception as error:  # noqa: BLE001 - each answer has it
-            # The states in memory include events that do not exist.
+            # The states in memory include events that were not stored.
             log.close()
             if not (is_decided or isinstance(error, BusyError)):
                 return asked

@@ -29,7 +29,7 @@ def paged(*, wanted: bool = True) -> Iterator[None]:
     if command is None:
         yield
         return
-    # Width and colours are those of the terminal, which is hidden from here on.
+    # Determine the terminal's width and colours before the pager hides the terminal.
     of_terminal.terminal()
     environment = {"LESS": LESS, **os.environ}
     pager = subprocess.Popen(command, stdin=subprocess.PIPE, env=environment)

@@ -116,7 +116,7 @@ class FittedTable:
         self._spare, self._least = spare, least
         self._widths: list[int] = []
         self.is_cut = False
-        """Whether something was not shown whole."""
+        """Whether any text was truncated."""
 
     def lines(self, rows: Iterable[Sequence[str]]) -> list[Ready]:
         """Return rows as lines that may contain colours."""
@@ -132,7 +132,7 @@ class FittedTable:
         """Return the width of each column; 0 for an omitted column."""
         widths, most = [*self._widths], self._terminal.width
         if most is None:
-            # One long text does not fill every other row with blanks.
+            # A single long text must not widen all other rows.
             return [min(width, PADDING_MAX) for width in widths]
         for index in (*self._spare, None):
             free = most - sum(len(GAP) for width in widths if width) + len(GAP)

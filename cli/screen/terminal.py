@@ -93,7 +93,7 @@ def width_of(descriptor: int) -> int:
 def pause(seconds: float) -> None:
     """Wait for a while; raise `BrokenPipeError` if the reader of the output is gone."""
     waiting = select.poll()
-    # Polled for no event, it reports only that the other end was closed.
+    # With no events requested, `poll` reports only that the other end was closed.
     waiting.register(STDOUT, 0)
     if waiting.poll(seconds * 1000):
         raise BrokenPipeError

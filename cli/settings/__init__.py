@@ -23,7 +23,7 @@ def settings_file() -> "SettingsFile | None":
 
     Raise `InvalidInputError` with the line of an invalid setting.
     """
-    # A hook comes here without click, and asks once.
+    # A hook runs without click, and calls this once.
     click = sys.modules.get("click")
     context = click.get_current_context(silent=True) if click else None
     kept = {} if context is None else context.meta
@@ -80,7 +80,7 @@ def log_address() -> str | None:
     found = settings_file()
     if found is None or (told := found.value("log.url")) is None:
         return None
-    # Imported here: most logs are in their folder.
+    # Imported here: most logs are local.
     from sprintlog.engine.service.place.location import check_named
 
     check_named(told, file=str(found.path), field="log.url")
@@ -89,7 +89,7 @@ def log_address() -> str | None:
 
 def _read(start: str) -> "SettingsFile | None":
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    # The root of the work tree alone; outside of one, every folder upwards.
+    # Search the work tree's root only; outside a work tree, search all parent folders.
     folders: list[str] = []
     folder = start
     while folder not in folders:
@@ -103,13 +103,14 @@ def _read(start: str) -> "SettingsFile | None":
         for name in (NAME, IN_PROJECT):
             path = os.path.join(folder, name)
             try:
-                # A link is opened by none of it, and a pipe does not hold us up.
+                # Links are not followed, and a pipe does not block.
                 held = os.open(path, flags)
             except FileNotFoundError:
                 continue
             except OSError as error:
                 if name == IN_PROJECT:
-                    # Other tools' file: what cannot be read there is their affair.
+                    # The file belongs to other tools; an unreadable file is not our
+                    # concern.
                     continue
                 from .file import unreadable
 

@@ -164,14 +164,14 @@ class SettingsFile:
                 here = [*table, *_parts(pair[1])]
             else:
                 continue
-            # The deepest line that leads to it is the best that is known.
+            # The line for the longest part of the key is the most accurate one known.
             if here == wanted[: len(here)] and (best is None or len(here) > best[0]):
                 best = (len(here), number)
         return None if best is None else best[1]
 
     @cached_property
     def _model(self) -> dict[str, Any]:
-        # Imported here: what a recording command asks for needs no pydantic.
+        # Imported here: recording commands must not import pydantic.
         from ..intake.settings import check_settings
 
         return check_settings(self.given, self.wrong)
@@ -189,7 +189,7 @@ class SettingsFile:
                 yield f"{table}.{name}", value
 
     def _unknown(self, key: str, known: "list[str] | tuple[str, ...]") -> InvalidInputError:
-        # Imported here: only a slip needs it.
+        # Imported here: only misspelled keys require it.
         from ..suggest import closest
 
         meant = closest(key.rpartition(".")[2].replace("_", "-"), known)
@@ -246,7 +246,7 @@ def _parsed(content: bytes, path: Path) -> dict[str, Any] | None:
     except RecursionError as error:
         raise InvalidInputError("is nested too deeply", file=str(path)) from error
     except ValueError as error:
-        # Of TOML: it names line and column.
+        # The TOML parser's message includes the line and column.
         raise InvalidInputError(str(error), file=str(path)) from error
 
 

@@ -64,7 +64,7 @@ def command(target: Path | None, as_json: bool) -> None:
 
 def _of_server() -> list[Check]:
     """Return the checks for a log on a server."""
-    # Imported here: most logs are in their folder.
+    # Imported here: most logs are local.
     from sprintlog.projections.health.server import server_checks
 
     with open_workspace(check_head=False) as workspace:
@@ -75,7 +75,7 @@ def _rules() -> list[Check]:
     """Return checks that compare the rules in the settings file with the sprints' rules."""
     checks = []
     with suppress(SprintlogError), open_workspace() as workspace:
-        # The checks above report a log that cannot be read.
+        # The checks above have reported the unreadable log.
         for name, version in workspace.sprints().items():
             if workspace.status_of(name, version) == COMPLETED:
                 continue

@@ -163,12 +163,12 @@ def prune_sessions(
     except SprintlogError as error:
         if not said:
             raise
-        # It is erased and recorded; only its space is not freed.
+        # The erasure is recorded; only the disk space is not freed.
         warn(f"the file of the log is as long as before: {error.message}")
         if error.hint:
             hint(error.hint)
     if said:
-        # The copy for queries holds it still; the next question makes it again.
+        # The query copy still contains the sessions; the next query rebuilds it.
         remove_copies(workspace, {read_model.NAME: 0})
     freed = max(long - _size(file), 0)
     done = SessionsPruned(names, calls, size, freed, said)

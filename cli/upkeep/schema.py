@@ -116,7 +116,7 @@ def _of_extensions() -> dict[str, Any]:
     found = {}
     for extension in installed("event"):
         try:
-            # A separate document, which contains its own references.
+            # A separate schema, which contains its own references.
             own = {"$id": f"urn:sprintlog:event:{extension.name}"}
             found[extension.name] = own | event_schema(extension)
         except SprintlogError as error:

@@ -155,7 +155,7 @@ def _undetermined(workspace: Workspace) -> Iterator[Finding]:
     for name, (content, shown) in ours.items():
         for environment in ENVIRONMENTS:
             done = subprocess.run(
-                # Not from the current folder, whose files must not be executed.
+                # Modules must not be imported from the current folder.
                 [sys.executable, "-P", "-m", "sprintlog.cli", "show", *shown],
                 env={**os.environ, **environment},
                 capture_output=True,
@@ -163,8 +163,8 @@ def _undetermined(workspace: Workspace) -> Iterator[Finding]:
             )
             given = " ".join(f"{key}={value}" for key, value in environment.items())
             if done.returncode:
-                # Python may be unable to start there, for example with LC_ALL=C from a
-                # folder whose name is not ASCII. That states nothing about the log.
+                # Python may fail to start, for example with LC_ALL=C in a folder with a
+                # non-ASCII name. This does not indicate a problem with the log.
                 cause = done.stderr.decode(errors="replace").strip().rpartition("\n")[2]
                 yield Finding("remark", name, f"not compared with {given}: {cause}")
             elif done.stdout != content:

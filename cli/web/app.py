@@ -80,7 +80,7 @@ class Server:
         self.tail: Tail
         self.listening = 0
         self._writing = asyncio.Lock()
-        # Read once: an upgrade may replace the files while they are served.
+        # Read once, because an upgrade may replace the files while the server is running.
         self.files = {name: _content(name) for name in STATIC}
 
     @asynccontextmanager
@@ -91,7 +91,7 @@ class Server:
         loop = asyncio.get_running_loop()
 
         def hand(take: Callable[[Any], None], given: Any) -> None:
-            # The loop may be over already.
+            # The event loop may already be closed.
             with suppress(RuntimeError):
                 loop.call_soon_threadsafe(take, given)
 
@@ -166,7 +166,7 @@ class Server:
     async def events(self, request: Request) -> Response:
         """Return a stream of all events after a position, including future events."""
         asked = _parameters(request, "after").get("after", str(self.tail.position))
-        # A page that was here before states what it has seen.
+        # A page that reconnects states the last event it received.
         seen = request.headers.get("last-event-id", asked)
         after = _number(seen, field="after")
         if self.listening >= STREAMS_MAX:
@@ -182,7 +182,7 @@ class Server:
             if after > head:
                 head = await self.reader.ask(lambda w: w.log.head().position)
             if after > head:
-                # Another log has taken its place.
+                # The log was replaced by another one.
                 yield ServerSentEvent(event="reset", data="{}", id=str(head))
                 after = head
             yield ServerSentEvent(comment="here", retry=1000)
@@ -213,7 +213,7 @@ class Server:
         return RedirectResponse(f"/sprint?{urlencode({'id': sprint_id})}", 303)
 
     def _record(self, wanted: actions.WantedAction, version: int) -> None:
-        # A separate log: waiting for its lock must not delay readers.
+        # Use a separate connection: waiting for the lock must not delay readers.
         with self.open_workspace() as workspace:
             wanted.record(workspace, version)
 

@@ -60,10 +60,10 @@ class Tail:
 
     def __init__(self, position: int, read_page: ReadPage) -> None:
         self.position = position
-        """The last event that is known."""
+        """The position of the last known event."""
         self.is_closed = False
         self.problem: str | None = None
-        """Why the log cannot be read now; None if it can."""
+        """The reason why the log cannot be read; None if it can."""
         self._read_page = read_page
         self._kept: deque[EventLine] = deque(maxlen=KEPT_MAX)
         self._changed = asyncio.Event()
@@ -104,7 +104,7 @@ class Tail:
                     raise FellBehindError
                 page = await self._read_page(position, PAGE)
                 if not page:
-                    # It is in the log by now, and will be known here soon.
+                    # The event is already in the log and will be received soon.
                     await self._changed.wait()
                     continue
             for line in page:

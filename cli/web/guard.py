@@ -112,7 +112,7 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
-    # Without any, a browser would not send the origin of a form.
+    # Without a referrer, browsers do not send the origin of a form.
     "Referrer-Policy": "same-origin",
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -129,7 +129,7 @@ class Access:
     def __init__(self, token: str, *, port: int, names: tuple[str, ...] = ()) -> None:
         self.token = token
         self.cookie = f"sprintlog-{port}"
-        """Browsers send cookies of a host to all of its ports: each has its own name."""
+        """Browsers share a host's cookies between ports, so the name includes the port."""
         self.names = {"localhost", *(name.lower() for name in names)}
 
     def knows_host(self, host: str) -> bool:

@@ -94,7 +94,7 @@ def _append_lines(
                 _refresh_what_can(workspace, stale)
                 refreshed = time.monotonic()
     except BaseException:
-        # Report only this error; refresh the state files as far as possible.
+        # Report only this error, but refresh the state files as far as possible.
         _refresh_what_can(workspace, stale)
         raise
     for stream in sorted(stale):

@@ -19,7 +19,7 @@ def command(agent: str, more: tuple[str, ...]) -> None:
 
     Example: sprintlog hook claude < what-the-hook-was-handed.json
     """
-    # The process goes another way before it comes here, for the sake of time.
+    # Usually not reached: `__main__` starts hooks without click to save time.
     from ..hooking.start import hook
 
     hook(agent)

@@ -50,13 +50,13 @@ def _shown(action: Action, prompt_file: str | None) -> str | None:
 
 
 def _lines(action: Action, prompt: str | None) -> list[str]:
-    # At a stop the number of the next one would be said beside the last one's.
+    # If the loop stopped, the next iteration's number would appear next to the last one's.
     is_meant = action.iteration and action.do != STOP
     iteration = f"iteration {action.iteration}" if is_meant else None
     until = times.when(action.until) if action.until else None
     first = " ".join(filter(None, (action.do, action.phase, iteration, until)))
     lines = [first]
-    # A stop says itself what it is for.
+    # The reason for a stop needs no further explanation.
     if action.do != STOP:
         is_begun = action.do == WORK and action.resumed
         lines += wrapped(f"  {BEGUN if is_begun else ACTIONS[action.do]}")

@@ -87,11 +87,11 @@ def _lines(workspace: Workspace) -> Iterator[str]:
     found = dict(standing(sprint, status(workspace, sprint, action), action, times.when))
     back = _way_back(workspace, sprint, action)
     if "hint" in found or action.do == actions.STOP:
-        # The status contains the hint already.
+        # The status already contains the hint.
         yield from _next(back) if back else ()
     elif action.do == actions.ITERATE and not sprint.document.get("dynamic-steps"):
-        # Without steps, any loop can continue. If earlier runs had snapshots or
-        # measurements, the next one should have them as well.
+        # A sprint without dynamic steps can be continued by any loop. If earlier runs had
+        # snapshots or measurements, the next run should have them as well.
         keeping = "--snapshot " if sprint.knowledge.snapshots else ""
         measuring = "--measure CMD " if sprint.knowledge.tracker.measured else ""
         wrap = f"`sprintlog wrap {keeping}{measuring}-- COMMAND`"

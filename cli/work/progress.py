@@ -76,7 +76,7 @@ def print_status(reading: ReadOptions, *, is_watched: bool, is_whole: bool) -> N
     """Print the progress of a sprint; with `is_watched`, again after each change."""
     with open_workspace() as workspace:
         if is_watched:
-            # Imported here: it stays, and needs more than what is asked once.
+            # Imported here: only `--watch` requires it.
             from .watch import plot_lines, watch
 
             watched = replace(reading, sprint_id=workspace.choose(reading.sprint_id))
@@ -90,7 +90,7 @@ def print_status(reading: ReadOptions, *, is_watched: bool, is_whole: bool) -> N
             action = told(what_is_next(workspace, sprint, at=reading.at))
             answer = views.status(workspace, sprint, action, at=reading.at)
             if (judged := _judged(workspace, sprint)) is not None:
-                # Imported here: many sprints measure nothing.
+                # Imported here: many sprints have no measurements.
                 from sprintlog.projections.views.quality import with_iterations
 
                 answer = with_iterations(answer, judged)
@@ -131,7 +131,7 @@ def status_blocks(
     judged = _judged(workspace, sprint)
     head = [": ".join(told) for told in standing_told(sprint, found, action)]
     if not head or action.do == COMPLETE:
-        # A resolved stop does not state the next command.
+        # A stop whose cause is resolved does not state the next command.
         head.append(_current(found, action))
     starts = any("sprintlog run " in line for line in head)
     if starts and (kept := rules_said(sprint)) is not None:
@@ -142,7 +142,7 @@ def status_blocks(
     goal = goal_lines(sprint)
     if judged is not None and (hint := goal_hint(judged)) is not None:
         goal[1:1] = wrapped(f"  {hint}", indent="  ")
-    # The head names the budget that stopped the sprint.
+    # The first lines name the budget that stopped the sprint.
     budgets = all_standings(workspace, sprint, at=at)
     left = found.left_out
     return [
@@ -219,7 +219,7 @@ def _title(
     stands = status == IN_PROGRESS and any(x.startswith("stopped: ") for x in head)
     shown = f"{status}, stopped" if stands else status
     line = f"{visible(sprint.id)}  {coloured(visible(shown), TONES.get(status))}"
-    # Silence needs no explanation if the sprint is known to have stopped.
+    # Inactivity needs no explanation if the sprint has stopped.
     stale = found.stale and action.do != STOP and not stands
     silent = "  stale: silent for more than 15 minutes" if stale else ""
     seen = sprint.document.get("last-activity")
@@ -277,11 +277,11 @@ def _tree_lines(node: Node, pointed: Node | None, indent: str) -> list[str]:
     mark, tone = MARKS[node.status]
     text = node.address.rsplit("/", 1)[-1]
     stuck = ("failed", "blocked")
-    # An error that a parent has from a child is shown at the child.
+    # An error inherited from a child is shown at the child.
     is_own = not any(child.status in stuck for child in node.children)
     if node.status in stuck and is_own and node.data.get("error"):
         text += f": {node.data['error']}"
-    # The head names the wait of work that continues.
+    # If other work continues, the first lines do not mention this retry.
     if node.status in stuck and node.data.get("next-retry-at"):
         text += f" (retry due {times.when(node.data['next-retry-at'])})"
     if gate_is_open(node.data) and node.status != "skipped":

@@ -217,7 +217,7 @@ def _drive(
 ) -> tuple[str, Action]:
     """Run the selected sprint; return its id and the action that ended the run."""
     keep_ours()
-    # A prompt file makes a plan unnecessary, and so a log that is there.
+    # With a prompt file, neither a plan nor an existing log is required.
     log = open_workspace() if prompt_file is None else open_or_make(output.note)
     with log as workspace, Signals() as signals:
         chosen = _sprint_of(workspace, sprint_id, prompt_file, means.actor)
@@ -287,7 +287,7 @@ def _found(line: str) -> None:
 def _agent_meant(typed: tuple[str, ...]) -> tuple[str, ...]:
     """Return the given agent command, or else the command in the settings file."""
     if (off := settings.off_by()) is not None:
-        # An exit code of 0 would say that the sprint is done.
+        # Exit status 0 would mean that the sprint is completed.
         raise errors.RefusedError(
             f"nothing can be run: {off}",
             hint=f"`{settings.OFF}=0 sprintlog run` records anyway",

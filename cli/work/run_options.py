@@ -169,7 +169,7 @@ def with_rules(
         loop = change.loop.of(loop)
     _check(judged, loop)
     if loop.keeps_files:
-        # Without git it ends here and not in the night.
+        # Fail now if git is missing, not hours later.
         _ = store_of(workspace).git.program
     if change is not None:
         workspace.handle(change, sprint_id=sprint_id, actor=means.actor, masks=means.masks)

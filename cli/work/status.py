@@ -42,7 +42,7 @@ def command(is_short: bool, is_watched: bool, verbose: bool, reading: ReadOption
             raise click.UsageError("--short cannot be combined with --json or --watch")
         print_text(*_short(reading))
         return
-    # Imported here: a shell prompt waits for --short.
+    # Imported here: shell prompts call `--short`, which must be fast.
     from .progress import print_status
 
     print_status(reading, is_watched=is_watched, is_whole=verbose)

@@ -19,9 +19,9 @@ class Heard:
         self.calls = StreamCalls()
         self._hearing = OutputReader(also=self.calls.take)
         self.problem: Exception | None = None
-        """Why what it printed was not understood."""
+        """The error that occurred while parsing the output."""
         self.ended: tuple[int, int] | None = None
-        """Exit code and duration; None when whoever waited for it was killed."""
+        """The exit code and duration; None if the waiting process was killed."""
 
     def read(self, frames: BinaryIO) -> None:
         """Read all frames to the end of input."""
@@ -44,7 +44,7 @@ class Heard:
         if self.problem is None:
             try:
                 self._hearing.feed(content)
-            except Exception as error:  # noqa: BLE001 (the rest must be read anyway)
+            except Exception as error:  # noqa: BLE001 (the rest must still be read)
                 self.problem = error
 
     def understood(self, exit_code: int | None) -> tuple[Answer, Activity]:
@@ -53,7 +53,7 @@ class Heard:
             if self.problem is None:
                 heard, errors = self._hearing.heard(), self.errors.text()
                 return with_errors(heard, errors, exit_code=exit_code)
-        except Exception as error:  # noqa: BLE001 (a hostile output must not cost the rest)
+        except Exception as error:  # noqa: BLE001 (hostile output must not stop recording)
             self.problem = error
         return OutputReader().heard()
 

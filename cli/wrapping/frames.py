@@ -69,7 +69,7 @@ class HeldCommand:
     def __init__(self, descriptor: int, until: float) -> None:
         self._descriptor: int | None = descriptor
         self._until = until
-        """By the monotonic clock."""
+        """The time limit, by the monotonic clock."""
 
     @property
     def is_over(self) -> bool:

@@ -61,7 +61,7 @@ def record(
         return
     heard, location = Heard(), None
     unrecorded: SprintlogError | None = None
-    # It is read all the time: whatever recording waits for, the command must not.
+    # Read in a separate thread, so that recording never blocks the command.
     reading = threading.Thread(target=heard.read, args=(frames,), daemon=True)
     reading.start()
     try:
@@ -83,7 +83,7 @@ def record(
     finally:
         if waiting is not None:
             waiting.end()
-        # Nobody is to find the other end closed who could go on to the end.
+        # The command must not encounter a closed pipe while it is still running.
         reading.join()
     if unrecorded is not None:
         start, named = log_place()
@@ -106,7 +106,7 @@ def open_or_make(tell: Tell) -> Workspace:
             try:
                 follow(workspace)
             except FileNotFoundError:
-                # It is moved in this moment.
+                # Another process is moving the log at this moment.
                 workspace.close()
                 if time.monotonic() > until:
                     raise
@@ -119,7 +119,7 @@ def open_or_make(tell: Tell) -> Workspace:
             if unused is not None:
                 tell(unused.message)
         except RefusedError:
-            # Another one beside us makes it in this moment.
+            # Another process is creating the log at this moment.
             if time.monotonic() > until:
                 raise
             time.sleep(0.05)
@@ -157,7 +157,8 @@ class _Recorded:
         self._work = work_of(os.environ, key)
         self._actor = "runtime"
         self._until = float("inf")
-        """Until when nothing else changes the files, by the monotonic clock."""
+        """The time until which no other process changes the files, by the monotonic
+        clock."""
         self._since = max(workspace.log.head().position - self._before_us(), 0)
 
     def record(
@@ -213,7 +214,7 @@ class _Recorded:
             masks=not self._asked.no_mask,
         )
         self._end(sprint_id, ended, end)
-        # Imported here: the command runs already, and few have sessions.
+        # Imported here: the command is already running, and few commands have sessions.
         from ..agents.reconciliation import compare_sessions
 
         agent, is_only = activity.agent, self._work == self._key
@@ -262,7 +263,8 @@ class _Recorded:
 
         def is_late() -> bool:
             if late := waiting.is_over:
-                # It runs already: what was looked at last may be its own work.
+                # The command is already running and may have changed the files that were
+                # read last.
                 self._tell(
                     "the files before this run are not kept: that took too long; "
                     "`sprintlog iteration snapshot` before the next run saves them"

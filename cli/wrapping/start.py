@@ -85,11 +85,11 @@ def wrap(asked: WrapRequest) -> NoReturn:
     hold_standard_places()
     if os.environ.get("SPRINTLOG_OFF", "0") not in ("", "0"):
         become(asked.command, os.environ)
-    # Before the command starts: it may replace the package at once.
+    # Read all modules before the command starts, because it may replace the package.
     keep_ours()
     key = os.urandom(8).hex()
     environment = _environment(asked, key)
-    # From here on, no signal is lost, and none ends us before there is the command.
+    # From here on, no signal is lost or ends this process before the command exists.
     with WaitingSignals() as signals:
         recorder = Recorder.start(asked, key, held_back=signals.before)
         recorder.wait_for_files()
@@ -116,7 +116,7 @@ def wrap(asked: WrapRequest) -> NoReturn:
 def _wait(sprint_id: str | None) -> int:
     """Wait for a limit that ended the command; return 0, or a negative signal number."""
     try:
-        # Imported here: the command has ended.
+        # Imported here: the command has already ended.
         from .limit_wait import wait_after_wrap
 
         return -wait_after_wrap(sprint_id)
@@ -144,14 +144,16 @@ class Recorder:
 
     def __init__(self, telling: int | None, said: int, kept: int | None = None) -> None:
         self._telling = telling
-        """The pipe to the recorder; None if that has ended."""
+        """The pipe to the recorder; None once the recorder has ended."""
         self._said = said
         self._kept = kept
-        """The pipe it closes once the files are saved; None without waiting for that."""
+        """The pipe that the recorder closes once the files are saved; None without a
+        snapshot."""
         self._left = b""
-        """The bytes not sent yet."""
+        """The bytes that have not been sent yet."""
         self._missed: dict[int, int] = {}
-        """By descriptor: how much was printed since it hangs."""
+        """The number of unsent bytes per descriptor since the recorder stopped
+        responding."""
         self._began = time.monotonic()
 
     @classmethod
@@ -159,14 +161,14 @@ class Recorder:
         """Start the recorder, detached from the terminal and its signals."""
         heard, telling = os.pipe()
         said, saying = os.pipe()
-        # The changes are found by comparing with the current files. Within an iteration
-        # they were saved when that began.
+        # Changes are detected by comparison with the current files. Within an iteration,
+        # these were saved when the iteration started.
         waits = asked.snapshot and not os.environ.get(WITHIN)
         kept, keeping = os.pipe() if waits else (None, None)
         until = time.monotonic() + BEFORE_SECONDS
         os.set_blocking(telling, False)
         with suppress(OSError, AttributeError):
-            # So much may be printed before the other process reads.
+            # The amount that can be printed before the recorder reads.
             fcntl.fcntl(telling, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
         try:
             pid = os.fork()
@@ -206,7 +208,7 @@ class Recorder:
         self._left = printed(number, chunk)
         while not self._tell() and self._telling is not None:
             if not wait_for(self._telling, selectors.EVENT_WRITE, PATIENCE_SECONDS):
-                # The recorder has an incomplete frame until it takes the rest.
+                # The recorder has an incomplete frame until it reads the rest.
                 self._missed[number] = 0
                 return
 
@@ -286,7 +288,7 @@ def _record(
 
     try:
         _recording(asked, heard, tell, key=key, waiting=waiting)
-    except Exception as error:  # noqa: BLE001 (a separate process: nothing else reports it)
+    except Exception as error:  # noqa: BLE001 (nothing else reports errors of this process)
         hint = getattr(error, "hint", None)
         kind = "" if hasattr(error, "hint") else f"{type(error).__name__}: "
         tell(f"not recorded: {kind}{error}" + (f" ({hint})" if hint else ""))
@@ -301,14 +303,14 @@ def _recording(
     waiting: HeldCommand | None,
 ) -> None:
     began = time.time_ns() // 1_000_000
-    # Imported here: the command runs already, but before the first run of all.
+    # Imported here: the command is already running, so the imports do not delay it.
     import threading
     from pathlib import Path
 
     from sprintlog.engine.adapters.git.untrusted import RepositoryState, repository_state
 
     stands: list[RepositoryState | None] = []
-    # First of all, since the command may change it at any moment.
+    # Started first, because the command may change the repository at any moment.
     looking = threading.Thread(
         target=lambda: stands.append(repository_state(Path.cwd(), os.environ)), daemon=True
     )
