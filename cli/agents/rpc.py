@@ -127,7 +127,7 @@ def _refresh(workspace: Workspace, stream: str) -> None:
     # A client that receives an error would record the event again.
     try:
         refresh_stream(workspace, stream)
-    except Exception as error:  # noqa: BLE001 - what is recorded is answered
+    except Exception as error:  # noqa: BLE001 (the events are already recorded)
         warn(f"{stream} is recorded, its state file is behind: {error}")
         hint("`sprintlog rebuild` writes it")
 

@@ -276,7 +276,7 @@ class LogWorker:
                         streams[decided.stream] = None
                         outcomes.append((one, decided.answer))
                 is_decided = True
-        except Exception as error:  # noqa: BLE001 - each answer has it
+        except Exception as error:  # noqa: BLE001 (each answer contains it)
             # The states in memory include events that were not stored.
             log.close()
             if not (is_decided or isinstance(error, BusyError)):

@@ -77,7 +77,7 @@ def owner(workspace: FilesService, loop_id: str) -> str | None:
         events = workspace.log.read_stream(stream, after=version - 1, until=version)
         position = next((event.position for event in events if version), 0)
         is_finished = sprint.plan.status == COMPLETED
-        # Of finished sprints, the last one wrote the files; of others, the first one
+        # The last finished sprint wrote the files; among unfinished sprints, the first one
         # continues.
         order = -position if is_finished else position
         return is_finished, _given(sprint) is None, order
