@@ -206,16 +206,32 @@ TOPICS = {
 OURS_MAX = 130
 """The maximum number of sprintlog's modules; each takes as long as reading 50 events."""
 
+THROUGH_MAX = 56
+"""The maximum number of sprintlog's modules whose functions it calls."""
+
 RECORD = """
 import atexit, sys
 from sprintlog.cli.__main__ import main
 
+through, importing = set(), 0
+
+def profile(frame, event, argument):
+    # Calls made while a module is imported are not part of the command.
+    global importing
+    code = frame.f_code
+    if code.co_name == "<module>":
+        importing += {"call": 1, "return": -1}.get(event, 0)
+    elif event == "call" and not importing and code.co_flags & 1:
+        through.add(frame.f_globals.get("__name__"))
+
 def report():
+    sys.setprofile(None)
     # A deferred module exists, but its code has not run.
     ran = [n for n, x in sys.modules.items() if type(x).__name__ != "_Waiting"]
-    print(*ran, file=sys.stderr)
+    print(*ran, *(f"through:{name}" for name in through), file=sys.stderr)
 
 atexit.register(report)
+sys.setprofile(profile)
 main()
 """
 
@@ -260,6 +276,12 @@ def test_recording_imports_no_more_of_ours_than_before(imported: set[str]) -> No
     """Adding an import to all recording commands requires a change here."""
     ours = {name for name in imported if name.partition(".")[0] == "sprintlog"}
     assert len(ours) <= OURS_MAX, sorted(ours)
+
+
+def test_recording_runs_through_few_modules(imported: set[str]) -> None:
+    """A reader of `phase complete` meets at most so many modules."""
+    through = {name for name in imported if name.startswith("through:sprintlog.")}
+    assert 40 < len(through) <= THROUGH_MAX, sorted(through)
 
 
 FOUND = """
