@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 CommandT = TypeVar("CommandT", bound=Command)
 Keep = Callable[[Command], Decide]
-"""Appends further events to those of a command."""
+"""Returns the decision on a command, with further events appended."""
 
 
 class Options:

@@ -56,7 +56,7 @@ reason note summary description message m
 They include the names that other programs use for commands and options.
 """
 LIKE_LEAST = 0.65
-"""The minimum similarity of a suggestion: `files` and `rules` are below it."""
+"""The minimum similarity for a suggestion; `files` and `rules` are not similar enough."""
 KNOWN_MAX = 20_000
 """The maximum number of compared words, which limits the delay."""
 

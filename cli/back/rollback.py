@@ -22,7 +22,7 @@ from .paths import inside
 from .way_back import Step, end_as_restored, go_back, hint_at
 
 FILES_OF = ("iter:", "snapshot:")
-"""Prefixes of the points, besides `best`, that may have a snapshot."""
+"""The prefixes of points that may have a snapshot, besides `best`."""
 
 
 @typed.command("rollback")

@@ -84,7 +84,7 @@ def _together(all_files: list[ChangedFiles]) -> ChangedFiles:
 
 
 SHOWN_MAX = 3
-"""The number of discarded events that are named."""
+"""The maximum number of discarded events that are named."""
 
 
 with_take_back = typed.several(

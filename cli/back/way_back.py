@@ -88,14 +88,14 @@ class Step(NamedTuple):
 
     action: str
     arguments: dict[str, Any]
-    """The arguments that an idempotency key identifies."""
+    """The arguments covered by an idempotency key."""
     command: Back | None = None
     order: RestoreOrder | None = None
     undo: str | None = "sprintlog undo"
     """The command that undoes the step."""
     there: str | None = None
-    """A description of the target state, for a step that may already be done; otherwise
-    None."""
+    """A description of the target state, if the step may already be done; otherwise None.
+    """
     is_forced: bool = False
     """Whether to restore files although an agent is at work."""
     of_any_tree: bool = False

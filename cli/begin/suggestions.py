@@ -99,7 +99,7 @@ PROGRESS, SPRINT = SPRINT_FILES = ("PROGRESS.yaml", "SPRINT.yaml")
 SPRINTS_IN = (".claude/sprints", "sprints")
 
 PLACES = tomllib.loads(files(__package__).joinpath("places.toml").read_text("utf-8"))
-"""The locations of other tools' records, and how each text is recognized."""
+"""The locations of other tools' records, and how their contents are recognized."""
 KINDS: list[dict[str, Any]] = PLACES["kinds"]
 LOOPS = {place: one for one in KINDS if "what" in one for place in one["places"]}
 """The kind of import for each location of another tool's records."""

@@ -22,7 +22,7 @@ from sprintlog.usage import ModelCall, summed
 
 COMPLETED, IN_PROGRESS, PENDING = "completed", "in-progress", "pending"
 _OF_TOOLS = {"tasks", "scripts", "ralph", "docs"}
-"""Common folder names in loops, which do not name a project."""
+"""Common folder names in loops that do not name a project."""
 Data = dict[str, Any]
 PHASES_MAX = 1_000
 _AMOUNT_MAX = 10**9

@@ -38,7 +38,7 @@ FIELDS: dict[str, list[str]] = FORMS["fields"]
 STATUSES = {word: name for name, words in FORMS["words"].items() for word in words.split()}
 TAGS_MAX = 200
 WHOLE_MIN = 2
-"""The minimum size of a mapping at the top level of a file for it to count as a list."""
+"""The minimum number of entries for a file's top-level mapping to count as a list."""
 _PREFIX = "source-"
 
 

@@ -232,4 +232,4 @@ def _node(given: Data, level: int, file: Path, field: str) -> Data:
 OURS = {"sprint-id", "status", "phases", "current", "stats", "mode", "goal"} | {
     *("imported-from", "ralph")
 }
-"""Keys with a fixed meaning at the top level of a sprint's document."""
+"""Top-level keys with a fixed meaning in a sprint's document."""

@@ -118,7 +118,7 @@ class NotifySettings(SettingsTable):
     of: list[Annotated[str, OneOf(tuple(NOTICES))]] | None = None
     """The kinds of notices to send, as in `run --notify-of`."""
     wait: Seconds | None = None
-    """The length in seconds from which a wait is reported."""
+    """The duration in seconds above which a wait is reported."""
 
 
 class BudgetSettings(SettingsTable):
@@ -135,7 +135,7 @@ class BudgetSettings(SettingsTable):
     failures: FromOne | None = None
     """The maximum number of consecutive failures."""
     price: Text | None = None
-    """The price of a million input and output tokens in dollars, such as `3/15`."""
+    """The price per million input and output tokens in dollars, such as `3/15`."""
 
 
 class RulesSettings(SettingsTable):

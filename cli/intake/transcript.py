@@ -22,7 +22,7 @@ PIECE = 1024 * 1024
 SUBAGENTS = "subagents"
 """The subfolder of a Claude Code session for its subagents' transcripts."""
 BESIDE = "agent-*.jsonl"
-"""The pattern of subagent transcripts that older versions store next to the sessions."""
+"""The pattern for subagent transcripts that older versions store next to the sessions."""
 NAMED_MAX = 100
 """The number of lines searched for the id of the session."""
 _SESSION = re.compile(rb'"sessionId"\s*:\s*"([\w-]{1,80})"')
@@ -31,7 +31,7 @@ NOT_TRANSCRIPTS = {
 }
 """Agent files that are not transcripts, by name, with what to import instead."""
 UNREAD_MAX = 1_000
-"""The maximum number of lines collected that were not understood."""
+"""The maximum number of unparsed lines that are collected."""
 _MOMENT = re.compile(
     rb'"(?:timestamp|startTime|lastUpdated)"\s*:\s*'
     rb'(?:"(\d{4}-\d\d-\d\dT[\d:.]{5,18}(?:Z|[+-]\d\d:\d\d))"|(\d{13})\b)'

@@ -33,7 +33,7 @@ class Version(NamedTuple):
     file: Path
     """The file of which this is a version."""
     content: bytes | None
-    """The content in bytes; None for an older version if git has several."""
+    """The content in bytes; None for all but the newest of several versions from git."""
     remarks: list[str]
     """Remarks from parsing."""
     at: str | None = None

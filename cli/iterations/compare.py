@@ -23,7 +23,7 @@ from .judgements import TOOK, files_lines, judged_at, took_cells
 from .snapshots import files_between
 
 SIDES_MAX = 20
-"""The maximum number of iterations that fit side by side; more are refused."""
+"""The maximum number of iterations shown side by side; more are refused."""
 _NAMED = re.compile(r"(?:(?P<sprint>.+):)?(?P<number>[0-9]{1,10})", re.ASCII)
 _HERE = "iter"
 

@@ -26,9 +26,9 @@ from ..output import coloured, counted, visible, wrapped
 from ..screen.terminal import ATTENTION, BAD
 
 NAMED_MAX = 3
-"""The maximum number of iterations with an interrupted run that are named."""
+"""The maximum number of iterations with interrupted runs that are named."""
 LOOKED_AT_MAX = 100
-"""The number of newest iterations searched for the first in which all tests passed."""
+"""The number of newest iterations examined to find since when all tests pass."""
 
 
 def goal_hint(judged: Judged) -> str | None:

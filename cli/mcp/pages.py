@@ -13,11 +13,11 @@ from sprintlog.formatting import visible
 from sprintlog.servers import json_line
 
 ANSWER_BYTES_MAX = 4096
-"""The maximum size of an answer."""
+"""The maximum size of an answer, in bytes."""
 _ROOM_FOR_CURSOR = 64
 _HEAD_BYTES_MAX = ANSWER_BYTES_MAX // 2
 _LEVELS = ((600, 20), (200, 10), (80, 5), (30, 3), (10, 1))
-"""The maximum lengths of texts and lists, tried in order until an answer fits."""
+"""The maximum lengths of texts and lists, tried in order until the answer fits."""
 _HEAD_LEVELS = ((2400, 80), *_LEVELS)
 _ITEM_LEVELS = ((ANSWER_BYTES_MAX, ANSWER_BYTES_MAX), *_LEVELS)
 _DEPTH_MAX = 6

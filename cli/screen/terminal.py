@@ -17,7 +17,7 @@ COLUMNS_MIN, COLUMNS = 20, 80
 AUTO, ALWAYS = "auto", "always"
 
 GOOD, BAD, ATTENTION, QUIET = "green", "red", "yellow", "bright_black"
-"""The colours for each meaning; no other colours are used."""
+"""The colour for each meaning; no other colours are used."""
 
 _KEY = "sprintlog.terminal"
 

@@ -64,8 +64,7 @@ class PageAction(NamedTuple):
     label: str
     fields: tuple[Field, ...]
     make: Callable[[Given, str], Command] | None = None
-    """Creates the command from a form and the actor; None for a rollback, an undo or a
-    redo."""
+    """Creates the command from a form and the actor; None for a rollback."""
 
 
 class Shown(NamedTuple):

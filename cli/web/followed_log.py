@@ -39,7 +39,7 @@ class LogReader:
 
 
 KEPT_MAX = 2048
-"""The number of newest events in memory for clients that are slightly behind."""
+"""The number of newest events kept in memory for clients that are slightly behind."""
 PAGE = 512
 """The number of events per read for clients that missed events."""
 

@@ -148,7 +148,7 @@ class Here(NamedTuple):
     user: int
     free_bytes: int
     drafts: list[str]
-    """The useless drafts of interrupted writes."""
+    """Drafts left by interrupted writes, which can be deleted."""
     displaced: list[str]
     """State files that an interrupted write moved and that have not been examined yet."""
     edits: int
@@ -159,7 +159,7 @@ class Here(NamedTuple):
     sizes: Mapping[str, int] = MappingProxyType({})
     """The total size of the files in the folder, in bytes, by purpose."""
     sessions: tuple[int, int, int] = (0, 0, 0)
-    """The number of agent sessions, of their events, and of the events' bytes."""
+    """The numbers of agent sessions and of their events, and the events' size in bytes."""
     spooled: int = 0
     """The number of session events that wait in files."""
     odd_hooks: int = 0
@@ -201,7 +201,7 @@ class Findings(NamedTuple):
     """The number of newest events that were checked."""
     damage: list[str]
     unread: str | None
-    """The reason why the log, although undamaged, could not be examined."""
+    """The reason why the log could not be examined although it is undamaged."""
     states: dict[str, Refreshed]
     """The status of each state file, by stream; for the files of loops, by path."""
     busy: bool

@@ -113,7 +113,7 @@ KEPT_TEXT: tuple[places.KeptText, ...] = (
         why=places.Why.NO_TEXT,
     ),
 )
-"""All stored text; scans and erasures search nothing else."""
+"""All places that store text; scans and erasures search nothing else."""
 
 
 def entry_of(name: str) -> places.KeptText | None:

@@ -31,7 +31,7 @@ LIMITS = {
     OVERLOAD: "the model did not answer",
     NETWORK_DOWN: "no network",
 }
-"""Obstacles that prevented a run from working, with or without a wait."""
+"""The limits that can stop a run from working, whether or not it waits."""
 NAMED_MAX = 5
 """The maximum number of runs that are named; the rest are only counted."""
 

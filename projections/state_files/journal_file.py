@@ -97,7 +97,7 @@ class JournalFile(ProjectedFile[Journal]):
 LAYOUT = 1
 """Increase this number if the layout of an unchanged journal changes; a test checks it."""
 LONG_BYTES = 64 * 1024
-"""The minimum length of a text that is extended; shorter texts are generated completely."""
+"""The minimum length for extending a text; shorter texts are generated completely."""
 _INDENT = b"\n    "
 
 

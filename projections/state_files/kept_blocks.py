@@ -17,7 +17,7 @@ from sprintlog.engine.state_format import sealed, unsealed
 from .yaml.blocks import LAYOUT, Spans, Text
 
 BLOCKS = "blocks"
-"""The name of the subfolder of the log's folder."""
+"""The subfolder of the log's folder."""
 # Not truncated on opening, because some file systems would then write the file to disk on
 # close.
 _WRITE = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW

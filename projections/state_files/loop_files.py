@@ -46,7 +46,7 @@ SAFE = (
 )
 
 Then = Callable[[int], Judged]
-"""Returns the judged sprint as of the measurement of an iteration."""
+"""Returns the judged sprint as of an iteration's measurement."""
 
 
 Make = Callable[[Judged], bytes]
