@@ -137,7 +137,7 @@ def _shortened(bare: Prepared, room: Room) -> Prepared:
     reason = bare.previous_failure_reason
     kept, over = 0, len(reason) + 1
     while not room.holds(bare) and kept < over - 1:
-        # The longest beginning that fits lies between these two.
+        # The length of the longest prefix that fits is between these two.
         middle = (kept + over) // 2
         shorter = replace(bare, previous_failure_reason=f"{reason[:middle]}{CUT}")
         kept, over = (middle, over) if room.holds(shorter) else (kept, middle)

@@ -57,7 +57,7 @@ def _recorded(journal: Journal, event: f.EntryRecorded) -> None:
     reached = iteration_reached(entry.id, entry.prd_id, entry.iteration)
     before = journal.iterations.get(entry.prd_id, 0)
     journal.iterations[entry.prd_id] = max(before, reached)
-    # Of an id that another tool gave twice, the first entry is the one that is meant.
+    # If another tool used an id twice, the id refers to the first entry.
     if entry.id in journal.entries:
         return
     journal.entries[entry.id] = len(entry.observations)

@@ -44,7 +44,7 @@ class AdoptJournalEdit(JournalCommand, frozen=True):
         """Return the events that this command records."""
         ours, base, theirs = self.ours or JournalDocument(), self.base, self.theirs
         left: list[str] = []
-        # Its words on parts that differ are of an import, which changes none.
+        # The problems are ignored: they concern imports, which change no existing part.
         new = take_document(ours, theirs).events
         entries = _changed(Entry, ours, base, theirs, left)
         learnings = _changed(Learning, ours, base, theirs, left)

@@ -73,7 +73,7 @@ CONFIDENCES = ("high", "medium", "low")
 REQUIRED = "field is required"
 INTEGER_MAX = 2**63 - 1
 
-# The form of RFC 3339 that both readers in the specification accept.
+# The RFC 3339 format that both readers in the specification accept.
 _MOMENT = re.compile(
     r"(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})(\.\d{1,9})?\d*(Z|[+-]\d{2}:\d{2})", re.ASCII
 )

@@ -110,7 +110,7 @@ def recover(document: JournalDocument, prd_id: str, *, failure: str) -> Recovery
         *_by_blocker(document, failure, failures),
         *_by_learning(document, failure, failures),
     ]
-    # Of several equally similar ones take the latest, which is most likely still valid.
+    # Of several equally similar parts, use the latest: it is most likely still valid.
     for kind in ("entry", "learning"):
         alike = [recovery for recovery in found if getattr(recovery, kind)]
         if alike:

@@ -318,7 +318,7 @@ def _check_together(m: Metrics) -> None:
 def _pass_rate(m: Metrics, count: int | None) -> Fraction | None:
     if count is None or m.tests_passed is None:
         return _exact(m.pass_rate)
-    # Without any collected test, none passed.
+    # If no tests were collected, none passed.
     return Fraction(100 * m.tests_passed, count) if count > 0 else Fraction(0)
 
 

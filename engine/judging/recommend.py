@@ -123,7 +123,7 @@ def _target(
             return known.targets[one.number]
         if is_setback(one, best, rules):
             setbacks.append(one)
-            # From before the best one the target is another than from after it.
+            # Iterations before the best one have a different target from those after it.
             is_after_best &= best is None or one.number != best.number
             continue
         if best is not None:

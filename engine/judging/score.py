@@ -119,7 +119,7 @@ def compared(one: Score, other: Score) -> tuple[Fraction, Fraction] | None:
     """
     mine, theirs = one.value, other.value
     ours, its = one.components, other.components
-    # On all of its components a score is its value; mostly both have the same.
+    # On all of its components, a score equals its value; usually both have the same.
     if ours != its and not (one.is_given or other.is_given):
         mine, theirs = one.on(ours & its), other.on(ours & its)
     return None if mine is None or theirs is None else (mine, theirs)
@@ -226,7 +226,7 @@ def _less(each: int, number: Number | None) -> Points:
 
 DIMENSIONS: dict[str, dict[str, Measure]] = {
     "validation": {
-        # Passed of all in percent is 100 if all pass.
+        # The pass rate, in percent, is 100 if all tests pass.
         "all_tests_pass": lambda now, base: now.pass_rate,
         BUILD: _build_success,
         "no_lint_errors": lambda now, base: _less(5, now.lint_errors),

@@ -160,7 +160,7 @@ class Tracker(msgspec.Struct, omit_defaults=True):
         """Return the measurement of an iteration, or None."""
         if not 0 <= number <= self.highest:
             return None
-        # Looked for by its lowest byte: one by one would take as long as there are many.
+        # Searched by the lowest byte, because comparing every entry in Python is slow.
         lowest, at = self.ledger[:: _ENTRY.size], len(self.ledger)
         while (at := lowest.rfind(number & 0xFF, 0, at)) >= 0:
             if _NUMBER.unpack_from(self.ledger, at * _ENTRY.size) == (number,):
@@ -240,7 +240,7 @@ def _take_rules(tracker: Tracker, event: f.RulesSet, version: int) -> None:
 
 
 def _take_measured(tracker: Tracker, event: f.IterationMeasured, version: int) -> None:
-    # Imported here: exact numbers would cost every recording command their import.
+    # Imported here: most recording commands do not require exact numbers.
     from .metrics import not_verified
 
     if not 0 < event.number <= NUMBER_MAX or tracker.entry(event.number):
@@ -265,7 +265,7 @@ def after(
     best: Best | None, number: int, found: "Score", version: int
 ) -> tuple[bool, Best | None]:
     """Return whether an iteration is incomplete, and the best iteration afterwards."""
-    # What the rules ask for no more nobody lacks.
+    # A component that the rules no longer require is not missing.
     asked = found.wanted.intersection(best.components) if best is not None else ()
     lacks_some = not found.components.issuperset(asked)
     is_incomplete = lacks_some and not found.is_given

@@ -50,7 +50,7 @@ def _is_there(log: Log, sprint: Sprint, to: int) -> bool:
         for first, last in turned.gone
         for event in log.read_stream(stream, after=first - 1, until=last)
     )
-    # An event of an extension is part of the work, too: a rollback discards it.
+    # An extension's event is also part of the work, so a rollback discards it.
     return not any(kind is None or kind.kind is Kind.EXECUTION for kind in since)
 
 
@@ -63,7 +63,7 @@ def last_decision(
     completion, or the cause of a stop, such as a failure that blocked the sprint, with its
     complete append. The search starts `after` a version.
     """
-    # The latest is searched backwards along the effective events.
+    # The latest decision is searched for backwards along the effective events.
     for start, last in reversed(
         effective_ranges(sprint.knowledge.rollbacks, sprint.version)
     ):
@@ -79,7 +79,7 @@ def last_decision(
 def _last_decision_in(log: Log, sprint: Sprint, first: int, last: int) -> int:
     """Return the latest decision between two effective versions; 0 if there is none."""
     latest, caused = 0, False
-    # The event before shows whether the first of them was caused.
+    # The preceding event shows whether another event caused the first of these.
     for event in first_recorded(log, sprint, after=first - 2, until=last):
         kind = CODEC.events.get(event.type)
         how = kind.as_decision if kind is not None else None

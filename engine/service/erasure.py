@@ -16,7 +16,7 @@ EVENTS_OF_AN_ERASURE = 5_000
 def measured(log: Log, span: Span) -> tuple[int, int]:
     """Return how many events in a span have a payload, and the total size in bytes."""
     pages = log.scan(span.stream, after=span.first - 1, until=span.last, only=span.only)
-    # A store may give payloads as text.
+    # A store may return payloads as text.
     texts = [text for page in pages for _, _, text in page.rows if text is not None]
     return len(texts), sum(
         len(text.encode() if isinstance(text, str) else text) for text in texts

@@ -38,9 +38,9 @@ class KnownSessions:
     def __init__(self, workspace: ServiceWorkspace) -> None:
         self.workspace = workspace
         self._runs: dict[str, list[tuple[int, AgentRan]]] = {}
-        """By sprint, with their versions."""
+        """The runs by sprint, each with its version."""
         self._owners: dict[str, frozenset[str]] = {}
-        """By the key of a call, the sessions it is recorded for."""
+        """The sessions for which each call is recorded, by the call's key."""
 
     def before(self, sprint_id: str, session: AgentRan) -> list[AgentRan]:
         """Return a session's runs that are recorded in a sprint."""

@@ -45,7 +45,7 @@ def handle(
 ) -> Handled[State]:
     """Decide on the current state, and append the resulting events."""
     if not _KNOWN.issuperset(envelope):
-        # An unknown field would be lost, such as a misspelt actor or key.
+        # An unknown field, such as a misspelt actor or key, would be lost.
         raise TypeError(f"unknown: {', '.join(sorted(envelope.keys() - _KNOWN))}")
     if not name:
         raise InvalidInputError("missing sprint", field="sprint_id")
@@ -58,15 +58,15 @@ def handle(
         envelope = _masked_envelope(envelope)
         decide = mask_all(decide) if isinstance(decide, Command) else decide
     for _ in range(TRIES_MAX):
-        # The key is looked up after the state was read, so this finds a twin of this action
-        # that has already changed the state.
+        # The key is looked up after the state was read, so this finds a duplicate of this
+        # action that has already changed the state.
         state = repository.current(name)
         if first := _first_answer(service.log, envelope):
             # The process that recorded it may have been killed before writing its file.
             service.behind.add(stream)
             return Handled(repository.current(name), first, duplicate=True)
-        # A step that reads the same sprint advances this state: the decision is only valid
-        # if no event follows the version it began with.
+        # A step that reads the same sprint advances this state, so the decision is valid
+        # only if no event follows the version at which it started.
         version = state.version
         if expect is not None:
             check_expected(stream, expect=expect, actual=version)
@@ -84,7 +84,7 @@ def handle(
                 new_events,
                 expect=version,
                 key=envelope.get("key"),
-                # As plain bytes: a log packs no subclass.
+                # Converted to plain bytes, because a log cannot encode a subclass.
                 key_digest=digest if digest is None else bytes(digest),
             )
         except ConflictError:
@@ -93,7 +93,7 @@ def handle(
             continue
         if appended.duplicate:
             return Handled(repository.current(name), appended.events, duplicate=True)
-        # The state file waits: whoever recorded answers first.
+        # The state file is written later, so that the caller is answered first.
         service.behind.add(stream)
         if not service.is_side_by_side:
             service.take_in_spooled()
@@ -136,7 +136,7 @@ def in_context(service: Service, state: Any, command: CommandT) -> CommandT:
     """Return a command with the facts that it requires from outside its stream."""
     if not command.needs_context:
         return command
-    # Imported here: only few commands need it.
+    # Imported here: few commands require it.
     from .command_context import completed
 
     return completed(service, state, command)
@@ -155,7 +155,7 @@ def _first_answer(log: Log, envelope: Envelope) -> list[RecordedEvent]:
     if key is None:
         return []
     if not key.isprintable():
-        # Imported here: hardly any key is refused.
+        # Imported here: keys are rarely refused.
         from ..readable import check_utf8
 
         check_utf8(key, "key")
@@ -194,7 +194,7 @@ def refresh(service: Service, stream: str) -> Refreshed:
             sprint, file = service.sprint(sprint_id), service.state_files.of_sprint()
             policy = edit_policy(sprint)
             if policy == REFUSE and (found := file.check(sprint)).state == "edited":
-                # Only `rebuild` replaces such an edit; results may be recorded meanwhile.
+                # Only `rebuild` replaces such an edit; until then, results may be recorded.
                 refreshed = found
             else:
                 refreshed = file.refresh(sprint)
@@ -213,7 +213,7 @@ def refresh(service: Service, stream: str) -> Refreshed:
 
 def _adopted(service: Service, sprint_id: str, refreshed: Refreshed) -> Refreshed:
     """Adopt an edit as events, and write the file again."""
-    # Imported here: it is needed only where somebody edited a file.
+    # Imported here: required only if a file was edited.
     from .adopt import adopt_latest
 
     said = adopt_latest(service, sprint_id)

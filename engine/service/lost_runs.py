@@ -72,7 +72,7 @@ def seen_from_here(folder: Path, sprint_id: str, started: RunStarted) -> str:
     if started.host != host():
         return ELSEWHERE
     known = process.Process(started.pid, started.process_started, started.boot_id)
-    # A process can outlive the run that it began.
+    # A process can outlive the run that it started.
     is_seen = started.pid != os.getpid() and process.is_alive(known)
     return ALIVE if is_seen or is_held(lock_of(folder, sprint_id)) else GONE
 

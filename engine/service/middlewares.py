@@ -121,7 +121,7 @@ def record_lost_run(action: Handling[Sprint]) -> None:
     runs = action.state.knowledge.loops
     if runs.started is None or runs.ended is not None:
         return
-    # Imported here: mostly no run is under way.
+    # Imported here: usually no run is in progress.
     from .lost_runs import record_lost
 
     if record_lost(action.service, action.state):
@@ -135,7 +135,7 @@ def return_requests(action: Handling[Sprint], events: list[Event]) -> list[Event
         return events
     if not deferrals(plan.document, plan.decisions):
         return events
-    # Imported here: few sprints have put off a request.
+    # Imported here: few sprints have deferred a request.
     from ..sprint.queue.returns import with_returns
 
     return with_returns(action.state, events, at=action.at)
@@ -172,7 +172,7 @@ def take_over(action: Handling[Sprint], events: list[Event]) -> list[Event]:
     therefore transferred exactly once, even if several sprints start at the same time or a
     process is killed.
     """
-    # Imported here: a sprint starts once.
+    # Imported here: a sprint starts only once.
     from ..sprint.queue.requests import TakeOverRequest
     from ..sprint.queue.returns import for_the_next_sprint
 
@@ -238,12 +238,12 @@ def note_git(action: Handling[Sprint], events: list[Event]) -> list[Event]:
     if not is_now:
         return events
     _check_alone(action)
-    # Imported here: it starts processes, and only where an iteration ends.
+    # Imported here: required only if an iteration ends.
     from ..adapters.git.untrusted import repository_state
     from .work_tree.own_paths import own_paths
 
     service, place = action.service, (action.service.location.root, action.at)
-    # A run whose end was watched says it already.
+    # A run whose end was observed already contains the state.
     state = next((x.git_after for x in events if isinstance(x, AgentRan)), None)
     if state is None and place not in _git_found:
         found = repository_state(
@@ -292,7 +292,7 @@ def note_overlapping(action: Handling[Sprint], events: list[Event]) -> list[Even
 
 def open_journal(action: "Handling[Journal]", events: list[Event]) -> list[Event]:
     """Open the journal in this work tree before its first event."""
-    # Imported here, and below: what is recorded of a sprint does not wait for it.
+    # Imported here and below: recording to a sprint does not require it.
     from ..journal import rules
     from ..journal.events import JournalOpened
 

@@ -44,7 +44,7 @@ def template_in(workspace: ServiceWorkspace, file: str) -> PromptTemplate:
 def _learnings(workspace: ServiceWorkspace) -> tuple[str, ...]:
     if not workspace.log.version(JOURNAL):
         return ()
-    # Imported here: `next` of a sprint without an open journal does not need its modules.
+    # Imported here: without an open journal, `next` does not require its modules.
     from ..journal.briefing import lines_within
 
     learnings = workspace.documents.current(JOURNAL).learnings

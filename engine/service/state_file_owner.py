@@ -85,7 +85,7 @@ def free_place(service: Service, sprint: Sprint, place: Place) -> None:
     other = max(_holders(service, place, others), default=_NOBODY)
     if other.is_unfinished:
         own = "give this sprint another folder with --sprint-dir"
-        # One that was here before has its place: there is nothing to choose.
+        # An existing sprint already has a path, so another folder cannot be chosen.
         free = (
             f"`sprintlog sprint complete --sprint {other.sprint_id}` gives its place free"
         )
@@ -113,7 +113,7 @@ def choose(service: Service, sprint_id: str | None) -> str:
     """
     if sprint_id is not None:
         if not service.log.version(sprint_stream(sprint_id)):
-            # Imported here: nearly always it is there.
+            # Imported here: the sprint nearly always exists.
             from shlex import quote
 
             raise NotFoundError(
@@ -135,7 +135,7 @@ def choose(service: Service, sprint_id: str | None) -> str:
     def is_own(name: str) -> bool:
         return tree.has(service.sprint(name).knowledge.own_tree)
 
-    # An only sprint is meant whatever its status.
+    # If there is only one sprint, it is chosen regardless of its status.
     names = [
         name
         for name, version in sprints.items()
@@ -173,7 +173,7 @@ def _newest_first(service: Service) -> Iterator[str]:
 
 def _of_others(service: Service, sprints: Collection[str]) -> NotFoundError:
     """Return the error for a work tree without sprints; it names a sprint elsewhere."""
-    # Imported here: mostly a log has one work tree.
+    # Imported here: most logs have a single work tree.
     from shlex import quote
 
     name = next(_newest_first(service), next(iter(sprints)))

@@ -209,7 +209,7 @@ class ServiceWorkspace:
 
             take_in(self.log, self.location, self.spools)
 
-    # The journal's modules are imported when needed: a sprint does not wait for them.
+    # The journal's modules are imported lazily: a sprint does not require them.
     @cached_property
     def journals(self) -> "Repository[Journal]":
         """Return the repository for the journal's ids and counts."""
@@ -298,7 +298,7 @@ class ServiceWorkspace:
         """Finish interrupted restores, or warn; return the number of events recorded."""
         if not sprint.knowledge.restoring:
             return 0
-        # Imported here: almost never is there one.
+        # Imported here: interrupted restores are rare.
         from .work_tree.restore import finish_restores
 
         events, problem = finish_restores(self, sprint)
@@ -312,7 +312,7 @@ class ServiceWorkspace:
         if (sprint_id := sprint_of(stream)) is None:
             self.handle_on_journal(lambda journal, at: [event], **known)
             return
-        # The lock of state files is held here, which who restores files takes last.
+        # The lock of state files is held here, but a restore must acquire that lock last.
         without: set[port.Skippable] = {
             "finish_restores",
             "refuse_edits",

@@ -64,7 +64,7 @@ def sprint_for(
     sprint_id = _to_continue(workspace, named)
     if sprint_id is None:
         free = _free_name(workspace)
-        # Another process may have made one before the name was free.
+        # Another process may have created a sprint before the free name was determined.
         sprint_id = _to_continue(workspace, named) or free
     if sprint_id in workspace.sprints():
         if not _is_begun(workspace, sprint_id):
@@ -74,7 +74,7 @@ def sprint_for(
     try:
         workspace.handle(create, sprint_id=sprint_id, at=at, actor=actor)
     except RefusedError:
-        # Another one beside us made it in this moment.
+        # Another process may have created the sprint at the same time.
         if sprint_id not in workspace.sprints():
             raise
     if workspace.sprint(sprint_id).plan.status == NOT_STARTED:
@@ -188,7 +188,7 @@ def ended(
         read=None if _is_agent(wrapped) else of_command,
         moment=moment_at(now),
     )
-    # The output already contains all plain words.
+    # The output already contains any plain text.
     summary = verdict.summary if wrapped.activity.agent is not None else None
     said = said_beside(wrapped.answer.text)
     ran = alone(workspace, _ran(wrapped, verdict, number), since=since)

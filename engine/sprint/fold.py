@@ -176,7 +176,7 @@ def apply_all(
 
 def fold_ahead(sprint: Sprint, events: Iterable[Event], at: str) -> None:
     """Apply copies of events that are not yet recorded, since a fold may modify events."""
-    # Imported here: folding recorded events needs no copy.
+    # Imported here: recorded events are folded without a copy.
     from copy import deepcopy
 
     news = enumerate(deepcopy(list(events)), sprint.version + 1)
@@ -186,7 +186,7 @@ def fold_ahead(sprint: Sprint, events: Iterable[Event], at: str) -> None:
 def _evolve(plan: Plan, evolve: Evolve, event: Event, version: int, at: str) -> None:
     """Apply an event that may change more than a single leaf."""
     if type(event) is SprintImported:
-        # It may be a patch against the settled plan.
+        # The event may contain a patch against the plan after the fold.
         plan.finish_fold()
         begin_anew(plan, event, version)
     else:
@@ -302,5 +302,5 @@ class RowFold:
         except DAMAGE:
             for row, position in zip(page.rows, page.positions, strict=True):
                 self._codec.event_of(row, position)
-            # All events are sound: what went wrong is ours.
+            # All events are valid, so the error is in our own code.
             raise

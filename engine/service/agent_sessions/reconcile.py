@@ -147,7 +147,7 @@ def take_calls(
             for call in begun:
                 recorded += known.append(call, ends[id(call)])
         except ConflictError:
-            # A hook recorded in between, perhaps one of these calls.
+            # A hook recorded an event in the meantime, perhaps for one of these calls.
             if tried == _TRIES - 1:
                 raise
         else:
@@ -170,7 +170,7 @@ class _Known:
         """The time of the latest erased event."""
         self.calls: list[ToolCalled] = []
         self.done = 0
-        """The number of calls appended here or meanwhile by others."""
+        """The number of calls appended here, or by others in the meantime."""
         for recorded in log.read_stream(stream):
             self._version = recorded.version
             self._work = self._work or recorded.correlation_id or ""

@@ -133,16 +133,16 @@ class Driver:
         self.means = means
         self.signals = signals
         self.lock = lock
-        """Inherited by every started process, so that none outlives its loop unnoticed."""
+        """The lock inherited by every process, so that none outlives the loop unnoticed."""
         self.tell = tell
         self._beaten = time.monotonic()
         self.correlation = work_in(means.environment) or urandom(16).hex()
-        """Correlates everything that this run and its agents record."""
+        """The correlation id of everything that this run and its agents record."""
         self._after_run = after_run
         self._ended: AgentRunEnded | None = None
         """The agent's last run, until its sessions are compared."""
         self.is_asking = False
-        """Whether an agent is at work."""
+        """Whether an agent is working."""
         self.unrecorded: SpooledRun | None = None
         """The agent's last run, until it is recorded."""
 

@@ -84,8 +84,8 @@ def run_gate(
             checked = CheckGate(started.phase, started.run, result)
             ended = handle_with(checked, key=key, key_digest=digest)
         except BaseException as error:
-            # The original error matters more than this; should it fail, the next run
-            # detects that this one is lost.
+            # The original error matters more than this record; if recording fails, the next
+            # run detects that this run is lost.
             why = str(error) or type(error).__name__
             with suppress(SprintlogError):
                 handle_with(InterruptGate(started.phase, started.run, why))

@@ -45,7 +45,7 @@ class Hooks:
     def __init__(self, driver: Driver, directory: Path | None) -> None:
         self._driver = driver
         self._directory = directory
-        """The sprint's directory, for transcripts; None to keep none."""
+        """The sprint's directory for transcripts; None to store no transcripts."""
         self._news: SimpleQueue[_News] = SimpleQueue()
         self._beside: dict[str, threading.Thread] = {}
         self._end, self._ends = os.pipe()
@@ -152,7 +152,7 @@ class GoalWork:
         self._driver = driver
         self._follow_up = follow_up
         self.hooks: Hooks | None = None
-        """None until the first hook starts."""
+        """The hooks; None until the first hook starts."""
 
     def iterate(self, action: Action) -> None:
         """Run the agent for one iteration of the goal."""

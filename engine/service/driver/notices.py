@@ -57,7 +57,7 @@ class Notices:
         if not is_wanted(notice.notice, self._of):
             return
         if self._thread is None:
-            # Whatever the command does, it does not keep the loop's process alive.
+            # A daemon thread, so that the command cannot keep the loop's process alive.
             self._thread = threading.Thread(target=self._work, daemon=True)
             self._thread.start()
         try:

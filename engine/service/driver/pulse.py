@@ -40,15 +40,15 @@ class Pulse:
         self._is_agent, self._idle = is_agent, idle
         self._tell, self._also, self._clock, self._look = tell, also, clock, look
         self._printed = clock()
-        """When it printed last."""
+        """The time of the program's last output."""
         self._calls: set[str] = set()
-        """The calls of tools that did not return yet."""
+        """The tool calls that have not returned yet."""
         self._streams = self._has_result = self._forked = self._is_told = False
         self._ended = self._rested = 0.0
-        """When it printed its result, and since when it has written nothing after that."""
+        """The time of the result, and the time since which nothing has been written."""
         self._marks: Marks | None = None
         self.silent: float | None = None
-        """For how many seconds it printed nothing, if it is ended for that."""
+        """The number of seconds without output, if the program is ended for this reason."""
 
     @property
     def is_hung(self) -> bool:
@@ -94,7 +94,7 @@ class Pulse:
         """Return the number of seconds for which the program may still be silent."""
         most = self._idle
         if most is None:
-            # A script may work on after its agent's result; a tool may take its time.
+            # A script may continue after its agent's result, and a tool may run for long.
             at_work = self._calls or (self._has_result and not self._is_agent)
             most = IDLE_SECONDS if self._streams and not at_work else 0
         return self._printed + most - now if most else IDLE_SECONDS

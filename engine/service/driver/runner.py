@@ -59,7 +59,7 @@ class Runner:
     def __init__(self, driver: Driver) -> None:
         self._driver = driver
         self._asked_at = 0
-        """The version of the sprint when the last action was determined."""
+        """The sprint's version when the last action was determined."""
         self._follow_up = FollowUp(driver)
         self._goal = GoalWork(driver, self._follow_up)
         self._prompts = Prompts(
@@ -109,7 +109,7 @@ class Runner:
             try:
                 performs[action.do](action)
             except RefusedError:
-                # Another process recorded meanwhile, so the next action may differ.
+                # Another process recorded an event, so the next action may differ.
                 if self._next() == action:
                     raise
             if self._goal.hooks is not None:
@@ -230,7 +230,7 @@ class Runner:
             ended = self._driver.record(EndRepair(ran, verdict, again))
             self._driver.compare_sessions()
             if any(event.type == RetryScheduled.type for event in ended.events):
-                # The loop waits for the limit, and then repairs.
+                # The loop waits for the limit before it continues the repair.
                 return
             if not again:
                 break
@@ -262,7 +262,7 @@ class Waits:
         self._told: tuple[str | None, str | None] | None = None
         self._beaten = time.monotonic()
         self._is_explained = False
-        """Whether it was printed how to continue earlier."""
+        """Whether instructions for continuing earlier were printed."""
 
     def wait(self, action: Action, *, version: int, has_news: Callable[[], bool]) -> None:
         """Wait until the action's time, or until the next action may have changed.

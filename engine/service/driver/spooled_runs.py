@@ -64,7 +64,7 @@ def take_in(workspace: ServiceWorkspace) -> None:
 
 def _record(workspace: ServiceWorkspace, run: SpooledRun) -> None:
     since, began = workspace.log.head().position, run.began
-    # It may have begun before the log was busy.
+    # The run's iteration may have been started before the log was busy.
     if (begun := wrap.begun(workspace, run.key)) is not None:
         sprint_id, number = begun
     else:

@@ -161,7 +161,7 @@ def find(start: Path, *, folder: str | None = None) -> Location:
         if found and is_within and (root == start or not is_everything(root)):
             return found[0]
         if found:
-            # Imported here: hardly any folder has a log above that is not its own.
+            # Imported here: few folders have another folder's log above them.
             from shlex import quote
 
             outer = found[0].folder
@@ -249,7 +249,7 @@ def _make(folder: Path) -> None:
     except FileExistsError:
         mode = stat.S_IMODE(folder.stat().st_mode)
         if mode & 0o077:
-            # Imported here: only who is refused needs it.
+            # Imported here: required only for a refusal.
             from ...readable import quoted
 
             raise RefusedError(
@@ -269,7 +269,7 @@ def _candidates(root: Path) -> list[Location]:
         common = common_directory(directory).resolve()
         name = "" if common == directory else directory.name
         if not name.isprintable():
-            # Imported here: hardly any name is not UTF-8.
+            # Imported here: nearly all names are UTF-8.
             from ...readable import readable
 
             name = readable(name)

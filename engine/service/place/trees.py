@@ -63,7 +63,7 @@ class OwnWorkTree:
         self._found: str | None = None
         self._is_recorded = False
         self._read: frozenset[str] | None = None
-        """The sprints that were read to learn of which work tree they are."""
+        """The sprints that were read to determine their work trees."""
         self._only: str | None = None
         self._named_for: tuple[str | None, Location] | None = None
 
@@ -96,7 +96,7 @@ class OwnWorkTree:
 
     def _brought(self) -> str | None:
         """Return the work tree shared by all sprints in the log, or None."""
-        # A sprint never changes its tree, so that each is read once.
+        # A sprint never changes its work tree, so each sprint is read only once.
         if (names := frozenset(self._owner.sprints())) != self._read:
             sprints = map(self._owner.sprint, names)
             trees = {sprint.knowledge.own_tree.work_tree for sprint in sprints}
@@ -139,7 +139,7 @@ def make_tree(
     tree = find_tree(location, brought)
     seen = None if file is None else _read(file)
     if seen is not None and _is_current(seen, location.root):
-        # Another process may have made it since.
+        # Another process may have created the file in the meantime.
         tree = seen.id
     elif file is not None:
         if seen is not None and tree is None:
@@ -193,7 +193,7 @@ def _file(root: Path, folder: Path) -> Path | None:
     """Return the path of a work tree's id file; None if the tree cannot store one."""
     git, is_own = root / ".git", folder.name == HIDDEN and folder.parent == root
     if os.path.lexists(root / HIDDEN / FILE):
-        # The repository may have been made later, and the log at hand may be a copy.
+        # The repository may have been created later, and this log may be a copy.
         return root / HIDDEN / FILE
     if git.is_dir() and not git.is_symlink():
         return git / FILE
@@ -246,7 +246,7 @@ def _read(file: Path) -> KnownTree | None:
     tree, inode, host, path = [*os.fsdecode(content).split("\n", 3), "", "", ""][:4]
     if not _is_id(tree) or not inode.isdigit() or not path.endswith("\n"):
         raise _wrong(file, "it does not hold the id of a work tree")
-    # A second name for it is a copy, too.
+    # A hard link also counts as a copy.
     is_original = int(inode) == status.st_ino and status.st_nlink == 1
     return KnownTree(tree, host, path[:-1], is_original)
 
@@ -275,7 +275,7 @@ def _write(file: Path, tree: str, root: Path, *, replaces: bool) -> str:
             with suppress(PermissionError, NotImplementedError):
                 os.link(draft, file)
                 return tree
-        # Also where the file system has no second names.
+        # This also works if the file system does not support hard links.
         os.replace(draft, file)
     except FileExistsError:
         seen = _read(file)

@@ -44,7 +44,7 @@ def check_trusted(location: Location, *, safe: Path | None) -> None:
     is_tracked = stranger is None and _is_tracked(folder)
     if (stranger is None and not is_tracked) or _is_listed(location, safe):
         return
-    # Imported here: only who is refused needs it.
+    # Imported here: required only for a refusal.
     from ...readable import quoted
 
     listed = f"write {folder} into {safe or 'the list of safe folders'}"
@@ -91,7 +91,7 @@ def _is_listed(location: Location, safe: Path | None) -> bool:
 
 def _git_trusts(root: Path) -> bool:
     """Return whether the user's or system's git `safe.directory` lists a work tree."""
-    # Imported here: nearly every log belongs to whoever uses it.
+    # Imported here: nearly every log belongs to its user.
     from ...adapters.git.command import PERSONS_OWN, Git
 
     git = Git(Path("/"), os.environ)
@@ -106,7 +106,7 @@ def _git_trusts(root: Path) -> bool:
     listed: list[str] = []
     for scope, path in zip(parts[::2], parts[1::2], strict=False):
         if scope in ("system", "global"):
-            # An empty one clears the entries before it.
+            # An empty entry clears the preceding entries.
             listed = [*listed, path] if path else []
     tree = os.path.realpath(root)
     return any(
@@ -138,14 +138,14 @@ def _is_tracked(folder: Path) -> bool:
 
 
 def _git_tracks(repository: GitRepository, path: str) -> bool:
-    # Imported here: no recording command needs it where the log is in the git directory.
+    # Imported here: not required for logs in a Git directory.
     from ...adapters.git.untrusted import borrowed
 
     try:
         with borrowed(repository, os.environ) as git:
             told = git.read_tree("ls-files", "-z", "--", path)
     except (SprintlogError, OSError):
-        # Where git does not say, the name that was found is what there is.
+        # If Git cannot answer, the name in the index decides.
         return True
     return not {path, f"{path}/{DATABASE}", f"{path}/{ADDRESS}"}.isdisjoint(
         os.fsdecode(told).split("\0")

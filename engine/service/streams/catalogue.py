@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def _of_other_streams() -> tuple[type[Event], ...]:
-    # Imported when one is met: what is recorded of a sprint does not wait for it.
+    # Imported here: recording to a sprint does not require them.
     from ...journal.events import JOURNAL_EVENTS
     from ...log.erasures import ERASURE_EVENTS
     from ...sessions.events import SESSION_EVENTS
@@ -42,7 +42,7 @@ def sprint_stream(sprint_id: str) -> str:
     Raise `InvalidInputError` if the id is not UTF-8, because no log has such a stream.
     """
     if not sprint_id.isprintable():
-        # Imported here: hardly any id is not printable.
+        # Imported here: nearly all ids are printable.
         from ...readable import check_utf8
 
         check_utf8(sprint_id, "sprint")

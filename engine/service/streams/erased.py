@@ -54,7 +54,7 @@ def still_said(log: EventStore) -> int:
 
 def unsaid(rows: Sequence[Row], erasures: Erasures) -> Iterator[tuple[str, str]]:
     """Yield each missing payload without an erasure: its location and the problem."""
-    # Asked of every event of a log, and mostly nothing is gone: no loop of Python.
+    # This checks every event in a log, and usually nothing is missing: avoid a Python loop.
     if all(map(_salt_of, rows)) and all(map(_payload_of, rows)):
         return
     for row in rows:

@@ -84,7 +84,7 @@ def walk(
             sprint = at_version(version)
         else:
             if back_to is not None:
-                # Knowledge gained meanwhile is kept: only the plan is rolled back.
+                # Knowledge gained in the meantime is kept; only the plan is rolled back.
                 state = unpack(kept[back_to]) if back_to >= 1 else Sprint(sprint.id)
                 state.knowledge, sprint = sprint.knowledge, state
             fold(sprint, [(version, at, event)])

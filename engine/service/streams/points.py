@@ -79,7 +79,7 @@ def _rows(log: Log, stream: str, block: int) -> list[tuple[int, str]]:
     """Return the version and time of each event in a block."""
     after = block * BLOCK_EVENTS
     pages = log.scan(stream, after=after, until=after + BLOCK_EVENTS)
-    # A longer text is a later time, so comparing texts compares times.
+    # Without the `Z`, a time with more digits sorts later, so texts compare like times.
     return [
         (version, at[:-1][:_TO_MICROSECONDS])
         for page in pages

@@ -45,7 +45,7 @@ class KeptReading(Generic[ReadingT]):
         self._decoder = msgspec.msgpack.Decoder(shape)
         self._format = shape_of(shape, meaning=meaning)
         self._since = log.last_position()
-        """Where the log ended before anything was read."""
+        """The last position of the log before anything was read."""
 
     def load(self) -> ReadingT | None:
         """Return the newest stored reading; None if none is valid."""
@@ -60,7 +60,7 @@ class KeptReading(Generic[ReadingT]):
             if data[:_HASH_BYTES] == self._hash(version):
                 return self._decoder.decode(data[_HASH_BYTES:])
         except msgspec.MsgspecError:
-            # A damaged one counts as missing.
+            # A damaged reading counts as missing.
             pass
         return None
 
@@ -99,5 +99,5 @@ def forget_readings(log: Log, stream: str) -> None:
 
 
 def _key(name: str, stream: str) -> str:
-    # No stream's name: those are `journal`, and `sprint/` with an id that has no space.
+    # Never a stream's name: those are `journal`, or `sprint/` and an id without spaces.
     return f"{name} of {stream}"

@@ -45,11 +45,11 @@ class Repository(Generic[State]):
         self.checkpoints = SavedStates(checkpoints, kind, log)
         self._log = log
         self._known: dict[str, tuple[State | None, int]] = {}
-        """Each with a position of the log; the state is at least as new."""
+        """The states, each at least as new as its log position."""
         self._began = -1
-        """Where the log ended before any state was read; -1 while none was."""
+        """The last position of the log before any state was read; -1 if none was read."""
         self.forgotten = 0
-        """How often a state was let go, since events were erased that it was made of."""
+        """The number of states dropped because some of their events were erased."""
 
     def current(self, name: str) -> State:
         """Return the current state of a stream; callers must not modify it.
@@ -62,7 +62,7 @@ class Repository(Generic[State]):
         known, since = self._known.get(name, (None, -1))
         if known is not None and since == position:
             return known
-        # A fold that fails leaves no half of a state behind.
+        # A failed fold must not leave a partial state behind.
         self._known[name] = None, since
         if since >= 0 and was_erased_since(self._log, since):
             self.forgotten += 1
@@ -86,7 +86,7 @@ class Repository(Generic[State]):
         is_next = known is state and first.version == state.version + 1
         if not is_next or any(event.type == RolledBack.type for event in recorded_events):
             return self.current(state.id)
-        # An erasure appends an event, too.
+        # An erasure also appends an event.
         if first.position != since + 1 and was_erased_since(self._log, since):
             return self.current(state.id)
         versioned = [
@@ -132,8 +132,8 @@ class Repository(Generic[State]):
     def from_nothing(self, name: str) -> State:
         """Return the current state, computed without checkpoints."""
         head = self.version(name)
-        # The rollbacks of a checkpoint save a walk through all events. They are only a
-        # hint: the fold meets each of them.
+        # The rollbacks in a checkpoint avoid a scan of all events. They are only a hint,
+        # because the fold finds every rollback itself.
         rollbacks = self.rollbacks(name, head)
         state = next(self.along(name, [head], rollbacks))
         if self.kind.rollbacks(state) != rollbacks:
@@ -278,7 +278,7 @@ class Repository(Generic[State]):
         """
         begin, last = stretch.begin, stretch.last
         rows = self._log.scan(self.kind.stream(begin.id), after=begin.version, until=last)
-        # Imported here: only who asks about the past follows it.
+        # Imported here: only questions about the past require it.
         from .history import walk
 
         events = CODEC.events_of_rows(rows)
@@ -314,7 +314,7 @@ class Repository(Generic[State]):
         after = 0 if known is None else known.version
         rollbacks += self._scan_rollbacks(stream, after, last)
         live = effective_ranges(rollbacks, last)
-        # Who trusts no checkpoint makes none either.
+        # If checkpoints are not trusted, none are created either.
         fold = self._fold_far if among is None else self._fold
         if known is not None and is_in_force(known.version, rollbacks, until=last):
             return fold(known, last, live)

@@ -131,7 +131,7 @@ class Capturer:
         )
         self._masks = masks
         self.notes: tuple[str, ...] = ()
-        """What a person should know of it."""
+        """Notes on the measurement for the user."""
 
     @property
     def usual_notes(self) -> tuple[str, ...]:
@@ -160,7 +160,7 @@ class Capturer:
         )
         evidence = self._evidence()
         found = replace(command, metrics=metrics, origins=origins, **evidence)
-        # Nobody was at work before the first iteration.
+        # No agent worked before the first iteration.
         if measured.usage is None or isinstance(found, CaptureBaseline):
             return found
         return replace(found, usage=measured.usage)

@@ -40,7 +40,7 @@ def keep_reports(
     """
     found = list(seen)
     names: list[str | None] = []
-    # No room, or a lock that others hold for long.
+    # The disk may be full, or another process may hold the lock for long.
     with suppress(OSError, BusyError), workspace.log.locks.hold(LOCK):
         for report in found:
             content = report.content

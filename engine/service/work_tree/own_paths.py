@@ -114,7 +114,7 @@ def transcripts(workspace: Service, sprint: Sprint) -> Iterator[str]:
         return
     folder = PurePosixPath(place.path).parent
     named = [task.get("transcript") for task in tasks_of(document).values()]
-    # Only hooks are worth reading all of the events for.
+    # Only hooks justify reading all events.
     if named or hooks_of(document):
         spawned = workspace.repository.events(sprint.id, HookTaskSpawned)
         named += [event.transcript for event in spawned]

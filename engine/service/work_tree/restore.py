@@ -328,7 +328,7 @@ def _finish(
         try:
             made = new or plan_of(workspace, store, sprint, restore)
         except NotFoundError as error:
-            # The log came from elsewhere, or the store is lost: nobody ever can.
+            # The log is from elsewhere or the store is lost, so it can never be finished.
             made, lost = _nothing(error), error.message
         placed = _place(workspace, store, made, is_new=new is not None)
         applied = _applied(workspace, sprint, restore, made, placed)

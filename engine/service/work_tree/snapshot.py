@@ -99,7 +99,7 @@ def with_snapshot(command: Command, event_for: Callable[[Sprint], SnapshotTaken]
             return []
         snapshot = event_for(sprint)
         for ended in events:
-            # Another one may have begun in this tree before it ended.
+            # Another iteration may have started in this work tree before this one ended.
             if isinstance(ended, IterationEnded):
                 of = {"iteration": ended.number, "purpose": OF_ITERATION}
                 snapshot = replace(snapshot, **of)
@@ -122,7 +122,7 @@ def kept_files(
     A snapshot that is not recorded by the end of the block is deleted. For `last`, see
     `take`.
     """
-    # Asked for first: what the settings may not say is refused before anything is done.
+    # Read first, so that invalid settings are refused before anything is done.
     store = store_of(workspace)
     is_shared = workspace.setting("snapshot.remote") is not None
     with store.lock():
@@ -290,7 +290,7 @@ def lost_paths(
     """Yield the snapshots that cannot be fully restored, each with the lost parts."""
     read: dict[str, Snapshot] = {}
     if held:
-        # Without git it is unknown, and nothing is lost.
+        # Without Git, this raises an error instead of reporting all objects as lost.
         _ = store.git.program
     for one in held:
         try:

@@ -58,7 +58,7 @@ def with_fallback(sprint: Sprint, action: actions.Action, *, now: str) -> action
     if action.do not in _WORKS or action.prompt is None:
         return action
     place = action.phase or "", None if action.phase else action.iteration
-    # The fallback gets the same prompt, but chooses its model.
+    # The fallback receives the same prompt but chooses its own model.
     resumed = action.resumed and not waiting.is_of(*place)
     limit = {"until": waiting.until, "waits_for": waiting.waits_for, "why": waiting.why}
     return replace(action, is_fallback=True, resumed=resumed, model=None, **limit)
@@ -162,7 +162,7 @@ def with_judging(sprint: Sprint, action: actions.Action) -> actions.Action:
 def _due(sprint: Sprint, now: str) -> actions.Action:
     """Return the next action without checking the budgets."""
     plan = sprint.plan
-    # The hooks of an iteration precede anything else, even after the last iteration.
+    # An iteration's hooks run before anything else, even after the last iteration.
     if plan.status in (IN_PROGRESS, COMPLETED) and (hooks := run_hooks(plan)):
         return hooks
     return judge_first(sprint) or with_judging(sprint, _go_on(sprint, now))
@@ -198,7 +198,7 @@ def _in_progress(sprint: Sprint, leaf: Node, now: str) -> actions.Action:
     word, is_done = gate_status(leaf.data), done_work(sprint.plan, leaf.address) is not None
     if word == PASSED or (word is None and is_done):
         return actions.Action(actions.END, phase=leaf.address)
-    # A gate that ran once implies that the work was done, whoever recorded it.
+    # A gate that has run implies that the work was done, regardless of who recorded it.
     if word is not None and (is_done or word != PENDING):
         return _gate(sprint.plan, leaf, now)
     waiting = wait_in_force(sprint.plan, phase=leaf.address, now=now)

@@ -187,7 +187,7 @@ def stop_by_budget(sprint: Sprint, action: Action, now: str, *, of: str) -> Acti
         return None
     found = budgets.standings(sprint, now, of=of)
     for one in found:
-        # The sprint's limit of iterations has its own stop; a begun one may end.
+        # The sprint's iteration limit has its own stop, so a started iteration may finish.
         is_own = one.budget == budgets.ITERATIONS and of == budgets.OF_SPRINT
         goes_on = one.budget == budgets.ITERATIONS and not _begins(sprint.plan, action)
         if one.is_spent and not (is_own or goes_on):

@@ -179,7 +179,7 @@ SIGNS = (
         r"|stream disconnected|request timed out",
     ),
     Sign((), FAILURE, NETWORK, codes=(NO_ANSWER,)),
-    # The limits of one run: another run continues the work.
+    # The limits of a single run: another run can continue the work.
     Sign(
         (),
         FAILURE,

@@ -208,7 +208,7 @@ def reset_in(text: str, moment: Moment) -> Reset | None:
                 if is_sensible(found.until, moment.now):
                     return found._replace(said=found.said.strip()[:SAID_CHARS_MAX])
         except (ValueError, OverflowError):
-            # An invalid date, such as the 31st of February, states nothing.
+            # An invalid date, such as 31 February, is ignored.
             continue
     return None
 

@@ -161,7 +161,7 @@ class Injection(Event, frozen=True):
 
     def remains(self) -> Self:
         """Return the event without the text of its nodes."""
-        # Imported here: hardly any process erases.
+        # Imported here: few processes erase text.
         from .remains import remains_of
 
         return replace(super().remains(), nodes=remains_of(self.nodes))

@@ -62,7 +62,7 @@ class SprintCompiled(AboutDocument, frozen=True):
 
     def remains(self) -> Self:
         """Return the event without the text of its document."""
-        # Imported here, and below: hardly any process erases.
+        # Imported here and below: few processes erase text.
         from .remains import remains_of
 
         return replace(super().remains(), document=remains_of(self.document))
@@ -133,7 +133,7 @@ class SprintInterrupted(AboutSprint, frozen=True):
 class SprintResumed(AboutSprint, frozen=True):
     """Execution resumed; `by` and `why` are set after a block or a request for a person."""
 
-    # It ends the wait of the open leaf.
+    # This event also ends the open leaf's wait.
     reach = Reach.WHOLE
     as_decision = AsDecision("human", ("by", "why"), looks_back=True)
     ends = ("sprint-blocked", "human-needed", "breakpoint-reached", "gate-blocked")

@@ -331,7 +331,7 @@ def _joined(words: Sequence[str], unknown: str) -> str:
     """Return the words quoted for a shell, or the placeholder if a word is incomplete."""
     if len(words) >= WORDS_MAX or not all(map(_is_whole, words)):
         return unknown
-    # Imported here: recording an event never needs it.
+    # Imported here: recording an event never requires it.
     from shlex import join
 
     return join(words)

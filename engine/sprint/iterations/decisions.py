@@ -32,9 +32,9 @@ class GiveRecommendation(Command, frozen=True):
         last = tracker.recommended
         if given is None or last is None:
             return [] if given is None else [given]
-        # A loop that asks by rule must find that it was answered since.
+        # A loop that asks by rule requires an event that answers its latest question.
         is_in_force = is_answered(tracker) or loop_rules(sprint).measure is None
-        # What a person decided stands until something new is known.
+        # A person's decision applies until there is new information.
         is_a_persons = last.cause == PERSON and last.number == given.number
         return [] if is_in_force and (given == last or is_a_persons) else [given]
 
@@ -88,7 +88,7 @@ class SetRules(Command, frozen=True):
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
         """Return the events that this command records."""
-        # Imported here: exact numbers would cost every recording command their import.
+        # Imported here: most recording commands do not require exact numbers.
         from ...judging.rules import check_rules
 
         check_exists(sprint)
@@ -115,7 +115,7 @@ class ChangeRules(Command, frozen=True):
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
         """Return the events that this command records."""
-        # Imported here: exact numbers would cost every recording command their import.
+        # Imported here: most recording commands do not require exact numbers.
         from ...judging import rules
 
         now = sprint.knowledge.tracker.rules_at(sprint.version)

@@ -112,7 +112,7 @@ class Judged(LoopHistory):
         if best is None:
             return None
         stretches = effective_ranges(self.sprint.knowledge.rollbacks, self.sprint.version)
-        # The first look is enough for nearly all, and reads no chain.
+        # The first check nearly always suffices, and reads no chain.
         if is_effective(stretches, best.version) or best.number not in self.off_path():
             return self._judge.best()
         judged = self._judge.judge(best.number)

@@ -131,7 +131,7 @@ def _follow(sprint: Sprint, rules: LoopRules) -> Due | None:
         # The limit is reported by the attempt to start another iteration.
         return None
     if advice.cause in _OF_GOALS and not sprint.plan.is_at_goal:
-        # In a plan each phase that is completed is progress, whatever is measured.
+        # In a plan, every completed phase is progress, regardless of the measurements.
         return None
     if advice.action == STOP:
         if _is_over(sprint.plan):

@@ -63,7 +63,7 @@ class CompleteGoal(Command, frozen=True):
             if plan.last.sprint == again:
                 return []
         check_goal(sprint, "complete the goal")
-        # The iteration ends even if the sprint was stopped meanwhile.
+        # The iteration ends even if the sprint was stopped in the meantime.
         found: Event = GoalClaimed(
             plan.iteration, f"the sprint is {plan.status}", self.summary
         )
@@ -167,7 +167,7 @@ def _is_set(event: GoalSet, plan: Plan) -> bool:
 def _evolve_set(plan: Plan, event: GoalSet, at: str) -> None:
     document = plan.document
     missing = ralph_fields(event.goal)
-    # Kept before phases, pointer and figures, as a compiled plan has them.
+    # As in a compiled plan, the goal's fields precede phases, pointer and figures.
     behind = ("phases", "current", "stats")
     tail = {key: document.pop(key) for key in list(document) if key in behind}
     document.update({k: v for k, v in missing.items() if k not in document})

@@ -181,7 +181,7 @@ def _evolves(word: str) -> Evolve:
                 tasks = plan.document["hook-tasks"] = []
             task = {"iteration": event.iteration, "hook-id": event.hook_id}
             tasks.append(task)
-        # An observed event may speak of a task that is not there.
+        # An observed event may refer to a task that does not exist.
         if task is None:
             return
         task["status"] = word

@@ -148,7 +148,7 @@ class EndIteration(Command, frozen=True):
         ran = replace(self.ran, iteration=given, phase=phase or "")
         if self.said is None:
             return [ran, ended, *made_with]
-        # Imported here: few agents say anything.
+        # Imported here: few agents report items.
         from ..queue.returns import with_item_events
 
         events = [ran, ended, *made_with]

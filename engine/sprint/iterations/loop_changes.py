@@ -18,7 +18,7 @@ def _evolve_started(plan: Plan, event: IterationStarted, at: str) -> None:
         plan.stats["max-iterations"] = event.max_iterations
     if _is_beside(plan, event):
         return
-    # Of a loop whose steps nobody tells us none can be called idle.
+    # If a loop's steps are unknown, its iterations do not count as idle.
     plan.turns.begin(event.number if plan.is_at_goal and not event.is_wrapped else 0)
     plan.last.iteration = event
 

@@ -58,7 +58,7 @@ class CaptureBaseline(Command, frozen=True):
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
         """Return the events that this command records."""
-        # Imported here: exact numbers would cost every recording command their import.
+        # Imported here: most recording commands do not require exact numbers.
         from ...judging.metrics import check_metrics
 
         check_exists(sprint)
@@ -151,7 +151,7 @@ class FailMeasurement(Command, frozen=True):
         if given != BASELINE_NUMBER or not sprint.knowledge.tracker.is_empty:
             given, _ = _begun(sprint, given)
         event = made_from(f.MeasurementFailed, self, number=given)
-        # Another failure of the baseline is new: it is measured once under each rule.
+        # A repeated failure of the baseline is recorded: each rule measures it once.
         is_again = sprint.knowledge.tracker.failed == without_output(event)
         if is_again and given != BASELINE_NUMBER:
             return []

@@ -59,7 +59,7 @@ class RollBack(Command, frozen=True):
         """Return the events that this command records."""
         check_exists(sprint)
         to = self.to
-        # Going back to where the newest event has just gone back to changes nothing either.
+        # Repeating the rollback that the newest event recorded changes nothing either.
         if to == sprint.version or (sprint.version, to) in sprint.knowledge.rollbacks[-1:]:
             return []
         if not 1 <= to < sprint.version:

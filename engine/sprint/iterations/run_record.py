@@ -116,7 +116,7 @@ def run_ms(knowledge: Knowledge, now: str) -> int:
         took = parse(now) - parse(loops.started.since)
     except InvalidInputError:
         return 0
-    # A clock may go backwards.
+    # The clock may have been set back.
     return max(0, round(1000 * took.total_seconds()))
 
 

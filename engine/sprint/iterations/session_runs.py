@@ -63,7 +63,7 @@ def session_ended(
     if further is None:
         return []
     last = sprint.plan.last.iteration
-    # Only where no other iteration has begun since: its end would be said with it.
+    # Otherwise, the event would also end an iteration that has started since.
     is_last = isinstance(last, IterationEnded) and last.number == number
     if number is None or not is_last or not _is_newest(session, before):
         return [*_parts(further)]
@@ -166,7 +166,7 @@ def _further(session: AgentRan, before: Sequence[AgentRan]) -> AgentRan | None:
     turned = is_newest and bool(read) and read[-1].status != session.status
     if not (used or calls or turned or fresh or tools or bounds or settled):
         return None
-    # Calls that a run here has stated without their ids do not change how it ended.
+    # Calls that a run reported without their ids do not change the run's outcome.
     is_last = is_newest if read else used
     return replace(
         session,
@@ -220,7 +220,7 @@ def _marks(
     for run in before:
         marked.update(lower_bounds(run.usage) if run.is_rest else open_figures(run.usage))
         marked.subtract(run.settled)
-    # A run that states all that it took has calls without their ids.
+    # A run that reports its full usage reports its calls without their ids.
     is_stated = any(not run.is_rest and not run.calls for run in before)
     still = open_figures(whole)
     bounds = () if is_stated else tuple(sorted(n for n in still if marked[n] <= 0))

@@ -371,7 +371,7 @@ def _record_forked(knowledge: Knowledge, event: f.ForkCreated, version: int) -> 
     knowledge.forks.append((version - 1, event.source))
     # Copied restores concern the files of the sprint that was copied.
     knowledge.restoring, knowledge.restored = [], []
-    # So did the run that was under way there.
+    # The same applies to the run that was in progress there.
     knowledge.loops.started = knowledge.loops.ended = None
 
 

@@ -45,14 +45,14 @@ def _evolve_resumed(plan: Plan, event: f.SprintResumed, at: str) -> None:
     plan.set_status(words.IN_PROGRESS)
     if event.by is not None:
         renew_all(plan)
-        # Who resolves a matter need not wait for it.
+        # A person who resolves the problem need not wait.
         plan.waiting = None
     plan.document.pop("human-needed", None)
 
 
 def _evolve_breakpoint(plan: Plan, event: f.BreakpointReached, at: str) -> None:
     if plan.status in (words.BLOCKED, words.NEEDS_HUMAN):
-        # The verdict of a gate does not resolve the problem, so the pause waits.
+        # A gate's verdict does not resolve the problem, so the breakpoint is deferred.
         plan.last.breakpoint = event
         return
     plan.last.breakpoint = None
@@ -87,7 +87,7 @@ def _evolves_sprint(change: Evolve) -> Evolve:
 
     def evolve(plan: Plan, event: Any, at: str) -> None:
         change(plan, event, at)
-        # What waits changes no status, so the word on that stays the last one.
+        # A deferred breakpoint changes no status, so the previous event remains the last.
         if not (isinstance(event, f.BreakpointReached) and plan.last.breakpoint):
             plan.last.sprint = event
 
@@ -188,7 +188,7 @@ def _skipped(node: Node, event: f.PhaseSkipped, plan: Plan, at: str) -> str:
 
 
 def _retried(node: Node, event: f.PhaseRetried, plan: Plan, at: str) -> str:
-    # What the policy scheduled is a loop's retry; any other one is a person's.
+    # A retry scheduled by the policy is the loop's; any other retry is a person's.
     is_scheduled = "next-retry-at" in node.data
     drop(node.data, "error", "started-at", "completed-at", "elapsed", "human-needed")
     drop(node.data, "next-retry-at")
@@ -207,7 +207,7 @@ def _retried(node: Node, event: f.PhaseRetried, plan: Plan, at: str) -> str:
 
 def _reopened(node: Node, event: f.PhaseReopened, plan: Plan, at: str) -> str:
     data = node.data
-    # Written out: loops reopen all of their phases, and one over four names costs more.
+    # Unrolled, because loops reopen all of their phases and a `for` statement is slower.
     forget = data.pop
     forget("started-at", None)
     forget("completed-at", None)
@@ -249,7 +249,7 @@ def _evolves_leaf(change: Change, *, is_command: bool) -> Evolve:
         if is_command:
             plan.last.nodes[node.address] = event
         if tree.is_alone(node):
-            # The next one about it is taken in on the shorter way.
+            # The next event about this leaf can take the fast path.
             tree.alone[event.phase] = node
 
     return evolve
@@ -296,7 +296,7 @@ def _evolves_scheduled(change: Evolve) -> Evolve:
         if event.waits:
             plan.waiting = made_from(LimitWait, event, since=at, until=event.next_retry_at)
         if event.is_fallback:
-            # The failures of the fallback are not those of the loop's own agent.
+            # The fallback's failures do not count as failures of the loop's own agent.
             plan.turns.forgiven = plan.turns.failures
         change(plan, event, at)
 

@@ -240,14 +240,14 @@ def forget_gates(node: tree.Node) -> None:
     """
     over = node
     while over.parent is not None:
-        # Most nodes have no gate, and every fold runs through this.
+        # Most nodes have no gate, and every fold executes this code.
         if "gate" in over.data and (status := tree.gate_status(over.data)) is not None:
             attempts = attempts_of(over)
             is_used_up = attempts >= gate_of(over).attempts_max
             if status in (words.PASSED, words.BLOCKED) or is_used_up:
                 track(over, 0, words.PENDING)
             elif status == words.RUNNING:
-                # Its result would refer to discarded work.
+                # The gate's result would refer to discarded work.
                 track(over, attempts, word_after(attempts))
         over = over.parent
 
@@ -295,7 +295,7 @@ def failure_text(
     output: str,
 ) -> str:
     """Return a description of a gate's failure, with its script and output indented."""
-    # The exit status of a script that was ended is only that of the signal.
+    # If the script was ended, its exit status is only that of the signal.
     how = "at its time limit" if timed_out else f"with exit code {exit_code}"
     parts = [
         f"The gate of {phase} failed {how} (attempt {attempt} of {gate.attempts_max})."

@@ -209,7 +209,7 @@ def _checked(
     event = _event(node, attempt, result, elsewhere=elsewhere)
     status = sprint.plan.status
     if status == words.COMPLETED:
-        # Who closed the sprint did so without this gate: nothing follows any more.
+        # The sprint was closed without waiting for this gate, so nothing follows.
         return [event]
     if gates.verdict_of(event) == words.PASSED:
         # A leaf that is still in progress reaches its breakpoint when it completes.
@@ -222,7 +222,7 @@ def _checked(
     error = f"the gate failed {times}, as often as it may; last: {how}"
     blocked = f.GateBlocked(node.address, error)
     if status in (words.BLOCKED, words.NEEDS_HUMAN):
-        # A person is asked for already, and knows why.
+        # A person has already been asked, with the reason.
         return [event, blocked]
     return [event, blocked, f.SprintBlocked(f"phase {node.address}: {error}")]
 
@@ -294,7 +294,7 @@ def _evolves(change: Callable[[Node, Any, Plan, str], None]) -> Evolve:
                 plan.last.repaired.pop(node.address, None)
             plan.last.gates[node.address] = event
             if node.leaf >= 0 and done_work(plan, node.address) is None:
-                # Whoever has a leaf's gate checked has done its work.
+                # Checking a leaf's gate implies that the leaf's work is done.
                 plan.last.work[node.address] = f.WorkDone(node.address)
 
     return evolve

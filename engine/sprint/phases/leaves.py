@@ -59,7 +59,7 @@ class CompletePhase(Command, frozen=True):
         if sprint.plan.status in words.STOPPED and leaf.status == words.IN_PROGRESS:
             return EndWork(phase=leaf.address, summary=summary).decide(sprint, at)
         transitions.check_running(sprint, f"complete phase {leaf.address}")
-        # A phase without any step is reached and completed: there is nothing to start.
+        # A phase without steps is completed without being started.
         if not (leaf.is_empty and leaf.status == words.PENDING):
             transitions.check_phase(leaf, "complete")
         if gate_is_open(leaf.data):

@@ -130,7 +130,7 @@ class ResumeSprint(Command, frozen=True):
             )
         if status == words.PAUSED_AT_BREAKPOINT and has_ended(sprint.plan):
             return [event] if undecided_at_end(sprint) else [event, f.SprintCompleted()]
-        # One that was reached while the sprint was blocked anyway.
+        # A breakpoint that was reached while the sprint was already blocked.
         breakpoint_to_come = sprint.plan.last.breakpoint
         return [event, *again, *([breakpoint_to_come] if breakpoint_to_come else [])]
 

@@ -87,7 +87,7 @@ def end_waits(plan: Plan, at: str) -> None:
     """End every wait, so that the work is due at the given time."""
     plan.turns.due = None
     if plan.waiting is not None:
-        # It is kept, because it counts among the waits in a row.
+        # The wait is kept because it counts as one of the consecutive waits.
         plan.waiting.until = at
     leaf = plan.tree.open_leaf()
     if leaf is not None and "next-retry-at" in leaf.data:

@@ -373,7 +373,7 @@ class _Adopting:
 def _problem_of(change: EditChange) -> str | None:
     """Return why a field cannot have its new value, or None."""
     *parents, field = change.key.split("\0")
-    # A removed field is checked as a missing one.
+    # A removed field is checked like a missing field.
     data: Data = {} if change.is_gone else {field: change.value}
     for parent in parents:
         data = {parent: data}

@@ -118,7 +118,7 @@ def settings_of(sprint: Definition, main: Definition | None, problems: Problems)
     if is_ralph:
         settings |= {"dynamic-steps": [], "hook-tasks": [], "ralph-exit": dict(NOT_LEFT)}
     most = _max_iterations(data)
-    # Without a statement, a goal has its default limit.
+    # A goal without an explicit limit has the default limit.
     if most or (is_ralph and most is not None):
         settings["stats"] = {"max-iterations": most}
     return settings

@@ -173,7 +173,7 @@ def _with_ralph_fields(plan: Data) -> Data:
         raise RefusedError("goal: a plan in Ralph mode needs one", field="goal")
     fields = ralph_fields(goal, hooks=plan.get(HOOKS))
     settings = {**fields["ralph"], **mapping_of(plan, "ralph")}
-    # One that has them all keeps its order.
+    # A plan that already has all of these fields keeps its order.
     first = {} if fields.keys() <= plan.keys() else fields
     return {**first, **plan, "ralph": settings}
 
@@ -234,7 +234,7 @@ def check_id(identity: object, *, field: str) -> None:
     elif len(identity) > ID_CHARS_MAX:
         problem = f"is longer than {ID_CHARS_MAX} characters"
     elif not identity.isprintable():
-        # Imported here: hardly anything has a wrong id.
+        # Imported here: invalid ids are rare.
         from ...readable import unprintable
 
         problem = unprintable(identity)

@@ -127,7 +127,7 @@ def is_given(data: Data, key: str) -> bool:
 
 def nearest(word: str, known: list[str]) -> str:
     """Return a hint with the closest known word, or with all known words."""
-    # Imported when something is wrong, and only then.
+    # Imported here: required only for errors.
     from difflib import get_close_matches
 
     if close := get_close_matches(word, known, n=1):

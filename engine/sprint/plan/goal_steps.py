@@ -206,7 +206,7 @@ def _evolve_added(plan: Plan, event: DynamicStepAdded, at: str) -> None:
 
 
 def _evolve_updated(plan: Plan, event: DynamicStepUpdated, at: str) -> None:
-    # An observed event may name a step that is not there.
+    # An observed event may refer to a step that does not exist.
     if (step := _step(plan.document, event.id)) is None:
         return
     if event.prompt is not None:

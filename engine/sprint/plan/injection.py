@@ -115,7 +115,7 @@ def _coming(
     prepared = prepare_nodes(nodes, "nodes", level=spot.level)
     is_step = spot.level == STEP
     for step in prepared if is_step else (s for n in prepared for s in n.get("steps", ())):
-        # A step always has its list, also one that is executed itself.
+        # A step always has this list, even if the step itself is executed.
         step.setdefault("phases", [])
     kind = StepInjected if is_step else PhaseInjected
     return kind(prepared, position, id_prefix=id_prefix)
@@ -129,7 +129,7 @@ def _named(sprint: Sprint, nodes: list[Data], id_prefix: str | None) -> list[lis
     given = sprint.knowledge.allotted.get(id_prefix, 0)
     taken = {node.data["id"] for node in sprint.plan.tree.nodes.values()}
     free = given
-    # In a row, so that the same command again knows them by the last one.
+    # The ids are consecutive, so that a repeated command can compute them from the last.
     while not taken.isdisjoint(f"{id_prefix}-{free + n}" for n in range(len(nodes))):
         free += 1
     return [

@@ -75,7 +75,7 @@ def _compare_children(
     there = {child["id"]: child for child in _children(old, key)}
     wanted = {child["id"]: child for child in _children(new, key)}
     if wanted and not there and level == len(CHILDREN) - 1:
-        # It is a leaf, which may be done already.
+        # The node is a leaf, whose work may already be done.
         found.differs(address, "had nothing below it")
         return
     prefix = f"{address}/" if address else ""
@@ -116,7 +116,7 @@ def _children(node: Data, key: str) -> Iterator[Data]:
 def _compare_nodes(
     old: Data, new: Data, where: str, level: int, found: PlanChanges
 ) -> None:
-    # Who starts a phase may name another model.
+    # The command that starts a phase may specify another model.
     fields = [f for f in _OF_NODE if f != "model" or not old.get("started-at")]
     _compare_fields(old, new, where, fields, found)
     _compare_children(old, new, where, level, found)
@@ -183,7 +183,7 @@ class TakePlan(Command, frozen=True):
             return _added(sprint, document, at)
         if not diff(sprint.plan.derived_document(), document):
             return []
-        # Where the state file is written is not the plan's business any more.
+        # The plan no longer determines the path of the state file.
         return [SprintCompiled(document, sprint.plan.place, self.sources)]
 
 

@@ -56,7 +56,7 @@ def cut(text: str) -> Template:
     for found in _VARIABLE.finditer(text):
         pieces.append(text[end : found.start()])
         written = found.group()
-        # An escaped variable is text, without what escaped it.
+        # An escaped variable is text, without its escape character.
         pieces.append(
             written[1:] if written[0] == "\\" else Variable(found.group(1), written)
         )

@@ -224,7 +224,7 @@ def _is_again(sprint: Sprint, entry: Data, event: f.RequestDecided) -> bool:
     if status == PENDING:
         return False
     last = sprint.plan.decisions.get(event.request)
-    # Where it comes back follows from when it was decided.
+    # The time of the decision determines where the request returns.
     if last is not None and structs.replace(last.event, phase=None) == event:
         return True
     hint = f"`sprintlog queue reopen {event.request} --reason TEXT` reopens it"

@@ -164,7 +164,7 @@ def _time(text: str | None) -> str | None:
     try:
         return normalise(text) if text else None
     except InvalidInputError:
-        # Another tool wrote it.
+        # Another tool wrote this text.
         return text
 
 

@@ -75,7 +75,7 @@ class Spent(msgspec.Struct, array_like=True):
                 setattr(self, name, min(total, COUNT_MAX))
         # A negative cost is invalid.
         if (cost := getattr(used, "cost_usd", None)) is not None and cost >= 0:
-            # Imported here: what most commands read costs nothing.
+            # Imported here: most commands read no usage.
             from ...usage import plus
 
             self.cost = plus(self.cost, cost)
@@ -93,7 +93,7 @@ class Spent(msgspec.Struct, array_like=True):
         self._miss(open_figures(event.usage), {})
 
     def _miss(self, names: Iterable[str], settled: Mapping[str, int]) -> None:
-        # A new object: copies of these figures keep theirs.
+        # A new object, because copies of these figures share the old one.
         self.missing = dict(self.missing)
         for name in names:
             self.missing[name] = self.missing.get(name, 0) + 1
@@ -274,7 +274,7 @@ def record_spent(knowledge: Knowledge, event: f.AgentRan, version: int) -> None:
         # A run that was found later does not show how the last runs ended.
         return
     if event.status in NO_SUCCESS:
-        # What waits for a limit has not failed, nor gone well.
+        # A run that waits for a limit has neither failed nor succeeded.
         if event.limit is None and not event.is_rest:
             loops.failures += 1
             loops.failures_in_run += 1
@@ -299,7 +299,7 @@ def record_budgets(knowledge: Knowledge, event: f.BudgetsSet, version: int) -> N
 
 def record_warned(knowledge: Knowledge, event: f.BudgetWarned, version: int) -> None:
     """Record that a warning was given for a budget."""
-    # Imported here: what most commands read costs nothing.
+    # Imported here: most commands read no usage.
     from ...usage import plus
 
     limit = plus(None, event.limit)
@@ -328,9 +328,9 @@ def record_ended(knowledge: Knowledge, event: f.RunEnded, version: int) -> None:
         loops.ended, loops.ended_version = event, version
 
 
-# The starts of iterations, mostly in two bytes each, so that a state stays small. The last
-# start is stored in full at the end. Before it are the steps back to earlier ones, newest
-# last: the number of versions between two starts, or 0 after a start stored in full.
+# The starts of iterations, mostly in two bytes each, so that a state remains small. The
+# last start is stored in full at the end. Before it are the steps back to earlier starts,
+# newest last: the number of versions between two starts, or 0 after a start stored in full.
 _START = Struct("<qQ")
 _STEP = Struct("<H")
 _STEP_MAX = 2**16 - 1
@@ -340,7 +340,7 @@ _NUMBER_MAX = 2**63 - 1
 
 def add_start(starts: bytearray, number: int, version: int) -> None:
     """Record the version that started an iteration."""
-    # Whatever another tool counted: a fold never fails.
+    # Clamped, because another tool's number must not make a fold fail.
     number = max(-_NUMBER_MAX, min(number, _NUMBER_MAX))
     if starts:
         last, since = _START.unpack_from(starts, len(starts) - _START.size)

@@ -269,7 +269,7 @@ class FlatPhases:
     def __init__(self, phases: list[dict[str, Any]], tally: dict[str, int]) -> None:
         self.phases = phases
         self.tally = tally
-        """The current number of phases with each status."""
+        """The number of phases in each status."""
         self._places: dict[str, int] | None = None
         self._asked = 0
 
@@ -280,7 +280,7 @@ class FlatPhases:
     def place_of(self, address: str) -> int | None:
         """Return the index of the phase with an id, or None."""
         if self._places is None:
-            # A process that ends asks once or twice: to look through takes less then.
+            # Short-lived processes ask only once or twice: a linear search is then faster.
             self._asked += 1
             ids = self.ids()
             if self._asked <= _LOOKS:

@@ -107,8 +107,8 @@ def _diff_objects(
     out.extend(
         {"op": "remove", "path": f"{path}/{escape(key)}"} for key in old if key not in new
     )
-    # A key is written last when it is added, so all that stands behind an added or
-    # moved key in the new document has to be moved behind it.
+    # An added key is written last, so all keys that follow an added or moved key in the new
+    # document must be moved after that key.
     in_place = 0
     keys = list(new)
     while in_place < len(kept) and kept[in_place] == keys[in_place]:
@@ -136,7 +136,7 @@ def _diff_lists(old: list[Any], new: list[Any], path: str, out: list[Operation])
         head += 1
     if head == len(old) == len(new):
         return
-    # Needed by imports only, and not cheap to load: no start-up should wait for it.
+    # Imported here: only imports require it, and loading it is slow.
     from difflib import SequenceMatcher
 
     matcher = SequenceMatcher(None, old_ids[head:], new_ids[head:], False)

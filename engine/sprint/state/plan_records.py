@@ -117,7 +117,7 @@ class Latest(dict[str, "Kind | Stored"], Generic[Kind]):
         kept = self.get(name)
         if not isinstance(kept, tuple):
             return kept
-        # One that was read from a checkpoint is still in its stored form.
+        # An event read from a checkpoint is still in its stored format.
         event = cast("Kind", _event(kept))
         self[name] = event
         return event

@@ -55,12 +55,11 @@ class Plan:
         self.imported_at = 0
         """The version of the imported document that the plan started with."""
         self.decisions: dict[str, Decided] = {}
-        """The last decision on each request since then."""
+        """The last decision on each request since that document was imported."""
         self.retried: dict[str, int] = {}
-        """How often each leaf had been retried when a person last intervened, by
-        address."""
+        """The number of retries of each leaf when a person last intervened, by address."""
         self.renewed: dict[str, bool] = {}
-        """The gates that were not checked since a person intervened, by address."""
+        """The gates that have not been checked since a person intervened, by address."""
         self.waiting: records.LimitWait | None = None
         """The latest wait for a limit, until the waiting work continues."""
         self.index: Tree | None = None
@@ -277,7 +276,7 @@ class Sprint:
         """Return the contents of PROGRESS.yaml, including derived fields."""
         document = self.plan.derived_document()
         if not self.knowledge.requests and not self.plan.decisions:
-            # The document's own queue, if it has any.
+            # The document's own queue, if it has one.
             return document
         return with_queue(document, self.queue)
 
@@ -369,6 +368,6 @@ def open_iteration(plan: Plan) -> int | None:
     """Return the number of the current iteration, or None between two iterations."""
     last = plan.last.iteration
     if isinstance(last, IterationStarted):
-        # A wrapped one with a higher number may have begun since.
+        # A wrapped iteration with a higher number may have started since.
         return last.number
     return None if isinstance(last, IterationEnded) else plan.iteration or None

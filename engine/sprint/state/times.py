@@ -19,7 +19,7 @@ def parse(text: str) -> datetime:
             "like 2026-01-15T09:00:00Z"
         )
     try:
-        # In UTC at once, since the first and the last hours may lie outside it.
+        # Converted to UTC here, because the first and last hours may be out of range.
         return datetime.fromisoformat(text).astimezone(UTC)
     except (ValueError, OverflowError) as error:
         raise InvalidInputError(f"{text[:40]!r} is not a time: {error}") from error
@@ -66,6 +66,6 @@ def elapsed(started: Any, ended: Any) -> str | None:
 
 @lru_cache(maxsize=4096)
 def _clock(seconds: int) -> str:
-    # Remembered, since to write numbers with two digits takes longer than the rest.
+    # Cached, because formatting numbers with two digits takes longer than the rest.
     minutes, seconds = divmod(max(0, seconds), 60)
     return f"{minutes // 60:02d}:{minutes % 60:02d}:{seconds:02d}"

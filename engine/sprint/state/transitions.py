@@ -90,7 +90,7 @@ def check_running(sprint: Sprint, command: str) -> None:
     status = sprint.plan.status
     ways = (name for name in ("start", "resume", "reopen") if status in SPRINT_FROM[name])
     way = next(ways, "start")
-    # Resuming such a sprint requires who resolved the problem, and how.
+    # Resuming such a sprint requires stating who resolved the problem, and how.
     how = " --by NAME --why TEXT" if status in (words.BLOCKED, words.NEEDS_HUMAN) else ""
     said = f"{command}; the sprint must be {words.IN_PROGRESS} for that"
     raise _refused(sprint, command, said, [way], f"`sprintlog sprint {way}{how}` first")

@@ -47,8 +47,8 @@ class Tree:
         self.inert: set[str] = set()
         self._leaves: list[Node] = []
         self.empty: list[tuple[Node, int]] = []
-        """The for-each phases that are passed over, with the number of leaves before
-        each."""
+        """The for-each phases without items, each with the number of leaves before the
+        phase."""
         self.phases = dict.fromkeys(words.PHASE_STATUSES, 0)
         """The number of top-level phases in each status."""
         self.steps = dict.fromkeys(words.PHASE_STATUSES, 0)
@@ -59,7 +59,7 @@ class Tree:
         self.cursor = 0
         """The index before which no leaf is open."""
         self._flat = flat_phases(document, known=tally)
-        """The phases, as long as not all of their nodes were created."""
+        """The phases, until all of their nodes have been created."""
         self.asked: set[int] | None = None
         """The phases whose nodes were requested since `watch` was called."""
         if self._flat is None:
@@ -67,11 +67,11 @@ class Tree:
         else:
             self.phases.update(self._flat.tally)
         if self._flat or not [x for x in self._root.children if x.level != 1]:
-            # Then both count the same, and every change of a phase is counted once.
+            # Both tallies are then the same object, so each change is counted only once.
             self._root.tally = self.phases
         self.alone: dict[str, Node] = {}
-        """The independent leaves by address, while no leaf is held: a change to such a leaf
-        affects only the tally of its peers. `is_alone` determines them."""
+        """The independent leaves by address, while no leaf is held. A change to such a leaf
+        affects only the tally of its peers (see `is_alone`)."""
         self.changed: list[Node] = []
         """The independent leaves that a fold has changed but not counted yet."""
         self._ended: set[Node] = set()
@@ -183,7 +183,7 @@ class Tree:
             child.move(len(place) - 1, len(new))
         for offset, data in enumerate(new):
             self._gather_one(data, owner, prefix, (*owner.place, index + offset))
-        # They were gathered behind the others.
+        # The new children were added after their later siblings.
         owner.children[index:] = [*owner.children[index + len(later) :], *later]
         grown = len(self._leaves) - first
         for number, leaf in enumerate(behind, len(self._leaves)):
@@ -324,7 +324,7 @@ class Tree:
         if needs_gate(leaf):
             return True
         behind = self._leaf(index + 1).place if index + 1 < self.leaf_count else ()
-        # Each parent whose last leaf this is may hold it for a gate that is due.
+        # A gate that is due may keep the pointer at the last leaf of the gate's phase.
         for node in leaf.above():
             if behind[: node.level] == node.place:
                 return False
@@ -367,7 +367,7 @@ class Tree:
         owner.tally[status] += 1
         if peers is not owner.tally:
             peers[status] += 1
-        # The place among the leaves is kept free before the children are gathered.
+        # The position among the leaves is reserved before the children are collected.
         before = len(leaves)
         if level < len(CHILDREN) and CHILDREN[level] in data:
             if node.is_passed_over:
