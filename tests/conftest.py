@@ -34,7 +34,7 @@ for _name, _handler in (
     if signal.getsignal(getattr(signal, _name)) == signal.SIG_IGN:
         signal.signal(getattr(signal, _name), _handler)
 
-# A closed standard stream would give its number to the next file that is opened.
+# The next opened file would receive the number of a closed standard stream.
 for _number in range(3):
     try:
         os.fstat(_number)
@@ -43,7 +43,8 @@ for _number in range(3):
 if sys.stdin is None:
     sys.stdin = open(os.devnull)  # noqa: SIM115
 
-# In memory, where there is room and programs may run: waiting for the disk takes a third.
+# In memory, if there is space and programs may run: waiting for the disk takes a third of
+# the time.
 _MEMORY = "/dev/shm"
 if "TMPDIR" not in os.environ and os.access(_MEMORY, os.W_OK):
     _limits = os.statvfs(_MEMORY)
@@ -53,7 +54,7 @@ HOME = Path(tempfile.mkdtemp(prefix="sprintlog-home-"))
 (HOME / ".gitconfig").write_text(
     "[user]\nname = A Tester\nemail = tester@example.invalid\n"
 )
-# All but the settings of the tests themselves.
+# All variables except the settings of the tests themselves.
 SETTINGS = ("EXAMPLES", "NODE_MODULES", "TEST_BROWSER", "TEST_STORE")
 for _name in os.environ.keys() - {f"SPRINTLOG_{name}" for name in SETTINGS}:
     if _name.startswith(("SPRINTLOG_", "XDG_", "GIT_")):
@@ -62,14 +63,14 @@ os.environ |= {
     "HOME": str(HOME),
     "GIT_CONFIG_NOSYSTEM": "1",
     "HISTFILE": os.devnull,
-    # Shared by all runs: the constants of the sources take seconds to collect.
+    # Shared by all runs, because collecting the sources' constants takes seconds.
     "HYPOTHESIS_STORAGE_DIRECTORY": str(HOME.with_name(f"hypothesis-{os.getuid()}")),
 }
-# Importing readline without a terminal sets them, and children would take them for true.
+# Importing readline without a terminal sets these, and children would trust them.
 for _name in ("COLUMNS", "LINES"):
     os.environ.pop(_name, None)
     os.unsetenv(_name)
-# Processes that tests start reuse the bytecode that the set-up compiled.
+# Processes started by tests reuse the bytecode compiled during set-up.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 

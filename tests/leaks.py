@@ -31,11 +31,11 @@ SIGNALS = [
         "SIGWINCH",
     )
 ]
-# Names that their own module replaces: with a faster function once much has been hashed.
+# Names that their module replaces, here with a faster function after much hashing.
 REPLACED_BY_DESIGN = {"sprintlog.engine.hashes.sha256"}
-# Names of the threads of pools: of plugins, of libraries, and of the server for MCP.
+# Thread names of pools of plugins, libraries and the MCP server.
 POOLS = ("execnet", "asyncio_", "AnyIO", "ThreadPoolExecutor", "tools_")
-# Set by pytest and by its plugins for each phase of a test.
+# Set by pytest and its plugins for each phase of a test.
 SET_BY_PYTEST = ("PYTEST_CURRENT_TEST", "PYTEST_XDIST_TESTRUNUID")
 
 
@@ -100,7 +100,7 @@ def leaks(before: State, home: Path) -> list[str]:
             thread.join(5)
     if after.files.items() - before.files.items():
         gc.collect()
-        # The thread of a server may still be closing the files of its last answer.
+        # A server thread may still be closing the files of its last answer.
         end = time.monotonic() + 5
         while (after := State.now(home)).files.items() - before.files.items():
             if time.monotonic() > end:
@@ -164,7 +164,7 @@ def open_files() -> dict[int, str]:
     found = {}
     with suppress(OSError):
         for number in os.listdir(FILES):
-            # The descriptor of the listing itself is closed by now.
+            # The descriptor used for the listing is already closed.
             with suppress(OSError):
                 name = os.readlink(f"{FILES}/{number}")
                 if not name.startswith(("anon_inode:", "/memfd:")):

@@ -9,7 +9,7 @@ import pytest
 
 PREFIX = "needs "
 
-# What a test may need, and how to get it on Debian and Ubuntu or with pip.
+# The programs that tests require, and how to install them on Debian and Ubuntu or with pip.
 INSTALL = {
     "chromium": "apt install chromium",
     "fish": "apt install fish",

@@ -28,7 +28,7 @@ class Runners:
 
     def __init__(self, some: Sequence[Runner]) -> None:
         self.first = some[0]
-        """Runs before and after the turns."""
+        """Runs before and after the measured turns."""
         self._count = len(some)
         self._free: SimpleQueue[Runner] = SimpleQueue()
         for runner in some:

@@ -11,7 +11,7 @@ def alive_with(mark: str) -> list[str]:
         try:
             if mark.encode() not in (folder / "environ").read_bytes():
                 continue
-            # What ended but was not reaped yet has no command line.
+            # A process that has ended but has not been reaped has no command line.
             if command := (folder / "cmdline").read_bytes():
                 found.append(command.replace(b"\0", b" ").decode(errors="replace"))
         except OSError:

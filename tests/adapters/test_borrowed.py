@@ -29,7 +29,7 @@ def test_history_of_a_hostile_repository_is_read_and_nothing_run(
     assert (plain.returncode, trap.is_sprung) == (0, True)
     trap.mark.unlink()
     before = picture(trap.root / ".git")
-    # From within the tree, where `.` is on the path.
+    # From inside the tree, because `.` is in PATH.
     monkeypatch.chdir(trap.root)
     with borrowed(_repository(trap.root), trap.variables()) as reading:
         said = reading.read("log", "--format=%s", "-p", "--", "a.txt")

@@ -45,14 +45,14 @@ def test_a_bit_is_noticed_and_the_next_snapshot_is_whole(
     files = sorted(path for path in store.git.folder.rglob("*") if path.is_file())
     struck = chance.choice(files)
     flip(struck, chance)
-    # A name that leads to no snapshot any more is as good as one that is lost.
+    # A ref to a missing snapshot counts as a lost snapshot.
     assert len(store.unsound()) == 1 or "refs" in struck.parts
     put(root / "new", b"new")
     made = taken(store, root)
     assert store.unsound() == []
     wanted = picture(root)
     assert extracted(store, made.commit, tmp_path / "out") == wanted
-    # Of the older ones at most the one file is lost whose only bytes were hit.
+    # In older snapshots, at most the one file is lost whose only copy was damaged.
     for commit in filled:
         try:
             files_then = store.read(commit).files

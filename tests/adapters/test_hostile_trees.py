@@ -31,7 +31,7 @@ def test_nothing_is_run_and_nothing_written_elsewhere(
     trap: Trap, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Snapshots and restores run nothing, and do not change the repository."""
-    # From within the tree, where `.` is on the path.
+    # From inside the tree, because `.` is in PATH.
     monkeypatch.chdir(trap.root)
     store = Store(tmp_path / "snapshots", trap.variables())
     theirs = picture(trap.root / ".git")
@@ -77,7 +77,7 @@ def test_list_of_tracked_files_that_leads_elsewhere_runs_nothing(
     made = taken(store, trap.root)
     assert not trap.is_sprung
     assert "" not in dict(made.left_out)
-    # The objects that the list needs are at the remote.
+    # The objects required for the list are in the remote.
     for folder in (trap.root / ".git/objects").iterdir():
         shutil.rmtree(folder)
     (trap.root / ".git/objects/pack").mkdir()

@@ -82,7 +82,8 @@ def test_a_restore_that_is_killed_at_any_call_loses_nothing(
         shutil.rmtree(root)
         shutil.copytree(tmp_path / "before", root, symlinks=True)
         with store.blobs() as blob, monkeypatch.context() as patched:
-            # Starts git: Python before 3.11.4 leaves pipes open where that is interrupted.
+            # Start git before the interrupt: before 3.11.4, interrupted Python leaves pipes
+            # open.
             blob(object_id("blob", b"first changed"))
             _kill_at(patched, number)
             try:

@@ -62,7 +62,7 @@ def test_names_that_are_one_there_are_refused(
     """Where two names are one, none of them is lost: there is no folder at all."""
     put(root / "a", b"a")
     snapshot = store.read(taken(store, root).commit)._replace(collisions=[["A", "a"]])
-    # The result on a file system that does not distinguish the two.
+    # The result on a file system that ignores case.
     made = plan(snapshot, NOTHING)._replace(folders={"a": 0o755}, modes={"a": 0o755})
     with (
         store.blobs() as blob,

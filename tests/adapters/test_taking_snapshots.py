@@ -138,7 +138,7 @@ def test_special_files_are_named(
         os.mknod(root / "device", 0o600 | 0o020000, os.makedev(1, 3))
         expected["device"] = SPECIAL
     except PermissionError:
-        pass  # Only root makes devices.
+        pass  # Only root can create devices.
     assert reasons(taken(store, root)) == expected
 
 

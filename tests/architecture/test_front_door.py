@@ -71,7 +71,7 @@ def test_every_command_is_public() -> None:
     own = [*vars(sprintlog.commands).values()]
     commands = [*registered().values()]
     missing = not_in(own, commands)
-    # Some of the parts are in events, too.
+    # Some of the parts also occur in events.
     missing += not_in([*own, *vars(sprintlog.events).values()], with_parts(commands))
     assert missing == [], "run `python -m tests.docs.generate`"
 

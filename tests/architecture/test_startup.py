@@ -261,7 +261,7 @@ def imported(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
 
 def test_recording_imports_nothing_that_it_does_not_use(imported: set[str]) -> None:
     """Of libraries only what is used is there once a phase was completed."""
-    # Older versions of msgspec find out their own version with it.
+    # Older versions of msgspec use it to determine their own version.
     of_msgspec = {"json"} & modules_imported_by("msgspec")
     assert imported & UNUSED <= of_msgspec
 

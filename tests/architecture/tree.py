@@ -13,8 +13,8 @@ DOOR = PACKAGE_PATH / "sprintlog"
 _TEXT_FOLDERS = (*ROOMS, "tests", "fixtures", "docs", ".ci", ".package")
 _EFFECTS = (
     *("engine/adapters/", "engine/log/stores/", "engine/service/"),
-    "engine/extensions.py",  # it looks at what is installed
-    "engine/extras.py",  # it looks at where sprintlog is installed
+    "engine/extensions.py",  # inspects the installed packages
+    "engine/extras.py",  # inspects the installation folder
 )
 _PURE_WITHIN = "engine/adapters/agents/"
 

@@ -78,7 +78,7 @@ def main() -> int:
 
 def compare(folder: Path, base_name: str, wanted: list[str], pairs: int) -> int:
     """Measure both commits below that folder; return the exit code."""
-    # A copy: the checkout may change its branch meanwhile.
+    # A copy, because the checkout may switch branches in the meantime.
     shutil.copy(_ONE_ROW, folder)
     base, head = (
         _side(name, folder / place) for name, place in ((base_name, "a"), ("HEAD", "b"))

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from sprintlog.stores import Expect, NewEvent, create_log, open_log
 
 if TYPE_CHECKING:
-    # The libraries are there only for this, so types are checked without them.
+    # The libraries are installed only for this, so types are checked without them.
     SqliteSaver: Any
     StateGraph: Any
     checkpointer_test: Any
@@ -59,7 +59,7 @@ class LogSaver(InMemorySaver):
 
     def __init__(self, path: Path) -> None:
         super().__init__()
-        # A log belongs to the thread that opened it, and the library has many.
+        # A log belongs to the thread that opened it, but the library uses many threads.
         self._worker = ThreadPoolExecutor(1)
         is_new = not path.exists()
         make = create_log if is_new else open_log
@@ -123,7 +123,7 @@ class LogSaver(InMemorySaver):
         self._own(lambda: self._log.append(f"thread/{thread}", [new], expect=Expect.ANY))
 
     def _erase(self, stream: str) -> None:
-        # Erased events are named by versions, in a stream for the whole log.
+        # Erased events are identified by version, in a stream for the whole log.
         from sprintlog.engine.log.envelope import ERASURES, Span
 
         if last := self._log.version(stream):

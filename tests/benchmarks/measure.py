@@ -34,8 +34,8 @@ def _time_of_living(children: Path) -> float:
 
 
 def _time_of(process: int) -> float:
-    # Linux makes the number of a process's clock so; its time is in nanoseconds, where
-    # `/proc` has hundredths of a second.
+    # Linux derives a process's CPU clock id in this way. The clock has nanoseconds, `/proc`
+    # only hundredths of a second.
     try:
         return time.clock_gettime(~process << 3 | 2)
     except OSError:
@@ -50,8 +50,8 @@ class By(NamedTuple):
     processor: Clock = time.process_time
 
 
-# Of work that only computes, the quickest round was disturbed least by other processes,
-# and processor time leaves out what they took. Waiting for a disk differs by its nature.
+# For pure computation, the fastest round was least disturbed by other processes, and CPU
+# time excludes their share. Waiting for a disk varies by nature.
 PROCESSOR = By(time.process_time, min)
 PROCESSOR_BY_PAIRS = By(time.process_time, median)
 """For what waits for the disk in between, whose least round is that of the quickest disk.
@@ -189,7 +189,7 @@ def duration(
 
 def _faster(ours: float, theirs: float, unit: str, against: str, sides: Sides) -> Figure:
     processor, pairs = (
-        way and 1 / way  # absence stays absence
+        way and 1 / way  # a missing value remains missing
         for way in (sides.processor, sides.pairs)
     )
     return Figure(ours, theirs, unit, against, 1 / sides.ratio, "", processor, pairs)

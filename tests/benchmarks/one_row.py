@@ -71,7 +71,7 @@ def main() -> None:
     import sprintlog
 
     assert Path(sprintlog.__path__[0]) == measured, sprintlog.__path__
-    # Before the rows take it from there by name.
+    # Replaced before the rows import it by name.
     measure: Any = import_module("tests.benchmarks.measure")
     measure.side_by_side = meter = OursOnly(measure.Sides)
     rows: dict[str, Any] = import_module("tests.benchmarks.run").ROWS

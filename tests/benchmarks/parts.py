@@ -78,7 +78,7 @@ class MeteredLog:
     def append_each(self) -> None:
         """Append some events one by one."""
         gc.collect()
-        # The functions of modules belong to all logs, so they are timed by turns.
+        # Module functions are shared by all logs, so the logs are timed in turn.
         before = {key: getattr(*key) for key in _SHARED}
         for (module, name), step in before.items():
             timed = self.meter.timed(_SHARED[module, name], step)

@@ -55,12 +55,12 @@ class Profile:
     def top(self) -> list[Place]:
         """Return the places that take most."""
         took: Counter[str] = Counter()
-        # The first process compiles what the others find compiled.
+        # The first process compiles the modules that the others then find compiled.
         files = sorted(self._folder.glob("*.profile"))[1:]
         if not files and not self._inside.getstats():
-            # The measured work is done by another process.
+            # Another process does the measured work.
             return []
-        # Where processes were started, what this one did was to wait for them.
+        # If processes were started, this one only waited for them.
         for stats in map(str, files) if files else (self._inside,):
             for where, (_, _, own, _, _) in pstats.Stats(stats).stats.items():  # type: ignore[attr-defined]
                 took[_named(*where)] += own

@@ -65,15 +65,15 @@ class Row(NamedTuple):
 
 
 CORE = True
-# From 3.12 on a connection can switch triggers off for itself.
+# Since Python 3.12, a connection can disable triggers for itself.
 _BATCHES = 0.85 if sys.version_info >= (3, 12) else 0.70
 _SLOWER = rows_server.SLOWER_DISK_MICROSECONDS
 
 ROWS: dict[str, Row] = {
     "append, durable": Row(rows_log.durable, Goal(0.82), CORE),
     "append, durable: processor time": Row(rows_log.durable_processor, Goal(0.72), CORE),
-    # Without a goal: an append that does not wait for the disk is not for use, and the
-    # processor's share of one that waits has the goal of the row above.
+    # No goal: an append that does not wait for the disk is not for real use, and the CPU
+    # share of one that waits is covered by the previous row's goal.
     "append, synchronous=OFF": Row(rows_log.undurable, Goal(), CORE),
     "append from an event, synchronous=OFF": Row(rows_log.library, Goal(1.8), CORE),
     "append from an event, durable": Row(rows_log.library_durable, Goal(), CORE),
@@ -157,7 +157,7 @@ ROWS: dict[str, Row] = {
     "a report of 1,000 setbacks": Row(rows_judge.reported, Goal(1.5, True)),
     "compiling a phase, large": Row(rows_compile.without_recording, Goal(1.5, True)),
     "compiling and recording a phase, large": Row(rows_compile.per_phase, Goal(1.5, True)),
-    # Without a goal: ADR 0035 has the reasons for the size of a row.
+    # No goal: ADR 0035 explains the size of a row.
     "database bytes per event of 300": Row(rows_log.bytes_of_300, Goal(), CORE),
     "database bytes per event of a loop": Row(rows_log.bytes_of_loop),
 }

@@ -112,7 +112,7 @@ def test_rows_about_time_tell_both_ratios() -> None:
 
 def test_the_median_of_pairs_outlives_a_disturbed_round() -> None:
     """One round that others disturbed changes neither ratio."""
-    ticks = iter([0, 1, 0, 2, 0, 90, 0, 1, 0, 1, 0, 2])  # theirs first in the second round
+    ticks = iter([0, 1, 0, 2, 0, 90, 0, 1, 0, 1, 0, 2])  # theirs is first in round 2
     by = measure.By(lambda: float(next(ticks)), min)
     sides = measure.side_by_side(lambda: None, lambda: None, rounds=3, by=by)
     assert (sides.ratio, sides.processor, sides.pairs) == (0.5, 0.5, 0.5)

@@ -97,9 +97,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, log_store: str) -> P
     """Return an empty folder in which commands run, free of the caller's settings."""
     for name in [n for n in os.environ if n.startswith(("GIT_", "SPRINTLOG_"))]:
         monkeypatch.delenv(name)
-    # The list of safe folders is not that of whoever runs the tests.
+    # Do not use the list of safe folders of the user who runs the tests.
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path.with_name("no-settings")))
-    # Nor do tests find, or remove, what that person has installed.
+    # Tests must not find or remove that user's installed files either.
     monkeypatch.setenv("HOME", str(tmp_path.with_name("no-home")))
     monkeypatch.delenv("XDG_STATE_HOME", raising=False)
     monkeypatch.setenv("SPRINTLOG_DEBUG", "1")

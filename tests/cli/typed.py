@@ -82,7 +82,7 @@ def typed(words: list[str]) -> Typed:
             raise click.UsageError(f"there is no command {' '.join([*path, name])}")
         command = found
         path.append(name)
-    # What a message fills in itself is of any kind: a point, a number, an id.
+    # Values that a message inserts may be a point, a number or an id.
     words = [_filled(command, word) for word in words]
     made = command.make_context(path[-1], words, parent=context)
     return Typed(tuple(path), made.params)

@@ -19,7 +19,7 @@ from sprintlog.errors import ConflictError
 from sprintlog.stores import EventStore, Expect, Log, NewEvent, RecordedEvent, open_log
 
 if TYPE_CHECKING:
-    # The library is there only for judges, so types are checked without it.
+    # The library is installed only for `make judges`, so types are checked without it.
     class AggregateRecorder:
         """Keeps the events of aggregates."""
 
@@ -101,7 +101,7 @@ class SprintlogAggregateRecorder(AggregateRecorder):
         stream = _stream(first.originator_id)
         with self._log.open() as log:
             begin = next(log.read_stream(stream, until=1), None)
-        # An aggregate of the library may begin with 0, a stream of sprintlog begins with 1.
+        # The library's aggregates may start with 0; sprintlog's streams start with 1.
         before = numbers[0] if begin is None else _version(begin)
         return self._log.add(stream, [*map(_new, stored_events)], numbers[0] - before)
 

@@ -23,7 +23,7 @@ from .eventsourcing_recorders import (
 )
 
 if TYPE_CHECKING:
-    # The library is there only for judges, so types are checked without it.
+    # The library is installed only for `make judges`, so types are checked without it.
     class OfTheLibrary(TestCase):
         """A class of tests of the library."""
 
@@ -59,7 +59,8 @@ class NewLogs(TestCase):
 
     @pytest.fixture(autouse=True)
     def _set_folder(self, tmp_path: Path) -> None:
-        # The library's readers may go on after its test: their folder stays for a while.
+        # The library's readers may continue after its test, so their folder is kept for a
+        # while.
         self._folder = tmp_path
 
     def new_url(self) -> str:
@@ -74,7 +75,7 @@ class NewLogs(TestCase):
 class TestAggregateRecorder(NewLogs, AggregateRecorderTestCase):
     """Events of an aggregate are one stream: no gap, no second of the same version."""
 
-    test_performance = None  # It prints a figure, and judges nothing.
+    test_performance = None  # Only prints a measurement.
 
     def create_recorder(self) -> Any:
         """Return a recorder with a new log."""

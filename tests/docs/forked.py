@@ -20,7 +20,7 @@ from subprocess import DEVNULL, PIPE, Popen
 from tempfile import TemporaryDirectory
 
 BYTES_MAX = 1 << 16
-# The shell starts Python, since the path in a line with `#!` must not contain spaces.
+# Started by a shell, because the path in a `#!` line must not contain spaces.
 CLIENT = """\
 #!/bin/sh
 '''exec' {quoted} -IS "$0" "$@"
@@ -39,7 +39,7 @@ sys.exit((server.recv(1) or b"\\xff")[0])
 @contextlib.contextmanager
 def serving() -> Iterator[Path]:
     """Run a server; yield the folder that holds its `sprintlog`."""
-    # Not below pytest's folder: the address of a socket may have a hundred characters.
+    # Not in pytest's folder, because a socket address is limited to about 100 characters.
     with TemporaryDirectory(prefix="sprintlog-") as name:
         folder = Path(name)
         address = str(folder / "socket")

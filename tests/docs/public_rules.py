@@ -129,13 +129,13 @@ def translated(rule: dict[str, object]) -> tuple[list[str], str] | None:
         bounded = regex.replace("{40,}", "{40,4000}")
         return ["zxlk"], re.sub(r"\(\?P<\w+>", "(?:", bounded)
     if name == "atlassian-api-token":
-        # Its other half is masked.
+        # The other half is masked.
         regex = regex.partition(r"|\b(ATATT3")[0]
     found = BOUND.fullmatch(regex)
     if not found or not found["rest"].endswith(END):
         return None
     rest = found["rest"].removesuffix(END).replace("(?i)", "").replace("]+", "]{1,200}")
-    # The value is the last group at the top.
+    # The value is the last top-level group.
     start = _value_at(rest)
     rest = f"{rest[:start]}(?P<secret>{rest[start + 1 :]}{AFTER}"
     if found["case"]:

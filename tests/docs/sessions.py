@@ -136,7 +136,7 @@ def _line(line: str) -> str:
 def _environment(folder: Path, commands: Path | None) -> dict[str, str]:
     first = [str(commands)] if commands else []
     path = [*first, str(Path(sys.executable).parent), os.environ["PATH"]]
-    # In HOME itself no log is begun.
+    # No log is created in HOME itself.
     home = folder.with_name(f"{folder.name}-home")
     home.mkdir(exist_ok=True)
     return {

@@ -39,7 +39,7 @@ def lines_to_type(path: Path) -> Iterator[list[str]]:
     for quoted in QUOTED.findall(prose(path)):
         if quoted.startswith("sprintlog ") and not re.search(r"[…$|<>&=;*]", quoted):
             found = commands_in(f"`{quoted}`")
-            # A path alone is imported as what it is taken for: no command has that name.
+            # A path alone is imported according to its content; no command has that name.
             yield from (x for x in found if len(x) > 1 and x != ["import", "PATH"])
 
 
@@ -51,11 +51,11 @@ def test_every_command_of_a_page_can_be_typed(path: Path) -> None:
         try:
             typed(list(words))
         except (click.MissingParameter, click.BadOptionUsage):
-            pass  # A name in a sentence need not have all that it takes.
+            pass  # A command named in a sentence may lack required arguments.
         except click.ClickException as error:
             wrong[" ".join(words)] = error.format_message()
         except click.exceptions.Exit:
-            pass  # It asked for help.
+            pass  # The example requests help.
     assert wrong == {}
 
 

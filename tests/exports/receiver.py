@@ -33,7 +33,7 @@ class Receiver:
         self.taken: list[tuple[str, dict[str, str], bytes]] = []
         self.asked = 0
         self.answers: list[Answer] = []
-        """What to do with the next requests; None as status cuts the connection."""
+        """The actions for the next requests; status None cuts the connection."""
         self.status = 204
         self.headers: dict[str, str] = {}
         self.body = b""

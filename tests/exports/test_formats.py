@@ -112,7 +112,7 @@ def traces(content: bytes) -> Any:
     for text in content.splitlines():
         line = json.loads(text)
         for one in line["resourceSpans"][0]["scopeSpans"][0]["spans"]:
-            # OTLP has ids in hexadecimal where other JSON of Protobuf has Base64.
+            # OTLP encodes ids in hexadecimal, unlike the Base64 of Protobuf's JSON format.
             for name in one.keys() & {"traceId", "spanId", "parentSpanId"}:
                 one[name] = base64.b64encode(bytes.fromhex(one[name])).decode()
         found.MergeFrom(json_format.ParseDict(line, messages.TracesData()))

@@ -93,7 +93,7 @@ def test_a_handshake_that_never_ends(
     over = threading.Event()
 
     def dribble(connected: socket.socket) -> None:
-        # The head of a record of a handshake that has 16,000 bytes.
+        # The header of a TLS handshake record of 16,000 bytes.
         connected.sendall(bytes([22, 3, 3, 62, 128]))
         while not over.wait(0.02):
             connected.sendall(b"\x02")

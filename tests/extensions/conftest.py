@@ -55,7 +55,7 @@ NUMBERS = count()
 
 def broken(site: Path, kind: str, name: str, code: str) -> str:
     """Install a package whose one extension is `made` in this code; return its name."""
-    # A module that was imported once is not imported again.
+    # An imported module is not imported again, so each name is used once.
     module = f"broken_{next(NUMBERS)}"
     (site / f"{module}.py").write_text(code)
     info = site / f"{module}-0.1.dist-info"

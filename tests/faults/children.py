@@ -157,7 +157,8 @@ def _settle(stdin: int, stdout: int, *, root: Path, errors: Path) -> None:
     """Make the forked process look like one that a shell started."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL)
-    # What the parent left unreachable may hold descriptors: it must not be closed here.
+    # Objects that the parent left unreachable may own descriptors, which must not be closed
+    # here.
     gc.freeze()
     stderr = os.open(errors, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     for ours, number in ((stdin, 0), (stdout, 1), (stderr, 2)):

@@ -52,7 +52,7 @@ def run(job: dict[str, Any]) -> dict[str, Any]:
             try:
                 _become(job, out, err)
             except KeyboardInterrupt:
-                # It came between us and the command.
+                # The signal arrived before the command started.
                 os._exit(130)
         code = _wait(child, job.get("seconds", SECONDS_MAX))
         seconds = time.monotonic() - began
@@ -101,7 +101,7 @@ def _become(job: dict[str, Any], out: BinaryIO, err: BinaryIO) -> NoReturn:
         if number != signal.SIGINT:
             signal.signal(signal.SIGALRM, lambda *_: os.kill(os.getpid(), number))
         else:
-            # In the background they would be ignored.
+            # Background processes would ignore these signals.
             signal.signal(signal.SIGINT, signal.default_int_handler)
             signal.signal(signal.SIGALRM, _interrupt)
         signal.setitimer(signal.ITIMER_REAL, seconds)
@@ -142,7 +142,7 @@ def _end(command: Callable[[], None]) -> NoReturn:
             traceback.print_exc()
             code = 1
     finally:
-        # The command is over: a signal that comes now is not about it.
+        # The command has ended, so a signal now does not concern it.
         signal.setitimer(signal.ITIMER_REAL, 0)
         try:
             sys.stdout.flush()

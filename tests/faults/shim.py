@@ -35,7 +35,7 @@ def build() -> Path:
 
 @cache
 def _keeper() -> tempfile.TemporaryDirectory[str]:
-    # Held by the cache, so that it goes when the interpreter ends.
+    # The cache keeps the folder until the interpreter exits.
     return tempfile.TemporaryDirectory(prefix="sprintlog-shim-")
 
 

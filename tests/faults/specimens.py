@@ -29,7 +29,7 @@ STATE_FILES = [f"{name}/PROGRESS.yaml".encode() for name in SPRINTS]
 Files = Mapping[str, bytes]
 """The files of a log's folder by name."""
 
-# SQLite may quote damaged bytes in a message, which Python then cannot decode.
+# SQLite may quote damaged bytes in a message that Python then cannot decode.
 _UNREADABLE = (sqlite3.Error, OverflowError, UnicodeDecodeError)
 
 

@@ -79,7 +79,7 @@ def planted(runner: Runner, template: Template, folder: Path, plant: str) -> str
 
 def sample(template: Template, *, size: int, chance: random.Random) -> list[Case]:
     """Return some cases, most of them where the disk is changed."""
-    # An error that lasts makes SQLite wait for seconds: the long form has time for it.
+    # A persistent error makes SQLite wait for seconds, so only the long form tests it.
     waiting = (*_WAITING, _REFUSING["lock"])
     everything = [c for c in cases(template) if c.how not in waiting]
     changing = [c for c in everything if template.operations[c.at - 1] in _CHANGES]
@@ -120,7 +120,7 @@ def _play(
 ) -> Iterator[str]:
     """Let the fault happen, repeat the command, and judge both."""
     scene = template.scene
-    # Answers and errors for scripts and for people in turn.
+    # Alternate between JSON and text output.
     arguments = [*scene.arguments, *(["--json"] if case.at % 2 else [])]
     modes = list(template.plants)
     old = state_files(template.folder)
@@ -183,7 +183,7 @@ def _judge_log(template: Template, first: Done, again: Done, seen: Any) -> Itera
     if first.code == 0 and len(claims) != template.answers:
         yield f"exit code 0 without every answer: {first.out!r}"
     if template.scene.name == "rebuild":
-        # It records nothing, so its answer is about the file.
+        # The command records nothing, so its answer describes the file.
         claims = []
     doubled = again.out.count('"duplicate":true') + again.out.count('"unchanged":true')
     if claims and doubled < len(claims) and template.scene.name != "import progress":

@@ -117,7 +117,7 @@ def of_lists(given: Given) -> Iterator[Claim]:
     yield Claim("total", total, total == len(leaves) <= len(objects))
     yield Claim("passed", passed, passed == statuses["completed"])
     for status, number in statuses.items():
-        # An item without a status that is known is pending.
+        # An item without a known status is pending.
         yield Claim(status, number, status == "pending" or number <= stated[status])
     for leaf in leaves:
         yield Claim("leaf", leaf["prompt"], any(_names(one, leaf) for one in objects))
@@ -172,7 +172,8 @@ def of_state(given: Given) -> Iterator[Claim]:
     yield Claim("phases", read.found["phase"], read.found["phase"] in stated)
     yield Claim("phases", statuses.total(), statuses.total() == read.found["phase"])
     done = statuses["completed"]
-    # All before the current phase are done, and that as well if the state is complete.
+    # All items before the current phase are done; in a complete state, so is the current
+    # one.
     before = {0, *(x - 1 for x in stated), *(int(x) for x in stated if x < 2**62)}
     yield Claim("done", done, done in stated | before)
     yield Claim("passed", read.found["passed"], read.found["passed"] == done)

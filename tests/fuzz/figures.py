@@ -111,7 +111,7 @@ def _weighed(found: Any, weights: dict[Any, Any]) -> Any:
         return weights.get(found, found) if type(found) in (int, float) else found
     made = {key: _weighed(value, weights) for key, value in found.items()}
     for key in (key for key in found if "total" in key and type(found[key]) is int):
-        # A total that was a sum of two others remains one.
+        # A total of two other figures must remain their total.
         others = [x for x in found if x != key and type(found[x]) is int and found[x]]
         pairs = [(a, b) for a in others for b in others if a < b]
         sums = [made[a] + made[b] for a, b in pairs if found[a] + found[b] == found[key]]
@@ -236,7 +236,7 @@ def is_sum(figure: float, numbers: Counter[int], tolerance: int) -> bool | None:
             return None
         size, times = sizes[at], numbers[sizes[at]]
         steps = [(at + 1, rest - size * n) for n in range(-times, times + 1)]
-        # The nearest is looked at first.
+        # Nearest first.
         waiting += sorted(steps, key=lambda step: -abs(step[1]))
     return False
 
@@ -259,7 +259,7 @@ def check(agent: str | None, content: bytes) -> tuple[int, int, list[str], Activ
     undecided, problems = 0, []
     for name, figure in found:
         assert figure < 2**63, name
-        # Fractions are rounded; a large integer becomes the nearest fraction.
+        # Fractions are rounded, and a large integer becomes the nearest float.
         tolerance = 64 + (_scaled(figure) >> 50 if name == "cost_usd" else 0)
         if name in ("turns", "tool_calls") and figure <= content.count(b"{"):
             continue

@@ -281,7 +281,7 @@ def _served(folder: Path) -> Read:
             return
         asked = unquote(path.decode()) or "/"
         if asked.startswith(("/events", "/healthz")):
-            # What follows the log is not started here, and never ends: `tests/web` asks it.
+            # Endless streams are not started here; `tests/web` tests them.
             return
         headers = [
             (b"host", HOST.encode()),
@@ -299,7 +299,7 @@ def _served(folder: Path) -> Read:
             "server": ("127.0.0.1", 8642), "state": {},
         }  # fmt: skip
         with ThreadPoolExecutor(1) as thread:
-            # A browser of other tests has a loop in ours.
+            # A browser in other tests may run an event loop in this thread.
             status = thread.submit(lambda: asyncio.run(ask(scope, body))).result()
         assert status < 500, status
 

@@ -194,7 +194,7 @@ def _fix(at: str, entropy: object) -> None:
 
 def _run(line: list[str]) -> None:
     sys.argv = ["sprintlog", *line]
-    # What a command ends with is on its screen.
+    # The screen shows how a command ends.
     with suppress(SystemExit):
         main()
 

@@ -45,7 +45,7 @@ def imported(kind: str, folder: Path) -> str:
     for line in _sprintlog(log, "store", "export").splitlines():
         event = json.loads(line)
         if "position" not in event:
-            # The first line and the last are of the export itself.
+            # The first and last line belong to the export itself.
             continue
         said = {name: event[name] for name in ("stream", "type", "at", "actor")}
         said |= {

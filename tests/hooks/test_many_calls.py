@@ -52,5 +52,5 @@ def test_status_does_not_read_what_agents_did(workspace: Workspace) -> None:
     """With ten times as many calls SQLite does as much for `status`."""
     before = steps_of_status(workspace)
     call(workspace, 1800)
-    # The last few steps of a statement are counted or not.
+    # SQLite may or may not count the last few steps of a statement.
     assert steps_of_status(workspace) <= before + 5

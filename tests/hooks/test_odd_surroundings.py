@@ -140,7 +140,7 @@ def test_two_installations_at_once_are_one(log: Path, hook: Hook) -> None:
     calls = [line for line in lines if b'"AfterTool"' in line]
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda line: hook("gemini", line), [*calls, *calls]))
-    # Spooled input still waits: the next command records it.
+    # Spooled input is still waiting; the next command records it.
     hook("claude", after_tool())
     found = [e for e in events_of(log) if e.stream.startswith("session/gemini-")]
     assert len(found) == len(calls) == 3

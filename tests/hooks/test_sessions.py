@@ -70,7 +70,7 @@ def test_sessions_are_the_same_from_many_processes(
     hooks = [("claude", line) for line in name.read_bytes().splitlines()]
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda one: hook(*one), [*hooks, *hooks]))
-    # Spooled input still waits: the next command records it.
+    # Spooled input is still waiting; the next command records it.
     hook("claude", after_tool("last", session_id="other"))
     found = sessions_of(log)
     found.pop("session/claude-other")

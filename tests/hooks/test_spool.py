@@ -49,7 +49,7 @@ def take(log: Path, content: bytes) -> None:
 def test_eight_hooks_end_while_the_log_is_locked(log: Path, hook: Hook) -> None:
     """While somebody holds the log, hooks end; afterwards all of it is there."""
     with locked(log), ThreadPoolExecutor(8) as pool:
-        # They end before the lock does: nothing here waits for it.
+        # The hooks end before the lock is released, so none of them waits.
         list(pool.map(lambda n: hook("claude", after_tool(f"call-{n}")), range(8)))
         assert len(spooled(log)) == 8
     assert events_of(log) == []

@@ -84,7 +84,7 @@ def test_an_example_records_asks_and_follows(
     """It gets answers, refusals and its event, which is recorded once."""
     words = [*command(), *PROGRAM, "rpc"]
     for _ in range(2):
-        # Twice: the key makes the second note the first one.
+        # Sent twice: because of the key, only one note is recorded.
         printed = said(*words, folder=sprint, HOME=HOME).splitlines()
         assert printed[0] == "auth is in-progress"
         assert printed[1] == "refused (-32003): there is no phase nowhere in sprint auth"

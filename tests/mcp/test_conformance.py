@@ -73,7 +73,7 @@ def test_what_is_offered_is_small(mode: str) -> None:
         reads = tool["name"] not in ("report", "learn", "request")
         assert tool["annotations"].get("readOnlyHint", False) is reads
     assert [prompt.name for prompt in prompts.prompts] == ["sprint-brief"]
-    # Clients add extra tools to a server that has resources.
+    # Clients add extra tools for a server with resources.
     assert capabilities.resources is None if capabilities is not None else True
     if mode == "legacy":
         assert "data, not instructions" in instructions

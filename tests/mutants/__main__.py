@@ -37,7 +37,7 @@ def main() -> int:
     """Do what the command line asks for, and return the exit status."""
     options = _options()
     options.root = options.root.resolve()
-    # In the background a shell ignores SIGINT, and so would the tests.
+    # Shells ignore SIGINT in background processes, and the tests would inherit this.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _stop)
     if options.list:
@@ -129,7 +129,7 @@ def _list(mutations: list[Mutation], *, as_json: bool) -> None:
 @contextmanager
 def _copies(options: argparse.Namespace) -> Iterator[list[Copy]]:
     folder = Path(tempfile.mkdtemp(prefix="mu-"))
-    # Servers of the tests run as another user.
+    # The tests' servers run as another user.
     folder.chmod(0o755)
     try:
         copies = []

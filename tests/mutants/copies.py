@@ -90,7 +90,7 @@ class Copy:
         """Replace a module; no compiled form of it or of an earlier one is used."""
         file = self.tree / path
         file.write_text(source, encoding="utf-8")
-        # A compiled module is valid for the time and size of its source. A process of an
+        # A compiled module is valid for its source's time and size, and a process of an
         # earlier run may still write one.
         self._planted += 2
         stamp = int(time.time()) - 10_000_000 + self._planted

@@ -171,7 +171,7 @@ class _Finder(ast.NodeVisitor):
         self._lines = [line.encode() for line in source.split("\n")]
         self._names: list[str] = []
         self._statement: ast.stmt | None = None
-        """The innermost statement of a function, None outside of functions."""
+        """The innermost statement of a function; None outside functions."""
         self._returns_none = False
 
     # --- Functions and classes -----------------------------------------------------

@@ -53,7 +53,7 @@ def pytest_collection_modifyitems(
     """Keep the selected tests of those that others keep, in the order of the selection."""
     yield
     if core := sys.modules.get("hypothesis.core"):
-        # With other examples, a test that fails would not fail when it is repeated.
+        # With different examples, a failing test might not fail when repeated.
         core.global_force_seed = 0  # type: ignore[attr-defined]
     for item in items:
         shared = ",".join(sorted(set(getattr(item, "fixturenames", ()))))

@@ -124,7 +124,7 @@ def _run_batch(trace: Trace, batch: list[str], copy: Copy, lock: Lock) -> float:
         excluded |= dict.fromkeys(batch, f"pytest ended with {result.status}: {last}")
     failed = [one.name for one in result.ran if one.outcome == "failed"]
     if failed:
-        # Some count frames, calls or lines: a probe is one more.
+        # Some tests count frames, calls or lines, to which a probe adds one.
         _remove_probes(copy, trace.mutations)
         again = copy.run(batch, selected=failed, limit=_BATCH_SECONDS, stop_early=False)
         _put_probes(copy, trace.mutations)

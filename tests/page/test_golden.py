@@ -49,7 +49,7 @@ def test_nothing_of_the_machine_is_in_it(tmp_path: Path) -> None:
     )
     root = Path(__file__).resolve().parents[2]
     path = os.pathsep.join([str(root), str(root / ".package")])
-    # With LC_ALL=C, some versions of Python do not start from a path that is not ASCII.
+    # With LC_ALL=C, some Python versions fail to start from a non-ASCII path.
     locale = "C" if str(root).isascii() else "C.UTF-8"
     odd = {"PYTHONHASHSEED": "7", "TZ": "Asia/Kolkata", "LC_ALL": locale, "PYTHONUTF8": "1"}
     subprocess.run(

@@ -220,7 +220,7 @@ def test_no_request_leaves_the_page(look: Open, seen: _Seen, night_page: Path) -
     assert page.evaluate("window.ran") is None
 
 
-# The rows of a long table are similar; axe takes its time for each of them.
+# The rows of a long table are similar, but axe is slow for each of them.
 SHORTER = """
 for (const more of ["tbody tr:nth-child(n+4)", "figure:nth-of-type(n+3)"])
   document.querySelectorAll(more).forEach((one) => one.remove());

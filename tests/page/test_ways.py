@@ -119,5 +119,5 @@ def test_a_night_says_which_time_is_which(tmp_path: Path) -> None:
         said = told(workspace, NIGHT)
     assert "from begin to end\n5h 24m\nwaits included" in said
     assert "agents at work\n3h 46m\n9 runs added up" in said
-    # The baseline is not one of them.
+    # The baseline does not count as an iteration.
     assert "iterations\n9\n1 discarded" in said

@@ -168,7 +168,7 @@ def test_safe_directory_of_git_makes_a_log_trusted(
         said = path.format(tree=tree, above=tmp_path)
         add = ["git", "config", "--file", str(settings), "--add", "safe.directory", said]
         subprocess.run(add, check=True)
-    # What the tree brings along does not count.
+    # Configuration in the tree itself does not count.
     git(tree, "config", "safe.directory", "*")
     place = place_for_new(tree)
     monkeypatch.setattr(trust, "owned_by_another", lambda *paths: paths[0])

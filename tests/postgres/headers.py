@@ -48,7 +48,8 @@ def compared(
 
 
 def _random_rows(chance: Random) -> Iterator[tuple[Any, ...]]:
-    # Made once: a million rows of ten fresh texts each would cost more than is compared.
+    # Generated once, because generating ten texts for each of a million rows would dominate
+    # the measurement.
     texts = ["".join(chance.choices(_LETTERS, k=n)) for n in _LENGTHS * TEXTS_A_LENGTH]
 
     def text() -> str:

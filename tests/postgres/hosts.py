@@ -19,7 +19,7 @@ PHASES = ("a", "b", "c")
 HOSTS = ("one", "two", "three")
 ENDED, BUSY = 0, 5
 PLAN = "phases: [" + ", ".join(f"{{id: {name}, prompt: x}}" for name in PHASES) + "]"
-# Nobody comes to an end before somebody died.
+# No host may finish before one has died.
 HELD = "nobody-died-yet"
 AGENT = (
     "sh", "-c",
@@ -135,7 +135,7 @@ class Night:
         host.held.unlink(missing_ok=True)
         if self._chance.random() < 0.5:
             return
-        # It stays away for so long that its lease is over.
+        # The host is away until its lease has expired.
         with psycopg.connect(self._server, autocommit=True) as raw:
             over = "UPDATE sprintlog.leases SET expires = now() WHERE host = %s"
             raw.execute(over, (host.name,))

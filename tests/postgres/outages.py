@@ -81,7 +81,7 @@ class Writers:
             for number in count():
                 if number >= self.appends and self.may_end.is_set():
                     break
-                # In turn: by its version, by a key, and with neither.
+                # In turn: with the expected version, with a key, and with neither.
                 stream, expect = (name, number - number // 3)
                 given: dict[str, Any] = {"expect": expect}
                 if number % 3 == 2:

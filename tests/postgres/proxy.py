@@ -62,7 +62,7 @@ class Proxy:
                     server.sendall(said[: len(said) // 2])
                     break
                 if fault == LOSE_ANSWER:
-                    # The server performs the request, and the answer is lost.
+                    # The server processes the request, but the answer is lost.
                     muted.set()
                     heard.clear()
                     server.sendall(said)
@@ -75,7 +75,7 @@ class Proxy:
             _break(end)
 
     def _fault(self, said: bytes) -> str | None:
-        # Who is let in at all can be harmed then.
+        # Connections that are accepted can then be disturbed.
         if b"sprintlog.append" not in said or self._chance.random() >= self.share:
             return None
         return self._chance.choice(FAULTS)

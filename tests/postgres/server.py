@@ -114,7 +114,7 @@ class Server:
             given = {"user": self._user.pw_uid, "group": self._user.pw_gid}
             given["extra_groups"] = []
         environment = {"PATH": os.environ.get("PATH", ""), "LC_ALL": "C", "TZ": "UTC"}
-        # Into a file: a background process would keep a pipe open.
+        # Written to a file, because a background process would keep a pipe open.
         with tempfile.TemporaryFile() as said:
             done = subprocess.run(
                 [self.programs / program, *arguments],

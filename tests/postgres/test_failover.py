@@ -47,7 +47,7 @@ def test_an_answer_lost_with_the_primary_is_found_at_the_standby(pair: Pair) -> 
         log.append("a", [note(1)], expect=0)
 
         def lose(said: bytes) -> str:
-            # Nobody comes to the primary by this way any more.
+            # The primary can no longer be reached through this proxy.
             proxy.close()
             return LOSE_ANSWER
 
@@ -80,7 +80,7 @@ def test_what_a_standby_was_behind_is_lost_and_noticed(pair: Pair, tmp_path: Pat
         assert server._replication(writer).status == WARNING
         assert ["none synchronous" in risk for risk in writer.risks()] == [True]
         writer.connection.raw.execute("SET ROLE sprintlog_writer")
-        # A role that may not see what a standby is about does not say that it is behind.
+        # A role without access to replication details does not report a lagging standby.
         assert [state for _, state in standbys(writer.connection)] == [UNSEEN]
         assert [*writer.risks()] == []
         assert server._replication(writer).status == NOTE
@@ -100,7 +100,7 @@ def test_what_a_standby_was_behind_is_lost_and_noticed(pair: Pair, tmp_path: Pat
             writer.append("a", [note(4)], expect=Expect.ANY)
     with pytest.raises(UnreadableError, match="its end is lost"):
         _beside(url, tmp_path / "told")
-    # A client that received no more finds an intact log, without the refused append.
+    # A client that received no more events finds an intact log without the refused append.
     with closing(_beside(url, tmp_path / "new")) as new:
         assert [event.payload for event in new.read()] == [b'{"n":1}']
 

@@ -109,11 +109,11 @@ def test_a_lost_answer_is_not_told_as_nothing(newest: Server, is_shared: bool) -
         def lose(said: bytes) -> str | None:
             if proxy.done or b"sprintlog.append" not in said:
                 if proxy.done and is_shared:
-                    # Nobody looks for the answer before the lock is held.
+                    # The answer is not requested before the lock is held.
                     locking.join(10)
                 return None
             if is_shared:
-                # Once it has the lock, which it gives back before it answers.
+                # Release the lock after it was acquired, but before the answer.
                 locking.start()
             else:
                 holding.execute("SELECT FROM sprintlog.logs FOR UPDATE")

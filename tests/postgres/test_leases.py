@@ -85,7 +85,7 @@ def test_a_host_takes_its_own_lease_back(log: PostgresLog, reopen: Open) -> None
         other.append(STREAM, [note()], expect=0)
         with pytest.raises(RefusedError, match="lost to another worker"):
             log.append(STREAM, [note()], expect=1)
-    # What the first one gives back then is no longer its own.
+    # By then, the first holder releases a lease that it no longer owns.
     with hold(other, "one"):
         held.__exit__(None, None, None)
         assert other.leases.of(STREAM) is not None

@@ -139,7 +139,8 @@ def test_what_was_read_is_there_after_a_crash(lazy: Server) -> None:
         lazy.stop("immediate")
         lazy.start()
         with closing(opened(url)) as log:
-            # Unread, it was lost in the crash: otherwise this test would prove nothing.
+            # An unread event was lost in the crash; otherwise this test would prove
+            # nothing.
             assert log.last_position() == 1 + is_read
     with closing(opened(url)) as log:
         assert list(log.read()) == seen
@@ -153,7 +154,7 @@ def test_acknowledged_is_durable_whatever_a_role_says(lazy: Server) -> None:
     impatient = f"{lazy.url(name)}&options=-csynchronous_commit%3Doff"
     for version, is_shared in enumerate((False, False, True)):
         with closing(opened(impatient)) as log:
-            # The first is queued, the second put behind it, the third settles.
+            # The first is queued, the second queued after it, and the third blocks.
             if version == 1:
                 log._own = [*log.read()][-1]
             log.pace.is_shared = is_shared

@@ -55,7 +55,7 @@ def test_an_append_comes_back_to_another_connection(url: str) -> None:
     with closing(opened(url)) as log, closing(opened(url)) as other:
         for version in range(0, 24, 2):
             log.append("a", [note()], expect=version)
-            # The holder of a transaction has a separate connection meanwhile.
+            # The process in a transaction uses a separate connection in the meantime.
             with (
                 psycopg.connect(log.address.given, autocommit=True) as raw,
                 raw.transaction(),

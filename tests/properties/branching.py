@@ -78,7 +78,7 @@ class Branching:
             self.work(chance.randrange(1, 60), chance)
             reach = self.head if chance.random() < far else 40
             if chance.random() < 0.2 and self.rollbacks:
-                # Undone: the path is again what it was just before one of the last.
+                # After an undo, the path is the same as before one of the last rollbacks.
                 self.go_back(chance.choice(self.rollbacks[-3:])[0] - 1)
             elif chance.random() < 0.5:
                 self.go_back(max(1, self.head - chance.randrange(1, reach)))

@@ -76,7 +76,7 @@ def _follow(life: Life, hint: str | None, seen: list[str], steps: list[Step]) ->
                 return False
             before = len(steps)
             _follow(life, refusal.hint, [*seen, refusal.message], steps)
-            # The same command with another option is the one that was meant.
+            # The same command with another option was the intended one.
             if any(typed(x.words).path == typed(words).path for x in steps[before:]):
                 break
         steps.append(Step(words, None))

@@ -46,7 +46,7 @@ def perform(life: "Life", *, between: Meddle | None = None) -> actions.Action:
     try:
         _PERFORMS[action.do](life, action, between)
     except RefusedError:
-        # Work in progress may be discarded meanwhile, with its purpose.
+        # Work in progress may be discarded in the meantime, and with it its purpose.
         if between is None:
             raise
     return action

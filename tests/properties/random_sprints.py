@@ -45,7 +45,7 @@ class Life(World):
         self.chance = chance
         self.waited_ms = 0
         self.refusal: Refusal | None = None
-        """The refusal of the latest command, until another command is granted."""
+        """The refusal of the latest command, until another command is accepted."""
         self.definition = document or random_plan(chance)
         self.events = []
         self.ends = [0]

@@ -150,7 +150,7 @@ class Beside:
     """A server in a separate process."""
 
     has_processes = True
-    # The log takes four, and pipes three.
+    # The log requires four files, and pipes require three.
     files_max = 16
 
     def __init__(self, *words: str) -> None:

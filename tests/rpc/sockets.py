@@ -22,7 +22,7 @@ class Connected(Client):
     def __init__(self, folder: Path) -> None:
         self.socket = socket.socket(socket.AF_UNIX)
         self.socket.settimeout(SECONDS)
-        # The whole path may be too long for a socket.
+        # The full path may be too long for a socket.
         held = os.open(folder, os.O_PATH)
         try:
             self.socket.connect(f"/proc/self/fd/{held}/{SOCKET}")
@@ -76,7 +76,7 @@ class SharedServer:
                 try:
                     return Joined(self._server)
                 except OSError:
-                    # Killed a moment ago.
+                    # The server was just killed.
                     self._server.process.wait(SECONDS)
 
     def end(self) -> None:

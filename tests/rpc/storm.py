@@ -51,7 +51,7 @@ class StormClient(threading.Thread):
         self._number = 1_000
         self.counts: Counter[str] = Counter()
         self.positions: dict[str, int] = {}
-        """Where each key was acknowledged."""
+        """The position at which each key was acknowledged."""
         self.problems: list[str] = []
 
     def run(self) -> None:
@@ -59,7 +59,8 @@ class StormClient(threading.Thread):
         again: list[dict[str, Any]] = []
         while self._left or again or self._under_way:
             with self._connect() as server, suppress(EOFError, ConnectionError):
-                # Whoever else kills it meanwhile, all of them are asked again.
+                # If another thread kills the server in the meantime, all requests are sent
+                # again.
                 self._under_way = {request["id"]: request for request in again}
                 for request in again:
                     self._ask(server, request)

@@ -363,7 +363,7 @@ def test_what_a_killed_server_answered_is_there(sprint: Path, done: Run) -> None
     assert len(dict(kept)) == len(kept)
     assert acknowledged.items() <= dict(kept).items()
     assert done("verify").code == 0
-    # The socket it left is not in the way, and the next one ends by a signal.
+    # The remaining socket does not block the next server, which a signal ends.
     after = Server(sprint)
     client = Connected(after.path.parent)
     first = next(iter(acknowledged))

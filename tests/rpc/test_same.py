@@ -123,7 +123,8 @@ def test_a_question_is_the_same_as_by_a_process(night: Path, done: Run) -> None:
         for command, (given, typed) in ASKED.items():
             answer = client.ask("ask", question=command, given=given)
             if command == "gate show":
-                # No phase has one: the command reports it, and here it is an empty list.
+                # No phase has a gate: the command reports an error, but this method returns
+                # an empty list.
                 assert answer == []
                 continue
             printed = done(*arguments_of([*command.split(), *typed]))

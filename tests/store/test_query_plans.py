@@ -58,10 +58,10 @@ def statements(log: SqliteLog, event: NewEvent) -> list[str]:
     """Return each statement that a store runs on its tables."""
     said: list[str] = []
     trace = log.connection.raw.set_trace_callback
-    # Each form of a scan: of little in another's log, and of most of it. Last a page after
-    # one of events that have much in common.
+    # Each form of a scan: of a small stream in a large log, and of a large stream. The last
+    # case is a page after events that have much in common.
     for stream, count in (("b", 100), ("a", 2 * ROWS_PER_READ), ("a", 4 * ROWS_PER_READ)):
-        # Untraced: for each row that it inserts SQLite would write out all of them.
+        # Not traced, because SQLite would output every inserted row.
         log.append(stream, [event] * count, expect=Expect.ANY)
         trace(said.append)
         ask_all(log, event)
@@ -123,8 +123,8 @@ def test_a_late_page_costs_what_an_early_one_does(
                 costs.append(steps[0])
             steps[0] = 0
     assert len(costs) >= 7
-    # The first page looks at the end of the log, too. What is not the run it was taken
-    # for is read twice, wherever it is.
+    # The first page also reads the end of the log. Rows outside the assumed range are read
+    # twice, wherever they are.
     half = len(costs) // 2
     assert max(costs[half:]) <= 1.1 * max(costs[1 : half + 1])
 

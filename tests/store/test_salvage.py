@@ -189,7 +189,7 @@ def test_an_event_in_doubt_counts_when_it_was_acknowledged(
     files = {name: name.read_bytes() for name in log.path.parent.iterdir()}
     log.close()
     content = bytearray(files[wal])
-    # In the header of the last frame: its sum.
+    # In the checksum in the last frame's header.
     content[-4096 - 8] ^= 1
     for name, content_ in {**files, wal: bytes(content)}.items():
         name.write_bytes(content_)

@@ -29,7 +29,7 @@ def statements(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     connect = sqlite3.connect
 
     def say(text: str) -> None:
-        # A trigger says once more by which statement it was called.
+        # A trigger repeats the statement that called it.
         if said[-1:] != [text]:
             said.append(text)
 
@@ -60,7 +60,7 @@ def test_one_action_takes_few_statements(folder: Path, statements: list[str]) ->
         workspace.handle(CompletePhase("build"), sprint_id=workspace.choose(None))
         workspace.refresh("s")
     assert len(statements) <= FIRST_MAX, statements
-    # Of the event, and of the digest of the file.
+    # One for the event, and one for the digest of the file.
     assert sum(text.startswith("INSERT") for text in statements) == 2
 
 

@@ -128,7 +128,7 @@ def test_a_newer_wheel_is_installed_while_the_agent_works(
     runs = [event["data"]["status"] for event in installed.events("agent-ran")]
     assert runs == ["completed"] * (2 if command == "run" else 1)
     assert installed.events("iteration-measured")
-    # The newer version goes on with the log of the older one.
+    # The newer version continues the older version's log.
     again = installed.run("wrap", "--sprint", "other", "--", "sh", "-c", f"echo '{SAID}'")
     assert (again.returncode, again.stderr) == (0, "")
     assert installed.run("verify").returncode == 0

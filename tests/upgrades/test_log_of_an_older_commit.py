@@ -96,7 +96,7 @@ def test_a_retried_command_gets_its_first_result(stored: Path, done: Any) -> Non
         sprint = () if words.startswith(("journal", "sprint create")) else SPRINT
         answer = done(*shlex.split(words), *sprint, "--key", key, "--json").json
         answer = answer[0] if isinstance(answer, list) else answer
-        # A rollback answers with the changes to the files.
+        # A rollback's answer contains the changed files.
         assert answer.get("position", int(position)) == int(position), line
         assert answer.get("duplicate", True), line
     with Workspace.open(stored) as workspace:

@@ -150,7 +150,7 @@ def test_hooked_session_goes_on_after_an_upgrade(installed: Installed) -> None:
     for name in ("SessionStart", "Stop"):
         told = {"session_id": "1", "hook_event_name": name, "cwd": str(installed.tree)}
         assert installed.run("hook", "claude", given=json.dumps(told)).returncode == 0
-        # The new version moved to another folder.
+        # The new version is in another folder.
         moved = installed.site.with_name("new")
         if installed.site.exists():
             installed.site.rename(moved)

@@ -101,8 +101,8 @@ def visitor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
     folder = make_log(tmp_path_factory.mktemp("read"))
     server = make_server(lambda: Workspace.open(folder), [])
     with TestClient(make_app(server), base_url=ORIGIN) as client:
-        # The log is opened for the first question and by the thread that follows it, and
-        # stays open: both have read it before the first test.
+        # The log is opened by the first request and by the thread that follows it, and
+        # remains open: both have read it before the first test.
         client.get(f"/?token={TOKEN}")
         last = str(folder / ".sprintlog" / "log.db-wal")
         end = time.monotonic() + 10
@@ -183,7 +183,7 @@ class Listener:
         self._gone = asyncio.Event()
         self._news = asyncio.Event()
         self.reads = asyncio.Event()
-        """Cleared, it reads nothing more."""
+        """While cleared, the client stops reading."""
         self.reads.set()
         self.status = 0
         self.heard: list[Heard] = []
@@ -279,7 +279,7 @@ def listening(folder: Path, *, writes: bool = False, port: int = 0) -> Iterator[
         yield port
     finally:
         serves.should_exit = True
-        # A signal ends the streams of a server; here there is none.
+        # A signal normally ends a server's streams; here there is none.
         loop.call_soon_threadsafe(server.tail.close)
         thread.join()
         taken.close()

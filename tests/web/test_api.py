@@ -32,7 +32,8 @@ def test_each_answer_is_that_of_its_command(
         for command, (given, typed) in ASKED.items():
             answer = client.get(f"/api/{command.replace(' ', '/')}", params=given)
             if command == "gate show":
-                # No phase has one: the command reports it, and here it is an empty list.
+                # No phase has a gate: the command reports an error, but the API returns an
+                # empty list.
                 assert answer.json() == []
                 continue
             as_json = [] if command == "schema" else ["--json"]

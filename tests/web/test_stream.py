@@ -216,7 +216,7 @@ def test_a_page_of_another_log_begins_anew(log: Path, server_of: MakeServer) -> 
             page = Listener(app, seen=1000)
             last = await asyncio.to_thread(note, log, "new")
             await page.until_at(last)
-            # The note may have been there when the page came.
+            # The note may have been recorded before the page was loaded.
             first, *rest = (one.event for one in page.heard)
             assert (first, {*rest} <= {"message"}) == ("reset", True)
             await page.leave()

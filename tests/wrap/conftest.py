@@ -35,7 +35,7 @@ def clean(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str,
     """Return an environment that nobody wraps already, by which what we start is known."""
     ours = ("SPRINTLOG_", "GIT_")
     before = {n: v for n, v in os.environ.items() if not n.startswith(ours)}
-    # Shells, editors and pagers write their histories there.
+    # Shells, editors and pagers write their histories to this folder.
     home = tmp_path_factory.mktemp("home")
     return {**before, "HOME": str(home), "STARTED_IN": str(tmp_path)}
 
@@ -95,7 +95,7 @@ def later(sprintlog: Callable[..., str], tmp_path: Path) -> Events:
     def found(type_: str) -> list[dict[str, Any]]:
         end = time.monotonic() + PATIENCE_SECONDS
         while time.monotonic() < end:
-            # Until it is made there is no log to be asked.
+            # Until the log is created, it cannot be queried.
             log = any(tmp_path.glob(".sprintlog/log.db"))
             if log and (those := _listed(sprintlog, type_)):
                 return those

@@ -36,8 +36,8 @@ with WaitingSignals() as signals:
 """
 
 
-# In a separate process: signals are blocked by one thread alone, and the
-# process that runs the tests has others, which a signal would end.
+# In a separate process: only one thread blocks signals, but the test process has other
+# threads, which a signal would end.
 HELD_BACK = """
 import os, signal, time
 from sprintlog.engine.adapters.processes.signals import WaitingSignals

@@ -16,7 +16,7 @@ from tests.faults.sweep import Case, cases, planted, sweep
 from ..criterion import Skip, Verdict
 from ..side_by_side import one_runner, runners
 
-# SQLite waits ten seconds for a failing lock: many of them wait in parallel.
+# SQLite waits ten seconds for a failing lock, so many runners wait in parallel.
 RUNNERS = 24
 CASES_PER_TURN = 25
 SECONDS_TOGETHER = 10.0

@@ -47,7 +47,7 @@ def _play(first: int, folder: Path, is_real: bool) -> list[str]:
     os.environ.update(kept | {"HOME": str(folder / "home"), "GIT_CONFIG_NOSYSTEM": "1"})
     os.environ["SPRINTLOG_DEBUG"] = "1"
     tempfile.tempdir = str(folder)
-    # With real processes each question costs many times as much.
+    # With real processes, each query is many times as expensive.
     World.is_thorough = not is_real
     make = Processes if is_real else World
     try:

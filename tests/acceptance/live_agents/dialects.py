@@ -53,7 +53,7 @@ def asked(
             folder = found[1]
     names = frozenset(tools)
     if not names:
-        # A request without tools is not work: the agent asks for a title, for example.
+        # A request without tools is not work; the agent may be asking for a title.
         play = None
     return Asked(
         dialect, model, play, step, conversation, folder, names, frozenset(freeform)

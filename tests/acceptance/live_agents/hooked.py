@@ -46,7 +46,7 @@ def _cases(program: Program) -> list[Case]:
     ends = (signal.SIGTERM, signal.SIGKILL)
     return [
         *(Case(program, "stream", play) for play in plays),
-        # Of a text no call is known but by hooks and the transcript.
+        # With text output, only hooks and the transcript contain calls.
         Case(program, "text", "good"),
         *(Case(program, form, "slow", by) for form in ("stream", "text") for by in ends),
     ]
@@ -78,7 +78,8 @@ def _play(
         try:
             found = _Found(work, env)
         except AssertionError as error:
-            # A program ends its hooks after some seconds: on a machine that is too busy.
+            # Agents end their hooks after some seconds, which may be too early on a busy
+            # machine.
             return [*problems, f"it cannot be examined: {error}"], 0, 0
         problems += _problems(case, server.ledger.taken(), found)
         run(work, "verify", **env)

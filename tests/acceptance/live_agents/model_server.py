@@ -34,7 +34,7 @@ class ModelServer:
         self.stage = Stage()
         self.numbers = count(1)
         self.lingers = threading.Event()
-        """Set once the model lingers: the agent is in the middle of its work."""
+        """Set once the model delays its answer, while the agent is working."""
         self._http = ThreadingHTTPServer(("127.0.0.1", port), _handler_of(self))
         self._http.daemon_threads = True
 
@@ -67,7 +67,7 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     scripted: ModelServer
 
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (its name)
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (inherited name)
         """Print nothing."""
 
     def do_HEAD(self) -> None:

@@ -39,7 +39,7 @@ def _claude(home: Path, url: str) -> Environment:
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
         "CLAUDE_CODE_MAX_RETRIES": "1",
         "DISABLE_AUTOUPDATER": "1",
-        # Whoever is root may only then leave out the questions.
+        # Root may skip the prompts only with this variable.
         "IS_SANDBOX": "1",
     }
 

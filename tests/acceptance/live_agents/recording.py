@@ -40,7 +40,7 @@ def _cases(program: Program) -> list[Case]:
         plays.append("delegating")
     ends = (signal.SIGKILL, signal.SIGTERM)
     return [
-        # Words alone are the same however it ends.
+        # Text output is the same however the agent ends.
         *(Case(program, form, "good") for form in program.forms if form == "text"),
         *(Case(program, f, p) for f in program.forms if f != "text" for p in plays),
         *(Case(program, "stream", "slow", by) for by in ends),
@@ -59,7 +59,7 @@ def _problems(case: Case, ran: Ran) -> list[str]:
     fails = case.play in _FAILS or case.by is not None
     compare("status", recorded.get("status"), "failed" if fails else "completed")
     heard, printed = recorded.get("output_bytes", 0), len(ran.stdout.encode())
-    # What a program leaves running, whose starter was ended, may print on unrecorded.
+    # Background processes whose parent was ended may continue to print, unrecorded.
     if heard != printed and (case.by is None or heard > printed):
         problems.append(f"printed bytes: {heard}, not {printed}")
     if case.play == "good":

@@ -18,7 +18,7 @@ def read(body: Json) -> Asked:
     for item in body.get("input", []):
         kind, role = item.get("type", "message"), item.get("role")
         if kind == "message":
-            # Words before a call are the same answer; ours have either.
+            # Text before a call belongs to the same answer; our answers have either.
             turns.append(Turn(role == "assistant", words(item.get("content"))))
         elif kind in ("function_call", "custom_tool_call", "local_shell_call"):
             turns.append(Turn(True, ""))

@@ -97,7 +97,7 @@ def wrapped(
             if not server.lingers.wait(_LINGERS_SECONDS):
                 problems.append("it never came to the middle of its work")
             agents = _agents_below(process.pid)
-            # What starts an agent does not always hand a signal on.
+            # The agent's launcher does not always forward a signal.
             for agent in agents:
                 with suppress(ProcessLookupError):
                     os.kill(agent, by)

@@ -18,7 +18,7 @@ PLAN = {
 BEFORE = '{ "mcpServers" : { },\n\t"mine":  1.0}\n'
 """A file of somebody, in a form that nobody else would write."""
 PATIENT = {
-    # A server that is still starting is waited for, and its tools are offered at once.
+    # Wait for a starting server, and offer its tools immediately.
     "MCP_TIMEOUT": "120000",
     "MCP_CONNECTION_NONBLOCKING": "false",
     "ENABLE_TOOL_SEARCH": "false",
@@ -57,7 +57,7 @@ def _play(
         run(work, "sprint", "create", "auth", "--plan", "plan.json", **env)
         run(work, "sprint", "start", **env)
         run(work, "hooks", "install", program.name, "--mcp", **env)
-        # By its option a program starts a server that no person looked at.
+        # With this option, the agent starts a server that the user has not approved.
         given = ["--mcp-config", own.name, "--", f"Do it. play:tooled at:{work}"]
         command = [*program.forms["stream"], *given]
         done, problems = wrapped(command, work, env, by=None, server=server)

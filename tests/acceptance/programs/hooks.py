@@ -74,7 +74,8 @@ def eight_while_locked(data: Path, seed: int) -> Verdict:
         waiting = len(list((work / ".sprintlog" / "spool").iterdir()))
         run(work, "sprint", "create", "s", "--goal", "Do it all")
         for number in range(TRIES):
-            # A command takes them in for some seconds; on a busy machine the next goes on.
+            # A command imports spooled events for some seconds; on a busy machine the next
+            # continues.
             if not (work / ".sprintlog" / "spool").exists():
                 break
             run(work, "note", f"Still here {number}")

@@ -60,7 +60,7 @@ def read_by_node(data: Path, seed: int) -> Verdict:
         with scratch_folder() as folder:
             for _, _, shown in _imported(folder, sprint):
                 pairs.append((shown.decode(), _exact(parsed(shown))))
-            # The sprint goes on, and its file is ours from here.
+            # The sprint continues, and from here on sprintlog writes its file.
             run(folder, "note", "going on", "--at", "2026-02-01T00:00:00Z")
             shown = run(folder, "show", "progress")
             pairs.append((shown.decode(), _exact(parsed(shown))))

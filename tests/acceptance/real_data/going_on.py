@@ -56,7 +56,7 @@ def _brought_to_end(folder: Path, file: Path) -> tuple[list[str], int]:
             problems.append(f"{now.get('id')} is {now['status']}")
         count += not done
     imported = before["stats"]["current-iteration"]
-    # A leaf that was begun goes on in the iteration in which it was.
+    # A started leaf continues in the iteration in which it was started.
     begun = sum(leaf.get("status") == "in-progress" for leaf in _leaves(before))
     last = imported + count - begun
     if after["stats"]["current-iteration"] != last:

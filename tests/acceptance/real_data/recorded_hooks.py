@@ -84,7 +84,7 @@ def _told(data: Path) -> Iterable[Told]:
         raise Skip(f"there are no hooks of agents in {data / 'agents'}")
     for file in files:
         for line in file.read_bytes().splitlines():
-            # Copilot runs the hooks of Claude Code's file, and hands them its own words.
+            # Copilot also runs the hooks in Claude Code's file, with its own input format.
             is_other = "claude-dialect" in file.name
             yield ("claude" if is_other else file.parent.name.partition("-")[0]), line
 
@@ -105,7 +105,7 @@ def _recorded(work: Path, told: list[Told], *, at_once: int = 0) -> Sessions:
             safe=work / "none",
             environment=os.environ,
         )
-    # If the log was busy for too long they wait for the next recording command.
+    # If the log was busy for too long, the events wait for the next recording command.
     run(work, "sprint", "create", "s", "--goal", "Do it all")
     found: Sessions = {}
     for event in answers(work, "log", "--all"):

@@ -162,7 +162,7 @@ TRANSCRIPTS = {
     "copilot-events.jsonl": (480, 160, 4000, 120),
     "opencode-plugin.jsonl": (480, 160, 4000, 120),
     "copilot-chat-session.json": (None, 200, None, None),
-    # A request that was edited and sent again has taken 5 tokens.
+    # A request that was edited and sent again used 5 tokens.
     "copilot-chat-session.jsonl": (None, 205, None, None),
     "pi-session.jsonl": (360, 120, 3000, 90),
 }

@@ -60,7 +60,7 @@ FINISHED = {
         turns=7,
         duration_ms=969,
     ),
-    # The last of two results: how many turns the first one had is not said.
+    # The last of two results; the number of turns of the first is unknown.
     "claude-2.1.330-result.json": CLAUDE,
     "claude-2.1.330-stream.jsonl": CLAUDE_ALL,
     "claude-2.1.330-array.json": CLAUDE_ALL,

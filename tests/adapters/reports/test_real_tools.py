@@ -136,7 +136,7 @@ def test_coverage_prints_what_we_read(project: Path, branch: bool) -> None:
     of_lines = 100 * lines["coverage_lines_covered"] / lines["coverage_lines_total"]
     for name in ("coverage.json", "coverage.xml", "coverage.lcov"):
         metrics = read(name, folder=project).metrics
-        # XML and LCOV distinguish the rate of lines from that of branches.
+        # XML and LCOV distinguish line coverage from branch coverage.
         shown = float(total[3]) if name == "coverage.json" else of_lines
         assert metrics.pop("coverage_percentage") == pytest.approx(shown, abs=0.005)
         assert metrics == lines

@@ -19,7 +19,7 @@ except PackageNotFoundError as error:
     raise Skip("eventsourcing is not installed: pip install -e '.[bench]'") from error
 
 if TYPE_CHECKING:
-    # The library is there only for `make bench`, so types are checked without it.
+    # The library is installed only for `make bench`, so types are checked without it.
     Application: Any
 
     def event(name: str) -> Callable[[Method], Method]:

@@ -23,7 +23,7 @@ from .eventsourcing_side import VERSION
 __all__ = ["VERSION", "Replay", "Saving"]
 
 if TYPE_CHECKING:
-    # The library is there only for `make bench`, so types are checked without it.
+    # The library is installed only for `make bench`, so types are checked without it.
     JSONTranscoder: Any
     get_topic: Any
     resolve_topic: Any
@@ -249,7 +249,7 @@ class Saving:
         self._application = _application(path)
         self._id = uuid4()
         self._version = 0
-        # One thread, so its pool hands out this same connection from now on.
+        # With a single thread, the pool always returns this same connection.
         with self._application.factory.datastore.get_connection(commit=True) as connection:
             configure(connection.cursor().sqlite_cursor.connection)
 

@@ -14,7 +14,7 @@ _STATUS = Path("/proc/self/status")
 def resident() -> tuple[float, float]:
     """Return the current and the maximum memory of this process."""
     if _STATUS.exists():
-        # What getrusage says there, a child inherits from the process that started it.
+        # A child inherits the value of getrusage from the process that started it.
         lines = dict(line.split(":", 1) for line in _STATUS.read_text().splitlines())
         now, most = (int(lines[name].split()[0]) / 1024 for name in ("VmRSS", "VmHWM"))
         return now, most

@@ -60,8 +60,8 @@ def against_js_yaml(bench: Bench) -> Figure:
             lambda: render(sprint),
             node.dump,
             rounds=6 * bench.sizes.rounds,
-            # Node collects garbage in other threads, so only wall time counts it fully;
-            # in which of its rounds it does so is chance.
+            # Node collects garbage in other threads, so only wall time includes all of it;
+            # the round in which this happens is random.
             by=WALL_OF_PROCESSES,
         )
     note = "" if same else "the two texts differ in length"

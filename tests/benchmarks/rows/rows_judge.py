@@ -218,7 +218,7 @@ def _night(iterations: int) -> Iterator[Event]:
         yield IterationMeasured(number, check_metrics(metrics), built_on)
         yield SnapshotTaken(f"{number:040x}", number, f"{number:040x}", 5, 3_000)
         if number == best + 1:
-            # Behind plan, rules and begin five events are those of an iteration.
+            # After the plan, the rules and the start, each iteration has five events.
             yield RolledBack(3 + 5 * best)
 
 

@@ -30,7 +30,7 @@ from ..measure import (
 from ..samples import START, STREAM, event_of_300_bytes, loop_events, new_events
 
 BATCH = 1_000
-# Short turns: while others use the machine, some of them are still undisturbed.
+# Short turns, so that some are undisturbed even on a busy machine.
 TURN, DURABLE_TURN = 100, 20
 _CHECKS = re.compile(r" CHECK \((?:[^()]|\([^()]*\))*\)")
 _INSERT = (
@@ -164,7 +164,7 @@ def batches(bench: Bench) -> Figure:
     ours.log.close()
     bare.connection.close()
     found = rate(sides, "bare executemany, rows ready")
-    # Its goal differs from one version to the next.
+    # The goal depends on the Python version.
     return found._replace(note=f"on CPython {python_version()}")
 
 
@@ -197,7 +197,7 @@ def _against_library(
 
     def append_each() -> None:
         for _ in range(count):
-            # From the event on, since theirs begins with an event that is not encoded.
+            # Timed from the event, because the other side starts with an unencoded event.
             ours.append([new_event(event, at=START, actor="agent:bench")])
 
     sides = side_by_side(

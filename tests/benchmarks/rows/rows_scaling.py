@@ -69,7 +69,7 @@ def _folders(bench: Bench) -> list[Path]:
         for folder, events in zip(folders, (bench.sizes.fold, SMALL), strict=True):
             make_loop(bench.new_folder(folder.name), events)
             with Workspace.open(folder) as workspace:
-                # So states are saved as in a log that grew command by command.
+                # States are then saved as in a log that grew command by command.
                 workspace.repository.rebuild(SPRINT)
                 workspace.refresh(SPRINT)
     return folders

@@ -53,7 +53,7 @@ def _server(delay: int = 0) -> Server:
 
 @cache
 def _delayed(microseconds: int) -> Server:
-    # Whoever writes the log for others waits so long before.
+    # The delay before the process that writes the log for others.
     said = f"commit_delay = {microseconds}\ncommit_siblings = 0\n"
     return Server(programs_of(NEWEST), settings=said)
 
@@ -191,7 +191,7 @@ def eventsourcing_recorder(bench: Bench, delay: int = 0) -> Figure:
     """Measure 32 writers of one log against the recorder of `eventsourcing`."""
     pg, count = _server(delay), bench.sizes.appends // 8
     try:
-        # Types are checked where the library is not there.
+        # Imported dynamically, because types are checked without the library.
         persistence = import_module("eventsourcing.persistence")
         postgres = import_module("eventsourcing.postgres")
     except ImportError as error:

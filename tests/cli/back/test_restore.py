@@ -248,7 +248,7 @@ def test_what_was_removed_is_named(tree: Path, done: Run) -> None:
 def test_where_nothing_would_change_nothing_is_recorded(tree: Path, done: Run) -> None:
     """Nothing to do is reported, with consent, without, and in a dry run."""
     done("rollback", "iter:1", "--files", "--yes")
-    # A copy of the result is never touched, so its folder is in nobody's way.
+    # A copy of the result is never modified, so its folder cannot cause a conflict.
     put(tree / ".aiwg/output/login", b"good\n")
     events = done("log", "--json").lines
     for more in ([], ["--yes"], ["--dry-run"]):

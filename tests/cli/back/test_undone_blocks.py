@@ -42,7 +42,7 @@ def test_a_gate_that_stopped_the_sprint_is_undone(
     assert done("status", "--json").json["status"] == "blocked"
     done("undo")
     assert done("status", "--json").json["status"] == "in-progress"
-    # Nothing runs it: a rollback into the run would leave it `running`.
+    # Nothing runs the gate, so a rollback into its run would leave it `running`.
     assert "status: retrying" in done("show", "progress").out
     assert done("next", "--json").json["do"] == "gate"
     assert "(attempt 2, the last one, blocked)" in run("gate", "run").err

@@ -56,7 +56,7 @@ def _entry(entry: Any) -> list[Any]:
     line += ["--status", entry["status"], "--duration", entry["duration_seconds"]]
     line += ["--summary", entry["summary"]]
     for observation in entry["observations"]:
-        # The learning is there later, and names the observation itself.
+        # The learning is recorded later and refers to the observation itself.
         said = {k: v for k, v in observation.items() if k != "related_learning_id"}
         line += ["--observation", json.dumps(said)]
     for name, option in (("files_modified", "--file"), ("git_commits", "--commit")):

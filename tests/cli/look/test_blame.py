@@ -49,7 +49,7 @@ def test_tells_what_it_was_before(history: Path, done: Run) -> None:
     assert (found["value"], found["before"]) == (1, 0)
     found = blamed(done, "phases[setup].summary", "--at", "version:7")
     assert (found["was_present"], found["before"]) == (False, None)
-    # A rollback has the discarded event; its undo, the restored one.
+    # A rollback refers to the discarded event; its undo to the restored one.
     assert blamed(done, "phases[setup].summary")["before"] == "on a branch"
     done("undo")
     lines = done("why", "phases[setup].status", "phases[setup].summary").out

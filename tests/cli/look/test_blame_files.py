@@ -78,7 +78,7 @@ def check_against_every_version(
         assert (found.value is MISSING) == (value is MISSING)
         assert value is MISSING or found.value == value
         before = find(documents[apart[-1] - 1], path)
-        # A list without items is as good as none.
+        # An empty list is equivalent to a missing one.
         assert (MISSING if before == [] else before) == found.before, path
     return len(every)
 

@@ -102,11 +102,11 @@ def replayed(phases: int) -> tuple[int, list[int]]:
 
 def test_an_event_is_compared_by_what_it_reaches() -> None:
     """A replay of the same events makes as many calls, whatever the plan holds besides."""
-    # The first of them fills what is kept of names.
+    # The first run fills the cache of names.
     _, small, large = (replayed(phases) for phases in (10, 10, 200))
     assert small[1] == large[1]
     assert len(small[1]) == 40
-    # In a large plan a node is looked up when it is needed: a few calls more.
+    # In a large plan, a node lookup requires a few more calls.
     assert large[0] <= 1.1 * small[0]
 
 
@@ -126,7 +126,7 @@ def test_a_line_is_blamed_by_what_events_reach() -> None:
     def more(phases: int) -> int:
         with worked_on(phases) as workspace:
             search = partial(search_all, workspace.repository, "s", set())
-            # The first of them fills what is kept of names.
+            # The first run fills the cache of names.
             _, early, late = (calls_of(partial(search, until=n)) for n in (44, 9, 44))
         return late - early
 

@@ -161,7 +161,7 @@ def _has_open(pid: int, name: str) -> bool:
 @pytest.mark.parametrize("target", ["/dev/null", "file"])
 def test_a_follower_ends_by_an_interrupt(sprint: Path, target: str) -> None:
     """Ctrl-C ends it with 130 and without a word, also where no pipe is."""
-    # A signal that is ignored here would be ignored there as well.
+    # A signal that is ignored here would also be ignored in the child.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     with open(sprint / target, "wb") as file:
         following = subprocess.Popen(

@@ -70,7 +70,7 @@ DOORS: list[tuple[tuple[str, ...], int, str]] = [
     (("restore", "iter:2", "--into", f"../x{ODD}"), 0, f"x{SHOWN}"),
     (("hooks", "install", "claude"), 0, SHOWN),
     (("hooks", "uninstall", "claude"), 0, SHOWN),
-    # Texts are recorded.
+    # Free texts are recorded.
     (("note", f"o{ODD}"), 0, "note-added"),
     (("note", ODD, "--key", "k"), 0, "note-added"),
     (("note", ODD, "--key", "k"), 0, "recorded before"),
@@ -80,7 +80,7 @@ DOORS: list[tuple[tuple[str, ...], int, str]] = [
     (("rollback", "iter:1", "--files", "--yes", "--reason", ODD), 0, f"removed  {SHOWN}"),
     (("undo", "--yes"), 0, "1 file written"),
     (("redact", "--text", f"o{ODD}", "--reason", "x", "--dry-run"), 0, "would erase"),
-    # Names are refused.
+    # Names are rejected.
     (("sprint", "create", ODD), 1, "ID: is not UTF-8"),
     (("status", "--sprint", ODD), 1, "sprint: is not UTF-8"),
     (("note", "x", "--key", ODD), 1, "key: is not UTF-8"),

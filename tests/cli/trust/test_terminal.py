@@ -95,7 +95,7 @@ FLAGS = {"-f": ["-f", "--limit=1"]}
 @pytest.fixture
 def log(folder: Path, made: Made, monkeypatch: pytest.MonkeyPatch) -> str:
     """Make a log full of harm in a folder with such a name; return the other sprint."""
-    # Our append refuses some of it; an untrusted log may contain it.
+    # sprintlog refuses to append some of this, but an untrusted log may contain it.
     monkeypatch.setattr(append, "check_limits", lambda *given, **named: None)
     made("harm", lambda: _harmful(Path.cwd() / NAME))
     monkeypatch.chdir(folder / NAME)

@@ -72,7 +72,7 @@ def test_its_workers_bring_their_sprints_to_the_end(
     (tmp_path / "password").write_text("secret")
     programs = tmp_path / "programs"
     programs.mkdir()
-    # The package to download is installed here already.
+    # The package to be downloaded is already installed here.
     (programs / "pip").write_text("#!/bin/sh\nexit 0\n")
     (programs / "pip").chmod(0o755)
     for name in (*WORKERS, WORKERS[0]):

@@ -144,7 +144,8 @@ def test_the_sums_are_exact_everywhere(night: Night) -> None:
     assert sum(one["cost_usd"] for one in paid) == whole
     tokens = sum(one["input_tokens"] + one["output_tokens"] for one in paid)
     assert (tokens, sum(one["turns"] for one in paid)) == (9800, 28)
-    # Each iteration was paid once; the limit's run cost nothing, the killed one is unknown.
+    # Each iteration was paid once; the run that met the limit cost nothing, and the cost of
+    # the killed one is unknown.
     assert len(ran) == 8
     spent = night.data("status")["spent"]
     assert (spent["runs"], spent["cost_usd"], spent["turns"]) == (8, whole, 28)
@@ -201,7 +202,7 @@ def test_the_morning_is_as_its_page_has_it(night: Night, tmp_path: Path) -> None
     """The page of the morning begins where the night ended, and shows what happens."""
     folder = tmp_path / "slugs"
     copy_tree(night.folder, folder)
-    # What other tests had brought into the night's folder is not there in the morning.
+    # Files that other tests put into the folder do not exist in the morning.
     for name in ("best", "five"):
         shutil.rmtree(folder / name, ignore_errors=True)
     session = session_of(MORNING)

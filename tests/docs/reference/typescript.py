@@ -55,7 +55,7 @@ def answers_module() -> str:
     for name in answers.LINES - found.keys():
         of_commands[name] = {"type": "array", "items": recorded}
     of_questions = {
-        # Whoever types it gets a line for each event.
+        # On the command line, `log` prints one line per event.
         name: {"type": "array", "items": found[name]} if name == "log" else found[name]
         for name in QUESTIONS
     }
@@ -159,7 +159,7 @@ def typed(schema: Any, indent: str = "") -> str:
         return _object(schema, indent)
     if kind in _SIMPLE:
         return _SIMPLE[kind]
-    # Only described: anything can be there.
+    # A schema with only a description accepts anything.
     if not {*schema} - {"description", "title", "default"}:
         return "unknown"
     raise ValueError(f"no type for {schema}")

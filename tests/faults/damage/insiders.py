@@ -178,7 +178,7 @@ def found_by(tree: Path) -> tuple[bool, bool, bool, bool]:
     The others are a signed head, and a proof of one event; they add to the log's checks.
     """
     proof = proofs.read_proof(tree / "proof.json")
-    # Whatever becomes of the log: what is proved stays proved.
+    # A proof remains valid, whatever happens to the log.
     assert proofs.problems(proof, file="proof.json") == []
     told = Head(PROVED, bytes.fromhex(str(proof.event["hash"])))
     head = signed_head(tree)

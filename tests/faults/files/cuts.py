@@ -93,7 +93,7 @@ def cut(
         shutil.rmtree(place, ignore_errors=True)
         place.mkdir()
         disk.write(place, chance)
-        # The image stands for the original, which is still there.
+        # The image replaces the original, which still exists.
         forget_trees(place)
         for problem in _judge(runner, recording, moment, place):
             yield f"cut after operation {moment} of {last}: {problem}"
@@ -112,7 +112,7 @@ def _judge(runner: Runner, recording: Recording, moment: int, place: Path) -> It
     claims = acknowledged(Done(0, said, "", 0))
     modes = [plant for plant in recording.plants if plant.endswith(("journal", "log"))]
     if len(claims) >= 2:
-        # Before that there may be no sprint to append to.
+        # Without this, there may be no sprint to append to.
         appended = runner.run(place, *NEXT, plants=modes)
         if appended.code != 0:
             yield f"the next append says {appended.code} {appended.err.strip()!r}"

@@ -113,7 +113,7 @@ class Disk:
         names = dict(self._durable)
         renaming = self._renaming
         if chance.random() < 0.5:
-            # A file system with a journal keeps the order of names.
+            # A journaling file system preserves the order of renames.
             renaming = renaming[: chance.randint(0, len(renaming))]
         else:
             renaming = [change for change in renaming if chance.random() < kept]

@@ -94,7 +94,7 @@ def _play(
     first = runner.run(
         place, *SCENE.arguments, plants=modes, fault={"at": case.at, "how": case.how}
     )
-    # Its report about copies is not about a fault.
+    # The report about copies does not indicate a fault.
     heard = [line for line in first.err.splitlines(True) if COPIES_ELSEWHERE not in line]
     yield from judge_ending(first._replace(err="".join(heard)))
     following = runner.run(place, after, plants=modes)

@@ -92,7 +92,8 @@ def _filling(
     (place / "more").unlink()
     again = runner.run(place, *_note(number, 100), "--json")
     if again.code not in (0, 5):
-        # 5: recorded before the failure was seen, so that another text is a conflict.
+        # 5: the event was recorded before the failure was noticed, so a different text
+        # conflicts.
         yield f"with room again: {again.code} {again.err.strip()!r}"
     yield from _healed(runner, place, claims)
 
@@ -123,7 +124,7 @@ def _refused(runner: Runner, place: Path, words: tuple[str, ...]) -> Iterator[st
 def _readable(runner: Runner, place: Path, claims: list[Any]) -> Iterator[str]:
     for arguments in READS:
         done = runner.run(place, *arguments)
-        # A state file may be older than the log, and these two say so.
+        # A state file may be older than the log, which these two commands report.
         fine = (0, 4) if arguments[0] in ("verify", "doctor") else (0,)
         if done.code not in fine or any(word in done.out for word in DAMAGE):
             yield f"{' '.join(arguments)} does not work: {done.code} {done.err.strip()!r}"

@@ -125,11 +125,11 @@ def bring_to_end(folder: Path, rng: random.Random, *, kills: int) -> Goal:
     life = looping.bring_to_end(folder, rng, kills=kills, options=options)
     [status] = answers(folder, "status")
     status["spent"].pop("duration_ms")
-    # The usage of an agent that was killed with its loop is unknown.
+    # The usage of an agent killed together with its loop is unknown.
     status["spent"].pop("runs_cut_short", None)
     events = answers(folder, "log")
     types = Counter(event["type"] for event in events)
-    # An interrupted hook is run again, and a killed loop began again.
+    # An interrupted hook and a killed loop are started again.
     again = ("hook-task-", "run-")
     counts = {name: types[name] for name in types if not name.startswith(again)}
     keys = ("steps", "idle", "reflection", "spent")

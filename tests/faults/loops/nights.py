@@ -156,7 +156,7 @@ def bring_to_end(
             lost = calls - ran
             wanted -= {*_types(tree)}
         elif code == 25 and not raised:
-            # Who is killed right here raises it once more: nothing is paid for that.
+            # A loop killed at this point raises the budget again, which costs nothing.
             run(tree, "iteration", "rules", "set", "--budget-cost", RAISED)
             raised = True
         elif code == 0:
@@ -242,7 +242,7 @@ def outcome(tree: Path) -> dict[str, Any]:
                 event.type
                 for event in workspace.events("one")
                 if not event.type.startswith("run-") and event.type not in REPEATED
-                # An attempt that is repeated keeps the files it begins with once more.
+                # A repeated attempt saves its initial files again.
                 if b'"purpose":"moment"' not in (event.payload or b"")
             ),
         }

@@ -63,7 +63,7 @@ def drift(root: Path, *, writers: int, seconds: float, seed: int, how: list[str]
         edits = _edit(root / state_file(SPRINT), random.Random(seed), until, how)
         heard = herd.hear()
     with Workspace.open(root) as workspace:
-        # The last edit is detected by the next command at the latest.
+        # The next command detects the last edit at the latest.
         _record(workspace, random.Random(seed))
         workspace.refresh(SPRINT)
         events = [CODEC.decode(recorded) for recorded in workspace.log.read()]
@@ -151,7 +151,7 @@ def _record(workspace: Workspace, chance: random.Random) -> int:
     phase = f"phase-{chance.randrange(4)}"
     event = NoteAdded(text) if chance.random() < 0.2 else PhaseCompleted(phase, text)
     outcome = workspace.handle_with(SPRINT, lambda sprint, at: [event], observed=True)
-    # A note does not change the file's bytes, and so their recorded version.
+    # A note changes neither the file's bytes nor, therefore, their recorded version.
     return 0 if isinstance(event, NoteAdded) else outcome.events[-1].version
 
 

@@ -158,7 +158,7 @@ class Killer:
             while slot.left > 0 and len(slot.flight) < FLIGHT_MAX:
                 os.write(child.stdin, writers.written_for(slot.kind, self._next_line(slot)))
         except BrokenPipeError:
-            # It is dead already, as its other pipe will show.
+            # The process is already dead, as its other pipe will show.
             slot.left = 0
         if slot.left == 0:
             os.close(child.stdin)

@@ -212,7 +212,8 @@ def _command(opened: Workspace, decide: workspace.Decide) -> None:
     try:
         opened.handle_with(SPRINT, decide)
     except RefusedError:
-        # Another process continued already: the rule refuses, and nothing is recorded.
+        # Another process has already continued, so the command is refused and nothing is
+        # recorded.
         return
 
 

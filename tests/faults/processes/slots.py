@@ -34,16 +34,16 @@ class Slot:
         self.again: deque[Line] = deque()
         """Commands that died unanswered and are repeated first."""
         self.flight: deque[Line] = deque()
-        """Commands that the working process received and did not answer."""
+        """Commands that the process has received but not answered."""
         self.child: Child | None = None
         self.kind = ""
         self.life = 0
         self.left = 0
-        """How many more lines this life is given."""
+        """The number of lines that this process is still given."""
         self.deaf = False
-        """Its answers are thrown away unread."""
+        """Whether the process's answers are discarded unread."""
         self.kill_after: int | None = None
-        """How many more answers it may give; None for as many as it likes."""
+        """The number of answers after which the process is killed; None for no limit."""
         self.heard = b""
         self.until = 0.0
 
@@ -75,7 +75,8 @@ def plan_death(slot: Slot, chance: random.Random) -> Iterator[Blow]:
     begin = START_SECONDS if slot.kind == writers.PROCESS else 0.0
     if style in ("moment", "deaf"):
         slot.deaf = style == "deaf"
-        # The deaf live longer: the more they record unheard, the more is repeated.
+        # Processes whose answers are discarded live longer: the more they record, the more
+        # is repeated.
         within = 0.4 if slot.deaf else chance.choice([0.02, 0.1, 0.4])
         yield Blow(begin + chance.uniform(0, within), signal.SIGKILL)
     elif style == "answer":

@@ -32,7 +32,7 @@ def test_refreshing_without_the_lock_is_found(
 ) -> None:
     """The harness finds files that are compared and written without the lock."""
     planted.refresh_unlocked(monkeypatch)
-    # It takes two writers at the same moment, which on a busy machine may take a while.
+    # Requires two simultaneous writers, which may take a while on a busy machine.
     assert any(
         drift(tmp_path / f"log-{seed}", writers=8, seconds=1, seed=seed, how=[]).problems
         for seed in range(3, 23)

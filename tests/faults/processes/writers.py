@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-# Imported before the fork, so that a writer's life is spent on the log.
+# Imported before the fork, so that a writer spends its life on the log.
 import sprintlog.cli.work.append  # noqa: F401
 from sprintlog.engine.command import digest_of
 from sprintlog.engine.log.event import Event

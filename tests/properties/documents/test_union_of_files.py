@@ -116,7 +116,7 @@ def test_files_add_up_to_the_session(name: str) -> None:
             own = [at for at in split.order if split.files[at] >> file & 1]
             files.append(reading([*head, *(lines[at] for at in own)], f"{file}"))
         readings = [files[file] for file in split.imports if file < len(files)]
-        # A file without a line of the session is not known to be of it.
+        # A file without a line that names the session cannot be assigned to it.
         named = [one for one in readings if one.sessions]
         assert totals(recorded(named)) == whole(name)
 

@@ -97,7 +97,7 @@ def test_names_what_the_definition_says(
     wanted = [
         expected(world, [token(find(one, path)) for one in every], until) for path in paths
     ]
-    # Those that nearly every event sets are looked for among the last events first.
+    # Fields that nearly every event sets are first searched for in the last events.
     often = sorted(ALWAYS_SET, key=str)
     found += search(reader_of(world, kept), "s", often, until=until, near=1 + k % 9)
     for path in often:

@@ -37,7 +37,7 @@ def imported(documents: list[Document]) -> tuple[Repository[Any], list[int]]:
         sprint = Repository(log, SPRINTS, log.checkpoints).at_version("s", ends[-1])
         events = command.decide(sprint, at)
         drafts = [
-            # As a workspace records them: the document itself is our own event.
+            # As recorded by a workspace: only the event with the document is our own.
             new_event(event, at=at, actor="import:x", observed=event is not events[-1])
             for event in events
         ]

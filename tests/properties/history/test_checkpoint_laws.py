@@ -181,7 +181,7 @@ def test_a_state_of_another_history_is_not_believed() -> None:
         other.log.checkpoints.save(*key, state, format_=format_)
     found = other.reader().current("s")
     assert pack(found) == pack(other.repository.from_nothing("s"))
-    # They are no reason to save none, and go with the next one that is saved.
+    # They do not prevent the next save, which removes them.
     reader = other.reader()
     reader.save(reader.current("s"))
     saved = reader.checkpoints

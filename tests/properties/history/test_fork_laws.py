@@ -52,7 +52,7 @@ def test_fork_is_the_fold_to_there(world: World, data: st.DataObject) -> None:
         made = fork(workspace, "s0", **options).sprint
         wanted[1].tree = OwnTree(workspace.own_tree.recorded())
         assert (plan_of(made), made.knowledge) == wanted
-        # Events belong together here if and only if they do in the origin.
+        # Events form one append here if and only if they do in the original.
         again = {**options, "name": "next", "version": version + 1}
         ends = [append_end(workspace.log, there, at) for at in range(1, version + 1)]
         for one in (made, fork(workspace, "new", **again).sprint):

@@ -22,7 +22,7 @@ class Repository:
         self.rng = rng
         self.path = "PROGRESS.yaml"
         self.versions: list[int] = []
-        """What every version of the sprint's file is, in the order of writing."""
+        """The content of every version of the sprint's file, in writing order."""
         self.day = self.made = self.now = 0
         self.git("init", "-q", "-b", "main")
         self.edit()

@@ -37,7 +37,7 @@ def test_observed_events_replay_to_the_same_versions(
         command = ImportDocument(document, "x", with_facts=True)
         events = command.decide(sprint, AT)
         news = [(sprint.version + n, AT, copied(e)) for n, e in enumerate(events, start=1)]
-        # A fold changes an imported document, so another copy is stored.
+        # A fold modifies an imported document, so a copy is stored.
         recorded += [(v, at, copied(e)) for v, at, e in news]
         fold(sprint, news)
         assert msgspec.json.encode(sprint.document) == msgspec.json.encode(document)

@@ -75,7 +75,7 @@ def test_ends_with_the_best_where_none_is_as_good(history: LoopHistory) -> None:
     assert target not in lost
     assert unmeasured_iteration(history.sprint) is None
     version = history.sprint.version
-    # Where it lay on another path, that path may have more to choose from.
+    # If the iteration was on another path, that path may offer more candidates.
     if was_there and not setbacks(history):
         assert history.judged.target() == target
         history.go_back(target)

@@ -58,7 +58,7 @@ def test_keeps_the_pointer_on_the_same_work(world: World, i: int, j: int) -> Non
         leaf = world.sprint.plan.tree.open_leaf()
         assert leaf is None or leaf.address.startswith(tuple(addresses(event)))
     elif before is not None and before.get("steps") == [] != working.data["steps"]:
-        # A phase without any step got some.
+        # A phase without steps received some.
         assert pointed is not None
         assert pointed.address.startswith(f"{working.address}/")
     elif before is not None and before["status"] not in FINISHED:
@@ -66,7 +66,8 @@ def test_keeps_the_pointer_on_the_same_work(world: World, i: int, j: int) -> Non
         assert pointed.data is working.data
         assert at_pointer(world.sprint.document) == before
     else:
-        # It only waited for a gate: its phase may have got more work, which comes first.
+        # It was only waiting for a gate; its phase may have received more work, which comes
+        # first.
         assert pointed is not None
         assert (
             pointed.data is working.data
@@ -214,7 +215,7 @@ def test_leaves_nothing_behind(world: World) -> None:
             break
         world.move(("wake", 0, 0))
     open_leaf = world.sprint.plan.tree.open_leaf()
-    # A phase that waits for its gate is all that may be left.
+    # Only a phase that waits for its gate may remain.
     assert open_leaf is None or open_leaf.data["status"] in FINISHED
 
 

@@ -154,7 +154,7 @@ def is_reached(event: RequestDecided, before: Data, document: Data) -> bool:
         return True
     if event.deferred_until == "end-of-sprint":
         return False
-    # Where no phase was open, the next one that ends is meant, also if it does so again.
+    # If no phase was open, the next phase to end is meant, even if it ended before.
     news = over(document) - over(before)
     return event.phase in over(document) if event.phase is not None else bool(news)
 

@@ -29,7 +29,7 @@ laws = settings(
 place = st.integers(0, 10**6)
 EVERYTHING = ("import", "inject", "inject", "queue", "queue", "queue", "back", "undo")
 
-Leaf = tuple[tuple[int, int | None, int | None], bool]  # where, and may it be passed
+Leaf = tuple[tuple[int, int | None, int | None], bool]  # position; may it be passed
 
 
 @laws
@@ -272,7 +272,7 @@ def naive_leaves(document: Data) -> list[Leaf]:
         if not phase.get("steps") and not is_passed_over(phase):
             words[p, None, None] = phase["status"]
         inside = [(where, word in FINISHED) for where, word in words.items()]
-        # The last leaf holds the pointer for the gate; what was skipped needs none.
+        # The pointer stays at the last leaf for the gate; skipped phases require no gate.
         if is_held(phase) and set(words.values()) - {"skipped"}:
             inside[-1] = inside[-1][0], False
         found += inside

@@ -34,10 +34,10 @@ def enlarged(plan: Data, places: list[int]) -> Data:
             holder[key]
             for holder in holders
             for key in ("phases", "steps")
-            # A step with nothing below it is a leaf, and stays one.
+            # A step without children is a leaf and remains one.
             if holder.get(key)
             or (key == "steps" and key in holder)
-            # A goal may have no phase at all.
+            # A sprint with a goal may have no phases.
             or (key == "phases" and holder is plan)
         ]
         siblings = lists[place % len(lists)]

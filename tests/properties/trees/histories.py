@@ -101,7 +101,7 @@ def contradiction(
     try:
         for step in steps:
             history.play(step)
-    except Exception as error:  # noqa: BLE001 (a history is replayed whatever it meets)
+    except Exception as error:  # noqa: BLE001 (a history is replayed despite any error)
         return error
     finally:
         history.close()

@@ -27,7 +27,7 @@ class People:
     def _files(self, name: str) -> Files:
         return files(self.paths[name], nested=self.trees[name].nested)
 
-    # --- What people and agents do to files ----------------------------------------------
+    # --- Changes by people and agents --------------------------------------------------
 
     def _edit(self, name: str, chance: Random) -> None:
         for _ in range(chance.randint(1, 2)):
@@ -74,7 +74,7 @@ class People:
         self._git(name, "stash", "pop", "-q")
         after = held(self._files(name))
         if any(b"<<<<<<<" in content for content in after.values()):
-            # A line that is in a conflict twice has no author that a model could know.
+            # A line that occurs twice in a conflict has no author known to the model.
             self._git(name, "reset", "-q")
             for path in after.keys() | before.keys():
                 _write(self.paths[name] / path, before.get(path))
@@ -84,7 +84,7 @@ class People:
             self._git(name, "switch", "-q", "-c", f"side-{name}")
         self._git(name, "switch", "-q", chance.choice((name, f"side-{name}")))
 
-    # --- What becomes of trees -----------------------------------------------------------
+    # --- Copied, moved and deleted trees --------------------------------------------------
 
     def _is_busy(self, name: str) -> bool:
         """Return whether an agent is at work in a tree, or in one whose log it holds."""
@@ -96,7 +96,8 @@ class People:
             return
         copy = self.trees.get("copy")
         if name == "main" and copy is not None and not copy.number:
-            # A copy whose original is gone before it is used counts as the moved tree.
+            # A copy whose original was deleted before the copy was used counts as the moved
+            # tree.
             return
         self._moves += 1
         before = self.paths[name]

@@ -54,7 +54,7 @@ class History(People):
     def _ask(self, name: str, *words: str) -> Result:
         return self.world.run(self.paths[name], *words)
 
-    # --- What agents record --------------------------------------------------------------
+    # --- Recording -----------------------------------------------------------------------
 
     def _begin(self, name: str, chance: Random, *, die_at: int = 0) -> None:
         tree = self.trees[name]
@@ -127,7 +127,7 @@ class History(People):
             for one in listed.json
         )
 
-    # --- What goes back ------------------------------------------------------------------
+    # --- Rollbacks -----------------------------------------------------------------------
 
     def _target(self, name: str, chance: Random) -> tuple[str, Point] | None:
         tree = self.trees[name]
@@ -223,7 +223,7 @@ class History(People):
         self._went_back(name, killed, target[1], found)
         tree.forget()
 
-    # --- What must hold ------------------------------------------------------------------
+    # --- Invariants ----------------------------------------------------------------------
 
     @contextmanager
     def _only(self, name: str, *, writes: bool = False) -> Iterator[None]:
@@ -275,12 +275,12 @@ class History(People):
             raise Contradiction("a", f"{name}: {told}")
         if self.world.is_thorough or not tree.open:
             self._check_log(name)
-        # The quick form seldom asks while an iteration is under way.
+        # The quick form seldom checks during an iteration.
         is_asked = not tree.open or chance.random() < 0.3
         lines_asked = 3 if self.world.is_thorough else int(is_asked)
         found = sorted(lines(self._files(name)))
         if chance.random() < 0.5:
-            # Most mistakes are about who has not ended.
+            # Most errors concern authors whose iterations have not ended.
             found = [x for x in found if (tree.author(x) or set()) - tree.ended] or found
         for line in chance.sample(found, min(len(found), lines_asked)):
             self._check_author(name, *line)

@@ -22,7 +22,7 @@ class RealAgent(Agent):
     def __init__(self, world: World, tree: Path, place: Path, script: str, *, dies: bool):
         self._world, self._tree, self._dies = world, tree, dies
         self._latest = self._now()
-        self._said = open(place / "said", "wb")  # noqa: SIM115 (closed at its end)
+        self._said = open(place / "said", "wb")  # noqa: SIM115 (closed at the end)
         self._wrap = subprocess.Popen(
             [*COMMAND, "wrap", "--snapshot", "--", "/bin/sh", "-c", script],
             cwd=tree,

@@ -40,7 +40,7 @@ def _plain(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "no-settings"))
     monkeypatch.setenv("HOME", str(tmp_path / "no-home"))
     monkeypatch.setenv("SPRINTLOG_DEBUG", "1")
-    # In memory each file would be read again; here unchanged ones are recognised.
+    # In memory, each file would be read again; on disk, unchanged files are recognized.
     monkeypatch.setattr(file_stats, "kind_of", lambda root: "ext4")
 
 

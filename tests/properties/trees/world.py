@@ -98,7 +98,7 @@ class Agent:
         with suppress(OSError, ValueError):
             process = os.pidfd_open(int((self._place / "begun").read_text()))
             signal.pidfd_send_signal(process, signal.SIGKILL)
-            # It works on until the signal has reached it.
+            # The process continues until the signal reaches it.
             select.select([process], [], [], PATIENCE_SECONDS)
             os.close(process)
         os.kill(self.pid, signal.SIGKILL)
@@ -200,7 +200,7 @@ def _be_wrap(tree: Path, place: Path, script: str, die_at: int) -> NoReturn:
             fork = os.fork
 
             def fork_one_that_dies() -> int:
-                # The recorder alone: starting and supervising the command is excluded.
+                # Only the recorder; starting and supervising the command is excluded.
                 os.fork = fork
                 if (pid := fork()) == 0:
                     _die_at(die_at, lambda: (place / "killed").touch())
@@ -343,7 +343,7 @@ def stats(top: Path) -> Stats:
     for folder, folders, names in os.walk(top):
         folders[:] = [n for n in folders if n not in ("sprintlog", "objects", *OWN[1:])]
         for name in names:
-            # A killed process leaves the draft of the tree's file.
+            # A killed process may leave a draft of the tree's file.
             if name.startswith(("sprintlog-tree", ".sprintlog-tree")):
                 continue
             path = os.path.join(folder, name)

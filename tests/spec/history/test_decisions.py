@@ -57,7 +57,7 @@ def test_every_decision_has_a_kind_and_is_a_event() -> None:
             kinds.add(how.kind)
             named = {*how.said, *how.evidence, how.judges} - {"reason", "", IN_FORCE}
             assert named <= set(event.__struct_fields__), event.type
-    # A loss is part of an import, and not a type of event.
+    # A loss is part of an import, not an event type.
     assert kinds == {*KINDS} - {LOSS}
 
 

@@ -82,7 +82,7 @@ def test_the_baseline_comes_first(given: Given) -> None:
     assert found(sprint) is None
     assert found(sprint.given(SprintStarted())) == (Do.MEASURE, 0)
     assert found(sprint.given(MeasurementFailed(0, "no tests"))) is None
-    # Once more under another rule, and no more than once.
+    # Measured again under a different rule, but only once.
     assert found(sprint.given(RulesSet(), rules())) == (Do.MEASURE, 0)
     assert found(sprint.do(FailMeasurement("no tests", 0))) is None
 

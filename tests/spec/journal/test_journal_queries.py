@@ -37,7 +37,7 @@ def made(number: int) -> Entry:
     """Return the entry of a number; its time ties with others or goes back."""
     return entry(
         PRDS[number * 3 // 2 % 5],
-        # Auth and auth would be given the same id, so one of them counts from elsewhere.
+        # Auth and auth would have the same ids, so one of them uses other numbers.
         iteration=100 + 3 * number if PRDS[number * 3 // 2 % 5] == "Auth" else 0,
         status=parts.STATUSES[number % 4],
         timestamp=f"2026-02-{28 - number // 3 % 20:02d}T10:00:00Z",

@@ -31,7 +31,7 @@ def calls_of_each(events: Sequence[Event], phases: list[dict[str, Any]] = PHASES
     begun = [*made, f.SprintStarted(), *events]
     sprint = fold(Sprint("s"), [(n, AT, event) for n, event in enumerate(begun, 1)])
     rows = [(AT, event.type, encode(event)) for event in [*events] * TIMES]
-    # The first page makes what decodes an event, when it is met.
+    # The first page creates the decoder of each event type when it first occurs.
     pages = [Page(at := range(n, n + len(rows)), at, rows) for n in (1001, 2001)]
     SPRINTS.fold_rows(sprint, pages[:1], None)
     called: Counter[str] = Counter()

@@ -222,7 +222,7 @@ def test_decides_what_the_command_decides(
 def test_covers_every_event_that_can_be_asked_for() -> None:
     """Every event type is tried here or beside, or is only caused by another command."""
     tried = {c[1] for c in CASES} | {"sprint-compiled", "sprint-imported"}
-    # test_queue_commands.py, test_goal_commands.py
+    # Tested in test_queue_commands.py and test_goal_commands.py.
     tried |= {"request-queued", "request-decided", "request-reopened"}
     tried |= {event.type for event in r.GOAL_EVENTS}
     untried = {e.type for e in f.EVENTS if not e.only_caused} - tried

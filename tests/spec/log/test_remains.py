@@ -76,7 +76,7 @@ def test_no_words_remain(stream: Path) -> None:
     """No text of people and programs is left, and the rest can be read."""
     for line in lines(stream):
         if line["type"] == "snapshot-rewritten":
-            # Its reason is not of whoever made the snapshot.
+            # The reason does not come from the author of the snapshot.
             continue
         recorded = recorded_of(line)
         left = CODEC.decode(recorded).remains()

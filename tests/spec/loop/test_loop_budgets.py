@@ -192,7 +192,7 @@ def test_a_warning_is_given_once(going: Scenario) -> None:
     ]
     going.when(b.WarnOfBudgets()).then()
     going.do(b.ChangeBudgets({"tokens": 22}))
-    # The stop says it.
+    # The stop already reports the budget.
     going.when(b.WarnOfBudgets()).then()
     going.do(b.ChangeBudgets({"tokens": 26}))
     going.when(b.WarnOfBudgets()).then(f.BudgetWarned("tokens", "sprint", 22.0, 26.0))

@@ -30,7 +30,7 @@ def begin(folder: Path) -> Iterator[Begin]:
         (folder / "shell").unlink(missing_ok=True)
         command = [sys.executable, "-m", "sprintlog.cli", "gate", "run", *arguments]
         pipe = subprocess.PIPE
-        # A signal that is ignored here would be ignored there as well.
+        # A signal that is ignored here would also be ignored in the child.
         kept = {n: signal.signal(n, signal.SIG_DFL) for n in STOPS}
         running.append(subprocess.Popen(command, cwd=folder, stdout=pipe, stderr=pipe))
         for number, before in kept.items():

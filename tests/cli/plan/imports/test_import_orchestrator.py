@@ -90,7 +90,7 @@ def test_the_loop_says_itself_when_it_is_over(loop: Path, done: Run) -> None:
         [(e["type"], e["data"]) for e in done("log", "--json", "--sprint", name).lines][1:]
         for name in ("night", "at-once")
     )
-    # Notes of the events next to it were part of the first import.
+    # Notes about the adjacent events were part of the first import.
     assert sorted(map(str, kept)) == sorted(map(str, at_once))
 
 

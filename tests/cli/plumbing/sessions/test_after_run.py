@@ -127,7 +127,7 @@ def test_what_a_killed_agent_did_not_print_is_taken(
     assert "recorded in win from the transcript" in said.err
     spent = done("status", "--json").json["spent"]
     assert (spent["input_tokens"], spent["output_tokens"]) == (240, 80)
-    # An addition to a run is not a run.
+    # An addition to a run does not count as a run.
     assert spent["runs"] == 1
     assert done("session", "reconcile", "--json").json["recorded"] == 0
     assert len(events(done, "agent-ran")) == 2

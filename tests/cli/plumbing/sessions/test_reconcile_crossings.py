@@ -79,7 +79,7 @@ def test_a_late_hook_that_names_no_call_adds_none(
     assert len(late) == count
     tell(sprint, agent, late)
     assert len(calls(done)) == count
-    # The same input at another time is another call.
+    # The same input at a different time is a different call.
     said = {**json.loads(late[0]), "timestamp": "2027-01-01T00:00:00.000Z"}
     tell(sprint, agent, [json.dumps(said).encode()])
     assert len(calls(done)) == count + 1

@@ -54,7 +54,7 @@ def record(request: pytest.FixtureRequest, folder: Path, done: Run) -> Record:
         before = len(spent(done))
         subprocess.run(words, check=True, capture_output=True)
         until = time.monotonic() + 60
-        # On a busy machine its record ends behind the command.
+        # On a busy machine, recording may end after the command.
         while len(spent(done)) == before and time.monotonic() < until:
             time.sleep(0.1)
 

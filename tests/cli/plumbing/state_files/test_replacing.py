@@ -188,7 +188,7 @@ def test_keeps_an_edit_made_at_the_last_moment(
     assert kept.read_text() == "edited: just now\n"
     assert "in-progress" in file.read_text()
     assert not (sprint / ".PROGRESS.yaml.sprintlog-old").exists()
-    # It was made against the earlier file, not against the one that displaced it.
+    # The edit is based on the earlier file, not on the one that displaced it.
     event = done("log", "--type", "edit-observed", "--json").json["data"]
     assert event["since"] == 2
 

@@ -60,7 +60,7 @@ def test_the_files_of_a_loop(loop: Loop, done: Run, folder: Path) -> None:
         "await_iteration_1",
     )
     text = (folder / FOLDER / "reports/iteration-001.md").read_text()
-    # Its result is answered to later questions; the file is as of its end.
+    # Later queries return the result; the file describes the iteration's end.
     told, then = done("report", "1").out.split("**Then**: ")
     assert (told, then) == (text, "the loop went on with iteration 2\n")
     assert {one["state"] for one in done("report", "--write", "--json").json} == {"same"}

@@ -44,7 +44,7 @@ class Steps(Clock):
         super().__init__([])
         self.ms = time.time_ns() // 1_000_000_000 * 1000
         self.is_live = False
-        """Whether it also moves as other processes see it."""
+        """Whether the clock also advances for other processes."""
 
     def __call__(self) -> int:
         """Return its screen."""
@@ -122,10 +122,10 @@ def test_it_works_in_the_same_iterations_while_the_limit_lasts(
 @pytest.mark.parametrize(
     ("own", "other", "asked", "slept"),
     [
-        # Both are limited: the earlier of both times ends the wait.
+        # Both commands are limited: the earlier reset ends the wait.
         ([5, WORKS], [9], ["own", "other", "own"], [300]),
         ([9, 9, WORKS], [5], ["own", "other", "own", "other"], [300]),
-        # What the fallback cannot do ends nothing: the limit is waited for.
+        # If the fallback fails, the loop still waits for the limit.
         ([5, WORKS], [LOGIN], ["own", "other", "own"], [300]),
         (
             [30, WORKS],

@@ -39,7 +39,7 @@ def test_a_regression_stops(folder: Path, run: Run, done: Run) -> None:
     assert "Test count decreased from 4 to 1" in again["why"]
     ended = done("status", "--json").json["run"]
     assert (ended["because"], ended["exit_code"]) == ("judge", 26)
-    # Whoever starts it again pays nothing.
+    # Starting the loop again costs nothing.
     assert run("run", *RUN).code == 26
     assert types(done).count("agent-ran") == 2
 
@@ -133,7 +133,7 @@ def test_what_was_put_right_is_measured_again(folder: Path, run: Run, done: Run)
     result = run("run", *MEASURES, "--snapshot", "--select", *RUN)
     assert (result.code, types(done).count("agent-ran")) == (26, 3)
     assert "`sprintlog iteration measure --by-rules` measures it again" in result.out
-    # Without a repair nothing is new.
+    # Without a repair, there is nothing new to measure.
     done("iteration", "measure", "--by-rules")
     assert types(done).count("measurement-failed") == 2
     assert run("run", *RUN).code == 26
@@ -144,7 +144,7 @@ def test_what_was_put_right_is_measured_again(folder: Path, run: Run, done: Run)
     assert (measured["number"], measured["metrics"]["test_count"]) == (3, 7)
     assert run("run", *RUN).code == 0
     assert types(done).count("agent-ran") == 3
-    # The files that were measured are the iteration's, and not those that could not be.
+    # The iteration has the measured files, not those that could not be measured.
     done("restore", "iter:3", "--into", "three")
     assert not (tree / "three" / "broken").exists()
     assert (tree / "three" / "tests").read_text() == "7\n"

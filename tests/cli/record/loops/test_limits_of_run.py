@@ -14,8 +14,8 @@ CASES = tomllib.loads(
     )
 )["case"]
 ENDS = {
-    # A wait, or a pause after a failure, ends `run --no-wait`; the completed run reaches
-    # the limit of iterations.
+    # A wait or a pause after a failure ends `run --no-wait`; the completed run reaches the
+    # iteration limit.
     "wait-until": 1,
     "wait-and-retry": 1,
     "person": 24,

@@ -54,7 +54,7 @@ def test_a_run_stops_at_its_budget_of_money(run: Run, goal_agent: Make, done: Ru
     assert head[2].startswith(
         f"hint: `sprintlog run --rest 0 --budget-cost 0.15 -- {agent}`"
     )
-    # It is not said twice.
+    # The budget is reported only once.
     assert not [line for line in head if line.startswith("budget: ")]
     (told,) = (b for b in done("status", "--json").json["budgets"] if b["of"] == "run")
     assert (told["spent"], told["limit"], told["left"]) == (0.2, 0.15, -0.05)

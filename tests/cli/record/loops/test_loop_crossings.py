@@ -52,7 +52,7 @@ def test_what_was_injected_before_a_gate_is_paid_by_the_same_budget(
     """A budget stops before a repair and before injected work; a gate's script is free."""
     prepare(done, folder / "tree", INJECTS, GATED)
     done("iteration rules set", "--budget-cost", "0.2")
-    # The work spends it; the gate is run nevertheless, and its repair is not begun.
+    # The work exhausts the budget; the gate still runs, but no repair is started.
     assert (run("run", *RUN).code, calls(folder)) == (25, ["a"])
     assert len(done("log", "--type", "gate-checked", "--json").lines) == 1
     done("iteration rules set", "--budget-cost", "0.4")
@@ -94,7 +94,7 @@ def test_a_fork_judges_by_the_metrics_of_its_past(folder: Path, done: Run) -> No
     for name in ("one", "two"):
         done("iteration", "start", "--sprint", name)
         done("iteration", "end", "--sprint", name, *words, "--metric", "p95_ms=125")
-    # 125 of 100 is 80 points here, and 40 of them where the target changed since.
+    # Here 125 of 100 results in 80 points, or in 40 if the target changed afterwards.
     points = [
         line.split()[1:]
         for line in done("iteration compare", "one:3", "two:2").out.splitlines()
@@ -144,7 +144,7 @@ def test_a_wait_in_one_work_tree_stops_no_other(folder: Path, run: Run, done: Ru
     os.chdir(main)
     assert waiting.poll() is None
     assert done("next", "--json", "--sprint", "main").json["waits_for"] == "usage-limit"
-    # Events in the other tree wake nobody; a pause of this sprint does.
+    # Events in the other tree do not end the wait; a pause of this sprint does.
     (folder / "free").touch()
     done("sprint", "pause", "--sprint", "main")
     waiting.communicate()

@@ -83,7 +83,7 @@ def test_both_come_to_their_ends(trees: dict[str, Path], done: Run) -> None:
     for name in trees:
         own = [event for event in events if event["stream"] == f"sprint/{name}"]
         assert [event["version"] for event in own] == [*range(1, len(own) + 1)]
-    # They really went on beside one another.
+    # The loops really ran concurrently.
     streams = [event["stream"] for event in events]
     changes = sum(a != b for a, b in pairwise(streams))
     assert changes > len(trees)

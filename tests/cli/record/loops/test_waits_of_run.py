@@ -243,7 +243,7 @@ class Clock:
     def __init__(self, jumps: list[float]) -> None:
         self.ms = int(time.time() * 1000)
         self.jumps = jumps
-        """By how many seconds it moves in each sleep."""
+        """The number of seconds by which the clock advances in each sleep."""
         self.slept: list[float] = []
 
     def __call__(self) -> int:
@@ -314,7 +314,7 @@ def test_a_line_counts_down_on_a_terminal(folder: Path, agent: Any, done: Run) -
             while piece := os.read(ours, 4096):
                 said += piece
         except OSError:
-            # The other end is closed: a terminal reports it in this way.
+            # The other end is closed, which a terminal reports in this way.
             pass
     os.close(ours)
     text = said.decode()

@@ -31,7 +31,7 @@ def last_line(done: Run) -> str:
 def test_help_is_one_screen(done: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first screen is the stored one: at most 40 lines of 80 columns."""
     monkeypatch.setenv("COLUMNS", str(COLUMNS))
-    # Versions of click write differently that a word may be left out.
+    # Versions of click differ in how they mark an optional argument.
     out = done("--help").out.replace("] COMMAND [", "] [COMMAND] [")
     assert out == screen("help")
     assert out.count("\n") <= LINES_MAX

@@ -68,7 +68,7 @@ def test_examples_of_a_section_work(section: str, prepared: None, done: Run) -> 
     for name, *words in found:
         assert name == "sprintlog"
         if words[0] in ("wrap", "rpc"):
-            # `wrap` replaces its process by the command, `rpc` handles SIGTERM.
+            # `wrap` replaces its process with the command, and `rpc` handles SIGTERM.
             program = [sys.executable, "-m", "sprintlog.cli", *words]
             subprocess.run(program, stdin=subprocess.DEVNULL, check=True)
         else:

@@ -49,7 +49,7 @@ def at(folder: Path, url: str, monkeypatch: pytest.MonkeyPatch) -> At:
         place = folder / host
         (place / "tree").mkdir(parents=True, exist_ok=True)
         monkeypatch.setenv("SPRINTLOG_HOST", host)
-        # The sprint belongs to the tree of the first machine: others name it.
+        # The sprint belongs to the first machine's tree, so other machines must name it.
         monkeypatch.setenv("SPRINTLOG_SPRINT", "auth")
         monkeypatch.setenv("HOME", str(place))
         monkeypatch.chdir(place / "tree")

@@ -103,7 +103,7 @@ def test_it_is_noticed_after_an_append(early: Workspace, done: Run) -> None:
 def test_a_page_that_is_carried_on_forgets_it(early: Workspace, done: Run) -> None:
     """A live page reads the events again, and the text is nowhere in it."""
     past = SprintPast()
-    # A page has other quotation marks around it.
+    # The page uses different quotation marks.
     assert "opensesame" in document(SprintFacts(early, "auth", past=past))
     story = past.story
     erase(done)

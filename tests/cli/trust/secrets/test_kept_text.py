@@ -163,7 +163,7 @@ def test_what_is_not_in_the_registry_is_noticed(
     """Without any one of the entries that have files, something is missed."""
     for entry in KEPT_TEXT:
         if entry.name in ("events", "saved states", "digests written"):
-            continue  # The pages of the database hold their bytes, too.
+            continue  # The database pages contain the rows' bytes.
         others = tuple(other for other in KEPT_TEXT if other is not entry)
         monkeypatch.setattr(kept_text, "KEPT_TEXT", others)
         assert missed(workspace), entry.name

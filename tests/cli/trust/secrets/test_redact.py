@@ -210,7 +210,7 @@ def test_a_position_takes_its_words_along(told: Path, done: Run) -> None:
         "redact", str(found["position"]), "--reason", "leaked", "--yes", "--json"
     ).json
     assert answer["erased"] == 1
-    # The state files say it still: other events do.
+    # The state files still contain the text, because other events do.
     assert {one["why"] for one in answer["unreached"]} == {
         "it has the text, but was not chosen",
         "it is computed from the events",

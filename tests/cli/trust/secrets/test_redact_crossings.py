@@ -189,7 +189,7 @@ def test_backups(begun: Path, done: Run) -> None:
         text=True,
         check=False,
     )
-    # Its state file is not there; the log itself is whole.
+    # The state file is missing, but the log is intact.
     findings = json.loads(said.stdout)["findings"]
     assert [one["severity"] for one in findings] == ["drift"], said
 
