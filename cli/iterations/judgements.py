@@ -1,6 +1,7 @@
 """Output of judged iterations: lines for people, objects for scripts."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from operator import itemgetter
 
 from sprintlog.engine.judging.evaluation import Judgement
 from sprintlog.engine.judging.exact import HOW_TO_MEASURE, Number, plain, short, shown
@@ -8,7 +9,6 @@ from sprintlog.engine.judging.recommend import Recommendation
 from sprintlog.engine.judging.score import Score, score_text, unknown_parts
 from sprintlog.engine.judging.tracker import BASELINE_NUMBER
 from sprintlog.engine.service.streams.evaluation import Judged, RunEnding, evaluate
-from sprintlog.engine.sprint.iterations.described import Description
 from sprintlog.engine.sprint.state.sprint import Spent
 from sprintlog.engine.sprint.state.words import COMPLETED
 from sprintlog.engine.usage import COST, bounded
@@ -44,6 +44,8 @@ TOOK = ("turns", "tokens", "cost", "time")
 COVERAGE, ERRORS, ALERTS = (HEAD.index(name) for name in ("coverage", "errors", "alerts"))
 SUMMARY_CHARS = 40
 """The minimum width of a summary; a table omits other columns to preserve it."""
+_Row = tuple[int, Judgement | None, str]
+"""A number, its judgement if it was measured, and the text of the last column."""
 OWN_MAX = 3
 """The maximum number of custom metrics with a column; the report includes all."""
 
@@ -69,29 +71,25 @@ def list_lines(judged: Judged, found: ListedIterations) -> list[str]:
 
     The work tree is a column if iterations differ in it, otherwise a line.
     """
-    off_path, trees = judged.left_behind(), found.trees
+    off_path, trees, ends = judged.left_behind(), found.trees, judged.endings()
     # If all scores lack the same parts, one line below the table names them.
     unknown = {unknown_parts(one.score) for one in found.measured}
     (below,) = unknown if len(unknown) == 1 else (None,)
-    said, ends = judged.described(), judged.endings()
-    rows = [_row(judged, one, off_path, is_told=bool(below)) for one in found.measured]
+    rows: list[_Row] = [
+        (one.number, one, _marks(judged, one, off_path, is_told=bool(below)))
+        for one in found.measured
+    ]
     for failed in found.failures:
-        why = f"not measured: {failed.why}"[:ERROR_CHARS_MAX]
-        rows.append(_blank_row(failed.event.number, off_path, why))
-    rows = [_with_end(row, ends.get(int(row[0]))) for row in rows]
+        number, why = failed.event.number, f"not measured: {failed.why}"[:ERROR_CHARS_MAX]
+        rows.append((number, None, _marked(number, off_path, why)))
     if not rows:
         return _lines_of_runs(judged, found.others, trees)
-    for one in found.others:
-        rows.append(_blank_row(one.number, off_path, f"not measured: {_how(one)}"))
+    rows = [(number, one, _ended(said, ends.get(number))) for number, one, said in rows]
+    for other in found.others:
+        said = _marked(other.number, off_path, f"not measured: {_how(other)}")
+        rows.append((other.number, None, said))
     names = own_in(judged, found.measured)[:OWN_MAX]
-    own = {x.number: tuple(_own_cell(x, name) for name in names) for x in found.measured}
-    own[-1] = tuple(names)
-    lines = _table(
-        sorted((_tagged(row, said) for row in rows), key=lambda row: int(row[0])),
-        judged.spent(),
-        own,
-        trees,
-    )
+    lines = _table(judged, sorted(rows, key=itemgetter(0)), names, trees)
     if below:
         lines += wrapped(f"of each score: {below}", indent="  ")
     if equals := equals_by_exit_code(judged):
@@ -119,30 +117,30 @@ def own_in(judged: Judged, found: Iterable[Judgement]) -> list[str]:
     return list(dict.fromkeys((*names, *measured)))
 
 
-def _own_cell(one: Judgement, name: str) -> str:
-    value = one.figures.own.get(name)
+def _own_cell(one: Judgement | None, name: str) -> str:
+    value = one.figures.own.get(name) if one is not None else None
     return "-" if value is None else plain(value)
 
 
 def _table(
-    rows: Sequence[Sequence[str]],
-    spent: dict[int, Spent],
-    own: dict[int, tuple[str, ...]],
-    trees: Mapping[int, str],
+    judged: Judged, rows: Sequence[_Row], names: Sequence[str], trees: Mapping[int, str]
 ) -> list[str]:
-    """Return rows as lines of a table; the header row has a negative number."""
-    count = len(own[-1])
-    end = ALERTS + count
-    numbered = [(-1, HEAD), *((int(row[0]), row) for row in rows)]
-    is_spent = any(number in spent for number, _ in numbered)
-    lines = []
-    for number, row in numbered:
-        more = own.get(number, ("-",) * count)
-        if is_spent:
-            more += TOOK if number < 0 else took_cells(spent.get(number))
+    """Return rows as lines of a table, with columns for the named metrics."""
+    spent, described = judged.spent(), judged.described()
+    is_spent = any(number in spent for number, *_ in rows)
+    took: tuple[str, ...] = TOOK if is_spent else ()
+    tree = _tree_cells(-1, trees)
+    lines = [(*HEAD[:ALERTS], *names, *took, HEAD[ALERTS], *tree, HEAD[-1])]
+    for number, one, said in rows:
+        *quality, alerts = ("-",) * ALERTS if one is None else _cells(one)
+        own = [_own_cell(one, name) for name in names]
+        took = took_cells(spent.get(number)) if is_spent else ()
         tree = _tree_cells(number, trees)
-        lines.append((*row[:ALERTS], *more, *row[ALERTS:-1], *tree, row[-1]))
-    after = end + len(TOOK) if is_spent else end
+        tags = described[number].tags if number in described else ()
+        note = ", ".join(filter(None, (said, *(f"#{tag}" for tag in tags))))
+        lines.append((str(number), *quality, *own, *took, alerts, *tree, note))
+    end = ALERTS + len(names)
+    after = end + len(took)
     # Score columns have priority over costs, and costs over durations.
     spare = ((end + 3, end, end + 1) if is_spent else ()) + (COVERAGE, ERRORS, after)
     right = {0, *range(2, after)}
@@ -216,14 +214,23 @@ def recommendation_lines(given: Recommendation) -> list[str]:
     return [*lines, *(f"alternative: {one}" for one in given.alternatives)]
 
 
-def _row(
-    judged: Judged, one: Judgement, off_path: set[int], *, is_told: bool
-) -> tuple[str, ...]:
-    now, best = one.figures, judged.tracker.best
-    selected = judged.tracker.selected
+def _cells(one: Judgement) -> tuple[str, ...]:
+    """Return the cells from the class to the alerts."""
+    now = one.figures
     passed = "?" if now.tests_passed is None else str(now.tests_passed)
-    tests = "-" if now.test_count is None else f"{passed}/{now.test_count}"
     more = f" +{len(one.alerts) - 1}" if one.alerts[1:] else ""
+    return (
+        one.classification or "-",
+        _cell(one.score.value, 2),
+        "-" if now.test_count is None else f"{passed}/{now.test_count}",
+        "-" if now.coverage is None else f"{short(now.coverage)}%",
+        "-" if now.error_count is None else str(now.error_count),
+        f"{one.alerts[0].type}{more}" if one.alerts else "-",
+    )
+
+
+def _marks(judged: Judged, one: Judgement, off_path: set[int], *, is_told: bool) -> str:
+    best, selected = judged.tracker.best, judged.tracker.selected
     marks = {
         "best": best is not None and best.number == one.number,
         "selected": selected is not None and selected.number == one.number,
@@ -234,38 +241,18 @@ def _row(
         f"{short((1 - one.score.share) * 100)}% unknown": one.score.share < 1
         and not is_told,
     }
-    return (
-        str(one.number),
-        one.classification or "-",
-        _cell(one.score.value, 2),
-        tests,
-        "-" if now.coverage is None else f"{short(now.coverage)}%",
-        "-" if now.error_count is None else str(now.error_count),
-        f"{one.alerts[0].type}{more}" if one.alerts else "-",
-        ", ".join(mark for mark, is_so in marks.items() if is_so),
-    )
+    return ", ".join(mark for mark, is_so in marks.items() if is_so)
 
 
-def _with_end(row: tuple[str, ...], ended: RunEnding | None) -> tuple[str, ...]:
-    """Return a row with the run's outcome added to its last cell; failures come first."""
+def _ended(said: str, ended: RunEnding | None) -> str:
+    """Return the summary with the run's outcome added; failures come first."""
     if ended is None:
-        return row
+        return said
     if ended.outcome == COMPLETED:
-        parts = [row[-1], _line_of(ended.summary)]
+        parts = [said, _line_of(ended.summary)]
     else:
-        parts = [_how(ended), row[-1]]
-    return (*row[:-1], ", ".join(filter(None, parts)))
-
-
-def _tagged(row: tuple[str, ...], said: dict[int, Description]) -> tuple[str, ...]:
-    """Return a row with the iteration's tags added to its last cell."""
-    one = said.get(int(row[0]))
-    tags = [f"#{tag}" for tag in one.tags] if one is not None else []
-    return (*row[:-1], ", ".join(filter(None, (row[-1], *tags))))
-
-
-def _blank_row(number: int, off_path: set[int], said: str) -> tuple[str, ...]:
-    return (str(number), *("-",) * (len(HEAD) - 2), _marked(number, off_path, said))
+        parts = [_how(ended), said]
+    return ", ".join(filter(None, parts))
 
 
 def _marked(number: int, off_path: set[int], said: str) -> str:

@@ -79,12 +79,6 @@ def retract(number: int, reason: str, **given: Any) -> None:
     record("iteration retract", given, command, typed=("number", "reason"))
 
 
-def replace_baseline(number: int, reason: str | None, given: dict[str, Any]) -> None:
-    """Make an iteration the baseline of later measurements."""
-    command = ReplaceBaseline(number, reason)
-    record("iteration baseline", given, command, typed=("number", "reason"))
-
-
 def write_files(
     workspace: Workspace, sprint_id: str, numbers: Iterable[int] | None = None
 ) -> list[Refreshed]:
@@ -184,7 +178,8 @@ def baseline(
     if number is not None:
         if given_metrics or metrics_file or capturing or loop_id or is_written:
             raise click.UsageError("--from requires --reason and no measurement")
-        replace_baseline(number, reason, given)
+        command = ReplaceBaseline(number, reason)
+        record("iteration baseline", given, command, typed=("number", "reason"))
         return
     if reason is not None:
         raise click.UsageError("--reason requires --from")

@@ -73,7 +73,7 @@ def select(
             if options.as_json:
                 print_json(selected(answer_of(outcome), judged, applied))
             elif selection is not None:
-                print_text(selection.message, *_applied_lines(applied))
+                print_text(selection.message, *(file_lines(applied) if applied else ()))
                 for sentence in selection.rationale:
                     progress(f"why: {sentence}")
             run.refresh()
@@ -99,12 +99,6 @@ def _show(run: Recording, command: SelectBest, *, is_applied: bool) -> None:
         answer, _ = planned(run, _step(run, selection.selected.number))
     if is_applied or run.options.as_json:
         show(run, answer)
-
-
-def _applied_lines(applied: ChangedFiles | None) -> list[str]:
-    if applied is None:
-        return []
-    return file_lines(applied)
 
 
 def _apply(run: Recording, number: int, *, is_agreed: bool) -> ChangedFiles | None:

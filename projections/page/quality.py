@@ -126,11 +126,6 @@ def _point(point: Dot, one: Scored, y: float) -> Markup:
     return tag("g", *parts, class_=kind, data_v=one.version or None)
 
 
-def quality_svg(found: Sequence[Scored], levels: Levels, label: str) -> Markup:
-    """Return the plot for a page, as wide as its container."""
-    return drawing("quality", HEIGHT, label, plotted(found, levels))
-
-
 def small(values: Sequence[float | None], label: str) -> Markup:
     """Return a small plot of a figure over the iterations."""
     placed = plot(values)
@@ -165,8 +160,8 @@ def quality(facts: SprintFacts) -> Markup:
     )
     legend = tag("ul", *_legend(found), *_lines(levels), class_="legend")
     plots = tag("div", *_small_plots(facts), class_="plots")
-    drawing = tag("div", quality_svg(found, levels, label), class_="drawing")
-    parts = [drawing, legend, _worse(facts), plots]
+    plot = drawing("quality", HEIGHT, label, plotted(found, levels))
+    parts = [tag("div", plot, class_="drawing"), legend, _worse(facts), plots]
     return section("quality", "Quality", *parts)
 
 

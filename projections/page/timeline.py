@@ -9,7 +9,6 @@ from sprintlog.formatting import counted
 from . import layout
 from .limits import limits_of
 from .markup import (
-    NOTHING,
     Markup,
     asset,
     classes,
@@ -183,13 +182,6 @@ def _arrow(arrow: layout.Arrow, begin: int) -> Markup:
     return tag("g", title, line, head, class_="arrow", data_v=arrow.back.version or None)
 
 
-def inline(found: layout.Timeline, label: str) -> Markup:
-    """Return the drawing for a page, as wide as its container."""
-    if not found.rows:
-        return NOTHING
-    return drawing("gantt", height(found), label, drawn(found))
-
-
 SEPARATE_MAX = 30
 """Up to this number, each iteration has its own row if nothing else has one."""
 
@@ -228,8 +220,8 @@ def timeline(facts: SprintFacts) -> Markup:
     label = f"Timeline with {len(found.rows)} rows, {len(found.bars)} bars"
     labels = [tag("li", tag("span", _breaking(name))) for name in names(found)]
     side = tag("ol", *labels, class_=f"names pad{top(found)}", aria_hidden="true")
-    drawn = inline(found, label)
-    drawing = scrolling(drawn, label="timeline, scrolls", class_="scroll drawing")
+    picture = drawing("gantt", height(found), label, drawn(found))
+    scrolled = scrolling(picture, label="timeline, scrolls", class_="scroll drawing")
     notes: list[object] = ["times are UTC"]
     if found.left_out:
         notes.append(f"; {found.left_out:,} more rows are not shown")
@@ -237,7 +229,7 @@ def timeline(facts: SprintFacts) -> Markup:
         more = counted(found.earlier, "earlier bar")
         notes += [f"; {more} not shown: ", command(f"sprintlog log{facts.named}")]
     parts = [
-        tag("div", side, drawing, class_="gantt-box"),
+        tag("div", side, scrolled, class_="gantt-box"),
         _legend(found),
         _as_table(found, limits_of(facts).listed),
     ]

@@ -3,13 +3,12 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, Struct, UnsetType, convert
 from msgspec.structs import asdict, replace
 
 from sprintlog.engine.judging.changes import deltas
 from sprintlog.engine.judging.evaluation import Judgement
 from sprintlog.engine.judging.events import OwnMetric, RulesSet
-from sprintlog.engine.judging.loop_rules import LoopRules
 from sprintlog.engine.service.streams.evaluation import Judged, evaluate
 from sprintlog.engine.service.workspace import ServiceWorkspace
 from sprintlog.engine.sprint.events import Budgets
@@ -76,16 +75,9 @@ def rules(found: RulesSet, budgets: Budgets) -> RulesAnswer:
     """Return the effective rules."""
     policies = Policies(found.verification_required, found.progress_edits)
     limits = asdict(found.thresholds)
-    loop = loop_answer(found.loop)
+    loop = convert(found.loop, LoopAnswer, from_attributes=True)
     weights = asdict(found.weights)
     return RulesAnswer(weights, limits, policies, found.metrics, loop, budgets)
-
-
-def loop_answer(loop: LoopRules) -> LoopAnswer:
-    """Return the automatic actions of a loop."""
-    said = asdict(loop)
-    measure = None if loop.measure is None else MeasureAnswer(**asdict(loop.measure))
-    return LoopAnswer(**{**said, "measure": measure})
 
 
 class Written(Struct, frozen=True):
