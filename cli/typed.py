@@ -72,9 +72,9 @@ class ValueOption(TypedOption):
 
 
 def _check_not_empty(value: Any, ctx: click.Context, of: click.Parameter) -> None:
-    texts = value if isinstance(value, list | tuple) else (value,)
-    if any(isinstance(text, str) and not text.strip() for text in texts):
-        raise click.BadParameter("an empty text is not a value", ctx, of)
+    for text in value if isinstance(value, list | tuple) else (value,):
+        if isinstance(text, str) and not text.strip():
+            raise click.BadParameter("an empty text is not a value", ctx, of)
 
 
 def _show_help(context: click.Context, parameter: click.Parameter, value: bool) -> None:
