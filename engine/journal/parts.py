@@ -212,7 +212,7 @@ class Pattern(ClosedObject, frozen=True, kw_only=True):
     discovered_at: Moment = ""
     """The time of discovery in RFC 3339, stored verbatim."""
     source_prd_id: str = ""
-    """The PRD in which it was discovered."""
+    """The PRD in which the pattern was discovered."""
     confidence: Annotated[str, FieldRule(words=CONFIDENCES)] = ""
     """`high`, `medium` or `low`."""
 

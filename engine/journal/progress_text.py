@@ -89,7 +89,7 @@ class Told(NamedTuple):
 
     prd_id: str
     timestamp: str
-    """The time in RFC 3339; UTC is assumed if its time zone is unknown."""
+    """The time in RFC 3339; UTC is assumed if the time zone is unknown."""
     status: str
     summary: str
     files: tuple[str, ...]

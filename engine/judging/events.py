@@ -40,7 +40,7 @@ class Metrics(msgspec.Struct, frozen=True, omit_defaults=True):
     type_errors: int | None = None
     """The number of type checker errors."""
     error_count: int | None = None
-    """The number of all errors; by default, lint errors + lint warnings + type errors."""
+    """The total number of errors; by default, lint errors, warnings and type errors."""
     build_status: str | None = None
     """`success` or `failed`."""
     file_count: int | None = None
@@ -96,8 +96,7 @@ class KeptReport(msgspec.Struct, frozen=True, omit_defaults=True):
     sha256: str
     """The SHA-256 of the report, in hexadecimal."""
     kept: str | None = None
-    """The name of the masked copy in the log's `reports` folder; null if it was too long.
-    """
+    """The name of the masked copy in the log's `reports` folder; null if too long."""
 
 
 class BaselineCaptured(KnowledgeEvent, frozen=True):
@@ -295,7 +294,7 @@ class RulesSet(Event, frozen=True):
     weights: Weights = Weights()
     """The weights of the dimensions."""
     thresholds: Thresholds = Thresholds()
-    """The limits."""
+    """The limits for alerts and recommendations."""
     verification_required: bool = True
     """Whether only iterations whose tests pass may be selected."""
     progress_edits: str = OBSERVE

@@ -46,7 +46,7 @@ class LoopRules(msgspec.Struct, frozen=True, omit_defaults=True):
     rollbacks_max: int = ROLLBACKS_MAX
     """The maximum number of automatic rollbacks."""
     selects: bool = False
-    """Whether the best iteration's files are restored to the output folder at the end."""
+    """Whether the best iteration's files are finally restored to the output folder."""
 
 
 class LoopChange(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -22,7 +22,8 @@ SCORE_PLACES = 2
 BUILD = "build_success"
 """The component that is derived from a command's exit code."""
 LOC_NEAR, LOC_FAR = Fraction(20, 100), Fraction(50, 100)
-"""The relative changes in size up to which all points, and from which half, are awarded."""
+"""The relative changes in code size up to which all points are awarded, and from which only
+half of them are."""
 
 
 class Component(NamedTuple):

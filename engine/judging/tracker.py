@@ -28,7 +28,7 @@ NUMBER_MAX = 1_000_000_000
 """The highest iteration number; higher numbers from other tools are ignored."""
 
 _ENTRY = Struct("<IQIBh")
-"""The number, version, previous iteration plus 1, flags, and score of an iteration."""
+"""The packed number, version, previous iteration plus 1, flags, and score."""
 _NUMBER = Struct("<I")
 _FRACTION = re.compile(r"-?[0-9]{1,400}(?:/[1-9][0-9]{0,400})?", re.ASCII)
 _INCOMPLETE, _VERIFIED, _SCORED = 1, 2, 4

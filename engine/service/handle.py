@@ -32,7 +32,7 @@ _OUR_OWN = RequestReturned, SprintImported
 _KNOWN = frozenset(Envelope.__annotations__)
 _TEXTS = ("actor", "key", "correlation_id", "causation_id")
 TRIES_MAX = 1000
-"""The maximum number of times that an action is decided because of version conflicts."""
+"""The maximum number of attempts at an action that encounters version conflicts."""
 
 
 def handle(

@@ -36,7 +36,7 @@ class Wrapped(NamedTuple):
 
     command: str
     exit_code: int | None
-    """The exit code; minus the signal's number for a signal; None if not observed."""
+    """The exit code, or minus the signal's number; None if it was not observed."""
     duration_ms: int | None
     output: Output
     errors: Output

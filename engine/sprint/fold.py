@@ -60,11 +60,11 @@ Part = tuple[Sequence[int], Sequence[Row]]
 """The versions of consecutive events, and their rows."""
 
 ALL_VERSIONS: VersionRange = (0, 2**63)
-"""The interval of all versions."""
+"""The range of all versions."""
 AT_ONCE = 128
 """The batch size used if the caller passes single events."""
 _nothing: dict[str, Node] = {}
-"""The independent leaves in a range of discarded events; there are none."""
+"""An empty set of independent leaves, for ranges of discarded events."""
 
 
 def _tracked(take: Callable[[Tracker, Any, int], None]) -> Learn:

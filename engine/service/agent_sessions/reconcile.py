@@ -34,7 +34,7 @@ BYTES_MAX = 1024**3
 """The maximum size of a transcript."""
 _HOW = "`sprintlog session reconcile AGENT-ID --transcript FILE` names one"
 _TRIES = 50
-"""The maximum number of retries after concurrent appends by hooks or others."""
+"""The maximum number of retries after concurrent appends by hooks or other processes."""
 
 
 class OneRun(NamedTuple):

@@ -64,7 +64,7 @@ class RunSettings(NamedTuple):
     """Whether to sleep until a retry is due instead of ending."""
     masks: bool = True
     agent_variables: Sequence[str] | None = None
-    """Variables passed to agents and hooks besides those for scripts; None passes all."""
+    """Extra variables for agents and hooks; None passes the entire environment."""
     gate_variables: Sequence[str] = ()
     """Additional variables for gate scripts."""
     hook_command: str | None = None

@@ -26,7 +26,7 @@ from ..work_tree.start_files import files_at_start
 from .agent import Driver
 
 SELECTS_AFTER = (None, actions.LIMIT, actions.BUDGET, actions.JUDGE)
-"""The reasons for a loop's end after which a result is selected; None means it is done."""
+"""The stops after which a loop selects a result; None if the sprint is done."""
 
 
 class FollowUp:

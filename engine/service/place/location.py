@@ -68,11 +68,11 @@ class Location(msgspec.Struct, frozen=True):
     folder: Path
     """The folder for all data of the log, such as the database and saved edits."""
     root: Path
-    """The work tree's root; paths of state files are relative to it."""
+    """The work tree's root, to which the paths of state files are relative."""
     worktree: str
     """The linked Git work tree's name; empty for the main work tree and outside Git."""
     address: str | None = None
-    """The address of a log on a server, if given; None if the folder contains it."""
+    """The given address of a log on a server; None if the address is in the folder."""
 
     @property
     def url(self) -> str:

@@ -26,7 +26,7 @@ class Walked(NamedTuple):
     event: Event
     sprint: Sprint
     back_to: int | None
-    """The target version of a rollback; 0 for before the first event."""
+    """The target version of a rollback; 0 for the state before the first event."""
 
 
 def first_recorded(

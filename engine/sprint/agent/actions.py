@@ -88,7 +88,7 @@ class Action(msgspec.Struct, frozen=True, omit_defaults=True):
     do: str
     """A key of `ACTIONS`."""
     phase: str | None = None
-    """The address of the leaf, or of the phase whose gate is checked."""
+    """The address of the leaf, or of the phase to which the gate belongs."""
     prompt: str | None = None
     """The prompt for the agent; `task` is the part that comes from the plan."""
     task: str | None = None
@@ -103,7 +103,7 @@ class Action(msgspec.Struct, frozen=True, omit_defaults=True):
     waits_for: str | None = None
     """For a wait for a limit, a key of `limits.WAITS_FOR`."""
     said_by: str | None = None
-    """For such a wait, the text that stated the limit's end; without it, waits grow."""
+    """For such a wait, the text that stated its end; if absent, waits grow longer."""
     because: str | None = None
     """For a stop, a key of `STOPS`."""
     why: str | None = None
@@ -111,7 +111,7 @@ class Action(msgspec.Struct, frozen=True, omit_defaults=True):
     details: str | None = None
     """Details that help a person to decide."""
     error: str | None = None
-    """The cause, if it was recorded separately from why a person is needed."""
+    """The cause, if it was recorded separately from the reason for needing a person."""
     iteration: int | None = None
     """The number of the iteration, if iterations are judged."""
     target: int | None = None

@@ -25,7 +25,7 @@ from .actions import Action
 from .stops import text_said
 
 REQUESTS_SHOWN_MAX = 20
-"""The maximum number of undecided requests in a prompt, which lists the newest."""
+"""The maximum number of undecided requests in a prompt; only the newest are listed."""
 LINE_CHARS_MAX = 200
 
 RESUMED = """\
@@ -68,7 +68,7 @@ what this iteration reached. There may also be:
 {_BESIDE}"""
 
 LEARNINGS_CHARS_MAX = 4_000
-"""The maximum length of the learnings in a prompt, most used first, then newest."""
+"""The maximum length of the learnings in a prompt, sorted by use and then by age."""
 
 _LEVELS = ("phase", "step", "sub-phase")
 _HEADINGS = {
@@ -84,7 +84,7 @@ _HEADINGS = {
 }
 """The parts of the prompt for a phase, in order."""
 DONE_SHOWN_MAX = 50
-"""The maximum number of completed steps in a prompt, which lists the latest."""
+"""The maximum number of completed steps in a prompt; only the latest are listed."""
 _LINE_CHARS_MAX = 200
 
 GOAL_PROMPT = """\

@@ -40,7 +40,7 @@ _SAYS: dict[str, type[SprintPaused | SprintBlocked | SprintInterrupted]] = {
     words.BLOCKED: SprintBlocked,
     words.INTERRUPTED: SprintInterrupted,
 }
-"""The event that states the reason for each status."""
+"""For each status, the type of the event that states its reason."""
 _BECAUSE = {
     words.PAUSED: actions.PAUSED,
     words.PAUSED_AT_BREAKPOINT: actions.BREAKPOINT,
@@ -52,7 +52,7 @@ GO_ON = "`sprintlog sprint resume`; `sprintlog run -- COMMAND` does that itself"
 """The hint for continuing a loop that was stopped from outside."""
 
 _LAST_WORDS_MAX = 200
-"""The maximum length of a gate's last output line; `gate show` prints the full output."""
+"""The maximum length of a gate's last output line in the reason for a stop."""
 
 
 def stop_of(plan: Plan) -> Action:

@@ -89,7 +89,7 @@ class SaidItems(msgspec.Struct, frozen=True, omit_defaults=True):
     pending: tuple[OpenStep, ...] = ()
     """The open steps."""
     problems: tuple[str, ...] = ()
-    """The reasons for which items were rejected, each with its field name."""
+    """The reasons why items were rejected, each with the name of the field."""
 
 
 class _BadError(Exception):

@@ -15,7 +15,7 @@ UNTIL = "wait-until"
 """Wait until the stated time; without a stated time, successive waits grow longer."""
 RETRY = "wait-and-retry"
 PERSON = "person"
-"""Only a person or money can resolve the error."""
+"""Only a person or a payment can resolve the error."""
 FAILURE = "failure"
 """The task failed; the retry policy decides."""
 KINDS = (UNTIL, RETRY, PERSON, FAILURE)
@@ -33,7 +33,7 @@ class Sign(NamedTuple):
     """A row of the table."""
 
     agents: tuple[str, ...]
-    """The agents that print `notice`; empty if the words come from a server."""
+    """The agents that print `notice`; empty if the notice comes from a server."""
     kind: str
     category: str
     waits_for: str | None = None
@@ -188,4 +188,4 @@ SIGNS = (
         words=r"timed?[ -]?out|deadline exceeded|error_max_turns|maximum number of turns",
     ),
 )
-"""The table; an error that matches no row is a failure of category `logic`."""
+"""The table of signs; an error that matches none is a failure of category `logic`."""

@@ -26,10 +26,10 @@ from . import limit_table as table
 AHEAD_DAYS_MAX = 35
 """The maximum duration of a limit in days; a longer limit indicates a wrong clock."""
 JUST_PAST = timedelta(minutes=10)
-"""A stated time of day that has just passed means today, because clocks differ."""
+"""The period within which a past time of day means today, because clocks may differ."""
 SAID_CHARS_MAX = 120
 _CHARS_MAX = 20_000
-"""The number of characters at the end of a text that are searched."""
+"""The number of characters searched at the end of a text."""
 _UNIT_SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 _UNIT = (
     r"milliseconds?|msecs?|ms|seconds?|secs?|s|minutes?|mins?|m|hours?|hrs?|h|days?|d"
@@ -96,7 +96,7 @@ WAITS_FOR = {
 """The descriptions of limits in messages: `waits until 05:00 for …`."""
 
 ERROR_LINES_MAX = 12
-"""The number of last lines of standard error that are searched for a failure's cause."""
+"""The number of lines at the end of standard error searched for a failure's cause."""
 _LINE_CHARS_MAX = 2_000
 _COMPLAINS = r"\W*(?:api error|error|fatal|http|429|5\d\d)\b"
 """The start of a plain-text line printed by a program rather than by the agent."""

@@ -49,7 +49,7 @@ class Answer(msgspec.Struct, frozen=True):
     text: str
     """The agent's final text."""
     error: str | None = None
-    """The reason, if the agent itself reports a failure."""
+    """The reason for the failure, if the agent itself reports one."""
     usage: Usage | None = None
     """The usage that the agent reports."""
     is_cut: bool = False
@@ -262,8 +262,8 @@ CONTINUE, GOAL_COMPLETE = "continue", "goal-complete"
 MARKER = re.compile(r"(?:(.*[.!?])[ \t]+)?(RALPH_COMPLETE(?::[ \t]*(.*))?)")
 """The last line of a plain answer that states that the goal is reached (LOOP-012).
 
-It must be at the start of the line or after a sentence: a mention inside a sentence, or a
-denial, does not count.
+The text must be at the start of the line or after a sentence: a mention inside a
+sentence, or a denial, does not count.
 """
 _GOAL_SUMMARY = "goalCompleteSummary"
 """A field that takes precedence over `summary` if the goal is reached."""

@@ -58,7 +58,7 @@ class EditObserved(AboutEdit, frozen=True):
     """The JSON Patch from our document to the edited one; null if that is unreadable."""
     problem: str | None = None
     fields: tuple[str, ...] = ()
-    """The first of the edited fields, named as in `diff`."""
+    """The first edited fields, named as in `diff`."""
 
 
 class ForkCreated(KnowledgeEvent, frozen=True):
@@ -72,7 +72,7 @@ class ForkCreated(KnowledgeEvent, frozen=True):
     source: str
     """The stream that was copied; it is unchanged."""
     version: int
-    """The last version of that stream that was copied."""
+    """The last copied version of that stream."""
     hash: str
     """The hash of the event at that version, in hexadecimal."""
     reason: str | None = None

@@ -62,7 +62,7 @@ class IterationEnded(Event, frozen=True):
     output_sha256: str | None = None
     """The SHA-256 of the output of the agent that ended the iteration."""
     git: GitState | None = None
-    """The state of the repository at that time, ignoring files that sprintlog writes."""
+    """The state of the repository at the end, ignoring files that sprintlog writes."""
 
 
 class Limit(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -86,7 +86,7 @@ class AgentRan(KnowledgeEvent, frozen=True):
     subject = Subject("agent", ("phase",), "phase")
     is_quiet = True
     phase: str
-    """The address of the phase on which the agent worked; empty for the goal."""
+    """The address of the phase on which the agent worked; empty for work on the goal."""
     status: str
     """The outcome: completed, failed, needs-human, stopped (by the user), or unknown if the
     output lacks the agent's end of turn or was not understood."""
@@ -146,8 +146,7 @@ class AgentRan(KnowledgeEvent, frozen=True):
     calls: tuple[ModelCall, ...] = ()
     """The model calls in the transcript that are new or now known in more detail."""
     tools: tuple[str, ...] = ()
-    """The keys of the new tool calls in the transcript, in the format of model call keys.
-    """
+    """The keys of the new tool calls in the transcript, formed like model call keys."""
     settled: dict[str, int] = msgspec.field(default_factory=dict)
     """For each figure, the number of earlier runs for which it is now fully known."""
     last_at: str | None = None
@@ -214,7 +213,7 @@ class Price(msgspec.Struct, frozen=True, omit_defaults=True):
     written: float
     """The price of output tokens."""
     cached: float | None = None
-    """The price of tokens read from a cache; by default, that of input tokens."""
+    """The price of tokens read from a cache; defaults to the price of input tokens."""
 
 
 class AboutRun(KnowledgeEvent, frozen=True):
@@ -297,7 +296,7 @@ class BudgetWarned(AboutRun, frozen=True):
     of: str
     """`run` or `sprint`."""
     spent: float
-    """The amount spent, in US dollars, tokens or seconds, or as a count."""
+    """The amount spent: US dollars, tokens, seconds, or a count."""
     limit: float
     """The limit, in the same unit."""
 

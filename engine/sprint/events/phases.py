@@ -59,7 +59,7 @@ class RetryScheduled(AboutPhase, frozen=True):
     waits: int = 0
     """The number of consecutive waits, including this one; 0 for a retry by policy."""
     iteration: int | None = None
-    """The waiting iteration of a loop for a goal; `phase` is then empty."""
+    """The iteration that waits, in a loop for a goal; `phase` is then empty."""
     is_fallback: bool = False
     """Whether the fallback is blocked until then as well."""
 
@@ -150,8 +150,7 @@ class Injection(Event, frozen=True):
     into: str | None = None
     """Resolved: the address of the new parent; empty for the workflow itself."""
     after: str | None = None
-    """Resolved: the preceding sibling; without this and `before`, the nodes are at the end.
-    """
+    """Resolved: the preceding sibling. If it and `before` are null, nodes are appended."""
     before: str | None = None
     """Resolved: the following sibling."""
     id_prefix: str | None = None

@@ -149,7 +149,7 @@ class ChangeBudgets(Command, frozen=True):
     """Change the sprint's budgets; null removes a limit."""
 
     budgets: dict[str, float | None]
-    """The new limits, by the name of the field of `Budgets`."""
+    """The new limits, by `Budgets` field name."""
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
         """Return the events that this command records."""

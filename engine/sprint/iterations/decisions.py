@@ -111,7 +111,7 @@ class ChangeRules(Command, frozen=True):
     metrics: dict[str, dict[str, Any] | None] = msgspec.field(default_factory=dict)
     loop: LoopChange | None = None
     budgets: dict[str, float | None] = msgspec.field(default_factory=dict)
-    """The sprint's total budgets, by the name of the field of `Budgets`."""
+    """The sprint's total budgets, by `Budgets` field name."""
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
         """Return the events that this command records."""

@@ -52,7 +52,7 @@ OUTCOMES = {
     "stopped": "stopped by the user",
     "unknown": "outcome unknown",
 }
-"""The descriptions of outcomes that require more than the stored word."""
+"""The descriptions of outcomes that are not clear from the stored word."""
 
 
 class RunEnding(NamedTuple):
@@ -66,7 +66,7 @@ class RunEnding(NamedTuple):
     summary: str | None
     """The agent's summary, or else the last line of output."""
     outcome: str
-    """The outcome, in the terms of `AgentRan`."""
+    """The outcome, as in `AgentRan`."""
     until: str | None = None
     """The time at which the limit expires, if stated."""
 

@@ -278,7 +278,7 @@ CHANGE = {
     for event, change in _LEAF_CHANGES.items()
     if event not in (f.RetryScheduled, f.WorkDone)
 }
-"""The handlers that apply a command's event to its leaf and store it as the latest one."""
+"""The handlers for commands that change a leaf, which also store its last event."""
 EVOLVE: Evolves = {
     f.ActivitySeen: evolve_nothing,
     **{event: _evolves_sprint(change) for event, change in _SPRINT_CHANGES.items()},

@@ -21,7 +21,7 @@ GATE_RETRIES = 3
 GATE_TIMEOUT_SECONDS = 60
 """The default timeout of a gate's script, in seconds."""
 GATE_TIMEOUT_SECONDS_MAX = 7 * 24 * 60 * 60
-"""The maximum timeout: a week, because the system's timers do not support long timeouts."""
+"""The maximum timeout: one week, which the system's timers still support."""
 
 FIELDS: dict[str, tuple[tuple[str, ...], ...]] = {
     "script": (("script",),),

@@ -20,7 +20,7 @@ from . import gate as gates
 from .gate import gate_of
 
 SECONDS_MAX = 10**7
-"""The maximum timeout of a gate's script."""
+"""The maximum timeout of a gate's script, in seconds."""
 
 
 class StartGate(Command, frozen=True):

@@ -35,8 +35,7 @@ class RetryPolicy(msgspec.Struct, frozen=True):
     """The maximum number of consecutive waits; the default amounts to nearly two days."""
 
     failures_max: int = 3
-    """The maximum number of consecutive failures of other categories in a loop for a goal.
-    """
+    """The maximum number of consecutive failures of other kinds in a loop for a goal."""
     failure_wait_ms: tuple[int, ...] = (10_000, 60_000, 300_000)
     """The successive pauses after these failures; the last value is repeated."""
 

@@ -17,7 +17,7 @@ from .create import check_id
 
 PREFIX = "step-"
 _ALLOTTED = "\nstep"
-"""The key of the last step number; the line break distinguishes it from id prefixes."""
+"""The key of the next step number; the line break distinguishes it from id prefixes."""
 
 
 class AddStep(Command, frozen=True):

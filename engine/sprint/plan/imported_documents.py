@@ -258,7 +258,7 @@ _MAY_SAY = {
 CURRENT = "current-task"
 _TEXTS = ("prompt", "description", "title", "name")
 _MEANS = {"summary": "notes", "error": "reason"}
-"""The former names of a phase's fields."""
+"""The renamed fields of a phase, with their former names."""
 
 
 def is_first_generation(document: object) -> bool:

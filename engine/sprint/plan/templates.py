@@ -20,7 +20,7 @@ from .definitions import Definition, Path, Problems, is_given, nearest
 _VARIABLE = re.compile(r"\\?\{\{[ \t]*([A-Za-z_][\w-]*(?:\.[\w-]+)*)[ \t]*\}\}")
 
 ALWAYS_ITEM = ("item", "step")
-"""The names of the item in every `for-each` phase, whatever the collection."""
+"""The names of the item in every `for-each` phase, regardless of the collection."""
 OF_EVERY_ITEM = ("prompt", "id", "index", "type")
 
 Report = Callable[[str, str, str, str | None], None]
@@ -197,7 +197,7 @@ def filled_prompt(template: PromptTemplate, values: Mapping[str, str]) -> str:
 
 
 FIRST_GENERATION = "step"
-"""The name of the collection formed by a `steps` list."""
+"""The name of the collection that a `steps` list represents."""
 RESERVED = ("phase", "sprint")
 
 

@@ -89,7 +89,7 @@ def _all_references(
 
 FLAGS = ("parallel", "wait-for-parallel", "break")
 PHASE_BYTES = 40
-"""The minimum size of a phase in bytes, without its texts."""
+"""The minimum size of a phase in bytes, excluding its texts."""
 
 
 class TooLargeError(Exception):

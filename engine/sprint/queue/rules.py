@@ -52,7 +52,7 @@ class Ruling(NamedTuple):
     decision: str | None
     events: list[Event]
     problem: str | None = None
-    """Why the request stays pending although a rule applies."""
+    """Why the request remains pending although a rule applies."""
 
 
 def decide_by_rules(sprint: Sprint, *, rules: Sequence[Rule], at: str) -> list[Ruling]:

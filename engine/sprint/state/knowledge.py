@@ -120,9 +120,9 @@ class Runs(msgspec.Struct, array_like=True):
     started: f.RunStarted | None = None
     ended: f.RunEnded | None = None
     ended_version: int = 0
-    """The version at which that run ended."""
+    """The version at which the last run ended."""
     duration_ms: int = 0
-    """The total duration of all ended runs."""
+    """The total duration of all ended runs, in milliseconds."""
     before: Spent = msgspec.field(default_factory=Spent)
     """The agents' usage before the last run started."""
     begun_before: int = 0
@@ -236,11 +236,11 @@ class Knowledge(msgspec.Struct):
     gone_back: list[tuple[int, int]] = []
     """The rollbacks that followed advice: the version and the iteration concerned."""
     forks: list[tuple[int, str]] = []
-    """For each fork in this history, the last copied version and the stream copied from."""
+    """For each fork in this history, the last copied version and the source stream."""
     tree: OwnTree | None = None
     """The first work tree that an event names; None for the main work tree."""
     elsewhere: dict[int, str] = {}
-    """The iterations that started in another work tree than the first, with its id."""
+    """The iterations that started in a work tree other than the first, with its id."""
     first_tree: str | None = None
     """The work tree in which the first iteration started."""
 

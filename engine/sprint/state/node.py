@@ -256,7 +256,7 @@ def note_times(data: Data, status: str, at: str) -> None:
 
 
 FLAT_FROM = 64
-"""The number of phases from which nodes are created on demand."""
+"""The minimum number of phases for which nodes are created on demand."""
 _NOT_IN_PLAIN_IDS = "~/#"
 _LOOKS = 3
 

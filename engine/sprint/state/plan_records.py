@@ -15,7 +15,7 @@ from .. import events as f
 from .times import parse
 
 CLOCK_STEP_SECONDS = 60
-"""If the clock shows more than this before the start of a wait, it was set back."""
+"""A clock that is more than this before the start of a wait must have been set back."""
 
 
 class LoopCounters(msgspec.Struct, array_like=True):

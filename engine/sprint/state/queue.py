@@ -19,7 +19,7 @@ Requests = Mapping[str, tuple[int, RequestQueued]]
 
 QUEUE = "operator-queue"
 STATUS_OF = dict(zip(DECISIONS, REQUEST_STATUSES[1:], strict=True))
-"""The status after each decision."""
+"""The request status after each decision."""
 REOPENED = "reopened"
 """The value of `returned` for a request that a person reopened."""
 _OF_DECISIONS = ("decided-at", "decision", "rejection-reason", "deferred-until")

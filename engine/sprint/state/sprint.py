@@ -313,14 +313,13 @@ class _Saved(msgspec.Struct, array_like=True):
     renewed: dict[str, bool]
     waiting: records.LimitWait | None
     tally: dict[str, int]
-    """The number of phases in each status if there are many plain phases, otherwise empty.
-    """
+    """The number of phases in each status; empty unless there are many plain phases."""
 
 
 STATE_FORMAT = 62171522802604
 """The format of saved states; states in other formats are ignored.
 
-The value is that of `format_due`, which takes longer to compute than a state to read.
+This is the value of `format_due`: computing it takes longer than reading a state.
 """
 
 
