@@ -28,7 +28,7 @@ def run_given(given: bytes, folder: Path, *arguments: object, **environment: str
 
 
 def answers(folder: Path, *arguments: object) -> list[Any]:
-    """Run one command with --json and return its answers, one a line."""
+    """Run one command with `--json` and return its answers, one per line."""
     return [json.loads(line) for line in run(folder, *arguments, "--json").splitlines()]
 
 

@@ -1,4 +1,4 @@
-"""What a criterion answers."""
+"""The result of a criterion."""
 
 from typing import NamedTuple
 
@@ -8,7 +8,7 @@ class Skip(Exception):  # noqa: N818 - not an error
 
 
 class Verdict(NamedTuple):
-    """Whether a criterion holds, with its counts."""
+    """Whether a criterion is met, with its counts."""
 
     passed: bool
     counts: str

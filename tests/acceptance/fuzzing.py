@@ -38,7 +38,7 @@ class Fed(NamedTuple):
 def readers(
     data: Path, seed: int, *, minutes: float = 10.0, only: tuple[str, ...] = ()
 ) -> Verdict:
-    """Feed each reader for some minutes; none may break, whatever it is given."""
+    """Feed each reader for some minutes; no input may break it."""
     names = [name for name in TARGETS if not only or name in only]
     with ThreadPoolExecutor(AT_ONCE) as pool:
         fed = [*pool.map(lambda name: feed(name, round(minutes * 60)), names)]

@@ -1,4 +1,4 @@
-"""The laws over many more examples than the suite takes, and the demo."""
+"""The property tests with many more examples than in the suite, and the demo."""
 
 import os
 import subprocess
@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 
 
 def hold(data: Path, seed: int) -> Verdict:
-    """Every property holds over ten times as many examples, from another seed."""
+    """Every property holds for ten times as many examples, from a different seed."""
     done = subprocess.run(
         [
             sys.executable, "-m", "pytest", "-q", "--long", "-p", "no:cacheprovider",

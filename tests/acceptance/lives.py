@@ -37,7 +37,7 @@ def lead_on(data: Path, seed: int) -> Verdict:
 
 
 def go_back(data: Path, seed: int) -> Verdict:
-    """No rollback to the best takes a verified iteration that is as good: 20,000 loops."""
+    """Check that rollbacks never discard a verified iteration as good as the best."""
     done = subprocess.run(
         [
             sys.executable, "-m", "pytest", "-q", "--long", "-p", "no:cacheprovider",
@@ -56,7 +56,7 @@ def go_back(data: Path, seed: int) -> Verdict:
 
 
 def settle(data: Path, seed: int) -> Verdict:
-    """However commands end, the next one leaves the state files as the log has them."""
+    """However commands end, the next one brings the state files up to date with the log."""
     problems: list[str] = []
     with Runner() as other:
         for number in range(FOLDERS):

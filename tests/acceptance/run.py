@@ -1,7 +1,7 @@
 """`make accept`: the long form of the checks, one PASS or FAIL line per criterion.
 
-Criteria about real documents need a folder of such documents (`--data`) and are skipped
-without it. Ends with 1 when a criterion failed.
+Criteria about real documents require a folder of such documents (`--data`) and are
+otherwise skipped. The exit status is 1 if any criterion fails.
 """
 
 import argparse

@@ -24,7 +24,7 @@ def one_runner() -> Runner:
 
 
 class Runners:
-    """Runners, each of which plays one turn at a time."""
+    """Runners that take turns."""
 
     def __init__(self, some: Sequence[Runner]) -> None:
         self.first = some[0]
@@ -57,6 +57,6 @@ class Runners:
 
 @contextmanager
 def runners(count: int) -> Iterator[Runners]:
-    """Give some runners; raise `Skip` where there can be none."""
+    """Provide some runners; raise `Skip` if none are available."""
     with ExitStack() as stack:
         yield Runners([stack.enter_context(one_runner()) for _ in range(count)])

@@ -43,7 +43,7 @@ def _problem(fault: Fault, copy: Path) -> str | None:
 
 
 def _failures(copy: Path, tests: list[Path]) -> str:
-    """Return the last line of pytest where a test failed, nothing where all passed."""
+    """Return the last line of pytest if a test failed; empty if all passed."""
     own = {"PYTHONPATH": str(copy / ".package"), "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run(
         [

@@ -16,7 +16,7 @@ from .trees import store_in
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """Give the root of a tree, beside which there is room for a store."""
+    """Provide the root of a tree, next to which there is space for a store."""
     root = tmp_path / "tree"
     root.mkdir()
     return root
@@ -33,13 +33,13 @@ def on_disk() -> Iterator[Path]:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
-    """Give a store outside of the tree."""
+    """Provide a store outside the tree."""
     return store_in(tmp_path)
 
 
 @pytest.fixture
 def trap(tmp_path: Path) -> Trap:
-    """Give a tree whose traps are set."""
+    """Provide a tree with active traps."""
     trap = Trap(tmp_path)
     trap.set()
     trap.mark.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Finds what a script left running, wherever it hid."""
+"""Finds the processes that a script left running, wherever they hide."""
 
 import time
 from pathlib import Path
@@ -20,6 +20,6 @@ def alive_with(mark: str) -> list[str]:
 
 
 def gone_with(mark: str, command: str | None = None) -> None:
-    """Wait until no process has a mark, or none that has it is this command."""
+    """Wait until the only process with a mark, if any, is the given command."""
     while any(command in (None, one.strip()) for one in alive_with(mark)):
         time.sleep(0.05)

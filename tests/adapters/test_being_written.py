@@ -15,7 +15,7 @@ from tests import needs
 def test_a_writer_is_seen(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, has_inner_module: bool
 ) -> None:
-    """Also where Python has no inner module that knows the signal's number."""
+    """A writer is also detected if Python has no inner module for the signal number."""
     if not has_inner_module:
         monkeypatch.setitem(sys.modules, "_signal", None)
     path = tmp_path / "file"

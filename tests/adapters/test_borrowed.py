@@ -1,4 +1,4 @@
-"""A repository is read without anything that it names being run, followed or asked."""
+"""A repository is read without running, following or querying anything it names."""
 
 import subprocess
 from pathlib import Path
@@ -22,7 +22,7 @@ SIGNED = (
 def test_history_of_a_hostile_repository_is_read_and_nothing_run(
     trap: Trap, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Signatures, monitors, remotes, hooks, pagers, aliases: nothing of it is started."""
+    """Signatures, monitors, remotes, hooks, pagers and aliases are never started."""
     _sign(trap.root)
     lost = _lose_a_blob(trap.root)
     plain = subprocess.run(["git", "log"], cwd=trap.root, env=environment(), check=False)

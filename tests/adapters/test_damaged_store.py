@@ -18,7 +18,7 @@ SEED = 20260115
 
 @pytest.fixture
 def filled(root: Path, store: Store) -> list[str]:
-    """Fill a tree, and keep it three times on its way."""
+    """Fill a tree, and take three snapshots of it."""
     fill(root)
     first = taken(store, root)
     put(root / "more", b"more\n" * 99)
@@ -28,7 +28,7 @@ def filled(root: Path, store: Store) -> list[str]:
 
 
 def flip(path: Path, chance: random.Random) -> None:
-    """Turn one bit of a file over."""
+    """Flip one bit of a file."""
     content = bytearray(path.read_bytes())
     content[chance.randrange(len(content))] ^= 1 << chance.randrange(8)
     path.chmod(0o600)
@@ -67,7 +67,7 @@ def test_a_bit_is_noticed_and_the_next_snapshot_is_whole(
 
 
 def test_packs_can_be_cut_or_lost(root: Path, store: Store, filled: list[str]) -> None:
-    """A pack that was cut, or has no index, is found, and the next snapshot is whole."""
+    """A truncated or unindexed pack is detected, and the next snapshot is complete."""
     packs = sorted((store.git.folder / "objects/pack").glob("*.pack"))
     packs[0].chmod(0o600)
     packs[0].write_bytes(packs[0].read_bytes()[:-30])
@@ -88,7 +88,7 @@ def test_what_is_sound_is_left_as_it_is(store: Store, filled: list[str]) -> None
 
 
 def test_bytes_are_compared_with_their_id(root: Path, store: Store) -> None:
-    """What git would hand out for other bytes is never believed."""
+    """Content that does not match its id is never used, even if git returns it."""
     put(root / "one", b"one")
     oid = store.read(taken(store, root).commit).files["one"].oid
     shutil.rmtree(store.git.folder / "objects/pack")

@@ -27,7 +27,7 @@ def failing(monkeypatch: pytest.MonkeyPatch, name: str, number: int) -> None:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Give the folder of a store with one snapshot."""
+    """Provide the folder of a store with one snapshot."""
     root, store = tmp_path / "tree", store_in(tmp_path)
     root.mkdir()
     fill(root)
@@ -47,7 +47,7 @@ def test_what_the_disk_does_not_open_is_damaged(
 def test_what_may_be_over_in_a_moment_is_an_error(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Any other failure is raised: nothing is set aside for it."""
+    """Failures that may be temporary are raised, and no file is set aside."""
     failing(monkeypatch, "/HEAD", EACCES)
     with pytest.raises(PermissionError):
         list(soundness.unsound(folder))

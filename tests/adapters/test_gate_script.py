@@ -1,4 +1,4 @@
-"""A gate's script is run within its time, and nothing that it started stays."""
+"""A gate's script is run within its time limit, and no process that it started remains."""
 
 import os
 import signal
@@ -35,7 +35,7 @@ def mark() -> str:
 
 @pytest.fixture
 def run(tmp_path: Path, mark: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
-    """Return a function that runs a script; nothing of it may be left afterwards."""
+    """Return a function that runs a script; no process of it may remain afterwards."""
     monkeypatch.setattr(supervised, "LINGER_SECONDS", 0.2)
     monkeypatch.setattr(supervised, "GRACE_SECONDS", 0.4)
 
@@ -69,7 +69,7 @@ def test_reads_all_of_a_flood(run: Run) -> None:
 
 
 def test_gives_a_script_what_is_stated(tmp_path: Path) -> None:
-    """A script gets the stated names of the environment, those asked for, and its own."""
+    """A script receives the documented variables, the requested ones and its own."""
     given = dict.fromkeys([*ENVIRONMENT, "LC_ALL", "XDG_X", "API_KEY", "EXTRA"], "x")
     environment = environment_of(given, extra=["EXTRA", "ABSENT"], OWN=7)
     assert set(environment) == {*ENVIRONMENT, "LC_ALL", "XDG_X", "EXTRA", "OWN"}
@@ -82,7 +82,7 @@ def test_gives_a_script_what_is_stated(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("why", ["folder", "length"])
 def test_fails_when_it_cannot_begin(tmp_path: Path, why: str) -> None:
-    """A script that cannot be started has failed, and says why."""
+    """A script that cannot be started has failed, and the reason is reported."""
     folder = tmp_path / "gone" if why == "folder" else tmp_path
     script = ":" + " " * 200_000 if why == "length" else "true"
     ran = run_script(script, folder=folder, environment={}, timeout_seconds=60)
@@ -108,7 +108,7 @@ def test_loses_a_script_that_ends_its_supervisor(run: Run, mark: str, name: str)
 def test_gives_up_a_supervisor_that_stands_still(
     run: Run, mark: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A supervisor that was stopped does not hold us for ever."""
+    """A suspended supervisor does not block the gate run forever."""
     monkeypatch.setattr(supervised, "PATIENCE_SECONDS", 0.5)
     with pytest.raises(ScriptLostError):
         run("kill -STOP $PPID; exec sleep 100", 0.2)
@@ -162,7 +162,7 @@ def test_ends_a_group_where_it_cannot_adopt(
 
 
 def test_runs_beside_others(run: Run) -> None:
-    """Scripts run by threads of one process do not meet."""
+    """Scripts run by different threads of a process do not affect each other."""
     codes: dict[int, int] = {}
 
     def one(code: int) -> None:

@@ -1,4 +1,4 @@
-"""A hook's command: what it is given, what is kept of it, and that nothing is left."""
+"""A hook's command: its input, its stored output, and the end of its processes."""
 
 import os
 import threading
@@ -44,12 +44,12 @@ def test_keeps_both_outputs(tmp_path: Path) -> None:
 def test_tells_how_it_failed(
     tmp_path: Path, command: str, seconds: float, error: str
 ) -> None:
-    """An exit code, a signal and the time limit are told apart."""
+    """An exit code, a signal and the time limit are distinguished."""
     assert run(tmp_path, command, timeout_seconds=seconds) == error
 
 
 def test_a_transcript_is_optional(tmp_path: Path) -> None:
-    """Without a place for it the output is read and not kept."""
+    """Without a transcript path, the output is read but not stored."""
     assert run(tmp_path, "echo x", transcript=None) is None
     assert list(tmp_path.iterdir()) == []
 
@@ -93,7 +93,7 @@ def test_is_ended_from_outside(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("place", [".git/hooks/x", "link/x", ".sprintlog/x"])
 def test_no_transcript_goes_elsewhere(tmp_path: Path, place: str) -> None:
-    """Not over a link, nor into a folder of git's or of a log; nothing is run then."""
+    """Links, git folders and log folders are refused as targets; nothing is run."""
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to("real")
     assert run(tmp_path, "touch ran", transcript=tmp_path / place) is not None

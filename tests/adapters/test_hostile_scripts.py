@@ -1,4 +1,4 @@
-"""Scripts that hide, hang, flood, ignore: the right verdict, and nothing left of them."""
+"""Scripts that hide, hang, flood or ignore get the right verdict and leave nothing."""
 
 import os
 import signal
@@ -111,7 +111,7 @@ def play(folder: Path, script: str, seconds: float) -> Played:
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("script", ENDING)
 def test_tells_how_a_script_ended(played: dict[str, Played], script: str) -> None:
-    """Exit code, signal and output are the script's own, and it is waited for."""
+    """The exit code, signal and output belong to the script, which is waited for."""
     ran = played[script].ran
     assert (ran.exit_code, ran.output) == ENDING[script]
     assert (ran.timed_out, ran.left_behind) == (False, 0)
@@ -131,7 +131,7 @@ def test_ends_all_at_the_limit(played: dict[str, Played], name: str) -> None:
 
 @pytest.mark.parametrize("name", LEAVING)
 def test_ends_what_is_left_behind(played: dict[str, Played], name: str) -> None:
-    """What a script leaves running is ended, said, and no reason to fail."""
+    """Processes left by a script are ended and reported, but do not make the gate fail."""
     ran, _, left = played[LEAVING[name]]
     assert left == []
     assert (ran.exit_code, ran.timed_out) == (0, False)
@@ -160,7 +160,7 @@ DISOWNING = {
 def test_ends_all_when_its_supervisor_dies_first(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nothing is left of a script whose supervisor is killed, and it gives no verdict."""
+    """A script whose supervisor is killed leaves no processes and has no verdict."""
     monkeypatch.setattr(supervised, "PATIENCE_SECONDS", 1.0)
     mark = f"sprintlog-test-{uuid4().hex}"
     environment = environment_of(os.environ, MARK=mark)
@@ -173,7 +173,7 @@ def test_ends_all_when_its_supervisor_dies_first(
 
 @needs.linux
 def test_descriptors_of_its_supervisor_are_nothing_to_write_to(tmp_path: Path) -> None:
-    """What a script says there is no answer: its own exit code is."""
+    """Data that a script writes there has no effect: its own exit code counts."""
     script = f"for one in /proc/$PPID/fd/*; do echo '{FORGED}' > $one; done; exit 3"
     ran = run_script(
         script, folder=tmp_path, environment=environment_of(os.environ), timeout_seconds=20

@@ -1,4 +1,4 @@
-"""Trees that want git to run something, or to write elsewhere, when it looks at them."""
+"""Trees that try to make git run programs or write elsewhere when it reads them."""
 
 import shutil
 import subprocess
@@ -16,7 +16,7 @@ from .trees import environment, extracted, git, picture, put, taken
 
 
 def test_traps_do_spring(trap: Trap) -> None:
-    """Git as people call it runs what the tree brings along."""
+    """Ordinary git commands run the programs that the tree contains."""
     subprocess.run(
         ["git", "status"],
         cwd=trap.root,

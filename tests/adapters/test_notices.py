@@ -46,7 +46,7 @@ def notice(word: str = STOPPED, why: str | None = None) -> Notice:
 
 
 def test_each_is_told_in_its_order(make: Make, tmp_path: Path, said: list[str]) -> None:
-    """The command gets one JSON object each time, in the order in which they came."""
+    """The command receives one JSON object per notice, in the order of the notices."""
     notices = make("cat >> seen")
     for why in ("one", 'two "; touch HARM; $(touch HARM)', "three"):
         notices.send(notice(STOPPED, why))
@@ -64,7 +64,7 @@ def test_each_is_told_in_its_order(make: Make, tmp_path: Path, said: list[str]) 
 
 
 def test_a_failure_is_a_warning(make: Make, said: list[str]) -> None:
-    """A command that fails or is missing is reported and raises nothing."""
+    """A command that fails or does not exist is reported and raises no error."""
     notices = make("exit 3")
     notices.send(notice())
     notices.end()
@@ -83,7 +83,7 @@ def test_nothing_is_run_for_nobody(make: Make, tmp_path: Path) -> None:
 def test_a_command_that_hangs_is_ended(
     make: Make, said: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """At its limit it is ended; what came meanwhile beyond the bound is left out."""
+    """The command is ended at its time limit; notices beyond the bound are dropped."""
     monkeypatch.setattr(under_test, "TIMEOUT_SECONDS", 0.3)
     notices = make("sleep 1000")
     for _ in range(QUEUE_MAX + 3):
@@ -109,5 +109,5 @@ def test_a_command_that_floods_is_read_and_let_go(
 @pytest.mark.parametrize("word", NOTICES)
 @pytest.mark.parametrize("of", [(STOPPED,), (PERSON,), (QUALITY, WAITING)])
 def test_a_needed_person_is_an_end_too(word: str, of: tuple[str, ...]) -> None:
-    """`ends` includes a stop that needs a person; other requests only match themselves."""
+    """`ends` includes stops that require a person; other values match only themselves."""
     assert is_wanted(word, of) == (word in of or (word, of) == (PERSON, (STOPPED,)))

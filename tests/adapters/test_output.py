@@ -1,4 +1,4 @@
-"""Output of any length is kept within a bound, and no token shows at a cut."""
+"""Output of any length is truncated to a limit, and a cut never reveals part of a token."""
 
 import tracemalloc
 from hashlib import sha256
@@ -24,7 +24,7 @@ def output_of(*chunks: bytes) -> Output:
     "text", ["", "x", "no newline", "one\ntwo\n", "na\u00efve \U0001f600", "\0\r\x1b[0m"]
 )
 def test_keeps_short_output_whole(text: str) -> None:
-    """Short output is kept completely, byte by byte or at once."""
+    """Short output is stored completely, whether it arrives byte by byte or at once."""
     content = text.encode()
     for output in (output_of(content), output_of(*(bytes([b]) for b in content))):
         assert (output.text(), output.bytes) == (text, len(content))
@@ -76,7 +76,7 @@ def test_counts_what_it_leaves_out_of_garbage() -> None:
 
 @pytest.mark.parametrize("secret", [TOKEN, PRIVATE], ids=["token", "private key"])
 def test_shows_no_part_of_a_token(secret: str) -> None:
-    """A token that lies across a cut is left out whole: no part escapes the mask."""
+    """A token that crosses a cut is omitted completely, so no part escapes masking."""
     size = len(secret)
     whole = 4 * (HEAD_BYTES + TAIL_BYTES)
     ends = (HEAD_BYTES, whole - TAIL_BYTES)
@@ -90,7 +90,7 @@ def test_shows_no_part_of_a_token(secret: str) -> None:
 
 
 def test_holds_no_more_than_it_shows() -> None:
-    """However much comes, memory stays bounded."""
+    """Memory is bounded, however much output arrives."""
     output, chunk = Output(), b"y\n" * (1 << 15)
     tracemalloc.start()
     for _ in range(2000):

@@ -26,7 +26,7 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def test_knows_itself(way: str) -> None:
-    """Our own process is alive, and the same each time it is asked."""
+    """The test process is alive and has the same identity on every query."""
     this = process()
     assert this == process(os.getpid())
     assert this.pid == os.getpid()
@@ -48,7 +48,7 @@ def test_notices_an_end(way: str) -> None:
 
 
 def test_takes_a_zombie_for_dead() -> None:
-    """A process that ended but was not reaped yet does nothing any more."""
+    """A process that has ended but has not been reaped counts as dead."""
     child = os.fork()
     if child == 0:
         os._exit(0)
@@ -58,14 +58,14 @@ def test_takes_a_zombie_for_dead() -> None:
 
 
 def test_tells_a_number_given_again() -> None:
-    """The same number from another time is another process."""
+    """A process with the same number but a different start time is another process."""
     assert not is_alive(process()._replace(started="other"))
     assert not is_alive(process()._replace(boot_id="other"))
 
 
 @needs.linux
 def test_to_adopt_again_leaves_nothing_behind() -> None:
-    """However often a loop runs something, it makes no more objects for that than once."""
+    """Running something repeatedly creates no more objects than running it once."""
     ctypes = needs.package("ctypes", "ctypes")
     prctl(SET_CHILD_SUBREAPER, 0)
     gc.disable()

@@ -1,4 +1,4 @@
-"""Restores in place that are killed at any call of the system."""
+"""In-place restores that are killed at any system call."""
 
 import os
 import shutil
@@ -23,7 +23,7 @@ class Killed(BaseException):
 
 
 def _kill_at(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
-    """Let the call of this number end the process."""
+    """Make the system call with this number end the process."""
     called: list[str] = []
 
     def killing(name: str, real: Callable[..., object]) -> Callable[..., object]:
@@ -51,9 +51,9 @@ def test_a_restore_that_is_killed_at_any_call_loses_nothing(
     syncs: str,
     edited: bytes | None,
 ) -> None:
-    """Done again after the kill, it ends as wanted; an edit that no snapshot has is kept.
+    """After the kill, a repeated restore completes; an edit that no snapshot has is saved.
 
-    An edit that equals the first bytes of the wanted file may be taken for a draft.
+    An edit that equals the first bytes of the wanted file may be mistaken for a draft.
     """
     monkeypatch.setattr(placement, "BATCH_FILES", 2)
     if syncs == "one by one":

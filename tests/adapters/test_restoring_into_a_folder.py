@@ -1,4 +1,4 @@
-"""Files brought back into a new folder."""
+"""Files restored into a new folder."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from .trees import NOTHING, extracted, fill, picture, put, taken
 
 
 def test_new_folder_must_be_new(root: Path, store: Store, tmp_path: Path) -> None:
-    """Nothing is put into a folder that is there already, not even into an empty one."""
+    """Nothing is restored into an existing folder, not even an empty one."""
     put(root / "a", b"a")
     snapshot = store.read(taken(store, root).commit)
     (tmp_path / "there").mkdir()
@@ -24,7 +24,7 @@ def test_new_folder_must_be_new(root: Path, store: Store, tmp_path: Path) -> Non
 def test_leftover_of_a_killed_restore_is_no_obstacle(
     root: Path, store: Store, tmp_path: Path
 ) -> None:
-    """A new folder that was begun and not finished is begun again."""
+    """An incomplete new folder from an interrupted restore is started again."""
     fill(root)
     made = taken(store, root)
     put(tmp_path / ".new.sprintlog-new/half/done", b"x")
@@ -47,7 +47,7 @@ def test_link_in_place_of_a_leftover_is_not_followed(
 
 
 def test_unknown_snapshot_is_not_found(store: Store, root: Path) -> None:
-    """An id that the store does not hold is told apart from a damaged store."""
+    """An id that the store does not contain is distinguished from a damaged store."""
     with pytest.raises(NotFoundError, match="holds no snapshot"):
         store.read("0" * 40)
     taken(store, root)
@@ -59,7 +59,7 @@ def test_unknown_snapshot_is_not_found(store: Store, root: Path) -> None:
 def test_names_that_are_one_there_are_refused(
     root: Path, store: Store, tmp_path: Path
 ) -> None:
-    """Where two names are one, none of them is lost: there is no folder at all."""
+    """If two names are the same there, neither file is lost: no folder is created."""
     put(root / "a", b"a")
     snapshot = store.read(taken(store, root).commit)._replace(collisions=[["A", "a"]])
     # The result on a file system that ignores case.

@@ -1,4 +1,4 @@
-"""Obstacles of a restore, none of which is lost."""
+"""Obstacles for a restore, none of which is lost."""
 
 import os
 from pathlib import Path
@@ -11,7 +11,7 @@ from .trees import NOTHING, git, picture, put, put_back, taken
 
 
 def test_edit_since_the_plan_is_kept(root: Path, store: Store) -> None:
-    """A file written between plan and restore is kept if it is not stored elsewhere."""
+    """A file written between plan and restore is saved if it is not stored elsewhere."""
     put(root / "a", b"first")
     put(root / "gone", b"x")
     first = taken(store, root)
@@ -34,7 +34,7 @@ def test_edit_since_the_plan_is_kept(root: Path, store: Store) -> None:
 
 
 def test_folder_with_other_files_stays(root: Path, store: Store) -> None:
-    """A file cannot take the place of a folder in which something is left."""
+    """A file cannot replace a folder that still contains other files."""
     git(root, "init", "-q")
     put(root / ".gitignore", b"*.log\n")
     put(root / "a", b"file")
@@ -48,7 +48,7 @@ def test_folder_with_other_files_stays(root: Path, store: Store) -> None:
 
 
 def test_special_file_is_left_where_it_stands(root: Path, store: Store) -> None:
-    """A pipe in place of a file is named and unchanged."""
+    """A pipe at the path of a file is reported and not changed."""
     put(root / "a", b"file")
     first = taken(store, root)
     made = plan(store.read(first.commit), NOTHING)
@@ -60,7 +60,7 @@ def test_special_file_is_left_where_it_stands(root: Path, store: Store) -> None:
 
 
 def test_link_on_the_way_is_not_followed(root: Path, store: Store, tmp_path: Path) -> None:
-    """A folder that became a link leads nowhere: nothing is written outside."""
+    """If a folder was replaced by a link, nothing is written through it."""
     put(root / "folder/file", b"inside")
     put(root / "folder/other", b"inside")
     first = taken(store, root)
@@ -92,7 +92,7 @@ def test_links_out_are_brought_back_as_links(
 
 
 def test_folder_that_may_not_be_written_is_no_obstacle(root: Path, store: Store) -> None:
-    """Files come back in a read-only folder, which is read-only again afterwards."""
+    """Files are restored in a read-only folder, which is read-only again afterwards."""
     put(root / "sealed/a", b"old")
     (root / "sealed").chmod(0o555)
     first = taken(store, root)

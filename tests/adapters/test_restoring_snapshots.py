@@ -1,4 +1,4 @@
-"""Restores in place and into a new folder, without any loss on the way."""
+"""Restores in place and into a new folder, without any loss."""
 
 import random
 from pathlib import Path
@@ -35,7 +35,7 @@ from .trees import (
 def test_odd_tree_comes_back_in_place(
     root: Path, store: Store, monkeypatch: pytest.MonkeyPatch, lacks: str
 ) -> None:
-    """Whatever was done to a tree, on any system a restore makes it identical again."""
+    """Whatever changed in a tree, a restore makes it identical again on any system."""
     if lacks == "renameat2":
         monkeypatch.setattr(one_file, "system_call", lambda name: None)
     fill(root)
@@ -104,7 +104,7 @@ def test_chosen_paths_alone_come_back(root: Path, store: Store) -> None:
 
 
 def test_state_files_are_left_alone(root: Path, store: Store) -> None:
-    """Paths that somebody else writes are neither brought back nor removed."""
+    """Paths of files that other code maintains are neither restored nor removed."""
     put(root / "PROGRESS.yaml", b"old")
     first = taken(store, root)
     put(root / "PROGRESS.yaml", b"new")
@@ -113,7 +113,7 @@ def test_state_files_are_left_alone(root: Path, store: Store) -> None:
 
 
 def test_ignored_files_survive_a_restore(root: Path, store: Store) -> None:
-    """Neither what is ignored now nor what was ignored then is removed."""
+    """Files ignored now, or when the snapshot was taken, are not removed."""
     git(root, "init", "-q")
     put(root / "seen", b"x")
     put(root / ".gitignore", b".env\nbuild/\n")
@@ -130,7 +130,7 @@ def test_ignored_files_survive_a_restore(root: Path, store: Store) -> None:
 
 
 def test_ignored_file_in_the_way_is_kept(root: Path, store: Store, tmp_path: Path) -> None:
-    """An ignored file where another is brought back is in the snapshot before that."""
+    """An ignored file at a restored file's path is in the snapshot before the restore."""
     git(root, "init", "-q")
     put(root / "out", b"old")
     first = taken(store, root)
@@ -144,7 +144,7 @@ def test_ignored_file_in_the_way_is_kept(root: Path, store: Store, tmp_path: Pat
 
 
 def test_what_a_snapshot_left_out_is_not_removed(root: Path, store: Store) -> None:
-    """A file that was too large for the snapshot stays when that one comes back."""
+    """A file that was too large for the snapshot remains when that snapshot is restored."""
     put(root / "large", b"x" * 2000)
     put(root / "a", b"a")
     first = taken(store, root, limits=Limits(file_bytes_max=1000))
@@ -156,7 +156,7 @@ def test_what_a_snapshot_left_out_is_not_removed(root: Path, store: Store) -> No
 
 
 def test_nested_repository_is_left_alone(root: Path, store: Store) -> None:
-    """Where a repository stands now nothing is written, and it is not removed."""
+    """A nested repository is neither written to nor removed."""
     put(root / "inner/file", b"old")
     first = taken(store, root)
     git(root / "inner", "init", "-q")
@@ -168,7 +168,7 @@ def test_nested_repository_is_left_alone(root: Path, store: Store) -> None:
 
 
 def test_files_go_into_a_folder_of_the_tree(root: Path, store: Store) -> None:
-    """Files can be put below a folder; nothing in it is removed, and all is kept."""
+    """Files can be restored below a folder, from which nothing is removed or lost."""
     put(root / "src/a", b"best", 0o755)
     first = taken(store, root)
     put(root / "src/a", b"worse")

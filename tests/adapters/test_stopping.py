@@ -22,7 +22,7 @@ ENDS_BY_ITSELF = (
 
 
 def stopped(folder: Path, script: str, seconds: float, up: str = "up") -> list[str]:
-    """Stop a script once it has made the file `up`; return its remaining processes."""
+    """Stop a script once it has created the file `up`; return its remaining processes."""
     mark = f"sprintlog-test-{uuid4().hex}"
     reading, writing = os.pipe()
 
@@ -49,7 +49,7 @@ def stopped(folder: Path, script: str, seconds: float, up: str = "up") -> list[s
 
 
 def test_it_has_time_to_save_its_work(tmp_path: Path) -> None:
-    """What heeds SIGTERM ends as it wants to, and is waited for."""
+    """A process that handles SIGTERM is given time to end."""
     assert stopped(tmp_path, ENDS_BY_ITSELF, 60) == []
     assert (tmp_path / "file").read_text() == "saved\n"
 
@@ -63,5 +63,5 @@ def test_it_is_killed_without(tmp_path: Path) -> None:
 @needs.linux
 @pytest.mark.parametrize("name", ENDLESS)
 def test_nothing_stays_that_does_not_heed(name: str, tmp_path: Path) -> None:
-    """After its seconds all that it started is killed, wherever it hides."""
+    """After the grace period, all of the script's processes are killed."""
     assert stopped(tmp_path, f"echo > up; {ENDLESS[name]}", 0.2) == []

@@ -28,7 +28,7 @@ def test_everything_comes_back_exactly(root: Path, store: Store, tmp_path: Path)
 
 
 def test_repository_is_not_needed(root: Path, store: Store) -> None:
-    """A tree without git is taken, and so is one inside of a repository."""
+    """Trees without git, and trees inside a repository, can be saved."""
     put(root / "a", b"a")
     assert taken(store, root).files == 1
     git(root.parent, "init", "-q")
@@ -36,7 +36,7 @@ def test_repository_is_not_needed(root: Path, store: Store) -> None:
 
 
 def test_only_what_changed_is_read(root: Path, store: Store) -> None:
-    """A second snapshot reads the files that changed since, and only those."""
+    """A second snapshot reads only the files that have changed since the first."""
     for number in range(20):
         put(root / f"folder/{number}", b"x")
         os.utime(root / f"folder/{number}", ns=(0, 0))
@@ -49,7 +49,7 @@ def test_only_what_changed_is_read(root: Path, store: Store) -> None:
 
 
 def _settle(store: Store, root: Path) -> None:
-    """Make the store believe that its last snapshot was taken a while ago."""
+    """Make the store treat its last snapshot as old."""
     (cache,) = store.folder.glob("known-*")
     known = file_stats.load(cache)
     files = {
@@ -63,7 +63,7 @@ def _settle(store: Store, root: Path) -> None:
 def test_change_within_the_same_moment_is_seen(
     root: Path, store: Store, tmp_path: Path
 ) -> None:
-    """A file that changes right after its snapshot, without looking so, is read again."""
+    """A file that changes right after its snapshot, with the same status, is read again."""
     put(root / "a", b"one")
     at = (root / "a").stat()
     taken(store, root)
@@ -77,7 +77,7 @@ def test_change_within_the_same_moment_is_seen(
 def test_writes_through_a_map_are_seen(
     on_disk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
-    """A file that is written by a map between two snapshots is read again by the second."""
+    """A file written through a memory map between two snapshots is read by the second."""
     monkeypatch.setattr(file_stats, "SETTLED_NS", -(10**10))
     monkeypatch.setattr(file_stats, "TICK_NS", -(10**10))
     if kind == "unknown":
@@ -98,7 +98,7 @@ def test_writes_through_a_map_are_seen(
 def test_memory_is_read_whole(
     root: Path, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where maps leave no trace in a file's time, each snapshot reads every file."""
+    """If memory maps do not update a file's time, each snapshot reads every file."""
     put(root / "one", b"x")
     (root / "link").symlink_to("one")
     monkeypatch.setattr(file_stats, "SETTLED_NS", -(10**10))
@@ -143,7 +143,7 @@ def test_special_files_are_named(
 
 
 def test_limits_say_what_was_left_out(root: Path, store: Store) -> None:
-    """Files over the limits are named, and saved on request."""
+    """Files above the limits are named, and saved on request."""
     put(root / "large", b"x" * 2000)
     for number in range(3):
         put(root / f"small-{number}", b"x" * 400)
@@ -156,7 +156,7 @@ def test_limits_say_what_was_left_out(root: Path, store: Store) -> None:
 
 
 def test_what_was_left_out_once_is_taken_later(root: Path, store: Store) -> None:
-    """Reading goes on where the last snapshot had to stop."""
+    """Reading continues where the last snapshot had to stop."""
     for number in range(4):
         put(root / f"file-{number}", b"x" * 400)
         os.utime(root / f"file-{number}", ns=(0, 0))
@@ -168,7 +168,7 @@ def test_what_was_left_out_once_is_taken_later(root: Path, store: Store) -> None
 
 
 def test_names_alike_but_for_case_are_reported(root: Path, store: Store) -> None:
-    """Names that are one where case does not matter are taken, and named."""
+    """Names that differ only by case are saved and reported."""
     for name in ("Readme", "README", "sub/A/x", "sub/a/y", "other"):
         put(root / name, b"x")
     made = taken(store, root)
@@ -177,7 +177,7 @@ def test_names_alike_but_for_case_are_reported(root: Path, store: Store) -> None
 
 
 def test_store_in_the_tree_is_not_in_the_snapshot(root: Path) -> None:
-    """A snapshot never holds the store that it is kept in."""
+    """A snapshot never contains the store that it is in."""
     store = store_in(root)
     put(root / "a", b"a")
     taken(store, root)
@@ -185,7 +185,7 @@ def test_store_in_the_tree_is_not_in_the_snapshot(root: Path) -> None:
 
 
 def test_lost_and_damaged_memory_costs_only_time(root: Path, store: Store) -> None:
-    """Without the cache, or with a damaged one, everything is read again."""
+    """If the cache is missing or damaged, every file is read again."""
     for number in range(3):
         put(root / str(number), b"x")
     first = taken(store, root)
@@ -222,7 +222,7 @@ def test_missing_git_is_said(root: Path, tmp_path: Path) -> None:
 
 
 def test_store_is_its_owners_alone(root: Path, store: Store) -> None:
-    """Nobody else may read the store, whatever the umask."""
+    """Only the owner can read the store, regardless of the umask."""
     put(root / "a", b"a")
     before = os.umask(0o000)
     try:
@@ -234,7 +234,7 @@ def test_store_is_its_owners_alone(root: Path, store: Store) -> None:
 
 
 def test_killed_git_is_no_obstacle(root: Path, tmp_path: Path) -> None:
-    """Where git dies on the way there is one error, and the next snapshot is whole."""
+    """If git dies during a snapshot, one error is raised; the next snapshot is complete."""
     put(root / "a", os.urandom(100_000))
     script = '#!/bin/sh\ncase "$*" in *fast-import*) head -c 2000 >&-; kill -9 $$;; esac\n'
     real = shutil.which("git")
@@ -259,7 +259,7 @@ def test_killed_git_is_no_obstacle(root: Path, tmp_path: Path) -> None:
 def test_folder_that_cannot_be_synced_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A sync that fails knows a number only; the error names the folder."""
+    """A failed sync returns only a number, so the error adds the folder."""
 
     def full(descriptor: int) -> None:
         raise OSError(28, "No space left on device")

@@ -1,4 +1,4 @@
-"""What of a work tree is taken: what git would see, and no repository within."""
+"""The saved files of a work tree: those that git would see, without nested repositories."""
 
 from pathlib import Path
 
@@ -24,7 +24,7 @@ def test_ignored_files_are_left_unless_asked_for(root: Path, store: Store) -> No
 
 
 def test_tracked_files_are_never_ignored(root: Path, store: Store) -> None:
-    """A file that git tracks is taken even where a pattern would ignore it."""
+    """A tracked file is saved even if a pattern would ignore it."""
     git(root, "init", "-q")
     put(root / "build/tracked", b"x")
     put(root / "build/other", b"x")
@@ -68,7 +68,7 @@ def test_linked_work_trees_are_taken_each_for_itself(
 
 
 def test_nested_repositories_are_named_and_left(root: Path, store: Store) -> None:
-    """Submodules and nested repositories are not taken, and each is named."""
+    """Submodules and nested repositories are not saved, and each is reported."""
     git(root, "init", "-q")
     for name in ("inner", "vendor/deep"):
         (root / name).mkdir(parents=True)
@@ -85,7 +85,7 @@ def test_nested_repositories_are_named_and_left(root: Path, store: Store) -> Non
 
 
 def test_bare_repository_is_files_like_others(root: Path, store: Store) -> None:
-    """An embedded bare repository is plain files, as git sees it, and nothing runs."""
+    """An embedded bare repository is saved as plain files, and nothing in it runs."""
     git(root, "init", "-q", "--bare", "inner")
     put(root / "inner/hooks/post-commit", b"#!/bin/sh\ntouch /tmp/ran\n", 0o755)
     made = taken(store, root)
@@ -94,7 +94,7 @@ def test_bare_repository_is_files_like_others(root: Path, store: Store) -> None:
 
 
 def test_names_that_mean_gits_folder_are_left(root: Path, store: Store) -> None:
-    """What some system would take for `.git` is never in a snapshot."""
+    """Names that some system treats as `.git` are never in a snapshot."""
     names = (".GIT", ".gIt ", ".git.", "git~1", ".g\u200cit", ".git::$INDEX_ALLOCATION")
     for name in names:
         put(root / name / "config", b"x")

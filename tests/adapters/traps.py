@@ -12,7 +12,7 @@ HOOKS = (
 
 
 class Trap:
-    """A tree full of programs, each of which leaves a mark when it is run."""
+    """A tree full of programs, each of which leaves a mark if it is run."""
 
     def __init__(self, folder: Path) -> None:
         self.root = folder / "tree"

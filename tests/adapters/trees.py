@@ -40,7 +40,7 @@ ODD_NAMES = (
 
 
 def fill(root: Path) -> None:
-    """Put odd names, modes, links and empty folders below a root."""
+    """Create unusual names, modes, links and empty folders below a root."""
     for odd in ODD_NAMES:
         with open(os.path.join(os.fsencode(root), odd), "wb") as file:
             file.write(b"content of " + odd + b"\r\n$Id$\n")
@@ -110,7 +110,7 @@ def git(folder: Path, *arguments: str) -> str:
 
 
 def environment() -> dict[str, str]:
-    """Return the environment without what git would take from it."""
+    """Return the environment without variables that git uses."""
     return {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
 
 

@@ -174,7 +174,7 @@ CONTRACTS: dict[str, Contract] = {
 
 
 def _imports(source: Source) -> Iterator[tuple[int, str, ast.ImportFrom | None]]:
-    """Yield line and whole dotted name of every import, also those inside functions."""
+    """Yield the line and full name of every import, including those inside functions."""
     for node in ast.walk(source.tree):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name, None) for alias in node.names)
@@ -199,7 +199,7 @@ def _sql_in(tree: ast.Module) -> Iterator[int]:
 
 
 def _uses(source: Source) -> Iterator[tuple[ast.Name | ast.Attribute, Any]]:
-    """Yield where a module uses something of the package that it imported, and what."""
+    """Yield the names that a module uses from an imported package, with their lines."""
     known: dict[str, Any] = {}
     for _, name, node in _imports(source):
         if node is not None and name.startswith("sprintlog."):

@@ -1,4 +1,4 @@
-"""What the built archives hold: the wheel for users, the source for those who build."""
+"""The contents of the built archives: the wheel for users, and the source archive."""
 
 import importlib.util
 import subprocess
@@ -55,7 +55,7 @@ def room_files() -> set[str]:
 
 
 def test_wheel_holds_the_rooms_and_nothing_else(wheel: list[str]) -> None:
-    """A wheel has the public package and each file once, a manual page, its metadata."""
+    """A wheel contains the public package and every file once, a manual, and metadata."""
     files = sorted(name for name in wheel if ".dist-info/" not in name)
     ours = {*room_files(), *(path.name for path in door_files())}
     (manual,) = (
@@ -94,7 +94,7 @@ def test_wheel_marks_every_room_as_typed(wheel: list[str], room: str) -> None:
 
 @pytest.mark.long
 def test_sdist_holds_what_building_and_testing_need(sdist: list[str]) -> None:
-    """A source archive has the packages once, and the files to build and test them."""
+    """A source archive contains the packages once, and the files to build and test them."""
     needed = {
         ".ci/oldest.txt",
         ".ci/run",

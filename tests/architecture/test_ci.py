@@ -14,14 +14,14 @@ TARGETS = {*re.findall(r"^([a-z-]+):.*## ", MAKEFILE, re.MULTILINE)}
 
 @pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md"])
 def test_each_command_of_a_page_exists(page: str) -> None:
-    """A page names only commands of make that exist."""
+    """Pages name only existing make targets."""
     named = {*re.findall(r"\bmake ([a-z][a-z-]*)", (ROOT / page).read_text())}
     assert named
     assert named <= TARGETS
 
 
 def test_contributing_names_each_command() -> None:
-    """CONTRIBUTING names every command of make that has a help text."""
+    """CONTRIBUTING names every make target that has a help text."""
     page = (ROOT / "CONTRIBUTING.md").read_text()
     assert {name for name in TARGETS if f"make {name}" not in page} == {"help"}
 

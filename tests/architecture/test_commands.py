@@ -73,7 +73,7 @@ def test_every_topic_is_registered() -> None:
 
 @pytest.mark.parametrize("command", EVERY.values(), ids=EVERY)
 def test_a_command_decides(command: type[Command]) -> None:
-    """Its method takes a state and the time, and has a docstring."""
+    """A command's method takes a state and the time, and has a docstring."""
     assert command.decide is not Command.decide
     assert command.decide.__doc__
     assert inspect.getdoc(command) != inspect.getdoc(Command)
@@ -106,7 +106,7 @@ def _is_taker(function: Callable[..., object]) -> bool:
 
 
 def test_every_struct_is_registered() -> None:
-    """A struct that no topic names would be refused when somebody hands it in."""
+    """A struct that no topic registers would be refused as input."""
     structs = {
         value
         for topic in topics()
@@ -134,7 +134,7 @@ def _answer(way: Callable[..., Command]) -> Any:
 
 
 def test_a_command_is_read_by_its_name() -> None:
-    """The JSON of a command names it, and decodes to the same command."""
+    """A command's JSON contains its name and decodes to the same command."""
     command = CompletePhase("build", "done")
     written = msgspec.json.encode(command)
     assert msgspec.json.decode(written)["type"] == CompletePhase.name() == "complete-phase"
@@ -142,7 +142,7 @@ def test_a_command_is_read_by_its_name() -> None:
 
 
 def test_a_misspelt_argument_is_found() -> None:
-    """A type checker finds it: were one of these not wrong, its comment would be."""
+    """A type checker reports it; an unneeded ignore comment would be an error, too."""
     with pytest.raises(TypeError):
         CompletePhase(fase="build")  # type: ignore[call-arg]
     assert CompletePhase(7).phase == 7  # type: ignore[arg-type, comparison-overlap]

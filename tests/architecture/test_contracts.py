@@ -42,7 +42,7 @@ PLANTS = {
 @pytest.mark.long
 @pytest.mark.parametrize("name", sorted(CONTRACTS))
 def test_the_contract_holds(name: str) -> None:
-    """Nothing in the sources breaks it."""
+    """The sources violate no contract."""
     assert CONTRACTS[name](ROOT) == []
 
 
@@ -51,7 +51,7 @@ def test_the_contract_holds(name: str) -> None:
     ("name", "file"), [(name, file) for name, files in PLANTS.items() for file in files]
 )
 def test_a_planted_violation_is_seen(tmp_path: Path, name: str, file: str) -> None:
-    """In a copy of the sources around it the contract names the file that was put in."""
+    """In a copy of the surrounding sources, the contract names the planted file."""
     folder = (tmp_path / file).parent
     shutil.copytree(ROOT / folder.relative_to(tmp_path), folder, ignore=_folders)
     before = {*CONTRACTS[name](tmp_path)}
@@ -65,5 +65,5 @@ def _folders(folder: str, names: list[str]) -> list[str]:
 
 
 def test_every_contract_is_tried() -> None:
-    """Each has something that breaks it."""
+    """For each contract, a violation is planted."""
     assert PLANTS.keys() == CONTRACTS.keys()

@@ -63,7 +63,7 @@ def from_an_index(text: str) -> list[str]:
     ],
 )
 def test_an_install_from_an_index_is_found(line: str) -> None:
-    """The pattern matches every form in which texts named an index."""
+    """The pattern matches every way in which texts named an index."""
     assert from_an_index(line)
 
 
@@ -88,7 +88,7 @@ def test_local_installs_are_allowed(line: str) -> None:
 
 
 def test_no_text_installs_sprintlog_by_its_name() -> None:
-    """A package of that name on an index belongs to somebody else."""
+    """On an index, a package with that name would belong to someone else."""
     workflows = [*(ROOT / ".github").rglob("*.yml")]
     named = [*texts(), *((str(path), path.read_text()) for path in workflows)]
     found = [
@@ -154,7 +154,7 @@ def test_pipx_injects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_tool_of_uv_is_installed_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str
 ) -> None:
-    """The command names the same checkout and keeps the added requirements."""
+    """The command names the same checkout and preserves the additional requirements."""
     receipt = RECEIPT.format(source=f'{source} = "/src"')
     (tmp_path / "uv-receipt.toml").write_text(receipt)
     assert command_in(tmp_path, monkeypatch) == (

@@ -1,4 +1,4 @@
-"""The library's front door: what is public, typed, and imported only when it is needed."""
+"""The library's public API: its names, types and deferred imports."""
 
 import subprocess
 import sys
@@ -40,7 +40,7 @@ MISTAKES = {7, 8, 9, 10, 12, 14}
 
 
 def not_in(public: list[Any], wanted: Sequence[type[msgspec.Struct]]) -> list[str]:
-    """Return the names that are wanted and not public."""
+    """Return the expected names that are not public."""
     return [struct.__name__ for struct in wanted if struct not in public]
 
 
@@ -88,7 +88,7 @@ def test_every_error_is_public() -> None:
 
 @pytest.mark.long
 def test_mypy_sees_what_is_wrong(tmp_path: Path) -> None:
-    """A user's type checker, strict, accepts what is right and names each mistake."""
+    """A user's strict type checker accepts correct code and reports each mistake."""
     (tmp_path / "wrong.py").write_text(WRONG)
     done = subprocess.run(
         [

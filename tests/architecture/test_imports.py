@@ -25,7 +25,7 @@ def imported_names(tree: ast.Module) -> Iterator[tuple[int, str]]:
 
 @pytest.mark.long
 def test_nothing_imports_a_bare_room() -> None:
-    """A room is imported as part of sprintlog: a second copy has other classes."""
+    """Packages are imported as part of sprintlog: a copy would have different classes."""
     bare = [
         f"{relative(path)}:{line} imports {name}"
         for path in modules(*ROOMS, "tests")
@@ -37,7 +37,7 @@ def test_nothing_imports_a_bare_room() -> None:
 
 @pytest.mark.long
 def test_imports_are_relative_inside_a_room() -> None:
-    """Inside a top-level package imports are relative; absolute ones lead to another."""
+    """Imports within a top-level package are relative; absolute imports cross packages."""
     own = [
         f"{relative(path)}:{line} imports {name}"
         for room in ROOMS
@@ -62,13 +62,13 @@ def test_import_contracts_hold() -> None:
 
 
 def test_import_contracts_see_every_module() -> None:
-    """What the contracts are checked on is the whole package, not an empty one."""
+    """The contracts are checked for the complete package, not for an empty one."""
     graph = grimp.build_graph("sprintlog", cache_dir=None)
     assert graph.modules == {*map(dotted, [*door_modules(), *modules(*ROOMS)])}
 
 
 def test_no_module_imports_itself_in_a_circle() -> None:
-    """From no module do imports lead back to it, wherever in the tree they go."""
+    """No module imports itself, directly or indirectly."""
     graph = grimp.build_graph("sprintlog", cache_dir=None)
     left = {
         module: set(graph.find_modules_directly_imported_by(module))

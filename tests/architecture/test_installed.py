@@ -29,7 +29,7 @@ def needed(name: str, seen: dict[str, Distribution]) -> dict[str, Distribution]:
 
 @pytest.fixture(scope="module")
 def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Make a new environment with the wheel and the packages it asks for, nothing else."""
+    """Create a new environment with only the wheel and its dependencies."""
     folder = tmp_path_factory.mktemp("bare")
     wheel = build("wheel", folder / "made")
     venv.create(folder / "env", symlinks=True)
@@ -53,7 +53,7 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(bare: Path, *words: str, at: Path) -> subprocess.CompletedProcess[str]:
-    """Run the installed command in a folder, with an environment that knows no other."""
+    """Run the installed command in a folder, without access to other environments."""
     home = at / "home"
     home.mkdir(exist_ok=True)
     path = f"{bare / 'env' / 'bin'}{os.pathsep}/usr/bin{os.pathsep}/bin"
@@ -79,7 +79,7 @@ def test_the_installed_wheel_plays_the_demo(bare: Path, tmp_path: Path) -> None:
 def test_the_installed_wheel_records_shows_and_goes_back(
     bare: Path, tmp_path: Path
 ) -> None:
-    """A wrapped loop is recorded, made a page, and brought back with its files."""
+    """A wrapped loop is recorded, shown as a page, and restored with its files."""
     run(bare, "git", "init", "-q", at=tmp_path)
     for number in ("1", "2"):
         words = ("wrap", "--snapshot", "--", "sh", "-c", f"echo {number} > made.txt")
@@ -93,21 +93,21 @@ def test_the_installed_wheel_records_shows_and_goes_back(
 
 @pytest.mark.long
 def test_the_manual_page_comes_with_it(bare: Path) -> None:
-    """`man sprintlog` finds its page where the environment's programs have theirs."""
+    """`man sprintlog` finds its page relative to the environment's programs."""
     page = bare / "env" / "share" / "man" / "man1" / "sprintlog.1"
     assert page.read_bytes() == (ROOT / "docs" / "reference" / "sprintlog.1").read_bytes()
 
 
 @pytest.mark.long
 def test_the_same_sources_make_the_same_wheel(bare: Path, tmp_path: Path) -> None:
-    """Two builds are the same bytes, so who builds it knows what was published."""
+    """Two builds are identical, so a build can be compared with the published wheel."""
     (first,) = (bare / "made").iterdir()
     assert build("wheel", tmp_path / "made").read_bytes() == first.read_bytes()
 
 
 @pytest.mark.long
 def test_the_version_is_said_by_the_program(bare: Path, tmp_path: Path) -> None:
-    """What `--version` answers is what pyproject.toml has."""
+    """`--version` prints the version in pyproject.toml."""
     said = run(bare, "sprintlog", "--version", at=tmp_path).stdout.split()[-1]
     line = re.search(r'^version = "(.+)"$', (ROOT / "pyproject.toml").read_text(), re.M)
     assert line is not None

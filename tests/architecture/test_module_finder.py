@@ -33,7 +33,7 @@ assert not any(imports._Finder.find_spec(*question) for question in nothing)
 
 
 def test_our_modules_are_found_as_python_finds_them() -> None:
-    """Under its name is the same module that Python finds by looking, or none."""
+    """The finder returns the same module as Python's finder, or none."""
     found = map(dotted, modules("engine", "projections", "cli"))
     names = [name for name in found if name.count(".") > 1]
     assert len(names) > OURS_MAX
@@ -50,7 +50,7 @@ main()
 
 
 def test_a_command_looks_through_no_folder_of_ours(tmp_path: Path) -> None:
-    """Of our folders only the one that the command line itself is in is looked through."""
+    """Only the command line's own folder is listed among our folders."""
     with Workspace.init(tmp_path, here=True):
         pass
     done = subprocess.run(

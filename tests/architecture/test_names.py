@@ -1,4 +1,4 @@
-"""One word, one meaning: what is called by a name is called so nowhere else."""
+"""One word, one meaning: names are unique."""
 
 import ast
 from collections import Counter, defaultdict
@@ -13,7 +13,7 @@ NOUNS = {"briefing", "learning", "listing", "masking", "missing"}
 
 @pytest.mark.long
 def test_no_two_types_share_a_name() -> None:
-    """A class that others can import has a unique name."""
+    """Each importable class has a unique name."""
     found = defaultdict(list)
     for path in modules(*ROOMS):
         for node in parse(path).body:

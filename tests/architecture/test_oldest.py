@@ -9,7 +9,7 @@ from .tree import ROOT
 
 
 def test_the_oldest_versions_we_allow_are_those_that_are_tried() -> None:
-    """Each dependency has a lower bound, and the list of the oldest ones pins just it."""
+    """Each dependency has a lower bound, which the list of oldest versions pins."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     allowed = {}
     for line in project["dependencies"]:

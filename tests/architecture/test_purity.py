@@ -1,4 +1,4 @@
-"""What a pure module may not do, beyond what the import contracts can see."""
+"""The limits of pure modules that import contracts cannot enforce."""
 
 import ast
 from collections.abc import Iterator
@@ -44,7 +44,7 @@ def test_new_events_are_made_where_they_are_masked() -> None:
 
 
 def test_pure_modules_reach_nothing_outside() -> None:
-    """A pure module opens no file, prints nothing and never asks what time it is."""
+    """A pure module opens no file, prints nothing and never reads the clock."""
     impure = [
         f"{relative(path)}:{line} calls {name}"
         for path in pure_modules()

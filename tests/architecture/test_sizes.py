@@ -23,7 +23,7 @@ STRUCTURE = {
 
 
 def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    """Yield every function and method of a module, nested ones too."""
+    """Yield every function and method of a module, including nested ones."""
     for node in ast.walk(parse(path)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             yield node
@@ -69,7 +69,7 @@ def test_test_folders_stay_small() -> None:
 
 @pytest.mark.long
 def test_the_structure_only_gets_simpler() -> None:
-    """Modules, folders and imports become fewer, and the code keeps to its limit."""
+    """The numbers of modules, folders and imports only decrease."""
     found: Counter[str] = Counter()
     folders, imported = set(), 0
     for path in modules(*ROOMS):

@@ -93,7 +93,7 @@ def test_hot_path_starts_without_slow_libraries(module: str) -> None:
 
 
 def test_sprints_wait_for_nothing_of_the_journal() -> None:
-    """What records and writes a sprint is there without the journal's modules."""
+    """Sprints are recorded and written without importing the journal's modules."""
     names = ["sprintlog.projections.workspace", STORE, "sprintlog.cli.work.phase"]
     names += ["sprintlog.cli.work.append", "sprintlog.cli.begin.sprint"]
     lines = [*(f"import {name}" for name in names), "import sys"]
@@ -119,14 +119,14 @@ def test_only_what_reads_agents_output_imports_its_decoders() -> None:
 
 
 def test_no_other_command_imports_the_tools_of_mcp() -> None:
-    """Whatever is typed, nothing of the tools nor of the SDK is there before `mcp` runs."""
+    """No other command imports the MCP tools or the SDK before `mcp` runs."""
     imported = modules_imported_by(*(f"sprintlog.cli.{module_of(x)}" for x in COMMANDS))
     assert not [name for name in imported if name.startswith("sprintlog.cli.mcp")]
     assert not {name.split(".")[0] for name in imported} & {"mcp", "mcp_types"}
 
 
 def test_no_other_command_imports_the_live_page() -> None:
-    """Whatever is typed but `serve`, nothing of the server is there before it is called."""
+    """No command except `serve` imports the server."""
     others = [f"sprintlog.cli.{module_of(name)}" for name in COMMANDS if name != "serve"]
     imported = modules_imported_by(*others)
     assert not [name for name in imported if name.startswith("sprintlog.cli.web")]
@@ -175,7 +175,7 @@ def test_nobody_looks_for_extensions_who_names_none(words: str, tmp_path: Path) 
 
 
 def test_recording_commands_start_without_slow_libraries() -> None:
-    """No recording command's module imports a slow library before it is called."""
+    """Importing a recording command's module imports no slow library."""
     commands = [name for name in RECORDING_COMMANDS if exists(name)]
     assert commands
     assert packages_imported_by(*commands) & SLOW == set()
@@ -260,7 +260,7 @@ def imported(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
 
 
 def test_recording_imports_nothing_that_it_does_not_use(imported: set[str]) -> None:
-    """Of libraries only what is used is there once a phase was completed."""
+    """Completing a phase imports only the libraries that it uses."""
     # Older versions of msgspec use it to determine their own version.
     of_msgspec = {"json"} & modules_imported_by("msgspec")
     assert imported & UNUSED <= of_msgspec
@@ -279,7 +279,7 @@ def test_recording_imports_no_more_of_ours_than_before(imported: set[str]) -> No
 
 
 def test_recording_runs_through_few_modules(imported: set[str]) -> None:
-    """A reader of `phase complete` meets at most so many modules."""
+    """`phase complete` runs through a limited number of modules."""
     through = {name for name in imported if name.startswith("through:sprintlog.")}
     assert 40 < len(through) <= THROUGH_MAX, sorted(through)
 
@@ -301,7 +301,7 @@ print(sprint.version, sprint.plan.iteration, *sys.modules)
 
 
 def test_a_fold_imports_no_rules() -> None:
-    """What only a decision needs takes no memory where a loop's events are folded."""
+    """Folding a loop's events does not load code that only decisions need."""
     version, iteration, *modules = run_code(FOLD).split()
     names = {name.removeprefix("sprintlog.engine.sprint.") for name in modules}
     assert (version, iteration) == ("5", "1")
@@ -359,7 +359,7 @@ main()
 
 
 def test_a_process_ends_at_once_unless_somebody_waits() -> None:
-    """Nothing is taken apart at the end, but who asked to be called then is called."""
+    """Nothing is torn down at exit, but registered exit functions are called."""
     assert run_code(LEFT).startswith("sprintlog, version")
     assert "taken apart" not in run_code(LEFT)
     assert "called" in run_code(LEFT, "awaited")

@@ -1,4 +1,4 @@
-"""What CI installs has digests, and a release runs nothing that can change."""
+"""Packages installed by CI have digests, and a release runs nothing that can change."""
 
 import re
 import tomllib
@@ -30,13 +30,13 @@ def pinned() -> dict[str, list[str]]:
 
 
 def test_each_locked_package_has_digests(pinned: dict[str, list[str]]) -> None:
-    """No line names a package by its version alone."""
+    """No line specifies a package by its version only."""
     lines = [line for line in LOCKED.splitlines() if re.match(r"[\w.,[\]-]+==", line)]
     assert len(lines) == sum(map(len, pinned.values())) > 50
 
 
 def test_what_we_ask_for_is_locked(pinned: dict[str, list[str]]) -> None:
-    """Each package that pyproject.toml names for users and for `make check` is there."""
+    """Each package in pyproject.toml for users and for `make check` is locked."""
     extras = PROJECT["optional-dependencies"]
     asked = [*PROJECT["dependencies"], *extras["dev"], *extras["judges"]]
     for text in asked:
@@ -47,7 +47,7 @@ def test_what_we_ask_for_is_locked(pinned: dict[str, list[str]]) -> None:
 
 
 def test_the_extras_of_what_is_locked_are_in_the_list() -> None:
-    """Else pip takes a newer version for the extra as soon as there is one, and refuses."""
+    """Otherwise pip selects a newer version for the extra once it exists, and fails."""
     assert {"coverage[toml]==", "psycopg[binary]==", "pyjwt[crypto]=="} <= {
         line.partition("==")[0] + "==" for line in LOCKED.splitlines()
     }
@@ -66,7 +66,7 @@ def test_a_release_runs_what_cannot_change() -> None:
 
 
 def test_only_what_was_built_is_published() -> None:
-    """Who may sign or publish builds nothing, and has no secret that could be taken."""
+    """The job that signs or publishes builds nothing and has no secret to steal."""
     jobs = load(RELEASE.encode())["jobs"]
     publish = jobs.pop("publish")
     assert publish["permissions"] == {"id-token": "write", "attestations": "write"}
@@ -78,7 +78,7 @@ def test_only_what_was_built_is_published() -> None:
 
 
 def test_what_is_built_runs_nothing_without_a_digest() -> None:
-    """The job that builds installs by digests; what is tried is built in another one."""
+    """The job that builds installs by digest; the results are tested in another job."""
     steps = load(RELEASE.encode())["jobs"]["build"]["steps"]
     lines = [line for step in steps for line in step.get("run", "").splitlines()]
     installs = [line for line in lines if "pip install" in line]

@@ -1,4 +1,4 @@
-"""Every module with a terminal command is one that somebody can type."""
+"""Every module with a terminal command can be reached from the command line."""
 
 from collections.abc import Iterator
 
@@ -20,7 +20,7 @@ def lazy_modules(group: TypedGroup) -> Iterator[str]:
 
 
 def test_no_terminal_command_is_forgotten() -> None:
-    """A module that makes a command is named in the table of commands or by a group."""
+    """A module that defines a command is listed in the table of commands or in a group."""
     made = {
         f"{path.parent.name}.{path.stem}"
         for folder in FOLDERS

@@ -20,10 +20,10 @@ def lines_with(pattern: re.Pattern[str]) -> list[str]:
 
 
 def test_nothing_is_marked_unfinished() -> None:
-    """Work that is left is written down in an issue, not in a file."""
+    """Unfinished work is recorded in issues, not in files."""
     assert lines_with(UNFINISHED) == []
 
 
 def test_no_file_names_a_folder_of_some_machine() -> None:
-    """A path that exists on one machine only has no place in any file."""
+    """No file contains a path that exists on one machine only."""
     assert lines_with(MACHINE_PATH) == []

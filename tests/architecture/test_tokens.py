@@ -1,4 +1,4 @@
-"""One function adds tokens, so that every figure of them is the same."""
+"""A single function adds tokens, so that all figures are consistent."""
 
 import ast
 from pathlib import Path

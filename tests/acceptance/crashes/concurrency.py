@@ -1,4 +1,4 @@
-"""Many at once: races for a stream, and state files that all refresh and some edit."""
+"""Concurrency: races for a stream, and state files that some processes edit."""
 
 import tempfile
 from pathlib import Path
@@ -16,7 +16,7 @@ EDITED_SECONDS = 60.0
 
 
 def race(data: Path, seed: int) -> Verdict:
-    """Every form of expectation holds for many writers, and each thing happens once."""
+    """Check that with many writers every expectation holds and each event occurs once."""
     with tempfile.TemporaryDirectory(prefix="sprintlog-accept-") as name:
         limits = {"writers": RACERS, "rounds": ROUNDS}
         appended = racing.race_to_append(
@@ -33,12 +33,12 @@ def race(data: Path, seed: int) -> Verdict:
 
 
 def no_false_drift(data: Path, seed: int) -> Verdict:
-    """Writers that refresh one state file for minutes never see an edit in it."""
+    """Writers that refresh one state file for minutes never detect an edit in it."""
     return _drift(seed, STILL_SECONDS, [])
 
 
 def no_lost_edit(data: Path, seed: int) -> Verdict:
-    """Edits by rename and edits in place are each kept, byte for byte, and recorded."""
+    """Edits by rename and in-place edits are all saved byte for byte and recorded."""
     ways = [drifting.ATOMIC, drifting.APPENDED, drifting.REWRITTEN]
     return _drift(seed, EDITED_SECONDS, ways)
 

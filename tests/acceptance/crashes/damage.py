@@ -28,7 +28,7 @@ def flipped(data: Path, seed: int) -> Verdict:
 
 
 def cut(data: Path, seed: int) -> Verdict:
-    """Cut tails and earlier copies put back are found, wherever they are cut."""
+    """Check that truncated logs and restored older copies are detected."""
     return _examine(
         lambda specimen: [
             *damaging.cuts(specimen, CUTS, seed),
@@ -38,7 +38,7 @@ def cut(data: Path, seed: int) -> Verdict:
 
 
 def salvaged(data: Path, seed: int) -> Verdict:
-    """After damage of any kind a new log holds a sound beginning, and no more."""
+    """After any damage, a new log contains an intact beginning and nothing else."""
     problems: list[str] = []
     tried = whole = more = 0
     for live in (False, True):
@@ -55,7 +55,7 @@ def salvaged(data: Path, seed: int) -> Verdict:
 
 
 def salvage_faults(data: Path, seed: int) -> Verdict:
-    """Whatever file operation of a salvage fails or is killed, the old log stays."""
+    """If any file operation of a salvage fails or is killed, the old log is unchanged."""
     try:
         runner = shared()
     except Unavailable as reason:
@@ -67,7 +67,7 @@ def salvage_faults(data: Path, seed: int) -> Verdict:
 
 
 def _examine(choose: Callable[[Specimen], list[Damage]]) -> Verdict:
-    """Damage a log that was closed, and one whose last events are in its journal."""
+    """Damage a closed log, and a log whose last events are in its journal."""
     problems: list[str] = []
     by_effect: Counter[str] = Counter()
     found: Counter[str] = Counter()

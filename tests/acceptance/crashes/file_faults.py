@@ -26,7 +26,7 @@ PLANTS = (("acknowledge_first", 0), ("plain_state_files", 2), ("digest_after_ren
 
 
 def every_operation(data: Path, seed: int, *, every: int = 1) -> Verdict:
-    """Fail every K-th operation of each command in each way, with both journals."""
+    """Fail every K-th file operation of each command in each way, in both journal modes."""
     with fast_folder() as folder, runners(RUNNERS) as team:
         templates = [
             prepare(team.first, scene, folder / mode / scene.name, (mode,))
@@ -65,7 +65,7 @@ def planted_defects(data: Path, seed: int) -> Verdict:
 
 
 def small_disks(data: Path, seed: int) -> Verdict:
-    """Live through disks that fill, and one that may not be written."""
+    """Test disks that fill up, and one that is read-only."""
     problems = []
     kinds = [*["filling"] * DISKS, "full", "readonly"]
     for number, kind in enumerate(kinds):
@@ -79,7 +79,7 @@ def small_disks(data: Path, seed: int) -> Verdict:
 
 
 def endings(data: Path, seed: int) -> Verdict:
-    """Write answers nobody hears, send signals at random moments, limit a process."""
+    """Close the reader of answers, send signals at random moments, and limit resources."""
     problems: list[str] = []
     with one_runner() as runner:
         for output in ("closed", "full", "unread"):
@@ -100,7 +100,7 @@ def endings(data: Path, seed: int) -> Verdict:
 def _timed(
     runner: Runner, turns: list[tuple[Template, list[Case]]], folder: Path, seed: int
 ) -> list[str]:
-    """Return how some faults went with nothing else running: the second counts here."""
+    """Return the results of some faults with nothing else running, for the timing."""
     chance = random.Random(seed)
     problems: list[str] = []
     brief = [
@@ -124,7 +124,7 @@ def _turns(
 
 @contextmanager
 def _begun(runner: Runner) -> Iterator[Path]:
-    """Give a folder with a log and a sprint that has started."""
+    """Provide a folder with a log and a started sprint."""
     with fast_folder() as folder:
         begin(runner, folder)
         yield folder

@@ -1,4 +1,4 @@
-"""Ten thousand kills: writers that die at any moment, stand still, or lose their clock."""
+"""Ten thousand kills: writers that die, are suspended, or lose their clock."""
 
 import tempfile
 from pathlib import Path
@@ -15,7 +15,7 @@ SECONDS_MAX = 7200.0
 
 
 def survive(data: Path, seed: int) -> Verdict:
-    """Nothing acknowledged is lost or doubled, and the next command needs no help."""
+    """Check that no acknowledged event is lost or doubled and the next command works."""
     with tempfile.TemporaryDirectory(prefix="sprintlog-accept-") as name:
         killer = Killer(Path(name) / "log", slots=WRITERS, sprints=SPRINTS, seed=seed)
         counts = killer.run(kills=KILLS, kills_a_round=KILLS_A_ROUND, seconds=SECONDS_MAX)

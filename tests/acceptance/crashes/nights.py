@@ -17,7 +17,7 @@ A prompt, an output or an event of each would be more."""
 
 
 def killed(data: Path, seed: int) -> Verdict:
-    """However often `run` is killed in a night, it ends the same and pays nothing twice."""
+    """Check that a night with killed runs ends the same and pays nothing twice."""
     rng, kills, count = random.Random(seed), 0, 0
     problems: list[str] = []
     steps: Counter[str] = Counter()
@@ -44,7 +44,7 @@ def _night(kind: str, rng: random.Random, *, kills: int) -> nights.Night:
 
 
 def long(data: Path, seed: int) -> Verdict:
-    """See that `run` holds at the end of a long loop what it held after its begin."""
+    """Check that `run` uses no more resources at the end of a loop than at its start."""
     if not Path("/proc/self/status").exists():
         raise Skip("memory and descriptors are read in /proc")
     with tempfile.TemporaryDirectory() as name:

@@ -22,7 +22,7 @@ PLANTS = (
 
 
 def images(data: Path, seed: int) -> Verdict:
-    """Look for acknowledged events in every image, in both journal modes."""
+    """Search for acknowledged events in every disk image, in both journal modes."""
     chance, count = random.Random(seed), 0
     problems: list[str] = []
     with one_runner() as runner, fast_folder() as folder:

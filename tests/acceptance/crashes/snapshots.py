@@ -36,7 +36,7 @@ CASES_PER_TURN = 20
 
 
 def every_iteration(data: Path, seed: int) -> Verdict:
-    """Bring each of many iterations back, in place and into a folder, in any order."""
+    """Restore each of many iterations, in place and into a folder, in any order."""
     chance = random.Random(seed)
     problems = []
     with tempfile.TemporaryDirectory(prefix="sprintlog-accept-") as name:
@@ -107,7 +107,7 @@ def killed_at_random(
 def _killed_rollbacks(
     root: Path, files: int, kills: int, chance: random.Random
 ) -> Iterator[str]:
-    """Yield what is wrong after kills of rollbacks from one iteration to the other."""
+    """Yield the problems after killing rollbacks from one iteration to another."""
 
     def start(*arguments: str) -> "subprocess.Popen[bytes]":
         command = [sys.executable, "-m", "sprintlog.cli", *arguments]

@@ -1,4 +1,4 @@
-"""Random histories of work trees: most in one process, some with real ones and kill -9."""
+"""Random histories of work trees, most in one process, some with real ones and SIGKILL."""
 
 import multiprocessing
 import os
@@ -40,7 +40,7 @@ def random_histories(data: Path, seed: int) -> Verdict:
 
 
 def _play(first: int, folder: Path, is_real: bool) -> list[str]:
-    """Play some histories in this process; return those that contradict the model."""
+    """Replay some histories in this process; return those that contradict the model."""
     folder.mkdir()
     kept = clean_environment()
     os.environ.clear()

@@ -23,7 +23,7 @@ def read(body: Json) -> Asked:
 
 
 def said(text: list[str], wants: Asked, number: int) -> Iterator[bytes]:
-    """Yield an answer in words, a frame for each."""
+    """Yield a text answer, one frame at a time."""
     yield from _begin(wants, number, {"type": "text", "text": ""})
     for word in text:
         yield _delta({"type": "text_delta", "text": word})
@@ -39,7 +39,7 @@ def called(call: Call, wants: Asked, number: int) -> Iterator[bytes]:
 
 
 def whole(act: Say, wants: Asked, number: int) -> Json:
-    """Return an answer in words as one object."""
+    """Return a text answer as a single object."""
     message = _message(wants, number)
     message["content"] = [{"type": "text", "text": act.text}]
     message["stop_reason"] = "end_turn"

@@ -24,7 +24,7 @@ def read(body: Json) -> Asked:
 
 
 def said(text: list[str], wants: Asked, number: int) -> Iterator[bytes]:
-    """Yield an answer in words, a frame for each."""
+    """Yield a text answer, one frame at a time."""
     for word in text:
         yield _chunk({"role": "assistant", "content": word}, wants, number)
     yield from _end("stop", wants, number)
@@ -39,7 +39,7 @@ def called(call: Call, wants: Asked, number: int) -> Iterator[bytes]:
 
 
 def whole(act: Say, wants: Asked, number: int) -> Json:
-    """Return an answer in words as one object."""
+    """Return a text answer as a single object."""
     message = {"role": "assistant", "content": act.text}
     choice = {"index": 0, "message": message, "finish_reason": "stop"}
     about = {**_about(wants, number), "object": "chat.completion"}

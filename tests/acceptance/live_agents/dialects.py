@@ -1,4 +1,4 @@
-"""What the dialects of the model servers have in common: what is asked, and frames."""
+"""The common parts of the model servers' dialects: the request and the frames."""
 
 import json
 import re
@@ -19,7 +19,7 @@ class Turn(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """What an agent asks for."""
+    """The request of an agent."""
 
     dialect: str
     model: str
@@ -61,7 +61,7 @@ def asked(
 
 
 def words(content: Any) -> str:
-    """Return the words of a message whose content is a text or a list of parts."""
+    """Return the text of a message whose content is a string or a list of parts."""
     if isinstance(content, str):
         return content
     parts = content if isinstance(content, list) else []

@@ -26,7 +26,7 @@ def read(body: Json, model: str) -> Asked:
 
 
 def said(text: list[str], wants: Asked, number: int) -> Iterator[bytes]:
-    """Yield an answer in words, a frame for each."""
+    """Yield a text answer, one frame at a time."""
     for word in text[:-1]:
         yield frame(_answer([{"text": word}], wants, number))
     yield frame(_last([{"text": text[-1]}], wants, number))
@@ -39,7 +39,7 @@ def called(call: Call, wants: Asked, number: int) -> Iterator[bytes]:
 
 
 def whole(act: Say, wants: Asked, number: int) -> Json:
-    """Return an answer in words as one object."""
+    """Return a text answer as a single object."""
     return _last([{"text": act.text}], wants, number)
 
 

@@ -152,7 +152,7 @@ def our_program(folder: Path) -> Path:
 
 
 def trust(program: Program, home: Path, work: Path) -> None:
-    """Let a program take settings from a work tree, as a person would."""
+    """Allow an agent to use settings from a work tree, as a user would."""
     if program.name == "codex":
         with (home / ".codex" / "config.toml").open("a") as file:
             file.write(f'[projects."{work}"]\ntrust_level = "trusted"\n')

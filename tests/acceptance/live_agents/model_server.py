@@ -1,7 +1,7 @@
 """A scripted model server on this machine: four dialects, one set of plays.
 
 `python -m tests.acceptance.live_agents.model_server [PORT] [LEDGER]` serves until it is
-stopped, and writes a line for each answer into the ledger.
+stopped, and writes a line per answer to the ledger.
 """
 
 import json
@@ -71,18 +71,18 @@ class _Handler(BaseHTTPRequestHandler):
         """Print nothing."""
 
     def do_HEAD(self) -> None:
-        """Say that somebody is here."""
+        """Confirm that the server is running."""
         self._send(200, {})
 
     def do_GET(self) -> None:
-        """Answer which models there are."""
+        """Return the list of models."""
         if self.path.partition("?")[0].endswith("/models"):
             self._send(200, {"object": "list", "data": [], "models": []})
         else:
             self._unknown()
 
     def do_POST(self) -> None:
-        """Answer what the next act is."""
+        """Return the next act."""
         body = json.loads(self._body() or b"{}")
         path = self.path.partition("?")[0]
         if path.endswith("/messages/count_tokens"):

@@ -1,7 +1,7 @@
-"""Plays of the scripted model: a play is a list of acts, one for each answer.
+"""Plays of the scripted model: a play is a list of acts, one per answer.
 
-An agent receives `play:NAME` in its prompt. The model then returns one act after the
-other, by the number of its answers.
+An agent receives `play:NAME` in its prompt. The model then returns one act after another,
+according to the number of its answers.
 """
 
 import re
@@ -11,7 +11,7 @@ FINAL = "All done. RALPH_COMPLETE"
 
 
 class Say(NamedTuple):
-    """Words, after which the turn is over."""
+    """A text that ends the turn."""
 
     text: str
 
@@ -51,13 +51,13 @@ class Ask(NamedTuple):
 
 
 class Linger(NamedTuple):
-    """Say a word now and then, for so many seconds."""
+    """Output a word from time to time, for a number of seconds."""
 
     seconds: float
 
 
 class Refuse(NamedTuple):
-    """Refuse with a status of HTTP: always, or so often and then go on."""
+    """Refuse with an HTTP status: always, or a number of times before continuing."""
 
     status: int
     times: int | None = None
@@ -113,7 +113,7 @@ class Stage:
     def act(self, play: str, step: int, *, of: str) -> Act:
         """Return the act for a play's answer number `step`, counted from 0.
 
-        `of` names who is refused: each agent and each conversation on its own.
+        `of` identifies who is refused: each agent and each conversation separately.
         """
         acts = PLAYS[play]
         if isinstance(acts[0], Refuse):

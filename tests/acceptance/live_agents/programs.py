@@ -178,7 +178,7 @@ def installed(folder: Path | None) -> list[Program]:
 
 
 def search_path(folder: Path | None) -> str:
-    """Return where programs are looked for."""
+    """Return the folders in which programs are searched for."""
     usual = os.environ.get("PATH", os.defpath)
     return usual if folder is None else f"{folder / 'node_modules' / '.bin'}:{usual}"
 
@@ -186,9 +186,9 @@ def search_path(folder: Path | None) -> str:
 def environment(
     program: Program, home: Path, url: str, *, folder: Path | None
 ) -> Environment:
-    """Return an environment in which it finds only this server.
+    """Return an environment in which an agent reaches only this server.
 
-    Every other host is behind a proxy that does not exist.
+    All other hosts are behind a proxy that does not exist.
     """
     ours = ("SPRINTLOG_", "GIT_", "XDG_", *_OWN)
     kept = {n: v for n, v in os.environ.items() if not n.upper().startswith(ours)}

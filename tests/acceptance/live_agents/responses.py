@@ -33,7 +33,7 @@ def read(body: Json) -> Asked:
 
 
 def said(text: list[str], wants: Asked, number: int) -> Iterator[bytes]:
-    """Yield an answer in words, a frame for each."""
+    """Yield a text answer, one frame at a time."""
     item = {
         "type": "message",
         "role": "assistant",
@@ -67,7 +67,7 @@ def called(call: Call, wants: Asked, number: int) -> Iterator[bytes]:
 
 
 def whole(act: Say, wants: Asked, number: int) -> Json:
-    """Return an answer in words as one object."""
+    """Return a text answer as a single object."""
     content = [{"type": "output_text", "text": act.text, "annotations": []}]
     item = {"type": "message", "role": "assistant", "content": content}
     return {**_response(number), "status": "completed", "output": [item], "usage": _usage()}

@@ -82,7 +82,7 @@ def wrapped(
     by: signal.Signals | None,
     server: ModelServer,
 ) -> "tuple[subprocess.CompletedProcess[bytes], list[str]]":
-    """Run a command under `wrap`; return how it ended, and what went wrong around it."""
+    """Run a command under `wrap`; return how it ended, and any problems."""
     wrap = [sys.executable, "-m", "sprintlog.cli", "wrap", "--", *command]
     problems: list[str] = []
     with subprocess.Popen(

@@ -1,4 +1,4 @@
-"""What every answer of the scripted model costs, and a record of all that was answered."""
+"""The cost of every answer of the scripted model, and a record of all answers."""
 
 import json
 import threading
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class Tokens(NamedTuple):
-    """Of one answer: input tokens, tokens read from the cache, output tokens."""
+    """The input tokens, cache reads and output tokens of an answer."""
 
     anew: int = 120
     cached: int = 1000
@@ -20,7 +20,7 @@ ANSWER = Tokens()
 
 
 class Answered(NamedTuple):
-    """One answer, as the server gave it."""
+    """An answer as the server returned it."""
 
     dialect: str
     model: str
@@ -35,7 +35,7 @@ class Answered(NamedTuple):
 
 
 class Ledger:
-    """All answers, in their order; also as lines in a file that is named."""
+    """All answers in order, optionally also written to a file as lines."""
 
     def __init__(self, file: Path | None = None) -> None:
         self._file = file

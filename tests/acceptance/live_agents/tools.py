@@ -1,4 +1,4 @@
-"""An act as a tool call: agents use different names of tools and fields."""
+"""An act as a tool call: agents use different names for tools and fields."""
 
 import os.path
 from collections.abc import Collection
@@ -15,7 +15,7 @@ class Call(NamedTuple):
 
 
 def call_of(act: Act, tools: Collection[str], folder: str) -> Call | None:
-    """Return the call of one of these tools; None for words, or without such a tool."""
+    """Return the call of one of these tools; None for text, or if there is no such tool."""
     match act:
         case Run(command):
             return _run(command, tools)

@@ -22,7 +22,7 @@ _CLI = ROOT / "tests" / "cli"
 
 
 def scenarios(data: Path, seed: int) -> Verdict:
-    """Every scenario has the same end where its states come from a server."""
+    """Every scenario ends in the same way if its states come from a server."""
     verdicts = []
     for version in SERVERS:
         try:
@@ -38,7 +38,7 @@ def scenarios(data: Path, seed: int) -> Verdict:
 
 
 def commands(data: Path, seed: int) -> Verdict:
-    """Commands answer the same, whatever keeps the log."""
+    """Commands give the same answers with any store."""
     try:
         programs_of(NEWEST)
     except NoServerError as error:

@@ -34,9 +34,9 @@ FOLLOWED_WRITERS, FOLLOWED_APPENDS, ROLLBACKS = 32, 4_000, 10
 
 
 def crashes(data: Path, seed: int) -> Verdict:
-    """Writers lose and double nothing while the server crashes again and again.
+    """Writers lose and duplicate nothing while the server crashes repeatedly.
 
-    Sixteen are on one log, and one is alone on its own: it need not queue.
+    Sixteen writers share one log, and one has a log of its own, which requires no queue.
     """
     chance, problems, done = random.Random(seed), [], 0
     with closing(_Servers()) as servers:
@@ -69,7 +69,7 @@ def crashes(data: Path, seed: int) -> Verdict:
 
 
 def networks(data: Path, seed: int) -> Verdict:
-    """Events survive a way to the server that tears, cuts, delays and loses answers."""
+    """Events survive a connection that breaks, delays and loses answers."""
     with closing(_Servers()) as servers:
         pg = servers.new()
         names = []
@@ -92,7 +92,7 @@ def networks(data: Path, seed: int) -> Verdict:
 
 
 def failovers(data: Path, seed: int) -> Verdict:
-    """Writers go on with a standby that takes over: none lost, none twice there."""
+    """Writers continue with a standby after a failover: no event is lost or duplicated."""
     chance, problems = random.Random(seed), []
     for number in range(FAILOVERS):
         try:
@@ -247,7 +247,7 @@ class _Servers:
         self._made: list[Server] = []
 
     def new(self, version: str = NEWEST) -> Server:
-        """Start one; raise `Skip` where the newest cannot be had."""
+        """Start a server; raise `Skip` if the newest version is unavailable."""
         try:
             self._made.append(Server(programs_of(version)))
         except NoServerError as error:

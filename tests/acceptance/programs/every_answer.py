@@ -1,6 +1,6 @@
 """Every answer by a `call` of `rpc` and by a process, in two copies of one work tree.
 
-It takes two processes for each answer, so it is run by `make accept` alone.
+Each answer requires two processes, so only `make accept` runs this.
 """
 
 import difflib
@@ -66,7 +66,7 @@ _COUNTED = re.compile(
 
 
 def plain(answer: Any, folder: Path) -> str:
-    """Return an answer without what differs from one copy to the next."""
+    """Return an answer without values that differ between copies."""
     text = json.dumps(answer, indent=1).replace(str(folder.parent), "PARENT")
     return _COUNTED.sub(r'"\1": N', _BY_ITSELF.sub("X", text))
 
@@ -85,7 +85,7 @@ def typed(words: list[str], folder: Path) -> tuple[int, Any]:
 
 
 def called(words: list[str], server: Beside) -> tuple[int, Any]:
-    """Return the same of a `call`."""
+    """Return the same answer from a `call`."""
     try:
         answer = server.client.ask("call", words=words)
     except RefusedAnswer as error:
@@ -94,7 +94,7 @@ def called(words: list[str], server: Beside) -> tuple[int, Any]:
 
 
 def test_every_answer_is_the_same(life: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both ways return the same answers, exit codes and refusals."""
+    """Both methods return the same answers, exit statuses and refusals."""
     there = life.parent / "there" / life.name
     shutil.copytree(life.parent, there.parent, symlinks=True, copy_function=shutil.copy2)
     asked, different = set(), []

@@ -57,7 +57,7 @@ LIMITS = {"1 GB of output": 120}
 
 
 def hostile(data: Path, seed: int) -> Verdict:
-    """Each gives the right verdict, leaves nothing, and takes no memory."""
+    """Each hostile script gets the right verdict and leaves nothing behind."""
     problems: list[str] = []
     _, _, _, least = _play(Gate("exit 1", (1,)), LIMIT)
     most, slowest = 0.0, 0.0
@@ -99,7 +99,7 @@ def _wrong(gate: Gate, answer: dict[str, Any]) -> list[str]:
 
 
 def killed(data: Path, seed: int) -> Verdict:
-    """Kill runs at any moment: the script ends too, and nothing was counted."""
+    """Kill gate runs at any moment: the script ends too, and no attempt is counted."""
     chance, problems, lost, checks = random.Random(seed), [], 0, 0
     mark = f"sprintlog-accept-{uuid4().hex}"
     with tempfile.TemporaryDirectory(prefix="sprintlog-accept-") as name:
@@ -133,7 +133,7 @@ def killed(data: Path, seed: int) -> Verdict:
 
 
 def _play(gate: Gate, limit: int) -> tuple[dict[str, Any], list[str], float, float]:
-    """Run a gate; return its answer, what it left, its seconds and its MiB."""
+    """Run a gate; return its answer, its remains, its seconds and its MiB."""
     mark = f"sprintlog-accept-{uuid4().hex}"
     with tempfile.TemporaryDirectory(prefix="sprintlog-accept-") as name:
         folder = Path(name)
@@ -152,7 +152,7 @@ def _play(gate: Gate, limit: int) -> tuple[dict[str, Any], list[str], float, flo
 
 
 def _begin(folder: Path, gate: dict[str, Any]) -> None:
-    """Make a sprint with a leaf in progress that has a gate."""
+    """Create a sprint with a leaf in progress that has a gate."""
     plan = {"phases": [{"id": "a", "prompt": "x", "gate": gate}]}
     (folder / "plan.yaml").write_text(json.dumps(plan))
     run(folder, "init", "--here")
@@ -162,7 +162,7 @@ def _begin(folder: Path, gate: dict[str, Any]) -> None:
 
 
 def _start(folder: Path, mark: str, limit: int) -> "subprocess.Popen[bytes]":
-    """Begin to run the gate; all that it starts has the mark in its environment."""
+    """Start running the gate; all its processes have the mark in their environment."""
     command = [sys.executable, "-m", "sprintlog.cli", "gate", "run", "--json"]
     return subprocess.Popen(
         [*command, "--env", "MARK", "--timeout", str(limit)],

@@ -60,7 +60,7 @@ def after_tool(session: str, number: int) -> bytes:
 
 
 def eight_while_locked(data: Path, seed: int) -> Verdict:
-    """Eight hooks at once each end within a second, and the log gets all they said."""
+    """Eight simultaneous hooks each end within a second, and the log gets all events."""
     problems = []
     with tempfile.TemporaryDirectory(prefix="sprintlog-accept-") as name:
         work = Path(name)
@@ -179,7 +179,7 @@ def _status_seconds(work: Path) -> float:
 
 
 def _size(work: Path) -> int:
-    """Return how many bytes a log takes, with nothing left beside its database."""
+    """Return the size of a log in bytes; there must be no files next to its database."""
     with closing(sqlite3.connect(work / ".sprintlog" / "log.db")) as held:
         held.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     folder = work / ".sprintlog"

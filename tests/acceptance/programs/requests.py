@@ -18,12 +18,12 @@ REQUESTS, KILLS, CLIENTS = 10_000, 40, 8
 
 
 def mixed(data: Path, seed: int) -> Verdict:
-    """Two clients ask 10,000 times while their servers are killed; all is there once."""
+    """Two clients send 10,000 requests to killed servers; each is recorded once."""
     return _stormy(seed)
 
 
 def shared(data: Path, seed: int) -> Verdict:
-    """Eight clients ask one server as often, which is killed and started again."""
+    """Eight clients send as many requests to one server, which is killed and restarted."""
     return _stormy(seed, is_shared=True)
 
 
@@ -58,7 +58,7 @@ def _stormy(seed: int, *, is_shared: bool = False) -> Verdict:
 
 
 def same_answers(data: Path, seed: int) -> Verdict:
-    """Each command that answers with `--json` answers the same by `call`."""
+    """Each command with `--json` returns the same answer by `call`."""
     command = [
         sys.executable,
         "-m",

@@ -35,7 +35,7 @@ for pid in map(int, filter(str.isdigit, os.listdir("/proc"))):
 
 
 def constant_memory(data: Path, seed: int) -> Verdict:
-    """1 GiB passes byte for byte, and neither process holds more than a part of it."""
+    """1 GiB passes byte for byte, and neither process stores more than a part of it."""
     if not os.path.exists("/proc/self/status"):
         raise Skip("memory is read in /proc")
     problems = []

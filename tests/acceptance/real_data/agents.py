@@ -44,7 +44,7 @@ LAST_WORDS = "All done. RALPH_COMPLETE"
 
 
 def understood(data: Path, seed: int) -> Verdict:
-    """Each reaches a goal at once, with the figures that are known of its run."""
+    """Each agent reaches a goal in one run, with all available figures of the run."""
     return _judged(data, EXPECTED, _problems)
 
 

@@ -1,7 +1,7 @@
-"""Real definitions: each becomes what the compiler of its day made of it, or is refused.
+"""Real definitions: each compiles as with the original compiler, or is refused.
 
-Where ours differs on purpose, the decision is named and the difference is what follows
-from it, and nothing else.
+If our result differs on purpose, the decision is named and explains the complete
+difference.
 """
 
 import json
@@ -45,7 +45,7 @@ class Node(NamedTuple):
 
 
 def compiled_cases(data: Path, seed: int) -> Verdict:
-    """Every case gives the same ids, hierarchy, order and prompts, or the same refusal."""
+    """Every case has the same ids, hierarchy, order and prompts, or the same refusal."""
     cases = sorted((data / "compiled").glob("*.json"))
     if not cases:
         raise Skip(f"there are no compiled cases in {data}")
@@ -82,7 +82,7 @@ def real_definitions(data: Path, seed: int) -> Verdict:
 
 
 def _compare(folder: Path, case: Any, counts: Counter[str]) -> Iterator[str]:
-    """Yield what is otherwise in a case than it should be."""
+    """Yield the differences of a case from the expected result."""
     sprint = folder / case["sprint_directory"]
     flows = folder / "workflows"
     for path in (sprint, flows):
@@ -138,7 +138,7 @@ def _nodes(plan: Any) -> Iterator[Node]:
 
 
 def _second_pass(node: Node, sprint_id: str) -> str | None:
-    """Return a prompt expanded once more, as the compiler of those days did."""
+    """Return a prompt expanded a second time, as the original compiler did."""
     if node.step is None or node.prompt is None:
         return node.prompt
     identity, prompt, index = node.step

@@ -1,4 +1,4 @@
-"""Real documents: each goes in, each version comes out, each file comes back."""
+"""Real documents: each is imported, each version is reproduced, each file is rebuilt."""
 
 import json
 import re
@@ -35,7 +35,7 @@ def come_back(data: Path, seed: int) -> Verdict:
 
 
 def same_bytes(data: Path, seed: int) -> Verdict:
-    """Documents that are what js-yaml writes come out byte for byte."""
+    """Documents in js-yaml's format are reproduced byte for byte."""
     problems, own, count = [], 0, 0
     for sprint in real_sprints(data):
         with scratch_folder() as folder:
@@ -113,7 +113,7 @@ def _go_on(folder: Path) -> None:
 
 
 def real_sprints(data: Path) -> list[Path]:
-    """Return the folders of the real sprints; skip where there are none."""
+    """Return the folders of the real sprints; skip the test if there are none."""
     folders = sorted(path for path in (data / "sprints").glob("*") if path.is_dir())
     if not folders:
         raise Skip(f"there are no real sprints in {data}")

@@ -22,7 +22,7 @@ print("did " + phase if phase else json.dumps(goal))
 
 
 def to_the_end(data: Path, seed: int) -> Verdict:
-    """From many versions on, `run` does what is left and nothing else; then a goal."""
+    """From many versions on, `run` does exactly the remaining work; then it runs a goal."""
     files = sorted((data / "sprints" / SPRINT).glob("*.yaml"))
     if not files:
         raise Skip(f"there is no sprint {SPRINT} in {data}")

@@ -1,4 +1,4 @@
-"""Real journals: progress.txt of other loops, and the specification's own example."""
+"""Real journals: progress.txt files of other loops, and the specification's example."""
 
 import json
 import re
@@ -16,7 +16,7 @@ PLACE = Path(".ralph")
 
 
 def texts(data: Path, seed: int) -> Verdict:
-    """Every real progress.txt is taken over: its parts, and nothing of its text is lost."""
+    """Every real progress.txt is imported with all its parts and all its text."""
     files = sorted((data / "journals").glob("*.txt"))
     if not files:
         raise Skip(f"there are no real journals in {data}")
@@ -57,7 +57,7 @@ def texts(data: Path, seed: int) -> Verdict:
 
 
 def example(data: Path, seed: int) -> Verdict:
-    """Make the specification's own example by commands alone, and by an import."""
+    """Create the specification's example by commands only, and by an import."""
     page = data.parent / "spec" / "progress-json-design.md"
     if not page.is_file():
         raise Skip(f"{page} is not there")

@@ -1,4 +1,4 @@
-"""Neither masking nor `scan` finds secrets in packages and documents that hold none."""
+"""Neither masking nor `scan` finds secrets in packages and documents without any."""
 
 import os
 import site
@@ -66,7 +66,7 @@ def _files(folder: Path) -> Iterator[Path]:
 
 
 def _text(path: Path) -> str | None:
-    """Return the text of a file; None for another kind, or one that cannot be read."""
+    """Return the text of a file; None for other kinds of files or unreadable ones."""
     try:
         if not path.is_file() or path.stat().st_size > FILE_BYTES_MAX:
             return None

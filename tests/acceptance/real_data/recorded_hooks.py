@@ -45,7 +45,7 @@ RUNS = (
 
 
 def same_sessions(data: Path, seed: int) -> Verdict:
-    """In order, shuffled, twice and in parallel they are the same sessions."""
+    """In order, shuffled, repeated and in parallel, the hooks record the same sessions."""
     told = [*_told(data)]
     chance = random.Random(seed)
     with tempfile.TemporaryDirectory(prefix="sprintlog-accept-") as name:
@@ -90,7 +90,7 @@ def _told(data: Path) -> Iterable[Told]:
 
 
 def _recorded(work: Path, told: list[Told], *, at_once: int = 0) -> Sessions:
-    """Return the contents of a new log; with `at_once`, written by several processes."""
+    """Return the contents of a new log; with `at_once`, several processes write it."""
     work.mkdir()
     run(work, "init", "--here")
     with ThreadPoolExecutor(at_once or 1) as pool:

@@ -68,7 +68,7 @@ def _replayed(
 
 
 def _differing(workspace: Workspace, read: dict[int, Any]) -> Iterator[str]:
-    """Yield where the diff of two files leads elsewhere than to the second one."""
+    """Yield where applying the diff of two files does not produce the second file."""
     for (old, before), (new, after) in pairwise(read.items()):
         found = difference(workspace, f"version:{old}", f"version:{new}")
         if not _same(apply(deepcopy(before), found.json_patch()), after):
@@ -83,7 +83,7 @@ def _differing(workspace: Workspace, read: dict[int, Any]) -> Iterator[str]:
 def _blamed(
     workspace: Workspace, name: str, documents: list[Any], until: int
 ) -> Iterator[str]:
-    """Yield the fields of a file whose blame is not what the files say."""
+    """Yield the fields of a file whose blame contradicts the files."""
     fields = sorted({*line_fields(documents[until])})
     paths = [parse_path(field) for field in fields]
     settings = search(workspace.repository, name, paths, until=until)

@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 def there_and_back(data: Path, seed: int) -> Verdict:
-    """Give the log to another folder; the head is the same, memory stays small."""
+    """Export a log and import it elsewhere: the head is the same, memory stays small."""
     return measured(EVENTS)
 
 
@@ -54,7 +54,7 @@ def measured(events: int) -> Verdict:
 
 
 def _run(folder: Path, *arguments: str) -> int:
-    """Run a command; return the most memory it ever held, in MiB."""
+    """Run a command; return its peak memory in MiB."""
     done = subprocess.run(
         [sys.executable, "-c", MEASURED, str(folder), *arguments],
         cwd=ROOT,

@@ -14,7 +14,7 @@ IDLE_MAX = 0.01
 
 
 def while_appended(data: Path, seed: int) -> Verdict:
-    """Let every follower see every event once and in order, at next to no cost."""
+    """Every follower receives every event once and in order, at almost no cost."""
     with tempfile.TemporaryDirectory(prefix="sprintlog-accept-") as name:
         seen = follow_while_appended(
             Path(name),

@@ -29,7 +29,7 @@ UPDATE_BYTES_MAX = 64
 
 
 def long_page(data: Path, seed: int) -> Verdict:
-    """Let the page of a hundred thousand events be a file to send, like that of a few."""
+    """Check that the page of a hundred thousand events is small enough to send."""
     with tempfile.TemporaryDirectory(prefix="sprintlog-accept-") as name:
         make_loop(Path(name), EVENTS)
         with Workspace.open(Path(name)) as workspace:
@@ -101,7 +101,7 @@ def _line(position: int) -> EventLine:
 
 
 def _updates() -> float:
-    """Return how many bytes an event leaves behind in a page that is made again."""
+    """Return how many bytes per event remain in memory after a page is generated again."""
     with (
         tempfile.TemporaryDirectory(prefix="sprintlog-accept-") as name,
         Workspace.init(Path(name), here=True) as workspace,

@@ -1,4 +1,4 @@
-"""What an agent did, by each form of its output: calls, changed files, models, sessions."""
+"""An agent's activity in each output format: calls, changed files, models, sessions."""
 
 import json
 import re
@@ -182,7 +182,7 @@ def heard(*printed: bytes) -> tuple[Answer, Activity]:
 
 
 def said(call: ToolCall) -> str:
-    """Return a call in a few words."""
+    """Return a short description of a call."""
     how = {True: "ok", False: "failed", None: "unknown"}[call.ok]
     code = "" if call.exit_code is None else f" {call.exit_code}"
     return f"{call.tool} {how}{code}{' by' if call.by else ''}"
@@ -190,7 +190,7 @@ def said(call: ToolCall) -> str:
 
 @pytest.mark.parametrize("name", DID)
 def test_what_was_done(name: str) -> None:
-    """Every form of every agent reports the called tools and their results."""
+    """Every output format of every agent reports the called tools and their results."""
     expected = DID[name]
     _, activity = heard(content(name))
     assert activity.agent == expected.agent
@@ -227,7 +227,7 @@ def test_as_many_calls_as_ids(name: str) -> None:
 
 @pytest.mark.parametrize("name", TRANSCRIPTS)
 def test_transcripts(name: str) -> None:
-    """A transcript has the final words and the tokens, each answer counted once."""
+    """A transcript contains the final text and the tokens; each answer is counted once."""
     answer, _ = heard(content(name))
     usage = answer.usage or Usage()
     assert (answer.text, answer.error, answer.is_cut) == (WORDS, None, False)
@@ -253,7 +253,7 @@ def test_a_transcript_with_its_subagents() -> None:
 
 
 def test_a_killed_agent_leaves_what_it_spent() -> None:
-    """After SIGKILL the transcript says the tokens, and that the work is cut off."""
+    """After SIGKILL, the transcript states the tokens, and that the work was cut short."""
     answer, _ = heard(content("claude-2.1.197-killed-transcript.jsonl"))
     assert answer.is_cut
     assert answer.usage is not None
@@ -271,7 +271,7 @@ def test_what_codex_tells_its_notify_command() -> None:
 
 
 def test_a_chat_that_is_edited() -> None:
-    """A part that is replaced counts once, and parts that follow the end do not undo it."""
+    """A replaced part counts once, and parts after the end do not undo the end."""
     lines = [
         {"kind": 0, "v": {"requests": [{"response": []}], "responderUsername": "C"}},
         *({"kind": 2, "k": PARTS, "v": [{"value": x}], "i": 0} for x in ("All ", "All do")),
@@ -288,7 +288,7 @@ def test_a_chat_that_is_edited() -> None:
 
 
 def test_cursor() -> None:
-    """Cursor's calls have a separate form within messages like those of Claude Code."""
+    """Cursor's calls have a separate format within messages like those of Claude Code."""
     done = {"success": {"exitCode": 2, "executionTime": 40}}
     shell = {"shellToolCall": {"args": {"command": "make"}, "result": done}}
     edit = {"editToolCall": {"args": {"path": "a.py"}, "result": {"success": {}}}}
@@ -334,7 +334,7 @@ def test_calls_that_are_only_counted() -> None:
 
 
 def test_a_model_has_one_name() -> None:
-    """The size of a context is not another model, and the author of an error is not one."""
+    """The context size is not part of a model's name, and an error's author is no model."""
     for name in ("claude-2.1.197-stream.jsonl", "claude-refused-stream.jsonl"):
         _, activity = heard(content(name))
         assert activity.models == ["claude-opus-4-8"]
@@ -347,14 +347,14 @@ def test_plain_words_did_nothing() -> None:
 
 
 def test_a_nonzero_exit_code_is_a_failure() -> None:
-    """A call with an exit code other than 0 failed, even if the agent reports success."""
+    """A call with a nonzero exit code failed, even if the agent reports success."""
     for name in ("copilot-events.jsonl", "gemini-session.jsonl", "opencode-plugin.jsonl"):
         _, activity = heard(content(name))
         assert [call.ok for call in activity.calls] == [True, False, True]
 
 
 def test_durations_by_the_clock_of_the_messages() -> None:
-    """Where no duration is stated, it is from the call to its answer."""
+    """If no duration is stated, it is the time from the call to its result."""
     _, stated = heard(content("opencode-plugin.jsonl"))
     assert [call.duration_ms for call in stated.calls] == [25, 301, 70]
     _, timed = heard(content("claude-2.1.197-transcript.jsonl"))
@@ -362,7 +362,7 @@ def test_durations_by_the_clock_of_the_messages() -> None:
 
 
 def test_only_the_latest_calls_are_told_one_by_one() -> None:
-    """However many calls there are, what is held is bounded, and all are counted."""
+    """The number of stored calls is limited, but all calls are counted."""
     watching = ActivityCollector()
     for number in range(CALLS_MAX + 5):
         watching.take(Called(f"c{number}", "Bash"))

@@ -149,7 +149,7 @@ def test_an_interrupted_run() -> None:
 
 
 def test_errors_on_the_other_stream() -> None:
-    """An agent that fails without output says why among its errors, and who it is."""
+    """If an agent fails without output, its errors identify the agent and the cause."""
     errors = content("gemini-refused-errors.txt").decode()
     hearing = OutputReader()
     answer, activity = with_errors(hearing.heard(), errors, exit_code=144)
@@ -160,7 +160,7 @@ def test_errors_on_the_other_stream() -> None:
 
 
 def test_errors_that_count_for_nothing() -> None:
-    """What went well stays so, and a reason on the output is the reason."""
+    """Errors do not change a success, and a reason in the output takes precedence."""
     errors = content("gemini-error.json").decode()
     for name, exit_code in (("claude-2.1.330-result.json", 0), ("codex-failed.jsonl", 1)):
         hearing = OutputReader()
@@ -175,7 +175,7 @@ def test_errors_that_count_for_nothing() -> None:
 
 
 def turned(found: object) -> object:
-    """Return JSON with the keys of every object the other way round."""
+    """Return JSON with the keys of every object in reverse order."""
     if isinstance(found, dict):
         return {key: turned(found[key]) for key in reversed(found)}
     return [turned(one) for one in found] if isinstance(found, list) else found
@@ -183,7 +183,7 @@ def turned(found: object) -> object:
 
 @pytest.mark.parametrize("name", FINISHED)
 def test_finished_runs(name: str) -> None:
-    """Final words and figures of each agent and form; what is missing is missing."""
+    """The final text and figures of each agent and format; missing ones stay missing."""
     assert read_answer(content(name)) == Answer(WORDS, usage=FINISHED[name])
 
 
@@ -196,7 +196,7 @@ def test_zeros_are_no_figures(name: str) -> None:
 
 @pytest.mark.parametrize("name", FAILED)
 def test_failed_runs(name: str) -> None:
-    """Each agent says in its own way that it failed, and why."""
+    """Each agent reports its failure, and the reason, in a different way."""
     assert read_answer(content(name)).error == FAILED[name]
 
 
@@ -213,7 +213,7 @@ def test_the_order_of_keys_means_nothing(name: str) -> None:
 
 @pytest.mark.parametrize("name", FINISHED)
 def test_output_comes_in_pieces(name: str) -> None:
-    """Wherever the output is divided on its way, it means the same."""
+    """The meaning of output does not depend on how it is divided."""
     whole, expected = content(name), read_answer(content(name))
     for size in (1, 7, 1000):
         hearing = OutputReader()
@@ -232,7 +232,7 @@ def test_words_of_a_script_around_it(name: str) -> None:
 
 @pytest.mark.parametrize("name", STREAMS)
 def test_unknown_lines_are_counted(name: str) -> None:
-    """What a later version says besides stops nobody."""
+    """Additional content from later agent versions is ignored."""
     lines = content(name).splitlines()
     news = [b'{"type":"news.of-tomorrow","of":{"later":1}}', b'{"half', b"\xff\x00", b"[1]"]
     answer = read_answer(b"\n".join([lines[0], *news, *lines[1:]]))
@@ -243,7 +243,7 @@ def test_unknown_lines_are_counted(name: str) -> None:
 
 @pytest.mark.parametrize("name", [*FINISHED, *FAILED])
 def test_output_that_is_cut_anywhere(name: str) -> None:
-    """No cut makes an error up, or a figure that is larger than that of the whole."""
+    """Truncation never produces an error, or a figure larger than the complete one."""
     whole = content(name)
     expected = read_answer(whole)
     for end in range(0, len(whole.rstrip()), 13):
@@ -257,7 +257,7 @@ def test_output_that_is_cut_anywhere(name: str) -> None:
 
 
 def test_a_half_written_last_line_takes_nothing_away() -> None:
-    """Earlier text counts; output tokens that are not stated stay absent."""
+    """Earlier text counts; output tokens that are not stated remain absent."""
     answer = read_answer(content("claude-cut-stream.jsonl"))
     assert (answer.text, answer.is_cut) == (WORDS, True)
     assert answer.usage == Usage(
@@ -272,7 +272,7 @@ def test_an_end_in_the_middle_is_no_end(name: str) -> None:
 
 
 def test_a_subagents_words_are_not_the_agents() -> None:
-    """What a subagent says is spent, but it is not what the agent answers."""
+    """A subagent's text counts towards the tokens, but is not the agent's answer."""
     lines = content("claude-2.1.330-stream.jsonl").splitlines()
     said_by_sub = [i for i, line in enumerate(lines) if b"I looked. RALPH_COMPLETE" in line]
     answer = read_answer(b"\n".join(lines[: said_by_sub[0] + 1]))
@@ -283,7 +283,7 @@ def test_a_subagents_words_are_not_the_agents() -> None:
     ("name", "mark"), [("codex-exec.jsonl", b'_id":"1'), ("opencode-run.jsonl", b'"id":"p')]
 )
 def test_two_runs_in_one_output(name: str, mark: bytes) -> None:
-    """A script that asks its agent twice spends twice; the same again is counted once."""
+    """A script that runs its agent twice spends twice; a repeated result counts once."""
     once = content(name)
     usage, both = (
         read_answer(once).usage,
@@ -334,19 +334,19 @@ def test_what_was_told_is_not_its_own() -> None:
     "value", ["-1", "1.5", "true", '"7"', "null", "[]", "{}", "1e999", "9" * 40, "NaN"]
 )
 def test_a_figure_that_is_none_is_absent(line: str, value: str) -> None:
-    """Only counts count, and nothing becomes zero."""
+    """Only valid counts are used, and no invalid one becomes zero."""
     usage = read_answer(line.replace("%s", value).encode()).usage
     assert usage is None or (usage.input_tokens is None and usage.cost_usd != 0)
 
 
 def test_texts_can_be_written_again() -> None:
-    """Half a character, as cut strings have it, becomes one that can be encoded."""
+    """Half a surrogate pair becomes a character that can be encoded."""
     answer = read_answer(b'{"type":"result","result":"so \\ud83d"}')
     assert answer.text.encode() == "so \ufffd".encode()
 
 
 def test_a_long_stream_keeps_its_figures() -> None:
-    """Steps count that came long before the end; no more than the end is held."""
+    """Steps long before the end are counted, although only the end is stored."""
     steps = content("opencode-run.jsonl").splitlines(keepends=True)
     noise = (
         b'{"type":"tool_use","sessionID":"ses_1","part":{"x":"' + b"y" * 10**6 + b'"}}\n'

@@ -1,4 +1,4 @@
-"""Agents' hooks: each form, the stored part of a call, and duplicate reports."""
+"""Agents' hooks: each format, the stored part of a call, and duplicate reports."""
 
 import json
 from pathlib import Path
@@ -68,7 +68,7 @@ def lines_of(file: Path) -> list[bytes]:
 
 
 def agent_of(file: Path) -> str:
-    """Return the agent whose hooks were called."""
+    """Return the agent that called the hooks."""
     return file.stem.partition("-")[0]
 
 
@@ -99,7 +99,7 @@ def call_of(content: bytes, agent: str = "claude") -> ToolCalled:
 
 
 def said(call: ToolCalled) -> str:
-    """Return a call in a few words."""
+    """Return a short description of a call."""
     words = [call.tool, {True: "ok", False: "failed", None: "unknown"}[call.ok]]
     if call.exit_code is not None:
         words.append(str(call.exit_code))
@@ -120,7 +120,7 @@ def test_every_recorded_hook_is_understood(file: Path) -> None:
 
 @each
 def test_the_same_event_has_the_same_key_in_any_order(file: Path) -> None:
-    """Duplicate reports, in any order, give the same events under the same keys."""
+    """Duplicate reports, in any order, produce the same events under the same keys."""
     heard = heard_in(file)
     shuffled = [*heard, *heard]
     Random(7).shuffle(shuffled)
@@ -142,7 +142,7 @@ def test_nothing_that_files_hold_is_kept(file: Path) -> None:
     [("claude-2.1.197", None), ("codex-0.169.0", "codex-rollout.jsonl")],
 )
 def test_a_transcript_gives_calls_the_same_keys(stem: str, transcript: str | None) -> None:
-    """A call has by hook the key that its id in stream or transcript gives."""
+    """A call has the same key in a hook as in the stream or the transcript."""
     name = transcript or "claude-2.1.197-transcript.jsonl"
     hearing = OutputReader()
     hearing.feed((FIXTURES / "agents" / name).read_bytes())
@@ -171,7 +171,7 @@ def test_secrets_in_commands_are_masked_before_they_are_cut() -> None:
 
 
 def test_a_patch_is_told_by_its_lines_alone() -> None:
-    """What Codex adds to files is counted, and not kept as a command."""
+    """Lines that Codex adds to files are counted, but not stored as a command."""
     patch = (
         "*** Begin Patch\n*** Add File: new.py\n+one\n+two\n*** Update File: old.py\n"
         "@@\n-a\n+b\n+c\n*** Delete File: gone.py\n*** End Patch"
@@ -218,7 +218,7 @@ ODD = [
 
 @pytest.mark.parametrize(("agent", "content"), ODD)
 def test_odd_input_is_an_error_with_a_reason(agent: str, content: bytes) -> None:
-    """Input that is not understood gives a reason, and nothing else fails."""
+    """Invalid input results in a reason, and causes no other failure."""
     with pytest.raises(OddHookError, match=r"."):
         hear_hook(agent, content)
 
@@ -243,7 +243,7 @@ def test_any_values_in_known_fields_do_no_harm(seed: int) -> None:
 
 
 def test_odd_sessions_get_plain_names() -> None:
-    """A session id with unusual characters gives the name of a stream as well."""
+    """A session id with unusual characters also results in a valid stream name."""
     for name in ("../../etc", "a b", "x" * 500, "\x1b[31m", "ünï"):
         stream = hear_hook("claude", hook(session_id=name)).stream
         assert stream.isascii()

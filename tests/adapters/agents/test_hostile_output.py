@@ -1,4 +1,4 @@
-"""Whatever an agent prints, decoding it ends, and with an answer that can be recorded."""
+"""Decoding ends for any output of an agent, with an answer that can be recorded."""
 
 import json
 from typing import Any
@@ -28,7 +28,7 @@ MESSAGES = [
 
 
 def places(found: Any, *path: Any) -> list[tuple[Any, ...]]:
-    """Return where there is a value in a message."""
+    """Return the positions of all values in a message."""
     keys: Any = ()
     if isinstance(found, dict):
         keys = found
@@ -41,7 +41,7 @@ def places(found: Any, *path: Any) -> list[tuple[Any, ...]]:
 @settings(max_examples=examples(300), deadline=None)
 @given(st.data())
 def test_any_value_anywhere(data: st.DataObject) -> None:
-    """A message in which any value is another one is understood, or passed over."""
+    """A message in which any value is replaced is either decoded or ignored."""
     message = json.loads(json.dumps(data.draw(st.sampled_from(MESSAGES))))
     *path, last = data.draw(st.sampled_from(places(message)))
     place = message

@@ -1,7 +1,7 @@
-"""Compare the figures of every file of an agent with an independent count.
+"""Compare the figures in every file of an agent with an independent count.
 
-The count has a separate reader: JSON, and the path of each figure as the agents document
-it. It uses only the tested function of the project.
+The count has a separate reader: JSON, and the path of each figure as documented by the
+agents. The tested function is the only project code that it uses.
 """
 
 import json
@@ -71,7 +71,7 @@ def without_cache(row: Figures) -> Figures:
 
 
 def claude(found: list[Any]) -> Figures:
-    """Return `modelUsage` of the last result, or each answer of a transcript once."""
+    """Return `modelUsage` of the last result, or count each answer of a transcript once."""
     results = [x for x in found if x.get("type") == "result"]
     if results:
         names = ("input", "output", "cacheReadInput", "cacheCreationInput")
@@ -161,7 +161,7 @@ def antigravity(found: list[Any]) -> Figures:
 
 
 def pi(found: list[Any]) -> Figures:
-    """Return the tokens of the answers; zeros are those of one that is not finished."""
+    """Return the tokens of the answers; zeros belong to an unfinished answer."""
     ends = [x["message"] for x in found if x.get("type") in ("message_end", "message")]
     used = [x["usage"] for x in ends if x.get("usage", {}).get("totalTokens")]
     names = ("input", "output", "cacheRead", "cacheWrite")
@@ -169,7 +169,7 @@ def pi(found: list[Any]) -> Figures:
 
 
 def last_usage(*names: str) -> Callable[[list[Any]], Figures]:
-    """Return a count by the last result, whose zeros are unknown figures."""
+    """Return a count from the last result, in which zeros are unknown figures."""
 
     def count(found: list[Any]) -> Figures:
         usages = [x["usage"] for x in found if x.get("usage")]
@@ -231,7 +231,7 @@ FILES = list(files())
 
 @pytest.mark.parametrize(("agent", "file"), FILES, ids=lambda x: getattr(x, "stem", x))
 def test_figures_are_those_that_the_agent_states(agent: str, file: Path) -> None:
-    """Of every figure that is stated, ours is the same; of none there is another one."""
+    """Every figure that an agent states is decoded, and no other figure is."""
     usage = read_answer(file.read_bytes()).usage
     ours = tuple(getattr(usage, name, None) for name in NAMES)
     assert ours == COUNTS[agent](messages(file))

@@ -52,7 +52,7 @@ STOPS: dict[str, list[Any]] = {
 
 @pytest.mark.parametrize("name", STOPS)
 def test_the_stop_of_a_user_is_recognised(name: str) -> None:
-    """It is stated in the words of each agent; a later answer of the agent replaces it."""
+    """Each agent reports the stop in its own format; a later answer replaces it."""
     stops = "\n".join(map(json.dumps, STOPS[name])) + "\n"
     assert read_answer(stops.encode()).is_stopped
     later = {"type": "result", "subtype": "success", "result": "done"}
@@ -63,10 +63,10 @@ def test_the_stop_of_a_user_is_recognised(name: str) -> None:
 
 
 def test_an_aborted_call_makes_figures_lower_bounds() -> None:
-    """A call that Pi aborted states zeros: the model worked, but its figures never came.
+    """A call that Pi aborted states zeros: the model worked, but its figures never arrived.
 
-    The run was cut before its usage was complete, so the figures of the calls before it
-    are the least that the run took: tokens, cache and cost alike.
+    The run was cut short before its usage was complete, so the figures of the earlier calls
+    are lower bounds for the run: tokens, cache and cost alike.
     """
     answer = read_answer((FIXTURES / "pi-aborted.jsonl").read_bytes())
     assert answer.error == "Request was aborted."

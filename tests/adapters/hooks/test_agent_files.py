@@ -28,7 +28,7 @@ def file_of(agent: str, root: Path, scope: str = "project") -> HookFile:
 def test_a_new_file_is_the_golden_one_and_goes_without_a_trace(
     agent: str, scope: str, tmp_path: Path
 ) -> None:
-    """The agent reads the generated file, and removal leaves neither file nor folder."""
+    """The agent reads the generated file; removal leaves neither a file nor a folder."""
     file = file_of(agent, tmp_path, scope)
     assert file.install()
     golden = FIXTURES / f"{agent}-new{file.path.suffix}"
@@ -56,7 +56,7 @@ def test_a_file_of_somebody_keeps_what_it_has(agent: str, tmp_path: Path) -> Non
 
 
 def test_a_file_that_was_edited_since_loses_our_hooks_alone(tmp_path: Path) -> None:
-    """What somebody added behind us stays; no empty list that was made for us does."""
+    """Others' later additions remain; empty lists created for our hooks do not."""
     file = file_of("claude", tmp_path)
     file.install()
     said = json.loads(file.path.read_text())
@@ -87,7 +87,7 @@ def test_hooks_of_an_earlier_form_are_made_those_of_today(tmp_path: Path) -> Non
 
 
 def test_what_only_looks_like_ours_is_left(tmp_path: Path) -> None:
-    """A command of somebody else that has our name in it is not taken out."""
+    """Another program's command that merely contains our name is not removed."""
     file = file_of("claude", tmp_path)
     file.path.parent.mkdir()
     others = ["my-sprintlog hook claude", "sprintlog hook claudette", "echo sprintlog hook"]
@@ -114,7 +114,7 @@ def test_what_only_looks_like_ours_is_left(tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_read_is_refused_and_stays(
     text: str, said: str, tmp_path: Path
 ) -> None:
-    """One line names the file and the field or line; nothing is changed."""
+    """A one-line error names the file and the field or line; nothing is changed."""
     file = file_of("claude", tmp_path)
     file.path.parent.mkdir()
     file.path.write_text(text)
@@ -146,7 +146,7 @@ def test_no_link_is_followed(tmp_path: Path) -> None:
 
 
 def test_bytes_that_are_no_text_and_pipes_are_refused(tmp_path: Path) -> None:
-    """Neither is waited for or written over."""
+    """Neither is read or overwritten."""
     file = file_of("claude", tmp_path)
     file.path.parent.mkdir()
     file.path.write_bytes(b"\xff\xfe")
@@ -224,7 +224,7 @@ def texts(draw: st.DrawFn) -> tuple[str, str]:
 @patient
 @given(texts())
 def test_what_is_put_in_is_found_and_cut_out_to_the_byte(found: tuple[str, str]) -> None:
-    """For any text: ours are at each event once, all else stays, and ours go again."""
+    """Our hooks are at each event once, all else stays, and removal restores the file."""
     agent, text = found
     form = JSON_FORMS[agent]
     before = json.loads(text.removeprefix("\ufeff"))

@@ -27,7 +27,7 @@ def said(around: HookLocation, agent: str, scope: str = "project") -> str:
 
 
 def test_a_program_that_is_not_found_is_told_of_every_agent(around: HookLocation) -> None:
-    """What an agent calls is looked for on the PATH, as the agent does."""
+    """The command that an agent calls is searched for on the PATH, as the agent does."""
     assert said(around, "cursor") == ""
     assert "not on the PATH" in said(around._replace(environment={"PATH": "/no"}), "cursor")
 
@@ -61,7 +61,7 @@ def test_codex_asks_for_trust_twice(around: HookLocation) -> None:
 
 
 def test_gemini_calls_no_hooks_of_a_folder_it_does_not_trust(around: HookLocation) -> None:
-    """A trusted folder, one above it, or the variable make it call them."""
+    """The agent calls hooks in a trusted folder or below one, or if the variable is set."""
     assert "GEMINI_CLI_TRUST_WORKSPACE" in said(around, "gemini")
     assert said(around, "gemini", "user") == ""
     trusted = around.file("gemini", "user").root / ".gemini" / "trustedFolders.json"

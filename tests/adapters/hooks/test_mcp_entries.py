@@ -1,4 +1,4 @@
-"""Our server in agents' files: put in by value, once, and out again to the byte."""
+"""Our server in agents' files: added by value, once, and removed to the byte."""
 
 import json
 import tomllib
@@ -25,7 +25,7 @@ def file_of(agent: str, root: Path, scope: str = "project") -> HookFile:
 
 
 def test_each_agent_that_has_hooks_has_tools() -> None:
-    """Both are installed by the same names."""
+    """Hooks and tools are installed under the same agent names."""
     assert MCP_FORMS.keys() == FORMS.keys()
 
 
@@ -72,7 +72,7 @@ def test_servers_of_others_stay_as_they_are(
 
 
 def test_an_entry_of_before_is_made_that_of_today(tmp_path: Path) -> None:
-    """What calls us in another way is replaced, not put in a second time."""
+    """An entry that calls us in a different way is replaced rather than duplicated."""
     file = file_of("claude", tmp_path)
     file.path.write_text('{"mcpServers": {"sprintlog": {"command": "old"}, "x": {}}}')
     assert file.install()
@@ -81,7 +81,7 @@ def test_an_entry_of_before_is_made_that_of_today(tmp_path: Path) -> None:
 
 
 def test_hooks_and_tools_of_one_file_go_by_themselves(tmp_path: Path) -> None:
-    """Where an agent has both in a file, each comes out, in any order, to the byte."""
+    """If an agent stores both in one file, each can be removed, in any order."""
     for first_out in (0, 1):
         root = tmp_path / str(first_out)
         root.mkdir()

@@ -1,4 +1,4 @@
-"""Read reports as tests want them."""
+"""Helpers for reading reports in tests."""
 
 from pathlib import Path
 
@@ -9,13 +9,13 @@ FIXTURES = Path(__file__).parents[3] / "fixtures" / "reports"
 
 
 def read(*texts: str, folder: Path) -> Measured:
-    """Return what reports say, each named as on the command line."""
+    """Return the content of reports, each specified as on the command line."""
     reports = [one for text in texts for one in wanted(text, folder=folder)]
     return read_reports(reports, folder=folder)
 
 
 def refusal(content: bytes, folder: Path, *, name: str = "report") -> str:
-    """Return the refusal of such a report; fail if it is accepted."""
+    """Return the error for such a report; fail if the report is accepted."""
     (folder / "report").write_bytes(content)
     try:
         found = read(name, folder=folder)

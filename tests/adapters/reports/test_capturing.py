@@ -1,4 +1,4 @@
-"""Commands that write reports: run, bounded, and only what they wrote is read."""
+"""Commands that write reports have a time limit, and only reports they wrote are read."""
 
 import os
 from pathlib import Path
@@ -45,7 +45,7 @@ def test_a_run_that_fails_is_said_and_read(tmp_path: Path) -> None:
 
 
 def test_runs_happen_in_order_in_the_root(tmp_path: Path) -> None:
-    """Commands see what those before them did; names belong to the caller's folder."""
+    """Commands see earlier commands' results; names are relative to the caller's folder."""
     folder = tmp_path / "below"
     folder.mkdir()
     runs = ["mkdir out", f'echo "{SUITE}" > out/junit.xml']
@@ -62,7 +62,7 @@ def test_runs_happen_in_order_in_the_root(tmp_path: Path) -> None:
 def test_a_report_that_is_missing_after_a_failure_says_so(
     tmp_path: Path, is_there: bool
 ) -> None:
-    """Where the run failed its exit code is why there is no new report."""
+    """If the run failed, its exit status explains why there is no new report."""
     if is_there:
         (tmp_path / "junit.xml").write_text(SUITE)
     capture = Capture(
@@ -93,14 +93,14 @@ def test_a_report_that_a_run_did_not_write_is_stale(tmp_path: Path) -> None:
 
 
 def test_a_report_written_again_is_fresh(tmp_path: Path) -> None:
-    """The same content, written by the run, is the result of the run."""
+    """A report that the run wrote is its result, even if the content is unchanged."""
     (tmp_path / "junit.xml").write_text(f"{SUITE}\n")
     measured = captured(tmp_path, runs=[WRITE], reports=["junit.xml"])
     assert measured.metrics["test_count"] == 1
 
 
 def test_an_agents_result_may_be_older(tmp_path: Path) -> None:
-    """What the agent cost was written before its work is measured."""
+    """The agent's result was written before its work is measured."""
     (tmp_path / "agent.json").write_text('{"type":"result","num_turns":3}')
     measured = captured(tmp_path, runs=["true"], reports=["agent.json"])
     assert measured.usage is not None
@@ -108,7 +108,7 @@ def test_an_agents_result_may_be_older(tmp_path: Path) -> None:
 
 
 def test_a_run_that_takes_too_long_measures_nothing(tmp_path: Path) -> None:
-    """At its time limit a command is ended with all it started, and nothing is read."""
+    """At the time limit, a command and all its processes are ended, and nothing is read."""
     mark = f"captured-{tmp_path}"
     command = f"{WRITE}; sleep 60 & sleep 60"
     with pytest.raises(RefusedError, match=r"timed out after 0\.5 s"):
@@ -169,7 +169,7 @@ FAILED = "the build failed: exit code"
 def test_a_last_line_counts_in_three_formats_and_no_other(
     line: str, said: dict[str, object], code: int, tmp_path: Path
 ) -> None:
-    """`PASSED/ALL` alone, pytest's summary or an object of metrics is read."""
+    """Three formats are read: `PASSED/ALL`, pytest's summary, or an object of metrics."""
     (tmp_path / "said").write_text(f"7/7\n{line}\n" if line else "")
     measured = captured(tmp_path, builds=[f"cat said; exit {code}"], own=["p95_ms"])
     status = "failed" if code else "success"
@@ -199,14 +199,14 @@ def test_a_measure_that_prints_figures_is_not_judged_by_its_exit_status(
     notes: tuple[str, ...],
     tmp_path: Path,
 ) -> None:
-    """Its exit status is the build's without figures, or if it is named as a build."""
+    """The exit status is the build status only without figures, or if named as a build."""
     builds = [command] if is_build else []
     measured = captured(tmp_path, runs=[command], builds=builds)
     assert (measured.metrics, measured.notes) == (metrics, notes)
 
 
 def test_a_command_that_writes_a_report_can_be_the_build(tmp_path: Path) -> None:
-    """A command named as both runs once: figures of its report, status of the build."""
+    """A command named as both runs once, for the report's figures and the build status."""
     command = f"{WRITE}; echo x >> ran; false"
     measured = captured(tmp_path, runs=[command], builds=[command], reports=["junit.xml"])
     assert measured.metrics["build_status"] == "failed"
@@ -228,7 +228,7 @@ def test_a_command_that_writes_a_report_can_be_the_build(tmp_path: Path) -> None
 def test_a_last_line_that_is_meant_and_wrong_measures_nothing(
     line: str, why: str, tmp_path: Path
 ) -> None:
-    """Nothing is guessed: the line is named, and why it cannot be a measurement."""
+    """An invalid measurement is not guessed: the error names the line and the problem."""
     (tmp_path / "said").write_text(line)
     with pytest.raises(SprintlogError, match="cat said") as caught:
         captured(tmp_path, builds=["cat said"])
@@ -270,7 +270,7 @@ READ = "is written by the measure and read as"
 def test_a_report_at_its_usual_place_is_read_if_the_measure_wrote_it(
     tmp_path: Path,
 ) -> None:
-    """Without a named report, the usual ones are read, and a note names each of them."""
+    """Without a specified report, the usual ones are read, and a note names each."""
     command = f"mkdir -p coverage; {WRITE}; {LCOV} > coverage/lcov.info; exit 1"
     measured = captured(tmp_path, runs=[command])
     assert measured.metrics["test_count"] == 1
@@ -293,7 +293,7 @@ def test_a_usual_report_from_before_the_measure_is_not_read(tmp_path: Path) -> N
 
 
 def test_of_two_usual_reports_with_the_same_figures_none_is_read(tmp_path: Path) -> None:
-    """Which one is meant is not guessed: both are named in one note."""
+    """If two reports have the same figures, neither is used, and one note names both."""
     command = f"mkdir -p TestResults; {WRITE}; cp junit.xml TestResults/a.trx"
     command += "; cp junit.xml TestResult.xml"
     measured = captured(tmp_path, runs=[command])
@@ -318,7 +318,7 @@ def test_a_usual_report_that_cannot_be_read_does_not_end_the_measurement(
 def test_printed_figures_and_named_reports_are_preferred_to_usual_reports(
     tmp_path: Path,
 ) -> None:
-    """If the place of the figures is given, the usual reports are not searched."""
+    """If the location of the figures is specified, the usual reports are not searched."""
     measured = captured(tmp_path, runs=[f"{WRITE}; echo 3/4"])
     assert measured.metrics == {"test_count": 4, "tests_passed": 3}
     command = f"{WRITE}; {LCOV} > lcov.info"
@@ -340,7 +340,7 @@ def test_of_a_pattern_only_the_files_that_the_measure_wrote_are_read(
 
 
 def test_a_build_is_judged_even_if_it_wrote_a_usual_report(tmp_path: Path) -> None:
-    """`--measure-build` says that the exit status counts."""
+    """With `--measure-build`, the exit status is the build status."""
     command = f"{WRITE}; exit 1"
     measured = captured(tmp_path, runs=[command], builds=[command])
     assert measured.metrics["build_status"] == "failed"

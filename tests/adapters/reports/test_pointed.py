@@ -59,13 +59,13 @@ def test_refuses_what_is_no_number(
 
 
 def test_refuses_a_report_that_nobody_points_into(tmp_path: Path) -> None:
-    """Without a pointer there is nothing to read in it."""
+    """Without a pointer, nothing can be read from the report."""
     with pytest.raises(InvalidInputError, match="no custom metric has a pointer"):
         read(tmp_path, BENCH)
 
 
 def test_refuses_two_that_say_the_same(tmp_path: Path) -> None:
-    """Of two reports on one metric neither is chosen."""
+    """If two reports state the same metric, neither is used."""
     for name in ("a.json", "b.json"):
         (tmp_path / name).write_text('{"m": 1}')
     reports = wanted("json=*.json", folder=tmp_path)

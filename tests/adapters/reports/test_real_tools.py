@@ -88,7 +88,7 @@ def number(pattern: str, text: str) -> int:
 
 
 def test_pytest_prints_what_we_read(project: Path) -> None:
-    """The counts of a JUnit report are those of the last line; errors failed as well."""
+    """A JUnit report has the same counts as the last line; errors count as failures."""
     said = run(project, "pytest", "-p", "no:cacheprovider", "--junitxml=out/junit.xml")
     passed, skipped = number(r"(\d+) passed", said), number(r"(\d+) skipped", said)
     failed = number(r"(\d+) failed", said) + number(r"(\d+) error", said)
@@ -104,7 +104,7 @@ def test_pytest_prints_what_we_read(project: Path) -> None:
 
 
 def test_pytest_without_tests_counts_none(tmp_path: Path) -> None:
-    """A run that collected nothing is recorded as nothing."""
+    """A run that collected no tests is recorded without counts."""
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--junitxml=junit.xml"],
         cwd=tmp_path,
@@ -159,7 +159,7 @@ def test_ruff_prints_what_we_read(project: Path) -> None:
 
 @pytest.mark.long
 def test_mypy_prints_what_we_read(project: Path) -> None:
-    """JSON lines and plain text have the same errors; a clean run has none."""
+    """JSON lines and plain text contain the same errors; a clean run contains none."""
     check = ("mypy", "--strict", "--cache-dir=cache", "--config-file=", "parts.py")
     said = run(project, *check)
     errors = number(r"Found (\d+) error", said)

@@ -1,4 +1,4 @@
-"""Reports that are broken, foreign or hostile: refused in one line, at once."""
+"""Broken, foreign and hostile reports are refused immediately with a one-line error."""
 
 import gzip
 import os
@@ -198,7 +198,7 @@ REFUSED: dict[str, tuple[str, str]] = {
 
 @pytest.mark.parametrize("case", REFUSED)
 def test_what_is_no_report_is_refused(case: str, tmp_path: Path) -> None:
-    """The error names the file, the place in it, and the problem."""
+    """The error names the file, the location and the problem."""
     content, said = REFUSED[case]
     message = refusal(content.encode(), tmp_path)
     assert message.startswith("report:")
@@ -208,7 +208,7 @@ def test_what_is_no_report_is_refused(case: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("format_", sorted({*formats.READERS} - {"cobertura"}))
 def test_naming_another_format_does_not_help(format_: str, tmp_path: Path) -> None:
-    """A report that is called what it is not is refused."""
+    """A report in a different format than specified is refused."""
     content = (FIXTURES / "cobertura-java.xml").read_bytes()
     refusal(content, tmp_path, name=f"{format_}=report")
 
@@ -222,7 +222,7 @@ def test_bytes_that_are_not_utf_8_are_refused(content: bytes, tmp_path: Path) ->
 
 
 def test_compressed_reports_are_not_unpacked(tmp_path: Path) -> None:
-    """Nothing is unpacked, so nothing can grow."""
+    """Nothing is decompressed, so size limits cannot be bypassed."""
     assert refusal(gzip.compress(b"<testsuite/>"), tmp_path) == "report: is compressed"
 
 
@@ -251,7 +251,7 @@ def test_what_may_not_be_read_is_refused(tmp_path: Path) -> None:
 def test_what_is_too_large_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A file over the limit is not held in memory to find that out."""
+    """The size limit is enforced without reading the file into memory."""
     with tempfile.NamedTemporaryFile(dir=tmp_path) as file:
         file.truncate(report.REPORT_BYTES_MAX + 1)
         with pytest.raises(Exception, match="is longer than 64 MiB"):

@@ -28,7 +28,7 @@ def test_each_shape_is_known_and_gives_its_metrics(name: str) -> None:
 
 @pytest.mark.parametrize("name", EXPECTED)
 def test_naming_the_format_changes_nothing(name: str) -> None:
-    """A report whose format is named says the same."""
+    """Specifying a report's format does not change the result."""
     told = read(f"{EXPECTED[name][0]}={name}", folder=FIXTURES)
     assert told == read(name, folder=FIXTURES)
 
@@ -52,7 +52,7 @@ def test_a_clean_mypy_run_is_read_when_it_is_named() -> None:
 
 
 def test_no_tests_are_no_pass() -> None:
-    """Nothing collected is counted as nothing, and said."""
+    """A run without tests has no counts, which is reported."""
     measured = read("junit-nothing.xml", folder=FIXTURES)
     assert measured.metrics["test_count"] == 0
     assert measured.notes == (
@@ -74,7 +74,7 @@ def test_an_agents_result_tells_its_cost() -> None:
 
 
 def test_a_byte_order_mark_is_passed_over(tmp_path: Path) -> None:
-    """What some editors put at the beginning changes nothing."""
+    """A byte order mark at the start of a file, written by some editors, is ignored."""
     for name in ("eslint-9.json", "lcov-2.info", "junit-jest.xml"):
         content = (FIXTURES / name).read_bytes()
         (tmp_path / name).write_bytes(b"\xef\xbb\xbf" + content)
@@ -82,7 +82,7 @@ def test_a_byte_order_mark_is_passed_over(tmp_path: Path) -> None:
 
 
 def test_xml_may_be_in_another_encoding(tmp_path: Path) -> None:
-    """XML says its encoding itself; UTF-16 is one of them."""
+    """XML declares its own encoding, which may be UTF-16."""
     text = (
         '<?xml version="1.0" encoding="UTF-16"?><testsuite><testcase name="é"/></testsuite>'
     )
@@ -116,7 +116,7 @@ def test_a_run_that_failed_without_a_failed_test_is_never_a_pass(
 def test_a_test_with_the_beginning_of_another_name_is_not_its_subtest(
     tmp_path: Path,
 ) -> None:
-    """Only names below a slash are subtests of a Go test."""
+    """Only names after a slash are subtests of a Go test."""
     names = ("TestA", "TestA-b", "TestA/x", "TestAB", "")
     lines = (f'{{"Action":"pass","Package":"a","Test":"{name}"}}' for name in names)
     (tmp_path / "go.jsonl").write_text("\n".join(lines))
@@ -124,7 +124,7 @@ def test_a_test_with_the_beginning_of_another_name_is_not_its_subtest(
 
 
 def test_a_clean_run_of_tsc_has_to_say_so(tmp_path: Path) -> None:
-    """Nothing in a file is not a count of zero errors."""
+    """An empty file does not mean zero errors."""
     (tmp_path / "clean").write_text("Found 0 errors.\n")
     (tmp_path / "nothing").write_text("\n")
     assert read("clean", folder=tmp_path).metrics == {"type_errors": 0}
@@ -134,6 +134,6 @@ def test_a_clean_run_of_tsc_has_to_say_so(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("word", ["todo", "todo".upper(), "skip", "SKIP"])
 def test_directives_of_tap_may_be_in_capitals(word: str, tmp_path: Path) -> None:
-    """TAP does not distinguish them, and a failing one counts as skipped."""
+    """TAP ignores the case of directives, and a failing test with one counts as skipped."""
     (tmp_path / "out.tap").write_text(f"1..1\nnot ok 1 - a # {word}\n")
     assert read("out.tap", folder=tmp_path).metrics["tests_skipped"] == 1

@@ -24,7 +24,7 @@ def measured(*paths: str, folder: Path, seconds: float = 60, mark: str = "") -> 
 
 
 def test_several_languages_are_measured(tmp_path: Path) -> None:
-    """Lines are those of code; files that hold the same count once, as lizard has it."""
+    """Only lines of code are counted; identical files are counted once, as by lizard."""
     (tmp_path / "a.py").write_text("# A comment.\n\ndef f(a):\n    return a or 1\n")
     (tmp_path / "b.js").write_text("function g() {\n  return 1\n}\n")
     (tmp_path / "copy.js").write_text("function g() {\n  return 1\n}\n")
@@ -60,7 +60,7 @@ def test_nothing_to_measure_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_source_that_never_ends_is_given_up(tmp_path: Path) -> None:
-    """At its time limit lizard is ended, and nothing of it is left."""
+    """At its time limit lizard is ended, and its partial results are discarded."""
     os.mkfifo(tmp_path / "pipe.py")
     mark = f"measured-{tmp_path}"
     with pytest.raises(RefusedError, match=r"lizard did not end within 1 s"):

@@ -50,7 +50,7 @@ def test_coverage_is_that_of_all_lines() -> None:
 
 
 def test_a_file_measured_twice_is_refused(tmp_path: Path) -> None:
-    """Two reports on one source file contradict each other, however they name it."""
+    """Two reports on one source file contradict each other, however they specify it."""
     names = [lcov(tmp_path, "a.info", "src/a.py", [1, 0])]
     names.append(lcov(tmp_path, "b.info", str(tmp_path / "src" / "a.py"), [1, 1]))
     with pytest.raises(InvalidInputError) as caught:
@@ -59,7 +59,7 @@ def test_a_file_measured_twice_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_file_is_the_same_in_other_formats(tmp_path: Path) -> None:
-    """The name below a Cobertura report's only root is the one that LCOV has."""
+    """A file name below the only root of a Cobertura report equals the one in LCOV."""
     content = (FIXTURES / "cobertura-coverage-py.xml").read_text(encoding="utf-8")
     root = str(tmp_path / "pkg")
     (tmp_path / "c.xml").write_text(content.replace("/home/user/pkg", root))
@@ -69,7 +69,7 @@ def test_a_file_is_the_same_in_other_formats(tmp_path: Path) -> None:
 
 
 def test_a_rate_without_counts_cannot_be_added(tmp_path: Path) -> None:
-    """A Cobertura report without any line is read alone, not together with another."""
+    """A Cobertura report without lines can be read alone, but not combined with another."""
     (tmp_path / "rate.xml").write_text('<coverage line-rate="0.5"/>')
     assert read("rate.xml", folder=tmp_path).metrics == {"coverage_percentage": 50.0}
     lcov(tmp_path, "a.info", "a.py", [1])
@@ -85,7 +85,7 @@ def test_the_same_report_twice_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_pattern_names_many_reports(tmp_path: Path) -> None:
-    """Tools that write a file for each suite are read by a pattern, in order."""
+    """The reports of a tool that writes one per suite are specified by a pattern."""
     for name in ("TEST-b.xml", "TEST-a.xml", "other.txt"):
         (tmp_path / name).write_text("<testsuite><testcase name='x'/></testsuite>")
     measured = read("junit=TEST-*.xml", folder=tmp_path)
@@ -96,7 +96,7 @@ def test_a_pattern_names_many_reports(tmp_path: Path) -> None:
 
 
 def test_costs_add_up_as_far_as_they_are_said() -> None:
-    """What two agents used is added; what one of them does not say is not made up."""
+    """The usage of two agents is added; figures that one of them lacks are not invented."""
     measured = read("agent-result.json", "agent-stream.jsonl", folder=FIXTURES)
     assert measured.usage == Usage(
         input_tokens=1210,
@@ -110,7 +110,7 @@ def test_costs_add_up_as_far_as_they_are_said() -> None:
 
 
 def test_nothing_to_cover_has_no_percentage(tmp_path: Path) -> None:
-    """Zero of zero lines are neither 0 % nor 100 %."""
+    """Zero of zero lines is neither 0 % nor 100 %."""
     (tmp_path / "a.info").write_text("SF:a.py\nLF:0\nLH:0\nend_of_record\n")
     measured = read("a.info", folder=tmp_path)
     assert measured.metrics == {"coverage_lines_covered": 0, "coverage_lines_total": 0}
