@@ -177,15 +177,10 @@ def _with_files(run: Recording, step: Step, command: Undo | Redo) -> Step:
 def command(reason: str | None, **given: Any) -> None:
     """Undo the latest change: restore the state and the files from before it.
 
-    It undoes the latest of these changes:
-
-    - a rollback of the plan, the files or both
-    - results copied into the work tree
-    - an adopted edit
-    - a decision: a skip, a block, an injection, a decision on a request, or a stop or
-      continuation by a person
-    - the completion of the goal or the sprint
-    - the failure or gate that stopped the sprint, with the run of the gate
+    It undoes the latest rollback, copy of results into the work tree, adopted edit,
+    decision (a skip, a block, an injection, a decision on a request, a stop or continuation
+    by a person) or completion of the goal or the sprint, or the failure or gate that
+    stopped the sprint.
 
     Later events are discarded as well, and listed. An interrupted restore of files is
     reverted. `sprintlog redo` reverts an undo; `sprintlog rollback` goes to any other

@@ -120,7 +120,8 @@ def _lines(report: Verification) -> list[str]:
     verdict = "sound" if report.is_sound else "NOT sound"
     if {found.severity for found in report.findings} - {"remark"} == {"drift"}:
         verdict = (
-            "the log is sound, what was made of it is not (`sprintlog rebuild` repairs it)"
+            "the log is sound, its state files are not (`sprintlog rebuild` rewrites them, "
+            "`sprintlog adopt` keeps an edit of the plan)"
         )
     lines.append(
         f"{verdict}: {output.counted(report.events, 'event')}, "

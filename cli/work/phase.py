@@ -4,11 +4,11 @@ from typing import Any
 
 from sprintlog.engine.sprint.phases import leaves
 from sprintlog.engine.sprint.state.completion import waits_to_go_on
-from sprintlog.engine.sprint.state.words import FAILURE_CATEGORIES, MODELS
+from sprintlog.engine.sprint.state.words import BLOCKED, FAILURE_CATEGORIES, MODELS
 
 from .. import typed
 from ..context import UNTIL, Function, wait_until, with_recording
-from ..output import warn
+from ..output import hint, warn
 from ..record import record
 
 REASON = typed.option("--reason", metavar="TEXT", help="Why.")
@@ -84,7 +84,12 @@ def fail(
     Example: sprintlog phase fail build --error '429' --category rate-limit
     """
     if until is None:
-        record("phase fail", given, leaves.FailPhase(error, category, phase))
+        failed = record("phase fail", given, leaves.FailPhase(error, category, phase))
+        if failed.plan.status == BLOCKED:
+            hint(
+                "resolve it, then `sprintlog sprint resume --by NAME --why TEXT` and "
+                "`sprintlog phase retry`"
+            )
         return
     record("phase fail", given, wait_until(until, error, category, phase))
 
@@ -117,7 +122,8 @@ def skip(phase: str | None, reason: str | None, **given: Any) -> None:
 def retry(phase: str | None, reason: str | None, **given: Any) -> None:
     """Retry a failed or blocked leaf, or all such leaves of a step or phase.
 
-    If a person retries a leaf, its retries and those of its gate are available again.
+    If a person retries a leaf, its retries and those of its gate are available again. If
+    the failure blocked the sprint, `sprintlog sprint resume` comes first.
 
     Example: sprintlog phase retry build/step-0/implement
     """

@@ -49,12 +49,12 @@ def read_asked(
 def _asked(
     title: str | None, context: str | None, given: Mapping[str, Any]
 ) -> SubmittedRequest:
-    if not title or given["priority"] is None or given["type"] is None:
-        raise click.UsageError("give TITLE, --priority and --type, or a --file")
+    if not title:
+        raise click.UsageError("specify a TITLE or a --file")
     asked = SubmittedRequest(
         title,
-        given["priority"],
-        given["type"],
+        given["priority"] or "medium",
+        given["type"] or "improvement",
         description=given["description"],
         request=given["identity"],
         discovered_in=given["discovered_in"],
@@ -112,8 +112,8 @@ def command() -> None:
 @typed.option(
     "--description", may_be_empty=True, metavar="TEXT", help="The details. [the title]"
 )
-@typed.choice_option("--priority", of=PRIORITIES, help="Its urgency.")
-@typed.choice_option("--type", of=REQUEST_TYPES, help="Its type.")
+@typed.choice_option("--priority", of=PRIORITIES, help="Its urgency. [medium]")
+@typed.choice_option("--type", of=REQUEST_TYPES, help="Its type. [improvement]")
 @typed.option("--id", "identity", metavar="ID", help="Its id. [req-N, the next number]")
 @typed.option(
     "--discovered-in",
