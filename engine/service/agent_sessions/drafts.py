@@ -35,8 +35,8 @@ class Draft(msgspec.Struct, frozen=True, omit_defaults=True):
     actor: str
     key: str
     counts: str = ""
-    """An event type whose number of events is part of the key, to distinguish the event
-    from the same event before the session was resumed."""
+    """A type of event whose count is part of the key; it distinguishes the event from the
+    same event before the session was resumed."""
     correlation: str = ""
     """The correlation id; defaults to the session's stream."""
     likeness: str = ""

@@ -62,7 +62,7 @@ class IterationEnded(Event, frozen=True):
     output_sha256: str | None = None
     """The SHA-256 of the output of the agent that ended the iteration."""
     git: GitState | None = None
-    """The state of the repository at the end, ignoring files that sprintlog writes."""
+    """The state of the repository at the end of the iteration, except sprintlog's files."""
 
 
 class Limit(msgspec.Struct, frozen=True, omit_defaults=True):

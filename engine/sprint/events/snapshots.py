@@ -81,7 +81,7 @@ class SnapshotTaken(AboutSnapshot, frozen=True):
     collisions: tuple[tuple[str, ...], ...] = ()
     """Groups of paths that differ only in case."""
     git: GitState | None = None
-    """The state of the repository at that time, ignoring files that sprintlog writes."""
+    """The state of the repository at the time of the snapshot, except sprintlog's files."""
     work_tree: str | None = None
     """The id of the work tree; `tree` is the id of its contents."""
 

@@ -24,7 +24,7 @@ class GiveRecommendation(Command, frozen=True):
     needs_context = True
 
     given: f.RecommendationGiven | None = None
-    """The recommendation, supplied by the command's handler."""
+    """The recommendation; set by the command's handler."""
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
         """Return the events that this command records."""
@@ -70,7 +70,7 @@ class SelectBest(Command, frozen=True):
     reason: str | None = None
     """The reason for the selection."""
     selected: f.BestSelected | None = None
-    """The selection, supplied by the command's handler."""
+    """The selection; set by the command's handler."""
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
         """Return the events that this command records."""
@@ -164,7 +164,7 @@ class RetractMeasurement(Command, frozen=True):
     number: int
     reason: str
     retracted: MeasurementRetracted | None = None
-    """The effects on other iterations, supplied by the command's handler."""
+    """The effects on other iterations; set by the command's handler."""
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
         """Return the events that this command records."""
@@ -212,7 +212,7 @@ class ReplaceBaseline(Command, frozen=True):
     number: int
     reason: str | None = None
     metrics: Metrics | None = None
-    """The iteration's metrics, supplied by the command's handler."""
+    """The iteration's metrics; set by the command's handler."""
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
         """Return the events that this command records."""

@@ -51,9 +51,9 @@ class RollBack(Command, frozen=True):
     to: int
     reason: str | None = None
     is_inside_append: bool = False
-    """Whether the target is inside an append, supplied by the command's handler."""
+    """Whether the target is inside an append; set by the command's handler."""
     is_there: bool = False
-    """Whether only knowledge was recorded after the target, supplied by the handler."""
+    """Whether only knowledge was recorded after the target; set by the handler."""
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
         """Return the events that this command records."""
@@ -86,7 +86,7 @@ class Undo(Command, frozen=True):
 
     reason: str | None = None
     first: int = 0
-    """The first version of the latest decision's append, supplied by the handler."""
+    """The first version of the latest decision's append; set by the handler."""
 
     def decide(self, sprint: Sprint, at: str) -> list[Event]:
         """Return the events that this command records."""
