@@ -1,8 +1,8 @@
 """`make bench-compare BASE=COMMIT`: compare the cost of the rows at HEAD with a commit.
 
 Both commits are unpacked and measured in turns (A B A B ...), each time in a separate
-process. The table has the processor time, which other processes disturb least, and exit
-code 1 means that a row could not be measured.
+process. The table shows CPU time, which other processes disturb least, and exit status 1
+means that a row could not be measured.
 """
 
 import argparse
@@ -25,7 +25,7 @@ _WIDTHS = (38, 2, 7, 7, 7, 7, 6)
 
 
 class Refusal(Exception):  # noqa: N818 - what was asked for cannot be done
-    """One line with the reason why nothing is measured."""
+    """The reason why nothing is measured, on one line."""
 
 
 class Side(NamedTuple):
@@ -56,7 +56,7 @@ class Compared(NamedTuple):
 
 
 def main() -> int:
-    """Compare the rows that were asked for, and print each when it is done."""
+    """Compare the requested rows, and print each result as soon as it is available."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("base", metavar="BASE", help="the commit to compare with")
     parser.add_argument(
@@ -125,7 +125,7 @@ def _answer(name: str, base: Side, head: Side, pairs: int) -> bool:
 
 
 class _Unmeasured(Exception):  # noqa: N818 - not always an error
-    """A row gives no figure here; the message gives the reason."""
+    """The reason why a row cannot be measured here."""
 
     def __init__(self, reason: str, *, is_failure: bool) -> None:
         super().__init__(reason)
@@ -133,10 +133,10 @@ class _Unmeasured(Exception):  # noqa: N818 - not always an error
 
 
 def _definitions(name: str, base: Side, head: Side) -> tuple[Side, Side]:
-    """Return whose definition of a row each side runs, having run it once, not counted.
+    """Return the source of each side's row definition, after an uncounted run of the row.
 
-    HEAD's is the one for both, unless it needs what BASE does not have. This also
-    compiles the modules that the row needs.
+    HEAD's definition is used for both sides unless it requires something that BASE lacks.
+    The run also compiles the modules that the row requires.
     """
     older = base.own_name(name, head)
     if name not in head.rows:

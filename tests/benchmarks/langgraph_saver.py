@@ -1,9 +1,9 @@
 """The cost of a LangGraph checkpointer on a log: the figures of ADR 0085.
 
 `pip install langgraph langgraph-checkpoint-sqlite langgraph-checkpoint-conformance`, then
-`python -m tests.benchmarks.langgraph_saver`. The saver is minimal, so the log is
+`python -m tests.benchmarks.langgraph_saver`. The saver is minimal, so that the log is
 measured: an event for each `put` and each `put_writes`, and an erasure for each deleted
-thread. It keeps the states in memory, as a fold of its events.
+thread. It stores the states in memory, as a fold of its events.
 """
 
 import asyncio
@@ -72,14 +72,14 @@ class LogSaver(InMemorySaver):
         return self._worker.submit(work).result()
 
     def close(self) -> None:
-        """Give the log back."""
+        """Close the log."""
         self._own(self._log.close)
         self._worker.shutdown()
 
     def put(
         self, config: Any, checkpoint: Any, metadata: Any, new_versions: dict[str, Any]
     ) -> Any:
-        """Keep a checkpoint: what of it changed."""
+        """Store the changes in a checkpoint."""
         configured = super().put(config, checkpoint, metadata, new_versions)
         thread, place = _place(config)
         saved = self.storage[thread][place][checkpoint["id"]]
@@ -114,7 +114,7 @@ class LogSaver(InMemorySaver):
             self._record(thread, "writes-put", said)
 
     def delete_thread(self, thread_id: str) -> None:
-        """Erase what a thread said; that there was one stays."""
+        """Erase the texts of a thread; a record that the thread existed remains."""
         super().delete_thread(thread_id)
         self._own(lambda: self._erase(f"thread/{thread_id}"))
 
@@ -162,7 +162,7 @@ def _bytes(typed: Sequence[str]) -> tuple[str, bytes]:
 
 
 def graph(saver: Any) -> Any:
-    """Return a loop of one step with a list that grows and a plan that stays."""
+    """Return a loop of one step, with a growing list and an unchanged plan."""
     from operator import add
     from typing import Annotated, TypedDict
 
@@ -223,7 +223,7 @@ def theirs(folder: Path) -> dict[str, float]:
 
 
 def ours(folder: Path) -> dict[str, float]:
-    """Return the same figures of a saver over a log."""
+    """Return the same figures for a saver over a log."""
     saver = LogSaver(folder / "log.db")
     spent = turns(saver)
     saver.close()

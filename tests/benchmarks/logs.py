@@ -1,4 +1,4 @@
-"""The folders and logs that rows are measured on; each made once, when it is needed."""
+"""The folders and logs that rows measure, each created once, on demand."""
 
 from collections.abc import Iterator
 from functools import cached_property
@@ -46,7 +46,7 @@ class Sizes(NamedTuple):
     """Iterations that there were before."""
 
     def briefly(self) -> "Sizes":
-        """Return sizes for one look at a row: where its time goes is the same."""
+        """Return small sizes that preserve the distribution of the time."""
         few = {"fold": 100_000, "rounds": 2, "processes": 3, "appends": 2_000}
         return self._replace(**{name: min(getattr(self, name), few[name]) for name in few})
 
@@ -58,7 +58,7 @@ TINY = Sizes(600, 200, 60, 100, 1, 1, 600, tree=40, iterations=20)
 
 
 class Bench:
-    """One run: how large it is, and what its rows share."""
+    """A benchmark run: its sizes, and the data shared by its rows."""
 
     def __init__(self, folder: Path, sizes: Sizes) -> None:
         self.folder = folder
@@ -88,14 +88,14 @@ class Bench:
 
     @cached_property
     def past(self) -> Path:
-        """Return the folder of the log whose past is asked for."""
+        """Return the folder of the log whose history is queried."""
         folder = self.new_folder("past")
         make_loop(folder, self.sizes.blame)
         return folder
 
 
 def make_loop(folder: Path, events: int) -> None:
-    """Make a log of that many events of a loop, with a checkpoint 100 before its end.
+    """Create a log of a loop with that many events and a checkpoint 100 from the end.
 
     A log with fewer has it at its beginning.
     """
@@ -110,7 +110,7 @@ def make_loop(folder: Path, events: int) -> None:
 
 
 def make_started(folder: Path, phases: int) -> None:
-    """Make a log with a started sprint of that many phases, its state file written."""
+    """Create a log with a started sprint of that many phases, and its state file."""
     with make_sprint(folder, phases) as workspace:
         workspace.handle_with(SPRINT, lambda sprint, at: [SprintStarted()], at=START)
         keep_only(workspace.repository, workspace.sprint(SPRINT))

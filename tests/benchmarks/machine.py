@@ -12,7 +12,7 @@ _SYNCHRONOUS = {0: "OFF", 1: "NORMAL", 2: "FULL", 3: "EXTRA"}
 
 
 def events(folder: Path, log: SqliteLog) -> dict[str, str]:
-    """Return the events about this machine, by name; the log shows how logs are kept."""
+    """Return the events about this machine, by name, with the journal mode of logs."""
     execute = log.connection.raw.execute
     (mode,) = execute("PRAGMA journal_mode").fetchone()
     (synchronous,) = execute("PRAGMA synchronous").fetchone()

@@ -1,8 +1,8 @@
 """Time two alternatives in turns, and build a row of the table.
 
-Rows about time have two ratios. `processor` is that of the least processor time of either
-side, which other processes disturb least. `pairs` is the median of the ratios within the
-pairs, by the clock that the row names.
+Rows about time have two ratios. `processor` compares the least CPU time of either side,
+which other processes disturb least. `pairs` is the median of the ratios within the pairs,
+by the clock that the row specifies.
 """
 
 import gc
@@ -29,7 +29,7 @@ def processor_of_all() -> float:
 
 
 def _time_of_living(children: Path) -> float:
-    """Return what children took that still run, all their threads together."""
+    """Return the CPU time of children that are still running, including all threads."""
     return sum(map(_time_of, map(int, children.read_text().split())))
 
 
@@ -43,7 +43,7 @@ def _time_of(process: int) -> float:
 
 
 class By(NamedTuple):
-    """The clock of a row, how its rounds become one figure, and its processor clock."""
+    """The clock of a row, the function that combines its rounds, and its CPU clock."""
 
     clock: Clock
     pick: Pick
@@ -74,7 +74,7 @@ class Skip(Exception):  # noqa: N818 - not an error
 
 
 class Sides(NamedTuple):
-    """Seconds that one unit took on either side, and ours to theirs in two ways."""
+    """The seconds per unit on either side, and the ratio of ours to theirs in two ways."""
 
     ours: float
     theirs: float
@@ -128,10 +128,9 @@ def side_by_side(
     units: tuple[int, int] = (1, 1),
     before: Work = lambda: None,
 ) -> Sides:
-    """Return the time of one unit on either side, measured in turns (AB, BA, AB).
+    """Return the time per unit on either side, measured in turns (AB, BA, AB).
 
-    `units` is the number of units in one call, on either side. `before` prepares a round
-    and is not measured.
+    `units` is the number of units per call. `before` prepares a round and is not measured.
     """
     by, ours = By(*by), around(ours)
     took: tuple[list[float], list[float]] = ([], [])
@@ -169,7 +168,7 @@ def _timed(work: Work, by: By) -> tuple[float, float]:
 
 
 def rate(sides: Sides, against: str, *, unit: str = "/s", size: float = 1) -> Figure:
-    """Return both sides as rates; `size` is how much one unit is worth."""
+    """Return both sides as rates; `size` is the worth of one unit."""
     return _faster(size / sides.ours, size / sides.theirs, unit, against, sides)
 
 
@@ -181,7 +180,7 @@ def speed_up(sides: Sides, against: str) -> Figure:
 def duration(
     sides: Sides, against: str, *, unit: str = "ms", per_second: float = 1000
 ) -> Figure:
-    """Return both sides in units of time; the ratio is how much longer ours takes."""
+    """Return both sides as durations; the ratio states how much longer ours takes."""
     ours, theirs = sides.ours * per_second, sides.theirs * per_second
     pairs, processor = sides.pairs, sides.processor
     return Figure(ours, theirs, unit, against, sides.ratio, "", processor, pairs)

@@ -1,7 +1,7 @@
-"""What narrower rows would save, and what reading them would cost: the figures of ADR 0035.
+"""The savings and the read costs of narrower rows: the figures of ADR 0035.
 
-`python -m tests.benchmarks.narrow_rows` makes tables of the same events in several
-forms. Every form gives back the same envelope; nothing of it is used by the log.
+`python -m tests.benchmarks.narrow_rows` creates tables of the same events in several
+formats. Every format reproduces the same envelope; the log uses none of them.
 """
 
 import os
@@ -70,7 +70,7 @@ def rows_of(drafts: Iterable[NewEvent], *, batch: int) -> list[Row]:
 
 
 def narrowed(rows: list[Row], form: Iterable[str], names: list[str]) -> list[Row]:
-    """Return rows in a form; texts that became numbers are their places in `names`."""
+    """Return rows in a format; texts that became numbers are positions in `names`."""
     narrow = {
         "first": _first_as_distance,
         "id": _change("id", lambda text: bytes.fromhex(text.replace("-", ""))),
@@ -94,7 +94,7 @@ def _change(name: str, how: Callable[[Any], Any]) -> Narrow:
 
 
 def _first_as_distance(row: Row) -> None:
-    """Return the distance to the append's first id, or nothing if it is the event's id."""
+    """Return the distance to the append's first id; empty if it is the event's id."""
     own = row[_AT["id"]]
     for name in ("correlation_id", "causation_id"):
         row[_AT[name]] = int(own[-12:], 16) - int(row[_AT[name]][-12:], 16) or None
@@ -124,7 +124,7 @@ def table(path: Path, rows: list[Row]) -> sqlite3.Connection:
 
 
 def sizes(folder: Path, events: int = EVENTS) -> Iterator[str]:
-    """Yield lines with the bytes an event takes in each form."""
+    """Yield lines with the bytes per event in each format."""
     large = list(repeat(the_draft(), events))
     samples = {
         "300 B, one an append": rows_of(large, batch=1),

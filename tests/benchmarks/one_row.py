@@ -1,7 +1,7 @@
-"""Print the processor time of our side of one row as JSON, in a separate process.
+"""Print the CPU time of our side of one row as JSON, in a separate process.
 
-The measured code and the definition of the row may be of two commits, so this file uses
-only names that every commit has.
+The measured code and the row's definition may belong to two commits, so this file uses
+only names that exist in every commit.
 """
 
 import gc
@@ -36,7 +36,7 @@ class OursOnly:
         before: Callable[[], object] = lambda: None,
         by: object = None,
     ) -> object:
-        """Measure one unit of our side by processor time, over all rounds."""
+        """Measure one unit of our side by CPU time, over all rounds."""
         took = 0.0
         for _ in range(rounds):
             before()
@@ -65,7 +65,7 @@ def _time_of_living(children: Path) -> float:
 
 
 def main() -> None:
-    """Print the names of all rows, or measure the one that is named."""
+    """Print the names of all rows, or measure the given row."""
     measured, definitions = map(Path, sys.argv[1:3])
     sys.path[0] = str(definitions)
     import sprintlog

@@ -8,7 +8,7 @@ PLACES = ("figures",)
 
 
 def filled(text: str, tables: Mapping[str, Sequence[str]]) -> str:
-    """Return the page with other lines at its places; raise `ValueError` without one."""
+    """Return the page with lines replaced; raise `ValueError` if a position is missing."""
     for place, lines in tables.items():
         before, begin, rest = text.partition(f"<!-- {place} -->\n")
         _, end, after = rest.partition(f"<!-- end of {place} -->")

@@ -1,10 +1,10 @@
 """`make bench ARGS=parts`: the costs of one append of an event of 300 bytes.
 
-The parts are timed within whole appends, since a step repeated in a separate loop finds
-its code and data in the processor's nearest cache. Parts inside SQLite are measured by
-logs that differ in one respect: the trigger, or the wait for the disk. All logs take
-turns. The tenth percentile of single appends is reported, which other processes disturb
-little, and the median of the wait for the disk.
+The parts are timed within complete appends, because a step repeated in a separate loop
+finds its code and data in the CPU cache. Parts inside SQLite are measured with logs that
+differ in one respect: the trigger, or the wait for the disk. All logs take turns. The
+tenth percentile of single appends, which other processes hardly disturb, and the median of
+the wait for the disk are reported.
 """
 
 import gc
@@ -34,7 +34,7 @@ class Part(NamedTuple):
 
 
 class Meter:
-    """Times named steps of a log, each without the steps that it calls."""
+    """Times the named steps of a log, each without the steps that it calls."""
 
     def __init__(self) -> None:
         self.took: dict[str, list[int]] = defaultdict(list)
@@ -76,7 +76,7 @@ class MeteredLog:
             setattr(owner, step, meter.timed(name, getattr(owner, step)))
 
     def append_each(self) -> None:
-        """Append some events one by one."""
+        """Append some events individually."""
         gc.collect()
         # Module functions are shared by all logs, so the logs are timed in turn.
         before = {key: getattr(*key) for key in _SHARED}

@@ -1,6 +1,7 @@
 """The five functions of our side in which a row spends most time, by a profile.
 
-A profile slows down code with many calls, so it shows where to look and not durations.
+A profile slows down code with many calls, so it shows where to look, not how long the code
+takes.
 """
 
 import cProfile
@@ -31,7 +32,7 @@ class Place(NamedTuple):
 
 
 class Profile:
-    """What our side of a row does, in this process and in those it starts."""
+    """The work of our side of a row, in this process and in those it starts."""
 
     def __init__(self, folder: Path) -> None:
         self._inside = cProfile.Profile()
@@ -53,7 +54,7 @@ class Profile:
         return [sys.executable, "-m", "cProfile", "-o", target, "-m", "sprintlog.cli"]
 
     def top(self) -> list[Place]:
-        """Return the places that take most."""
+        """Return the functions that take most time."""
         took: Counter[str] = Counter()
         # The first process compiles the modules that the others then find compiled.
         files = sorted(self._folder.glob("*.profile"))[1:]
@@ -100,7 +101,7 @@ def _watched(profile: Profile) -> Iterator[None]:
 
 
 def _named(path: str, line: int, function: str) -> str:
-    """Return a place as `file:line function`, seen from where its package is."""
+    """Return a function as `file:line function`, relative to its package."""
     if path == "~":
         return function.strip("<>")
     for base in (f"{ROOT}/", "/site-packages/", "/lib/python"):

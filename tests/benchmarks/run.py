@@ -2,9 +2,9 @@
 
 `make bench` measures the rows of the core, `make bench ARGS=all` every row, `make bench
 ARGS=parts` the parts of one append, and `make bench ARGS=profile` the functions in which
-the rows with a goal spend their time. `make bench ARGS='all --write-docs'` writes the
-table of docs/explanation/performance.md. A missed goal is printed as FAIL and does not
-change the exit status; a row that fails does.
+the rows with a goal spend their time. `make bench ARGS='all --write-docs'` writes the table
+of docs/explanation/performance.md. A missed goal is printed as FAIL and does not change the
+exit status; a row that fails does.
 """
 
 import argparse

@@ -119,6 +119,6 @@ def new_events(events: Iterator[Event]) -> Iterator[NewEvent]:
 
 
 def moment(number: int) -> str:
-    """Return when so many events had happened."""
+    """Return the time after a number of events."""
     found = datetime.fromtimestamp(_BEGIN + number * _SECONDS_A_EVENT, UTC)
     return found.isoformat(timespec="seconds").replace("+00:00", "Z")

@@ -141,7 +141,7 @@ class Markdown:
 
 
 def summary(rows: list[Measured], began: float) -> str:
-    """Return in one line how many goals were met, the load, and how long it took."""
+    """Return one line with the number of goals met, the load, and the duration."""
     passed = sum(row.is_passed is True for row in rows)
     failed = [row.name for row in rows if row.is_passed is False]
     load = max((row.load for row in rows), default=0)

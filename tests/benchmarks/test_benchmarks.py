@@ -1,4 +1,4 @@
-"""`make bench` and `make bench-compare` can be run; their figures are no test."""
+"""`make bench` and `make bench-compare` run; their figures are not tested."""
 
 import json
 import math
@@ -40,7 +40,7 @@ ROWS = {{name: Row(row, before) for name, before in {names}.items()}}
 
 @pytest.fixture(autouse=True)
 def measured_with_tiny_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the program's own process take the sizes for tests."""
+    """Make the process use the sizes for tests."""
     monkeypatch.setattr(run, "FULL", TINY)
 
 
@@ -52,7 +52,7 @@ def _table(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, st
 
 
 def test_measures_a_row(capsys: pytest.CaptureFixture[str]) -> None:
-    """A row that is asked for by name has both figures and a positive ratio."""
+    """A row requested by name has both figures and a positive ratio."""
     code, said = _table(capsys, "--json", "--only", "bytes per event of 300")
     (row,) = json.loads(said)["rows"]
     assert code == 0
@@ -141,7 +141,7 @@ def test_one_command_writes_the_page(
 
 
 def test_a_page_without_a_place_is_refused() -> None:
-    """Nothing is written into a page that lost a mark."""
+    """Nothing is written to a page that lacks a mark."""
     with pytest.raises(ValueError, match="no place for figures"):
         page.filled("<!-- figures -->\n", {"figures": []})
 
@@ -196,7 +196,7 @@ def test_says_in_one_line_what_cannot_be_compared(
 
 
 def _commit(root: Path, engine: str, names: dict[str, str]) -> None:
-    """Commit a small tree of our layout whose rows need that name of its engine."""
+    """Commit a small tree in our layout whose rows require a given name in its engine."""
     rows = root / "tests/benchmarks"
     package = root / ".package/sprintlog"
     for folder in (rows, package, root / "engine"):
@@ -213,7 +213,7 @@ def _commit(root: Path, engine: str, names: dict[str, str]) -> None:
 
 @pytest.mark.long
 def test_rows_that_differ_are_told(tmp_path: Path) -> None:
-    """A row that one side lacks is named; one that cannot be shared runs as each has it."""
+    """A row missing on one side is named; one that cannot be shared runs as defined."""
     _commit(tmp_path, "old", {"shared": "", "gone": ""})
     _commit(tmp_path, "new", {"shared": "", "added": ""})
     done = _compare("HEAD~1", "--pairs", "1", root=tmp_path)

@@ -1,4 +1,4 @@
-"""The forms of rows that ADR 0035 compares can be measured, and give back every event."""
+"""The row formats compared in ADR 0035 can be measured and reproduce every event."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from . import narrow_rows
 
 @pytest.mark.long
 def test_every_form_is_measured(tmp_path: Path) -> None:
-    """Each form has a line for each sample; narrow rows make a chain that is sound."""
+    """Each format has a line for each sample, and narrow rows form a valid chain."""
     lines = list(narrow_rows.sizes(tmp_path, 40))
     assert len(lines) == 3 * (1 + len(narrow_rows.FORMS))
     assert len(list(narrow_rows.readings(tmp_path, 40))) == 3

@@ -23,7 +23,7 @@ OUR_CODE = tuple(str(ROOT / part) for part in ("engine/", "projections/", "cli/"
 
 
 class Watch:
-    """Record whether some work ran our code, in this process or in a child."""
+    """Records whether our code ran, in this process or in a child."""
 
     def __init__(self) -> None:
         self.is_ours = False
@@ -45,7 +45,7 @@ class Watch:
             self.is_ours = True
 
     def look_around(self) -> None:
-        """Note our code that runs before both sides, and serves both of them."""
+        """Record our code that runs before both sides and serves both of them."""
         self.is_ours |= any(process.poll() is None for process in self._running)
 
     def started(self, *words: Any, **settings: Any) -> Any:
@@ -90,7 +90,7 @@ def bench(tmp_path: Path) -> Bench:
 def test_a_row_gives_a_figure_and_names_its_baseline(
     name: str, bench: Bench, watch: Watch
 ) -> None:
-    """A row is finite, names its baseline, and marks a baseline that is our own code."""
+    """A row has finite figures, names its baseline, and marks a baseline of our own."""
     try:
         found: Figure = ROWS[name].measure(bench)
     except Skip as reason:
@@ -111,7 +111,7 @@ def test_rows_about_time_tell_both_ratios() -> None:
 
 
 def test_the_median_of_pairs_outlives_a_disturbed_round() -> None:
-    """One round that others disturbed changes neither ratio."""
+    """A single disturbed round changes neither ratio."""
     ticks = iter([0, 1, 0, 2, 0, 90, 0, 1, 0, 1, 0, 2])  # theirs is first in round 2
     by = measure.By(lambda: float(next(ticks)), min)
     sides = measure.side_by_side(lambda: None, lambda: None, rounds=3, by=by)

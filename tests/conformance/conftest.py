@@ -17,13 +17,13 @@ AT_HAND = [*(name for name in STORES if name != "postgresql"), NEWEST]
 
 
 def ticking() -> Clock:
-    """Return a clock that starts at a fixed moment and goes on a second a look."""
+    """Return a clock that starts at a fixed time and advances one second per call."""
     seconds = count(1_769_774_400)
     return lambda: next(seconds) * 1000
 
 
 def seeded(seed: bytes = b"seed") -> Entropy:
-    """Return a source of bytes that looks like chance and is the same every time."""
+    """Return a source of bytes that look random but are always the same."""
     calls = count()
 
     def entropy(size: int) -> bytes:
@@ -33,7 +33,7 @@ def seeded(seed: bytes = b"seed") -> Entropy:
 
 
 def address(store: str, folder: Path) -> str:
-    """Return where a new log of a store is; skip where no server can be had."""
+    """Return the address of a new log in a store; skip if no server is available."""
     if store not in SERVERS:
         return f"{store}:{folder / 'log.db'}"
     if reason := why_not(store):
@@ -42,7 +42,7 @@ def address(store: str, folder: Path) -> str:
 
 
 def new_log(store: str, folder: Path, *, seed: bytes = b"seed") -> Log:
-    """Return a new, empty log that does not wait for others."""
+    """Return a new, empty log that does not wait for other processes."""
     folder = folder / store
     folder.mkdir(parents=True)
     url = address(store, folder)
@@ -60,7 +60,7 @@ def store(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def log(store: str, tmp_path: Path) -> Iterator[Log]:
-    """Give a new, empty log of every store."""
+    """Provide a new, empty log of every store."""
     log = new_log(store, tmp_path)
     yield log
     log.close()
@@ -68,7 +68,7 @@ def log(store: str, tmp_path: Path) -> Iterator[Log]:
 
 @pytest.fixture
 def other(store: str, tmp_path: Path) -> Iterator[Log]:
-    """Give a second log of the same store."""
+    """Provide a second log of the same store."""
     log = new_log(store, tmp_path / "other", seed=b"another")
     yield log
     log.close()
@@ -76,5 +76,5 @@ def other(store: str, tmp_path: Path) -> Iterator[Log]:
 
 @pytest.fixture(scope="session")
 def open_all() -> Callable[[Path], dict[str, Log]]:
-    """Give a function that makes one log of every store, all with the same chance."""
+    """Provide a function that creates a log of every store, with the same random bytes."""
     return lambda folder: {name: new_log(name, folder) for name in AT_HAND}

@@ -1,9 +1,9 @@
 """Minimal recorders of the `eventsourcing` library over a sprintlog log.
 
-An originator is a stream, a topic a type, a notification a position. Two features of the
-library have no counterpart: one append holds events of one stream, so several aggregates
-are not saved at once, and neither are events together with a tracking record
-(`ProcessRecorder`).
+An originator is a stream, a topic is a type, and a notification is a position. Two
+features of the library have no counterpart: an append contains events of one stream, so
+neither several aggregates nor events and a tracking record (`ProcessRecorder`) can be saved
+together.
 """
 
 import json
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
         """Keeps the events of aggregates."""
 
     class ApplicationRecorder(AggregateRecorder):
-        """Keeps them in one order, too."""
+        """Also stores events in one total order."""
 
     class TrackingRecorder:
-        """Keeps up to where another application was followed."""
+        """Stores the position up to which another application was followed."""
 
     class Subscription:
         """What follows a recorder."""
@@ -55,7 +55,7 @@ SILENCE_SECONDS_MAX = 60.0
 
 
 class RecordingLog:
-    """A log that each call opens for itself: it belongs to the thread that opened it."""
+    """A log that each call opens separately, because it belongs to the opening thread."""
 
     def __init__(self, url: str) -> None:
         self._url = url
@@ -68,7 +68,7 @@ class RecordingLog:
         )
 
     def add(self, stream: str, new: Sequence[NewEvent], after: int) -> list[int]:
-        """Append to a stream that has just so many events; return the positions."""
+        """Append to a stream with the expected version; return the positions."""
         try:
             with self.open() as log:
                 added = log.append(stream, new, expect=after or Expect.NONE)
@@ -171,7 +171,7 @@ class SprintlogSubscription(Subscription):
         self._after = gt or 0
 
     def __next__(self) -> Any:
-        """Return the next notification, once there is one."""
+        """Return the next notification, waiting for it if necessary."""
         until = time.monotonic() + SILENCE_SECONDS_MAX
         while not self._has_been_stopped:
             found = self._from.select_notifications(
@@ -187,13 +187,13 @@ class SprintlogSubscription(Subscription):
 
 
 class SprintlogTrackingRecorder(TrackingRecorder):
-    """Up to where other applications were followed: a stream for each."""
+    """The positions up to which other applications were followed, one stream each."""
 
     def __init__(self, url: str) -> None:
         self._log = RecordingLog(url)
 
     def insert_tracking(self, tracking: Any) -> None:
-        """Append a place; one that is not further on is refused."""
+        """Append a position; one that does not advance is refused."""
         name, place = tracking.application_name, tracking.notification_id
         stream, last = f"tracking/{name}", self._last(name)
         if last is not None and last[1] >= place:
@@ -207,7 +207,7 @@ class SprintlogTrackingRecorder(TrackingRecorder):
         return None if last is None else last[1]
 
     def _last(self, name: str) -> tuple[int, int] | None:
-        """Return the version of the last place, and the place."""
+        """Return the version of the last position, and the position."""
         stream = f"tracking/{name}"
         with self._log.open() as log:
             version = log.version(stream)

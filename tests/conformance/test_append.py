@@ -29,7 +29,7 @@ def new_event(number: int = 1, **changes: object) -> NewEvent:
 
 @pytest.mark.sampled(2)
 def test_positions_run_through_the_log_and_versions_through_each_stream(log: Log) -> None:
-    """Positions count over all streams and versions within one, both without gaps."""
+    """Positions count across all streams, versions within one, both without gaps."""
     log.append("a", [new_event(), new_event()], expect=0)
     log.append("b", [new_event()], expect=0)
     log.append("a", [new_event()], expect=2)
@@ -79,7 +79,7 @@ def test_expected_version_lets_a_match_in(log: Log, expect: Expected, before: in
 def test_conflict_says_expected_and_actual(
     log: Log, expect: Expected, before: int, said: int | str
 ) -> None:
-    """A stream in another state refuses, reports it, and nothing is recorded."""
+    """If the stream's version differs, the append is refused and nothing is recorded."""
     for version in range(before):
         log.append("a", [new_event()], expect=version)
     head = log.head()
@@ -90,7 +90,7 @@ def test_conflict_says_expected_and_actual(
 
 
 def test_remaining_counts_down_within_an_append(log: Log) -> None:
-    """Every event has the number of the following ones of its append: a cut is visible."""
+    """Every event states how many events of its append follow, which reveals a cut."""
     log.append("a", [new_event(), new_event(), new_event()], expect=0)
     log.append("a", [new_event()], expect=3)
     assert [event.remaining for event in log.read()] == [2, 1, 0, 0]
@@ -98,7 +98,7 @@ def test_remaining_counts_down_within_an_append(log: Log) -> None:
 
 @pytest.mark.parametrize("count", [1, 64, 65, 1000])
 def test_append_of_any_size_chains(log: Log, count: int) -> None:
-    """Small and large appends alike give one unbroken chain up to the head."""
+    """Small and large appends form one unbroken chain up to the head."""
     log.append("b", [new_event()], expect=0)
     log.append("a", [new_event(number) for number in range(count)], expect=0)
     log.append("a", [new_event()], expect=count)

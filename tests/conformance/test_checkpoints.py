@@ -7,12 +7,12 @@ from sprintlog.engine.log.port import Checkpoints, Log
 
 @pytest.fixture
 def kept(log: Log) -> Checkpoints:
-    """Give the saved states of a new log."""
+    """Provide the saved states of a new log."""
     return log.checkpoints
 
 
 def test_a_state_is_loaded_as_it_was_saved(kept: Checkpoints) -> None:
-    """Bytes come back by stream, version and format, and by nothing less."""
+    """A state is found by stream, version and format only, with the same bytes."""
     kept.save("a", 64, b"\0state", format_=2)
     assert kept.load("a", 64, format_=2) == b"\0state"
     assert kept.load("a", 64, format_=1) is None
@@ -29,7 +29,7 @@ def test_a_version_has_one_state(kept: Checkpoints) -> None:
 
 
 def test_what_is_to_go_goes(kept: Checkpoints) -> None:
-    """With a new state some versions go, and no other stream's."""
+    """Saving a state can remove other versions of its stream, but no other stream's."""
     for stream, version in (("b", 10), ("a", 10), ("a", 30)):
         kept.save(stream, version, b"state", format_=1)
     kept.save("a", 20, b"state", format_=1, drop=[10, 11])
@@ -47,7 +47,7 @@ def test_what_is_outdated_is_not_kept(kept: Checkpoints) -> None:
 
 
 def test_some_states_may_stay(kept: Checkpoints) -> None:
-    """A stream is forgotten but for some versions; its status goes, too."""
+    """A stream's states except for some versions, and its status, are deleted."""
     for version in (10, 20, 30):
         kept.save("a", version, b"state", format_=1)
     kept.keep_status("a", 30, "paused")
@@ -57,7 +57,7 @@ def test_some_states_may_stay(kept: Checkpoints) -> None:
 
 
 def test_states_of_another_format_go(kept: Checkpoints) -> None:
-    """A state in a new format removes those that are no longer read."""
+    """Saving a state in a new format removes states that are no longer readable."""
     kept.save("a", 90, b"old", format_=1)
     kept.save("a", 64, b"new", format_=2)
     assert kept.versions("a", format_=1) == []
@@ -66,7 +66,7 @@ def test_states_of_another_format_go(kept: Checkpoints) -> None:
 
 
 def test_a_status_is_that_of_one_version(kept: Checkpoints) -> None:
-    """A status answers for its own version, and only the last one is kept."""
+    """A status is returned for its own version only, and only the last one is stored."""
     assert kept.status("a", 1) is None
     kept.keep_status("a", 1, "in-progress")
     kept.keep_status("b", 1, "blocked")
@@ -77,7 +77,7 @@ def test_a_status_is_that_of_one_version(kept: Checkpoints) -> None:
 
 
 def test_a_stream_is_forgotten_whole(kept: Checkpoints) -> None:
-    """States and status of one stream go together, and no other's."""
+    """All states and the status of a stream are deleted together; others remain."""
     for stream in ("a", "b"):
         kept.save(stream, 64, b"state", format_=1)
         kept.keep_status(stream, 64, "paused")

@@ -9,12 +9,12 @@ ONE, TWO, THREE = b"1" * 32, b"2" * 32, b"3" * 32
 
 @pytest.fixture
 def known(log: Log) -> Digests:
-    """Give the digests of a new log."""
+    """Provide the digests of a new log."""
     return log.digests
 
 
 def test_a_digest_leads_to_its_version(known: Digests) -> None:
-    """A digest written to a path is known there, and nowhere else."""
+    """A digest written for a path is known for this path only."""
     known.know("a/PROGRESS.yaml", ONE, version=3)
     assert known.since("a/PROGRESS.yaml", ONE) == 3
     assert known.since("a/PROGRESS.yaml", TWO) is None
@@ -22,7 +22,7 @@ def test_a_digest_leads_to_its_version(known: Digests) -> None:
 
 
 def test_bytes_written_again_are_of_the_later_version(known: Digests) -> None:
-    """One digest has one version, the last it was written for."""
+    """A digest has one version: the last one for which it was written."""
     known.know("a", ONE, version=3)
     known.know("a", ONE, version=8)
     assert known.written("a") == [(ONE, 8)]
@@ -38,7 +38,7 @@ def test_what_was_written_is_listed_newest_first(known: Digests) -> None:
 
 
 def test_the_newest_version_up_to_another(known: Digests) -> None:
-    """Later versions are not counted, nor is one digest that is named; none is 0."""
+    """Later versions and one given digest are ignored; the result is 0 without others."""
     for digest, version in ((ONE, 1), (TWO, 4), (THREE, 7)):
         known.know("a", digest, version=version)
     assert known.newest("a", until=9) == 7
@@ -59,7 +59,7 @@ def test_paths_below_a_folder(known: Digests) -> None:
 
 
 def test_a_path_is_forgotten_whole(known: Digests) -> None:
-    """All digests of one path go, and no other's."""
+    """All digests of a path are deleted; other paths' digests remain."""
     for path in ("a", "a/b"):
         known.know(path, ONE, version=1)
         known.know(path, TWO, version=2)

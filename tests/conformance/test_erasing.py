@@ -1,4 +1,4 @@
-"""What every store promises where payloads are taken out of events."""
+"""The contract of every store for erasing payloads."""
 
 import pytest
 from msgspec import structs
@@ -16,7 +16,7 @@ SAID = NewEvent("payload-erased", b'{"reason":"old"}', AT, "operator")
 
 @pytest.fixture
 def events(log: Log) -> list[RecordedEvent]:
-    """Give two streams of two types, one append with a key."""
+    """Provide two streams with two types, and one append with a key."""
     log.append("a", [PROMPT, CALL, CALL], expect=0, key="k", key_digest=bytes(32))
     log.append("b", [CALL], expect=0)
     log.append("a", [CALL], expect=3)
@@ -30,7 +30,7 @@ def erased_in(log: Log) -> list[tuple[str, int]]:
 
 
 def test_what_is_meant_is_erased_and_said(log: Log, events: list[RecordedEvent]) -> None:
-    """Payload and salt of the events go, all else stays; the event stands behind them."""
+    """The events' payloads and salts are erased, the rest stays, an event records it."""
     appended = log.erase([Span("a", 2, 3)], stream="erasures", said=SAID)
     assert appended is not None
     (said,) = appended.events
@@ -57,7 +57,7 @@ def test_the_chain_holds_and_goes_on(log: Log, events: list[RecordedEvent]) -> N
 
 
 def test_only_the_named_type_and_streams(log: Log, events: list[RecordedEvent]) -> None:
-    """Other types, other streams and other versions keep their text."""
+    """Other types, streams and versions keep their text."""
     log.erase([Span("a", 1, 3, "tool-called")], stream="erasures", said=SAID)
     assert erased_in(log) == [("a", 2), ("a", 3)]
     log.erase([Span("b", 1, 9), Span("a", 4, 4)], stream="erasures", said=SAID)
@@ -88,7 +88,7 @@ def test_without_the_event_nothing_is_erased(log: Log, events: list[RecordedEven
 
 
 def test_what_says_it_is_not_erased_with_it(log: Log, events: list[RecordedEvent]) -> None:
-    """An event in the very stream that is erased keeps its own words."""
+    """The event that records the erasure, in the erased stream, keeps its text."""
     log.erase([Span("b", 1, 9)], stream="b", said=SAID)
     assert erased_in(log) == [("b", 1)]
 
@@ -106,7 +106,7 @@ def test_giving_back_changes_no_event(log: Log, events: list[RecordedEvent]) -> 
 def test_what_remains_takes_the_place_of_the_payload(
     log: Log, events: list[RecordedEvent]
 ) -> None:
-    """What remains is read like a payload; salt and payload are gone, the chain holds."""
+    """The remainder is read like a payload, without salt; the chain remains valid."""
     left = [b'{"chars":0}', b'{"tool":"[erased]"}']
     appended = log.erase([Span("a", 1, 2)], stream="erasures", said=SAID, remainders=left)
     assert appended is not None
@@ -121,7 +121,7 @@ def test_what_remains_takes_the_place_of_the_payload(
 
 
 def test_what_remains_is_not_erased_again(log: Log, events: list[RecordedEvent]) -> None:
-    """A second time nothing is left to be erased, whether something remains or not."""
+    """Erasing a second time changes nothing, with or without a remainder."""
     first = [Span("a", 1, 1)]
     log.erase(first, stream="erasures", said=SAID, remainders=[b'{"chars":0}'])
     before = list(log.read())
@@ -131,7 +131,7 @@ def test_what_remains_is_not_erased_again(log: Log, events: list[RecordedEvent])
 
 
 def test_saved_states_go_with_the_words(log: Log, events: list[RecordedEvent]) -> None:
-    """No state made from erased text can be read once the event records the erasure."""
+    """Once the erasure is recorded, states derived from erased text are unreadable."""
     log.checkpoints.save("a", 4, b"state", format_=1)
     log.checkpoints.save("decisions of a", 4, b"reading", format_=1)
     log.erase([Span("a", 4, 4)], stream="erasures", said=SAID, remainders=[b"{}"])

@@ -16,7 +16,7 @@ DRAFT = NewEvent(
 def test_same_key_and_digest_answers_with_the_first_events(
     log: Log, expect: Expected
 ) -> None:
-    """A repeated command gets its first answer, whatever it expects of the stream now."""
+    """A repeated command gets the first answer, whatever version it expects now."""
     first = log.append("a", [DRAFT, DRAFT], expect=0, key="k", key_digest=DIGEST)
     log.append("a", [DRAFT], expect=2)
     again = log.append("a", [DRAFT], expect=expect, key="k", key_digest=DIGEST)
@@ -27,7 +27,7 @@ def test_same_key_and_digest_answers_with_the_first_events(
 
 @pytest.mark.parametrize("digest", [bytes(32), None])
 def test_same_key_with_another_digest_is_a_conflict(log: Log, digest: bytes | None) -> None:
-    """A key stands for one command for ever."""
+    """A key identifies one command permanently."""
     log.append("b", [DRAFT], expect=0)
     log.append("a", [DRAFT], expect=0, key="k", key_digest=DIGEST)
     with pytest.raises(KeyConflictError) as caught:
@@ -44,7 +44,7 @@ def test_key_is_kept_on_the_first_event_only(log: Log) -> None:
 
 
 def test_key_finds_its_whole_append(log: Log) -> None:
-    """A key finds the events of its append, all of them and no others."""
+    """A key finds exactly the events of its append."""
     log.append("a", [DRAFT], expect=0)
     events = log.append("a", [DRAFT] * 3, expect=1, key="k", key_digest=DIGEST).events
     log.append("a", [DRAFT], expect=4, key="other", key_digest=DIGEST)

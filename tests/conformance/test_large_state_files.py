@@ -1,4 +1,4 @@
-"""The file of a large sprint: its text is made from the one before, and hashed once."""
+"""A large sprint's file: its text is based on the previous one and hashed once."""
 
 from collections.abc import Iterator
 from hashlib import sha256
@@ -58,7 +58,7 @@ def hashed(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
 
 
 class Counting:
-    """A sha256 that counts the bytes it is given."""
+    """A sha256 that counts its input bytes."""
 
     def __init__(self, inner: Any, counts: list[int]) -> None:
         self._inner, self._counts = inner, counts
@@ -80,7 +80,7 @@ class Counting:
 
 @pytest.fixture
 def gone_on(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Give how many bytes were hashed behind the beginning of a text before."""
+    """Provide the number of bytes hashed after the unchanged start of a text."""
     counts: list[int] = []
     monkeypatch.setattr(sums, "STEP", 1024)
     monkeypatch.setattr(sums, "sha256", lambda: Counting(sha256(), counts))
@@ -114,7 +114,7 @@ def kept_of(workspace: Workspace) -> Path:
 
 
 def start(workspace: Workspace, phase: str) -> None:
-    """Let one phase begin; its file must be what the whole writer says."""
+    """Start one phase; the file must equal the output of the complete writer."""
     workspace.handle(StartPhase(phase), sprint_id="s")
     assert workspace.refresh("s").state == "written"
     assert content_of(workspace) == render(workspace.sprint("s"))
@@ -126,7 +126,7 @@ def reopened(workspace: Workspace) -> Workspace:
 
 
 def test_each_content_is_hashed_once(workspace: Workspace, hashed: list[bytes]) -> None:
-    """A process hashes the file it finds and the one it writes, each of them once."""
+    """A process hashes the file it finds and the file it writes once each."""
     before = content_of(workspace)
     start(reopened(workspace), "p1")
     assert hashed == [before, content_of(workspace)]
@@ -135,7 +135,7 @@ def test_each_content_is_hashed_once(workspace: Workspace, hashed: list[bytes]) 
 def test_what_was_written_is_not_hashed_again(
     workspace: Workspace, hashed: list[bytes]
 ) -> None:
-    """A process that stays knows its own file by comparing it: it hashes what is new."""
+    """A resident process recognizes its own file by comparison and hashes only new text."""
     next_one = reopened(workspace)
     before = content_of(workspace)
     start(next_one, "p1")
@@ -146,7 +146,7 @@ def test_what_was_written_is_not_hashed_again(
 def test_process_that_stays_hashes_from_the_change_on(
     workspace: Workspace, gone_on: list[int]
 ) -> None:
-    """Of a text that begins as the one before only the rest is hashed, and a step."""
+    """If a text starts like the previous one, only the rest and one step are hashed."""
     start(workspace, "p1")
     whole = len(content_of(workspace))
     assert sum(gone_on) == whole
@@ -165,7 +165,7 @@ def test_a_checksum_costs_no_hash(workspace: Workspace, hashed: list[bytes]) -> 
 
 
 def test_one_change_makes_one_block(workspace: Workspace, texts: list[blocks.Text]) -> None:
-    """The blocks of the other phases are taken over, also by a process that comes new."""
+    """The blocks of other phases are reused, even by a new process."""
     start(workspace, "p1")
     start(reopened(workspace), "p100")
     start(reopened(workspace), "p399")
@@ -175,7 +175,7 @@ def test_one_change_makes_one_block(workspace: Workspace, texts: list[blocks.Tex
 def test_processes_that_take_turns_make_one_block(
     workspace: Workspace, texts: list[blocks.Text]
 ) -> None:
-    """One that stays takes over what another one wrote in between."""
+    """A resident process reuses the blocks that another one wrote in between."""
     other = reopened(workspace)
     for number, process in enumerate([workspace, other] * 3):
         start(process, f"p{100 * number % 399}")
@@ -185,7 +185,7 @@ def test_processes_that_take_turns_make_one_block(
 def test_process_that_stays_hashes_one_block(
     workspace: Workspace, texts: list[blocks.Text]
 ) -> None:
-    """Packed blocks of the earlier text are compared: only new ones are hashed."""
+    """Packed blocks are compared with the previous ones, so only new ones are hashed."""
     for phase in ("p1", "p100", "p399"):
         start(workspace, phase)
     of_all = -(-PHASES // blocks.ITEMS_OF_BLOCK)
@@ -195,7 +195,7 @@ def test_process_that_stays_hashes_one_block(
 def test_process_that_stays_packs_what_was_asked_for(
     workspace: Workspace, texts: list[blocks.Text]
 ) -> None:
-    """The pointer's block and that of the started phase are compared.
+    """Only the pointer's block and that of the started phase are compared.
 
     No node of the other phases was requested, so they are unchanged.
     """
@@ -208,7 +208,7 @@ def test_process_that_stays_packs_what_was_asked_for(
 def test_what_another_process_changed_is_packed(
     workspace: Workspace, texts: list[blocks.Text]
 ) -> None:
-    """Notes about a text are of no use for one that somebody else wrote."""
+    """Notes on a text are invalid once another process has written the file."""
     of_all = -(-PHASES // blocks.ITEMS_OF_BLOCK)
     start(workspace, "p1")
     start(workspace, "p2")
@@ -221,7 +221,7 @@ def test_what_another_process_changed_is_packed(
 def test_an_injection_ends_the_notes(
     workspace: Workspace, texts: list[blocks.Text]
 ) -> None:
-    """Once all nodes are made, whoever has one may change it: all of them are compared."""
+    """Once all nodes are created, any of them may change, so all blocks are compared."""
     start(workspace, "p1")
     new = {"id": "new", "status": "pending"}
     injected = PhaseInjected([new], InjectionPosition("after", "p7"), after="p7")
@@ -280,7 +280,7 @@ def test_flipped_bits_of_the_cache_are_noticed(workspace: Workspace) -> None:
 def test_cache_of_another_layout_is_not_believed(
     workspace: Workspace, texts: list[blocks.Text], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A writer that writes otherwise takes over nothing of the text before."""
+    """A writer with a different layout reuses nothing of the previous text."""
     monkeypatch.setattr(kept_blocks, "LAYOUT", blocks.LAYOUT + 1)
     start(reopened(workspace), "p1")
     assert texts[0].made > 1
@@ -289,7 +289,7 @@ def test_cache_of_another_layout_is_not_believed(
 def test_rebuild_makes_the_whole_text(
     workspace: Workspace, texts: list[blocks.Text]
 ) -> None:
-    """A requested new file has no block of the old one."""
+    """A rebuilt file reuses no block of the old file."""
     start(workspace, "p1")
     SprintFile(workspace).rebuild("s")
     assert texts[1].made > 1

@@ -1,4 +1,4 @@
-"""What every store promises about who works on a stream."""
+"""The contract of every store for the lease on a stream."""
 
 import pytest
 
@@ -9,7 +9,7 @@ NOTE = NewEvent("note-added", b"{}", "2026-01-30T12:00:00Z", "runtime")
 
 
 def test_who_has_the_lease_records_in_the_stream(log: Log) -> None:
-    """It appends to that stream and to others, and another stream has another lease."""
+    """The holder can append to that stream and others; other streams have other leases."""
     with (
         log.leases.hold("a", holder="one:x", host="one"),
         log.leases.hold("b", holder="one:x", host="one"),
@@ -20,7 +20,7 @@ def test_who_has_the_lease_records_in_the_stream(log: Log) -> None:
 
 
 def test_a_lease_ends_however_it_ends(log: Log) -> None:
-    """A failure under a lease releases it, and then nobody works there."""
+    """A failure while holding a lease releases it, so that no one holds it afterwards."""
     for host in ("one", "two"):
         with pytest.raises(ZeroDivisionError), log.leases.hold("a", holder=host, host=host):
             raise ZeroDivisionError

@@ -7,7 +7,7 @@ from sprintlog.engine.log.port import Log
 
 
 def test_a_name_is_held_once(log: Log) -> None:
-    """While one holds it every other is refused, with the name and who holds it."""
+    """While a lock is held, others are refused with its name and its holder."""
     with log.locks.hold("files.lock"):
         with pytest.raises(BusyError, match=r"files\.lock is held by ") as caught:
             log.locks.hold("files.lock").__enter__()
@@ -15,7 +15,7 @@ def test_a_name_is_held_once(log: Log) -> None:
 
 
 def test_names_do_not_know_one_another(log: Log) -> None:
-    """Two names are held together."""
+    """Locks with two names can be held at the same time."""
     with log.locks.hold("files.lock"), log.locks.hold("query.lock"):
         pass
 

@@ -29,7 +29,7 @@ AT = "2026-02-01T10:00:00Z"
 
 
 def entry(number: int, **said: Any) -> Entry:
-    """Return an entry of some length, with quotes and line breaks in it."""
+    """Return a long entry with quotes and line breaks."""
     finding = Observation(type="finding", title='of "that"', description="a\n" * 40)
     given = {"summary": f"Sign-in {number}\n\u00e9", "observations": (finding,), **said}
     return Entry(
@@ -44,7 +44,7 @@ def record(workspace: Workspace, *events: Event) -> None:
 
 
 def content_of(workspace: Workspace) -> bytes:
-    """Return the file's bytes, which are those of a text made as a whole."""
+    """Return the file's bytes, which must equal a completely generated text."""
     file = JournalFile(workspace)
     state = workspace.journal()
     content = (workspace.location.root / (file.path(state) or "")).read_bytes()
@@ -54,7 +54,7 @@ def content_of(workspace: Workspace) -> bytes:
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Iterator[Workspace]:
-    """Give a workspace with a long journal, its file written."""
+    """Provide a workspace with a long journal and its written file."""
     with make("sqlite", tmp_path) as workspace:
         record(workspace, *(EntryRecorded(entry(number)) for number in range(ENTRIES)))
         assert len(content_of(workspace)) > journal_file.LONG_BYTES
@@ -64,7 +64,7 @@ def workspace(tmp_path: Path) -> Iterator[Workspace]:
 
 @pytest.fixture
 def decoded(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Give the versions of which a payload was read for the file."""
+    """Provide the versions whose payloads were read for the file."""
     found: list[int] = []
     scan = workspace.log.scan
 
@@ -78,7 +78,7 @@ def decoded(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 def test_only_the_new_entry_is_decoded(workspace: Workspace, decoded: list[int]) -> None:
-    """Whatever stands before it is taken from the file, also in the next process."""
+    """Earlier entries are taken from the file, even in the next process."""
     workspace.journal()
     decoded.clear()
     record(workspace, EntryRecorded(entry(ENTRIES)))
@@ -143,7 +143,7 @@ def test_a_wrong_mark_does_no_harm(workspace: Workspace, harm: str) -> None:
 
 
 def test_a_text_of_another_history_is_not_gone_on_with(tmp_path: Path) -> None:
-    """Where a log was put back the file at hand holds what it never knew."""
+    """If the log was restored, entries in the file that it lacks are not reused."""
     sides = []
     for name in ("mine", "other"):
         with make("sqlite", tmp_path / name) as workspace:

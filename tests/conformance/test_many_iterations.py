@@ -43,7 +43,7 @@ def lost_at_once(number: int) -> float:
 
 @pytest.fixture
 def read() -> list[int]:
-    """Give the versions that were read of any stream, one by one or for a fold."""
+    """Provide the versions that were read of any stream, individually or for a fold."""
     return []
 
 
@@ -51,7 +51,7 @@ def read() -> list[int]:
 def measured(
     folder: Path, iterations: int, read: list[int], score_of: ScoreOf = varied
 ) -> Iterator[Workspace]:
-    """Give a workspace with a loop of so many iterations, counting what is read."""
+    """Provide a workspace with a loop of many iterations, counting its reads."""
     with make("sqlite", folder) as workspace:
         place = Place("PROGRESS.yaml")
         workspace.handle_with("s", lambda sprint, at: [SprintCompiled(DOCUMENT, place)])
@@ -88,7 +88,7 @@ def test_the_tracker_reads_as_much_after_many(tmp_path: Path, read: list[int]) -
 
 
 def test_a_list_reads_each_iteration_once(tmp_path: Path, read: list[int]) -> None:
-    """A list judges each once; the best alone is as much after many as after few."""
+    """A list judges each iteration once; finding the best costs the same in long loops."""
     alone = []
     # The same measurements repeat after 63 iterations.
     for iterations in (80, 80 + 126):
@@ -105,7 +105,7 @@ def test_a_list_reads_each_iteration_once(tmp_path: Path, read: list[int]) -> No
 
 
 def test_the_trajectory_is_what_the_judgements_say(tmp_path: Path, read: list[int]) -> None:
-    """Rounded as shown, including those too large to be stored."""
+    """Values are rounded as shown, including those too large to be stored."""
     huge = {3: 3e300}
     with measured(tmp_path, 30, read, lambda n: huge.get(n, varied(n))) as workspace:
         judged = evaluate(workspace.log, workspace.sprint("s"))
@@ -120,7 +120,7 @@ def test_the_trajectory_is_what_the_judgements_say(tmp_path: Path, read: list[in
 
 
 def test_all_reports_are_written_in_one_fold(tmp_path: Path, read: list[int]) -> None:
-    """From iteration to iteration, though nothing was saved on the way."""
+    """All iterations are folded in order, although no states were saved."""
     with measured(tmp_path, 100, read) as workspace:
         sprint = workspace.sprint("s")
         workspace.log.checkpoints.forget("sprint/s")
@@ -143,7 +143,7 @@ def test_all_reports_are_written_in_one_fold(tmp_path: Path, read: list[int]) ->
 def test_reports_of_setbacks_look_back_over_what_is_new(
     tmp_path: Path, read: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where each iteration lost what the first had won, no report judges all of them."""
+    """If each iteration loses the previous one's gain, no report judges all of them."""
     judged: list[int] = []
     judge = Judge.judge
 
@@ -177,11 +177,11 @@ def test_an_entry_is_found_among_bytes_that_look_like_it() -> None:
 
 
 def test_of_many_entries_few_are_looked_at_for_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However many iterations there are, those whose numbers begin alike are looked at."""
+    """Only iterations whose numbers start with the same digits are examined."""
     looks: list[int] = []
 
     class Counting:
-        """Reads numbers and notes where."""
+        """A list that records which numbers are read."""
 
         def unpack_from(self, ledger: bytearray, place: int) -> tuple[int]:
             looks.append(place)

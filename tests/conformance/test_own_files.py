@@ -1,4 +1,4 @@
-"""A process that stays knows the file it wrote last, and loses no edit by that."""
+"""A resident process recognizes the file it wrote last, and loses no edit."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,7 +22,7 @@ DOCUMENT = {
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Iterator[Workspace]:
-    """Give a workspace that has replaced the file of a started sprint."""
+    """Provide a workspace that has replaced the file of a started sprint."""
     with make("sqlite", tmp_path) as workspace:
         place = Place("PROGRESS.yaml")
         workspace.handle_with("s", lambda sprint, at: [SprintCompiled(DOCUMENT, place)])
@@ -34,7 +34,7 @@ def workspace(tmp_path: Path) -> Iterator[Workspace]:
 
 @pytest.fixture
 def read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Give the size of each file that was read and compared."""
+    """Provide the size of each file that was read and compared."""
     sizes: list[int] = []
     is_like = replace._is_like
 
@@ -48,14 +48,14 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 @pytest.fixture
 def alike(monkeypatch: pytest.MonkeyPatch, workspace: Workspace) -> None:
-    """Let the status of a file be the same whatever was written to it."""
+    """Make the status of a file constant, whatever is written to it."""
     status = FileStatus(device=1, inode=1, size=1, modified=1, changed=1)
     monkeypatch.setattr(replace, "status_of", lambda spot: status)
     start(workspace, "p0")
 
 
 def start(workspace: Workspace, phase: str) -> str | None:
-    """Start one phase; return the kept copy of an edit."""
+    """Start one phase; return the saved copy of an edit."""
     workspace.handle(StartPhase(phase), sprint_id="s")
     refreshed = workspace.refresh("s")
     assert refreshed.state == "written"
@@ -81,7 +81,7 @@ def kept_of(workspace: Workspace, name: str | None) -> bytes:
 
 
 def test_its_file_is_read_once_for_a_change(workspace: Workspace, read: list[int]) -> None:
-    """The file exchanged for the new one is compared, so it is not read before."""
+    """The exchanged file is compared after the exchange, so it is not read before."""
     for phase in ("p1", "p2", "p3"):
         before = len(file_of(workspace).read_bytes())
         start(workspace, phase)
@@ -90,7 +90,7 @@ def test_its_file_is_read_once_for_a_change(workspace: Workspace, read: list[int
 
 
 def test_an_edit_is_seen_by_its_status(workspace: Workspace) -> None:
-    """A changed file has another status, and is read before it is replaced."""
+    """An edit changes the file's status, so the file is read before it is replaced."""
     content = edit(workspace)
     assert workspace.files.look_at_status("PROGRESS.yaml") is None
     assert kept_of(workspace, start(workspace, "p1")) == content
@@ -98,7 +98,7 @@ def test_an_edit_is_seen_by_its_status(workspace: Workspace) -> None:
 
 @pytest.mark.usefixtures("alike")
 def test_an_edit_that_no_status_tells_is_kept(workspace: Workspace) -> None:
-    """Text written within one tick of the clock is found after the exchange."""
+    """An edit within one clock tick is detected after the exchange."""
     content = edit(workspace)
     assert workspace.files.look_at_status("PROGRESS.yaml") is not None
     assert kept_of(workspace, start(workspace, "p1")) == content
@@ -124,13 +124,13 @@ def test_a_file_that_stays_is_read(workspace: Workspace) -> None:
 def test_without_an_exchange_each_file_is_read(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where a system only replaces files, nothing comes back that could be compared."""
+    """If a system cannot exchange files, the file must be read before it is replaced."""
     monkeypatch.setattr(replace, "system_call", lambda name: None)
     start(workspace, "p1")
     assert workspace.files.look_at_status("PROGRESS.yaml") is None
 
 
 def test_a_removed_file_is_written_again(workspace: Workspace) -> None:
-    """Without a file there is no status that could be the same."""
+    """A missing file has no status that could be unchanged."""
     file_of(workspace).unlink()
     assert workspace.refresh("s").state == "written"

@@ -50,7 +50,7 @@ def test_bounds_of_the_log(
 def test_bounds_of_a_stream(
     log: Log, after: int, until: int | None, expected: list[int]
 ) -> None:
-    """A stream is read by version, with the same bounds."""
+    """A stream is read by version, with the same kinds of bounds."""
     for version in range(4):
         log.append("other", [DRAFT], expect=version)
         log.append("a", [DRAFT], expect=version)
@@ -60,7 +60,7 @@ def test_bounds_of_a_stream(
 
 
 def test_unknown_stream_is_empty(log: Log) -> None:
-    """A stream that nobody wrote has version 0 and no events."""
+    """A stream without events has version 0."""
     log.append("a", [DRAFT], expect=0)
     assert log.version("b") == 0
     assert list(log.read_stream("b")) == []
@@ -85,7 +85,7 @@ def test_long_logs_are_read_whole(log: Log) -> None:
 
 
 def test_reader_in_the_middle_sees_the_end_it_began_with(log: Log) -> None:
-    """An append while somebody reads goes through, and that reading does not see it."""
+    """An append during a read succeeds, and that read does not return it."""
     log.append("a", [DRAFT] * 3, expect=0)
     reading = log.read()
     next(reading)
@@ -118,7 +118,7 @@ def test_stores_agree(
     open_all: Callable[[Path], dict[str, Log]],
     steps: list[tuple[str, int, int | Expect, str | None, bytes]],
 ) -> None:
-    """Any sequence of appends gives every store the same answers and the same events."""
+    """Any sequence of appends results in the same answers and events in every store."""
     with TemporaryDirectory() as folder:
         logs = open_all(Path(folder))
         answers: dict[str, list[object]] = {name: [] for name in logs}
@@ -153,7 +153,7 @@ def test_events_are_found_by_id(log: Log) -> None:
 def test_pages_are_the_rows_of_reading(
     log: Log, after: int, until: int | None, expected: list[int]
 ) -> None:
-    """Rows in bulk are what reading gives, with the same bounds."""
+    """Bulk reads return the same rows as `read`, with the same bounds."""
     log.append("a", [DRAFT] * 4, expect=0)
     rows = [row for page in log.pages(after=after, until=until) for row in page]
     assert [row[0] for row in rows] == expected
@@ -161,7 +161,7 @@ def test_pages_are_the_rows_of_reading(
 
 
 def test_many_pages_are_one_after_another(log: Log) -> None:
-    """No page is empty, none holds the whole of a long log, and nothing is missing."""
+    """No page is empty or contains a whole long log, and nothing is missing."""
     log.append("a", [DRAFT] * 1500, expect=0)
     pages = list(log.pages())
     assert len(pages) > 1
@@ -169,7 +169,7 @@ def test_many_pages_are_one_after_another(log: Log) -> None:
 
 
 def test_a_scan_gives_what_a_fold_needs(log: Log) -> None:
-    """Time, form, payload, version and position, of one type or of all."""
+    """A scan returns time, form, payload, version and position, of one type or of all."""
     log.append("other", [DRAFT], expect=0)
     log.append("a", [DRAFT, structs.replace(DRAFT, type="rolled-back")], expect=0)
     noted, rolled = log.read_stream("a")
@@ -182,7 +182,7 @@ def test_a_scan_gives_what_a_fold_needs(log: Log) -> None:
 
 
 def test_the_form_of_an_event_says_its_schema_version(log: Log) -> None:
-    """Where that is not the first one, wherever in a stream it is met."""
+    """If the schema version is not the first, the form states it, anywhere in a stream."""
     later = structs.replace(DRAFT, schema_version=2)
     for version in range(0, 800, 200):
         log.append("a", [DRAFT] * 199 + [later], expect=version)
@@ -196,7 +196,7 @@ def test_the_form_of_an_event_says_its_schema_version(log: Log) -> None:
 
 @pytest.mark.parametrize("others", [0, 1, 3])
 def test_a_scan_of_many_rows_has_the_same_bounds(log: Log, others: int) -> None:
-    """However long a stream is, and what part of the log, its bounds mean the same."""
+    """The bounds mean the same for any length of a stream and any part of the log."""
     for version in range(0, 900, 90):
         log.append("a", [DRAFT] * 89, expect=version)
         rolled = structs.replace(DRAFT, type="rolled-back")

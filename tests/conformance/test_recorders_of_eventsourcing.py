@@ -64,7 +64,7 @@ class NewLogs(TestCase):
         self._folder = tmp_path
 
     def new_url(self) -> str:
-        """Return where a new log in SQLite is."""
+        """Return the path of a new SQLite log."""
         url = f"sqlite:{self._folder / 'log.db'}"
         create_log(
             url, clock=lambda: time.time_ns() // 1_000_000, entropy=os.urandom
@@ -73,7 +73,7 @@ class NewLogs(TestCase):
 
 
 class TestAggregateRecorder(NewLogs, AggregateRecorderTestCase):
-    """Events of an aggregate are one stream: no gap, no second of the same version."""
+    """The events of an aggregate form one stream without gaps or duplicate versions."""
 
     test_performance = None  # Only prints a measurement.
 
@@ -83,12 +83,12 @@ class TestAggregateRecorder(NewLogs, AggregateRecorderTestCase):
 
 
 class TestApplicationRecorder(NewLogs, ApplicationRecorderTestCase):
-    """Ten writers and two readers at once, pages, topics, and what follows a log."""
+    """Ten writers and two readers at once, pages, topics, and a follower of the log."""
 
     test_performance = None
 
     def new_originator_id(self) -> str:
-        """Return a name, as a stream has one."""
+        """Return a valid stream name."""
         return str(super().new_originator_id())
 
     def create_recorder(self) -> Any:
@@ -96,12 +96,12 @@ class TestApplicationRecorder(NewLogs, ApplicationRecorderTestCase):
         return SprintlogApplicationRecorder(self.new_url())
 
     def test_insert_subscribe(self) -> None:
-        """A follower gets each event once, in order, and ends on request."""
+        """A follower receives each event once, in order, and ends on request."""
         self.optional_test_insert_subscribe()
 
 
 class TestTrackingRecorder(NewLogs, TrackingRecorderTestCase):
-    """A place that another application was followed to only goes on."""
+    """The position up to which another application was followed only advances."""
 
     def create_recorder(self) -> Any:
         """Return a recorder with a new log."""
@@ -109,10 +109,10 @@ class TestTrackingRecorder(NewLogs, TrackingRecorderTestCase):
 
 
 class TestNonInterleaving(NewLogs, NonInterleavingNotificationIDsBaseCase):
-    """Of two appends of 1,000 events at once, one comes wholly before the other."""
+    """Of two concurrent appends of 1,000 events, one completely precedes the other."""
 
     def new_originator_id(self) -> str:
-        """Return a name, as a stream has one."""
+        """Return a valid stream name."""
         return str(super().new_originator_id())
 
     def create_recorder(self) -> Any:

@@ -1,4 +1,4 @@
-"""What every store promises about events that come from another log."""
+"""The contract of every store for events taken over from another log."""
 
 import pytest
 from msgspec import structs
@@ -15,7 +15,7 @@ NOTE = NewEvent(
 
 @pytest.fixture
 def events(other: Log) -> list[RecordedEvent]:
-    """Give the events of another log: two streams, three appends, one with a key."""
+    """Provide the events of another log: two streams, three appends, one with a key."""
     other.append("a", [NOTE] * 2, expect=0, key="k", key_digest=bytes(32))
     other.append("b", [NOTE], expect=0)
     other.append("a", [NOTE], expect=2)
@@ -25,7 +25,7 @@ def events(other: Log) -> list[RecordedEvent]:
 def test_events_are_the_same_in_the_new_log(
     log: Log, other: Log, events: list[RecordedEvent]
 ) -> None:
-    """Positions, ids, keys and hashes stay, and appending goes on behind them."""
+    """Positions, ids, keys and hashes are preserved, and appending continues after them."""
     with log.taking_over() as take:
         take(events[:3])
         take(events[3:])
@@ -38,7 +38,7 @@ def test_events_are_the_same_in_the_new_log(
 
 
 def test_an_erased_payload_is_taken_over(log: Log, events: list[RecordedEvent]) -> None:
-    """An event keeps its place and its hash without salt and payload."""
+    """An event without salt and payload keeps its position and hash."""
     events[2] = structs.replace(events[2], salt=None, payload=None)
     with log.taking_over() as take:
         take(events)
@@ -69,7 +69,7 @@ def test_what_ends_with_an_error_leaves_nothing(
 def test_only_the_next_events_are_taken(
     log: Log, events: list[RecordedEvent], change: dict[str, object]
 ) -> None:
-    """A gap, a place that is taken and a key that is known are refused."""
+    """A gap, an occupied position and a known key are refused."""
     *before, last = events
     with pytest.raises(RefusedError, match="nothing recorded"), log.taking_over() as take:
         take([*before, structs.replace(last, **change)])
@@ -77,7 +77,7 @@ def test_only_the_next_events_are_taken(
 
 
 def test_a_key_that_was_taken_over_is_known(log: Log, events: list[RecordedEvent]) -> None:
-    """The same command answers with the events of then; another one is a conflict."""
+    """The same command returns the original events; a different one conflicts."""
     with log.taking_over() as take:
         take(events)
     again = log.append("a", [NOTE], expect=0, key="k", key_digest=bytes(32))

@@ -41,7 +41,7 @@ def document() -> dict[str, object]:
 
 
 def acts(workspace: Workspace, chance: Random) -> list[Callable[[], object]]:
-    """Return the next possible steps: commands, a rollback, new work, a plan, an edit."""
+    """Return the possible next steps: commands, a rollback, new work, a plan, an edit."""
     phase = f"p{chance.randrange(PHASES)}"
     named = chance.choice((phase, None))
     commands = (

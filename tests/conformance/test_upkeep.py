@@ -1,4 +1,4 @@
-"""What every store promises about the head kept apart, and about itself."""
+"""The contract of every store for the separate head and for its own integrity."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ NOTE = NewEvent(
 
 
 def test_the_head_is_kept_apart(log: Log) -> None:
-    """After every append it is that of the log, and nothing is missing."""
+    """After every append, the separate head equals that of the log."""
     for version in range(3):
         assert log.acknowledged() == log.head()
         log.append("a", [NOTE], expect=version)
@@ -27,7 +27,7 @@ def test_the_head_is_kept_apart(log: Log) -> None:
 
 
 def test_a_log_holds_what_it_recorded(log: Log) -> None:
-    """It holds each of its events and the start of every log, and no other."""
+    """A log contains each of its events and the start of every log, and nothing else."""
     first, last = log.append("a", [NOTE] * 2, expect=0).events
     assert log.holds(Head(0, bytes(32)))
     assert log.holds(Head(1, first.hash))
@@ -44,7 +44,7 @@ def test_a_sound_store_has_no_problems(log: Log) -> None:
 
 
 def test_bytes_are_found_in_all_that_is_kept(log: Log) -> None:
-    """Every named part is searched, and each form of the text."""
+    """Every named part is searched, for each encoding of the text."""
     secret = NewEvent(
         type="note-added", payload=b'{"t":"needle"}', at=NOTE.at, actor="runtime"
     )
@@ -63,7 +63,7 @@ def test_bytes_are_found_in_all_that_is_kept(log: Log) -> None:
 
 @pytest.mark.parametrize("name", [*AT_HAND, ""])
 def test_an_address_chooses_the_store(tmp_path: Path, name: str) -> None:
-    """Every store is made by its name; a plain path is one of SQLite's."""
+    """Each store is created by its address; a plain path means SQLite."""
     url = address(name, tmp_path / "log").removeprefix(":")
     log = create_log(url, clock=ticking(), entropy=seeded())
     log.append("a", [NOTE], expect=0)

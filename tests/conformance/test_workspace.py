@@ -1,4 +1,4 @@
-"""A whole workspace works the same on every store."""
+"""A complete workspace behaves the same on every store."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -53,7 +53,7 @@ def note(sprint: Sprint, at: str, *, text: str) -> list[Event]:
 
 
 def live(workspace: Workspace) -> None:
-    """Let a sprint go on, be saved, be edited by somebody and be rolled back."""
+    """Let a sprint advance, be saved, be edited by a third party and be rolled back."""
     place = Place("PROGRESS.yaml")
     workspace.handle_with("auth", lambda sprint, at: [SprintCompiled(DOCUMENT, place)])
     workspace.handle_with("auth", lambda sprint, at: [SprintStarted()], key="once")
@@ -77,7 +77,7 @@ def workspace(store: str, tmp_path: Path) -> Iterator[Workspace]:
 
 @pytest.fixture
 def all_of_them(tmp_path: Path) -> Iterator[dict[str, Workspace]]:
-    """Give a workspace of each store, all with the same past."""
+    """Provide a workspace of each store, all with the same history."""
     with ExitStack() as stack:
         made = {name: stack.enter_context(make(name, tmp_path / name)) for name in AT_HAND}
         for workspace in made.values():
@@ -126,7 +126,7 @@ def _file(workspace: Workspace) -> bytes:
 def test_an_export_goes_into_any_store(
     workspace: Workspace, other: str, tmp_path: Path
 ) -> None:
-    """Data of one store can be read by every other one: events, state and state file."""
+    """Data from one store can be read by every other: events, state and state file."""
     lines: list[bytes] = []
     export_log(workspace, lines.append)
     given = b"".join(lines).splitlines(keepends=True)
@@ -153,7 +153,7 @@ def test_a_workspace_refuses_another_thread(workspace: Workspace) -> None:
 
 
 def test_reading_meanwhile_hides_nobody_who_was_first(workspace: Workspace) -> None:
-    """A decision made before another event arrived is made again, whoever read that one."""
+    """A decision made before another event arrived is repeated, whoever read the event."""
     seen: list[int] = []
 
     def decide(sprint: Sprint, at: str) -> list[Event]:
@@ -202,7 +202,7 @@ def _reads(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_place_is_decided_by_one_reading(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The decided state determines the owner of a place; other sprints are read once."""
+    """The decided state determines a place's owner; other sprints are read once."""
     place = Place("other/PROGRESS.yaml")
     workspace.handle_with("other", lambda sprint, at: [SprintCompiled(DOCUMENT, place)])
     assert workspace.tree.id
@@ -220,7 +220,7 @@ def test_place_is_decided_by_one_reading(
 def test_sprints_are_read_once_to_find_the_tree(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As long as a tree has no id, each sprint is read once, however often it is asked."""
+    """While a tree has no id, each sprint is read only once, however often it is needed."""
     fresh = Workspace(workspace.location, workspace.log, clock=workspace.clock)
     trees = workspace.location.folder / KNOWN
     for file in (workspace.location.folder / FILE, *trees.glob("*")):
@@ -231,7 +231,7 @@ def test_sprints_are_read_once_to_find_the_tree(
 
 
 def test_a_workspace_in_memory_needs_only_a_folder(tmp_path: Path) -> None:
-    """State files are written below it, and no database is in it."""
+    """State files are written below the folder, which contains no database."""
     with Workspace.in_memory(tmp_path) as workspace:
         live(workspace)
     assert (tmp_path / "PROGRESS.yaml").exists()
@@ -242,7 +242,7 @@ def test_a_workspace_in_memory_needs_only_a_folder(tmp_path: Path) -> None:
 
 
 def test_a_backup_of_any_log_is_one_in_sqlite(workspace: Workspace) -> None:
-    """Wherever a log is, its backup is one file that every other command can read."""
+    """The backup of any log is a single file that every other command can read."""
     target = workspace.location.root / "copy.db"
     head = back_up(workspace.log, target, clock=workspace.clock)
     copy = open_log(str(target), clock=ticking(), entropy=seeded(), readonly=True)

@@ -1,9 +1,9 @@
 """Answer `sprintlog` commands from forks of one process with all modules loaded.
 
 Starting an interpreter is most of the cost of a command. A session of the documentation
-has dozens, so they are played with a small `sprintlog` that passes its arguments, folder,
-environment and open files to this server and ends like the fork. Commands that begin
-before the command line does (`wrap`, `hook`) are separate processes.
+has dozens of commands, so they are played with a small `sprintlog` that passes its
+arguments, folder, environment and open files to this server and ends like the fork.
+Commands that start before the command line does (`wrap`, `hook`) are separate processes.
 """
 
 import contextlib
@@ -82,7 +82,7 @@ def serve(address: str) -> None:
 
 
 def _fulfil(command: socket.socket, main: object) -> None:
-    """Be the command: take its place, run it, answer how it ended."""
+    """Act as the command: adopt its environment, run it, and return its exit status."""
     text, files, _, _ = socket.recv_fds(command, BYTES_MAX, 3)
     arguments, folder, environment = json.loads(text)
     for descriptor, file in enumerate(files):

@@ -157,7 +157,7 @@ and the nodes above; or the *whole*.
 def commands(
     path: str = "sprintlog", command: click.Command = cli
 ) -> Iterator[tuple[str, click.Command]]:
-    """Yield every command that can be typed alone, with the words that call it."""
+    """Yield every command that can be typed, with the words that call it."""
     if not isinstance(command, click.Group):
         yield path, command
         return

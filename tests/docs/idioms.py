@@ -88,9 +88,9 @@ class Figure(NamedTuple):
         return 100 * self.hits / self.lines if self.lines else 0.0
 
     def is_above(self, other: "Figure") -> bool:
-        """Return whether both the hits and their rate are above those of another figure.
+        """Return whether both the hits and their rate exceed those of another figure.
 
-        Deleting lines without hits raises the rate alone, and is allowed.
+        Deleting lines without hits raises only the rate, which is allowed.
         """
         is_denser = self.hits * max(other.lines, 1) > other.hits * max(self.lines, 1)
         return is_denser and self.hits > other.hits
@@ -240,7 +240,7 @@ class Survey(NamedTuple):
 
 
 def survey(paths: Iterable[str] | None = None) -> Survey:
-    """Read all files, or those given, and return figures and hits per package."""
+    """Read all files, or the given ones, and return figures and hits per package."""
     found: dict[str, list[Hit]] = {}
     lines: dict[str, int] = {}
     marked = 0
@@ -262,13 +262,13 @@ def stored() -> dict[str, Figure]:
 
 
 def risen(new: dict[str, Figure], old: dict[str, Figure]) -> list[str]:
-    """Return the packages whose figure is above the stored one."""
+    """Return the packages whose figure exceeds the stored one."""
     nothing = Figure(0, 0)
     return [name for name, figure in new.items() if figure.is_above(old.get(name, nothing))]
 
 
 def newest_first(hits: Iterable[Hit]) -> list[Hit]:
-    """Return hits ordered so that those in the most recently edited files come first."""
+    """Return the hits with those in the most recently edited files first."""
     return sorted(hits, key=lambda hit: -(ROOT / hit.path).stat().st_mtime)
 
 

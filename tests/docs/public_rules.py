@@ -121,7 +121,7 @@ HEAD = """\
 
 
 def translated(rule: dict[str, object]) -> tuple[list[str], str] | None:
-    """Return the words and the pattern of a rule; None for one of another shape."""
+    """Return the keywords and the pattern of a rule; None for a different kind of rule."""
     name, regex = str(rule["id"]), str(rule.get("regex", ""))
     if name in OWN:
         return OWN[name]
@@ -147,7 +147,7 @@ def translated(rule: dict[str, object]) -> tuple[list[str], str] | None:
 
 
 def _value_at(rest: str) -> int:
-    """Return where the last group of a pattern begins, at no depth of groups."""
+    """Return the start of a pattern's last top-level group."""
     depth = 0
     for at in range(len(rest) - 1, -1, -1):
         escaped = rest[at - 1] == "\\" if at else False

@@ -29,14 +29,14 @@ __end() { __code=$?; printf '\x1e%d\n' $__code; return $__code; }
 
 
 class Typed(NamedTuple):
-    """One command of a session, and what its page shows below it."""
+    """One command of a session, and the output shown on its page."""
 
     command: str
     shown: list[str]
 
 
 class Session(NamedTuple):
-    """What a page has its reader save and type."""
+    """The files that a page makes its reader save, and the commands to type."""
 
     files: dict[str, str]
     commands: list[Typed]
@@ -96,7 +96,7 @@ def answers(playing: subprocess.Popen[str]) -> list[Answer]:
 
 
 def differences(session: Session, given: list[Answer]) -> list[str]:
-    """Return where a session did not go as its page shows."""
+    """Return where a session differs from its page."""
     wrong = [] if len(given) == len(session.commands) else ["the session broke off"]
     following = [typed.command for typed in session.commands[1:]] + [""]
     for typed, answer, after in zip(session.commands, given, following, strict=False):

@@ -29,7 +29,7 @@ SHOWN_MAX = 20
 
 @cache
 def found() -> Survey:
-    """Return the survey of the whole tree, read once for all tests."""
+    """Return the survey of the complete tree, read once for all tests."""
     return survey()
 
 
@@ -79,7 +79,7 @@ def test_few_lines_are_exempt() -> None:
     ],
 )
 def test_a_figure_rises_with_hits(new: Figure, old: Figure, expected: list[str]) -> None:
-    """A figure has risen if the package has more hits and more of them per line."""
+    """A figure has risen if a package has more hits and more hits per line."""
     assert risen({"a": new}, {"a": old}) == expected
 
 
@@ -89,7 +89,7 @@ def test_a_new_package_starts_at_zero() -> None:
 
 
 def test_a_removed_package_has_fallen() -> None:
-    """Only figures below the stored ones ask for an update."""
+    """Only figures below the stored ones require an update."""
     old = {"a": Figure(2, 10), "b": Figure(1, 10), "c": Figure(1, 10)}
     assert fallen({"a": Figure(1, 10), "b": Figure(1, 5)}, old) == ["a"]
 
@@ -105,7 +105,7 @@ def test_a_removed_package_has_fallen() -> None:
     ],
 )
 def test_files_count_for_a_package(path: str, expected: str) -> None:
-    """A file counts for its first-level folder, and the tests count as a whole."""
+    """A file counts for its first-level folder; all tests count together."""
     assert package(path) == expected
 
 
@@ -157,6 +157,6 @@ def test_code_of_a_page_is_not_prose() -> None:
 
 
 def test_a_hit_names_its_replacement() -> None:
-    """A hit is one line: place, kind, the text that was found, and what to write."""
+    """A hit is one line: its location, kind and text, and the suggested replacement."""
     hit = Hit("engine/x.py", 7, "comment", "afresh", "again")
     assert str(hit) == "engine/x.py:7: comment: 'afresh': write again"

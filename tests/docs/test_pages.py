@@ -24,13 +24,13 @@ _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 
 
 def links(page: Path) -> list[str]:
-    """Return where a page's relative links lead, code left out."""
+    """Return the targets of a page's relative links, except in code."""
     text = _FENCE.sub("", page.read_text(encoding="utf-8"))
     return [link for link in _LINK.findall(text) if "://" not in link]
 
 
 def anchors(page: Path) -> set[str]:
-    """Return the names by which a page's headings are linked."""
+    """Return the anchors of a page's headings."""
     headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
     return {re.sub(r"[^\w -]", "", text.lower()).replace(" ", "-") for text in headings}
 
@@ -43,7 +43,7 @@ def is_broken(page: Path, link: str) -> bool:
 
 
 def test_no_link_is_broken() -> None:
-    """Every relative link leads to a file that is there, and to a heading it has."""
+    """Every relative link points to an existing file and, if given, an existing heading."""
     broken = [
         f"{page.relative_to(ROOT)}: {link}"
         for page in PAGES
@@ -70,7 +70,7 @@ def test_every_page_can_be_found() -> None:
 
 
 def test_the_readme_is_short() -> None:
-    """The README has at most 110 lines of 100 columns, and 650 words outside of code."""
+    """The README has at most 110 lines of 100 columns and 650 words outside code."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     lines = text.splitlines()
     assert len(lines) <= README_LINES_MAX
@@ -116,7 +116,7 @@ def test_the_first_screen_has_no_idioms() -> None:
     "page", sorted((DOCS / "adr").glob("[0-9]*.md")), ids=lambda page: page.stem
 )
 def test_a_decision_is_one_page(page: Path) -> None:
-    """A decision has its parts and fits on one screen."""
+    """A decision record has all parts and fits on one screen."""
     text = page.read_text(encoding="utf-8")
     headings = re.findall(r"^## (.+)$", text, re.MULTILINE)
     assert headings[:3] == ["Context", "Decision", "Consequences"]
@@ -125,6 +125,6 @@ def test_a_decision_is_one_page(page: Path) -> None:
 
 
 def test_how_to_pages_say_so() -> None:
-    """The title of a how-to page begins with these words."""
+    """The titles of how-to pages start with "How to"."""
     titles = [page.read_text().split("\n")[0] for page in (DOCS / "how-to").glob("*.md")]
     assert [title for title in titles if not title.startswith("# How to ")] == []

@@ -55,9 +55,9 @@ def sources() -> dict[Path, str]:
 
 
 def prose(path: Path, text: str) -> Iterator[tuple[int, str]]:
-    """Yield the lines of a file that are read by people, with their numbers.
+    """Yield the lines of a file that people read, with their numbers.
 
-    Of Python these are comments and strings that are more than one word.
+    In Python, these are comments and strings of more than one word.
     """
     if path.suffix != ".py":
         yield from enumerate(text.splitlines(), 1)
@@ -140,6 +140,6 @@ def test_nothing_refers_to_private_documents(private: re.Pattern[str]) -> None:
     ],
 )
 def test_knows_a_code_from_data(text: str, expected: list[int]) -> None:
-    """Names and strings of one word are data; comments and docstrings are prose."""
+    """Names and one-word strings are data; comments and docstrings are prose."""
     lines = prose(Path("x.py"), f"{text}\n")
     assert [n for n, line in lines if PRIVATE_CODE.search(line)] == expected

@@ -1,4 +1,4 @@
-"""The site builds without a warning, has no broken link, and has search and navigation."""
+"""The site builds without warnings, has no broken links, and has search and navigation."""
 
 import subprocess
 import sys

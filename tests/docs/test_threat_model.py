@@ -1,4 +1,4 @@
-"""The threat model names tests that there are."""
+"""The threat model names only existing tests."""
 
 import re
 
@@ -9,7 +9,7 @@ _NAMED = re.compile(r"^\| .+ \| `([\w/]+\.py)(?:::(\w+))?` \|$", re.M)
 
 
 def test_each_line_has_its_test() -> None:
-    """Each listed threat has an existing test of the given name."""
+    """Each listed threat names an existing test."""
     named = _NAMED.findall(PAGE)
     assert len(named) > 20
     for file, test in named:

@@ -35,7 +35,7 @@ def prose(path: Path) -> str:
 
 
 def lines_to_type(path: Path) -> Iterator[list[str]]:
-    """Yield the words of every sprintlog command in a page, if it has several words."""
+    """Yield the words of every sprintlog command on a page, if it has several words."""
     for quoted in QUOTED.findall(prose(path)):
         if quoted.startswith("sprintlog ") and not re.search(r"[…$|<>&=;*]", quoted):
             found = commands_in(f"`{quoted}`")
@@ -45,7 +45,7 @@ def lines_to_type(path: Path) -> Iterator[list[str]]:
 
 @pytest.mark.parametrize("path", PAGES_OF_TODAY, ids=lambda p: p.name)
 def test_every_command_of_a_page_can_be_typed(path: Path) -> None:
-    """No page names a command that is gone, or an argument that it does not take."""
+    """Pages name no removed command, and no argument that a command does not accept."""
     wrong = {}
     for words in lines_to_type(path):
         try:
@@ -62,7 +62,7 @@ def test_every_command_of_a_page_can_be_typed(path: Path) -> None:
 @pytest.mark.sampled(60)
 @pytest.mark.parametrize("path", PAGES_OF_TODAY, ids=lambda p: p.name)
 def test_every_option_of_a_page_is_one(path: Path) -> None:
-    """An option that is named alone is an option of a sprintlog command."""
+    """An option mentioned on its own belongs to a sprintlog command."""
     known = {opt for _, one in commands() for p in one.params for opt in p.opts}
     shared = [*cli.params, *shared_options(READING), *shared_options(RECORDING)]
     known |= {opt for p in shared for opt in p.opts} | {"--help", "--version"}

@@ -65,7 +65,7 @@ class Receiver:
                     self.wfile.write(receiver.body)
 
             def log_message(self, *said: object) -> None:
-                """Say nothing."""
+                """Print nothing."""
 
         return Handler
 
@@ -83,13 +83,13 @@ class Receiver:
         self._server.server_close()
 
     def events(self) -> list[int]:
-        """Return the positions of the events that it took."""
+        """Return the positions of the accepted events."""
         return [int(json.loads(body)["sequence"]) for _, _, body in self.taken]
 
 
 @pytest.fixture
 def receiver() -> Iterator[Receiver]:
-    """Give a server that takes everything."""
+    """Provide a server that accepts everything."""
     made = Receiver()
     yield made
     made.close()
@@ -97,7 +97,7 @@ def receiver() -> Iterator[Receiver]:
 
 @pytest.fixture
 def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """Return the pauses that were asked for; none is made."""
+    """Return the requested pauses; none of them is made."""
     made: list[float] = []
     monkeypatch.setattr("time.sleep", made.append)
     return made
@@ -129,7 +129,7 @@ def speaking(speak: Callable[[socket.socket], object]) -> Iterator[str]:
 
 
 def says(status: int | None) -> Answer:
-    """Return what answers with a status."""
+    """Return an answer function with a given status."""
     return lambda handler: status
 
 

@@ -1,4 +1,4 @@
-"""Each format of `export` is what its official reader reads, of the same log the same."""
+"""The official reader of each `export` format can read it; output is reproducible."""
 
 import base64
 import csv
@@ -58,7 +58,7 @@ def exported(folder: Path, format_: str, **given: Any) -> bytes:
 
 @pytest.mark.parametrize("format_", STORED)
 def test_every_export_is_the_stored_one(tmp_path: Path, format_: str) -> None:
-    """The same log gives the same bytes."""
+    """The same log always results in the same bytes."""
     stored = EXPECTED / f"told.{format_}.{STORED[format_]}"
     assert exported(tmp_path, format_) == stored.read_bytes()
 
@@ -75,7 +75,7 @@ def test_figures_are_the_stored_ones(folder: Path, done: Run) -> None:
 
 
 def test_what_is_exported_is_sound(folder: Path, done: Run) -> None:
-    """The log of these tests is one as commands make it: nothing is missing unsaid."""
+    """The tests' log is valid, as if written by commands."""
     told_log(folder).close()
     done("rebuild")
     assert done("verify").out.startswith("sound: ")
@@ -103,7 +103,7 @@ def test_cloudevents_are_read(tmp_path: Path) -> None:
 
 
 def traces(content: bytes) -> Any:
-    """Return messages of OTLP as the official messages read them, joined into one."""
+    """Return OTLP messages parsed by the official library, joined into one."""
     messages = needs.package(
         "opentelemetry.proto.trace.v1.trace_pb2", "opentelemetry-proto"
     )
@@ -167,7 +167,7 @@ def test_spans_stand_below_one_another(tmp_path: Path) -> None:
 
 
 def test_gates_are_evaluations(tmp_path: Path) -> None:
-    """Each check of a gate has its result as an event, and a failed one is an error."""
+    """Each gate check has its result as an event, and a failed check is an error."""
     found = traces(exported(tmp_path, "otlp-json"))
     results = [
         (said_by(event)[EVALUATION_LABEL], span.status.code)
@@ -196,7 +196,7 @@ def test_what_is_over_is_told_apart(tmp_path: Path) -> None:
 
 
 def test_the_sums_are_those_of_status(folder: Path, done: Run) -> None:
-    """Tokens, cost, time and runs of all spans are what `status` says was spent."""
+    """The sums of tokens, cost, time and runs over all spans equal those of `status`."""
     told_log(folder).close()
     out = done("store export", "--format", "otlp-json", "--sprint", "auth").out
     runs = [
@@ -241,7 +241,7 @@ def test_a_span_has_a_bounded_number_of_events(tmp_path: Path) -> None:
 
 
 def test_the_table_says_what_query_says(folder: Path, done: Run) -> None:
-    """Which iteration, phase and rollback an event has is what `v_events` says."""
+    """An event's iteration, phase and rollback are the same as in `v_events`."""
     told_log(folder).close()
     rows = list(csv.DictReader(io.StringIO(done("store export", "--format", "csv").out)))
     names = ("position", "sprint", "iteration", "in_force", "phase", "hash")
@@ -299,7 +299,7 @@ def test_a_damaged_log_is_no_export(folder: Path, run: Run, done: Run) -> None:
 
 
 def damage(folder: Path) -> None:
-    """Change a recorded actor behind the back of the log."""
+    """Change a recorded actor directly in the database."""
     import sqlite3
     from contextlib import closing
 
@@ -326,7 +326,7 @@ def test_a_file_and_its_answer(folder: Path, done: Run) -> None:
 
 @pytest.mark.parametrize("format_", ["log", "openmetrics"])
 def test_content_where_there_is_no_choice(folder: Path, run: Run, format_: str) -> None:
-    """--with-content is refused where it would change nothing."""
+    """`--with-content` is refused if it would have no effect."""
     result = run("store export", "--format", format_, "--with-content")
     assert result.code == 2
     assert "omit --with-content" in result.err

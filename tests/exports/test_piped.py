@@ -76,7 +76,7 @@ LIBRARIES = {
 
 @pytest.fixture
 def log(folder: Path, done: Run) -> Path:
-    """Return a folder whose log was rolled back, and erased, by the commands for that."""
+    """Return a folder whose log has a rollback and an erasure made by commands."""
     told_log(folder).close()
     done("rebuild")
     done("note", "--sprint", "auth", WORDS)
@@ -109,7 +109,7 @@ def piped(log: Path, format_: str, *words: str) -> Any:
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("format_", ["cloudevents", "csv"])
 def test_every_event_is_read(log: Path, done: Run, format_: str) -> None:
-    """Each event is present once, in order, marked as effective and erased."""
+    """Every event is present once, in order, marked as effective or erased."""
     asked = done("query", "SELECT hash, in_force FROM v_events", "--json").out
     with Workspace.open(log) as workspace:
         erased = {e.hash.hex() for e in workspace.log.read() if e.salt is None}
@@ -126,7 +126,7 @@ def test_every_event_is_read(log: Path, done: Run, format_: str) -> None:
 
 
 def test_spans_are_read(log: Path, done: Run) -> None:
-    """Discarded work was paid for as well; erased text is marked and absent."""
+    """Discarded work is included, as it was paid for; erased text is marked and absent."""
     said = piped(log, "otlp-json", "--sprint", "auth")
     marks = Counter(tuple(one) for _, found, _ in said for one in found)
     assert marks[False, True] == 3
@@ -137,7 +137,7 @@ def test_spans_are_read(log: Path, done: Run) -> None:
 
 
 def test_figures_are_read(log: Path, done: Run) -> None:
-    """Cost and tokens of the figures are those of `status`, whatever was undone."""
+    """The cost and tokens equal those of `status`, whatever was undone."""
     said = piped(log, "openmetrics", "--sprint", "auth")
     spent = done("status", "--sprint", "auth", "--json").json["spent"]
     (cost,) = [x for name, _, x in said if name == "sprintlog_agent_cost_dollars_total"]
@@ -149,7 +149,7 @@ def test_figures_are_read(log: Path, done: Run) -> None:
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("format_", READERS)
 def test_what_was_erased_is_in_no_pipe(log: Path, format_: str) -> None:
-    """With every word asked for, what was erased is not there, nor what is secret."""
+    """Even with all content requested, erased text and secrets are absent."""
     words = [] if format_ == "openmetrics" else ["--with-content"]
     command = [*EXPORT, format_, *words]
     whole = subprocess.run(

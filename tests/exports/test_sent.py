@@ -1,4 +1,4 @@
-"""`export` to an address: everything once taken, in order, and nothing that is secret."""
+"""`export` to an address: everything is accepted once, in order, without secrets."""
 
 import json
 import os
@@ -25,7 +25,7 @@ from .told import SECRET as TOKEN
 
 
 def test_each_event_once_and_signed(log: Path, receiver: Receiver, done: Run) -> None:
-    """Each event is one message that the official library verifies; words stay here."""
+    """Each event is one message that the official library verifies; no text is sent."""
     webhooks = needs.package("standardwebhooks.webhooks", "standardwebhooks")
     answer = done("store export", "--webhook", receiver.url, "--json").json
     origin = receiver.url.partition("/hook")[0]
@@ -45,7 +45,7 @@ def test_each_event_once_and_signed(log: Path, receiver: Receiver, done: Run) ->
 
 
 def test_it_goes_on_where_it_was(log: Path, receiver: Receiver, done: Run) -> None:
-    """Only what is new is sent the next time, and to another address all of it."""
+    """Next time, only new events are sent; another address receives all of them."""
     done("store export", "--webhook", receiver.url)
     receiver.taken.clear()
     assert done("store export", "--webhook", receiver.url).out.endswith(
@@ -68,7 +68,7 @@ def test_killed_in_the_middle(
     seconds: int,
     kept: int,
 ) -> None:
-    """Accepted but unsaved events are sent twice, with the same id; nothing is missing."""
+    """Events accepted but not noted are sent again with the same id; none is missing."""
     keep, left = Sent.keep, [None] * kept
 
     def keep_or_die(self: Sent, head: Head) -> None:
@@ -108,7 +108,7 @@ def test_the_place_of_another_log(
 def test_a_place_that_is_no_file_of_ours(
     log: Path, receiver: Receiver, run: Run, made: str
 ) -> None:
-    """No link is followed to a place, no pipe waited for; nothing is sent."""
+    """Links and pipes at the position file's path are refused, and nothing is sent."""
     file = sent_to(log / ".sprintlog", "webhook", receiver.url, None).file
     elsewhere = log / "elsewhere.json"
     elsewhere.write_text("{}" if made == "link" else "")
@@ -145,7 +145,7 @@ def test_what_is_secret_stays(log: Path, receiver: Receiver, run: Run, done: Run
 def test_one_sprint_has_a_place_of_its_own(
     log: Path, receiver: Receiver, done: Run
 ) -> None:
-    """With --sprint only that sprint's events are sent, whatever else was taken there."""
+    """With `--sprint`, only that sprint's events are sent, whatever was sent before."""
     done("store export", "--webhook", receiver.url, "--sprint", "other")
     subjects = {json.loads(body)["subject"] for _, _, body in receiver.taken}
     assert subjects == {"sprint/other"}

@@ -54,7 +54,7 @@ def spans(receiver: Receiver) -> list[dict[str, Any]]:
 def test_spans_once_they_are_over(
     log: Path, receiver: Receiver, done: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What goes on is not sent; what ended since is, below the ids that were sent."""
+    """Running work is not sent; work that has ended is sent below the ids sent earlier."""
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "api-key=s%20x")
     endpoint = receiver.url.partition("/hook")[0]
     done("store export", "--otlp-endpoint", endpoint)
@@ -76,7 +76,7 @@ def test_spans_once_they_are_over(
 
 
 def test_a_run_that_goes_on_is_waited_for(log: Path, receiver: Receiver, done: Run) -> None:
-    """A call of a tool is sent when the run that made it is known, not before."""
+    """A tool call is sent only once the run that made it is known."""
     done("store export", "--otlp-endpoint", receiver.url)
     receiver.taken.clear()
     started = RunStarted("r", "2026-04-03T09:00:00Z", "here", 1, "x", "y")
@@ -90,7 +90,7 @@ def test_a_run_that_goes_on_is_waited_for(log: Path, receiver: Receiver, done: R
 def test_a_session_without_a_sprint_is_sent_once_it_ended(
     log: Path, receiver: Receiver, done: Run
 ) -> None:
-    """A session that worked for no sprint has a separate span, as soon as it ends."""
+    """A session that worked for no sprint gets a separate span as soon as it ends."""
     endpoint = receiver.url.partition("/hook")[0]
     done("store export", "--otlp-endpoint", endpoint)
     first = {span["name"]: span for span in spans(receiver)}

@@ -1,4 +1,4 @@
-"""`export` to an address: what servers do wrong holds nobody up and loses nothing."""
+"""`export` to an address: a faulty server neither blocks the export nor loses events."""
 
 import shutil
 import socket
@@ -37,7 +37,7 @@ def test_what_fails_is_sent_again(
 def test_a_server_that_is_down(
     log: Path, receiver: Receiver, run: Run, done: Run, pauses: list[float]
 ) -> None:
-    """After five attempts the refused event is named; the next call continues."""
+    """After five attempts, the refused event is named; the next call continues there."""
     receiver.answers = [says(204)] * 3
     receiver.status = 503
     result = run("store export", "--webhook", receiver.url)
@@ -56,7 +56,7 @@ def test_a_server_that_is_down(
 def test_what_no_attempt_repairs(
     log: Path, receiver: Receiver, run: Run, pauses: list[float], status: int
 ) -> None:
-    """What the server refuses, or says is elsewhere, is not tried again nor followed."""
+    """A refusal or a redirect is neither retried nor followed."""
     receiver.status = status
     receiver.headers = {"Location": receiver.url}
     result = run("store export", "--webhook", receiver.url)
@@ -68,7 +68,7 @@ def test_what_no_attempt_repairs(
 def test_a_server_that_never_ends(
     log: Path, receiver: Receiver, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An answer that comes byte by byte is cut off, and nothing recorded waits for it."""
+    """A slow endless answer is cut off, and no recording waits for it."""
     over = threading.Event()
 
     def dribble(handler: BaseHTTPRequestHandler) -> None:
@@ -124,7 +124,7 @@ def test_what_a_server_writes_is_shown_as_text(log: Path, run: Run) -> None:
 def test_an_answer_without_an_end_is_not_read(
     log: Path, receiver: Receiver, done: Run
 ) -> None:
-    """Only the beginning of an answer is read, and accepted events stay accepted."""
+    """Only the beginning of an answer is read, and accepted events remain accepted."""
     receiver.status, receiver.body = 200, b" " * 4 * 2**20
     assert (
         done("store export", "--webhook", receiver.url, "--json").json["messages"] == EVENTS
@@ -136,7 +136,7 @@ def test_an_answer_without_an_end_is_not_read(
 def test_only_who_proves_the_name_is_sent_to(
     log: Path, receiver: Receiver, run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Over TLS nothing is sent to a server without a trusted certificate."""
+    """Over TLS, nothing is sent to a server without a trusted certificate."""
     if shutil.which("openssl") is None:
         needs.program("openssl")
     key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
@@ -181,7 +181,7 @@ BAD: dict[str, tuple[dict[str, str], list[str], str]] = {
 def test_what_is_refused_before_anything_is_sent(
     log: Path, receiver: Receiver, run: Run, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    """A wrong address, secret or header is one line, and no request is made."""
+    """A wrong address, secret or header causes a one-line error, and nothing is sent."""
     variables, words, said = BAD[name]
     for variable, value in variables.items():
         monkeypatch.setenv(variable, value)

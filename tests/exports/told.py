@@ -1,4 +1,4 @@
-"""A small log with all that an export meets: the same bytes whenever it is made."""
+"""A small log with everything an export may encounter, with reproducible bytes."""
 
 from hashlib import sha256
 from itertools import count
@@ -42,9 +42,9 @@ WORK = "work-1"
 def told_log(folder: Path) -> Workspace:
     """Return a workspace with a log of two sprints and three sessions.
 
-    A rollback, gates that fail and pass, an iteration that is left open, a run that
-    states more data than the reader supports, a secret that was not masked, an event of
-    an extension, and an erased note and call.
+    It contains a rollback, failed and passed gates, an open iteration, a run with more data
+    than the reader supports, an unmasked secret, an extension event, and an erased note and
+    call.
     """
     moments, chance = count(BEGAN, 1000), count(1)
     workspace = Workspace.init(

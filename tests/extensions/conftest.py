@@ -1,4 +1,4 @@
-"""Example packages, built and put where an interpreter finds packages."""
+"""Example packages, built and installed where an interpreter finds packages."""
 
 import shutil
 import subprocess
@@ -54,7 +54,7 @@ NUMBERS = count()
 
 
 def broken(site: Path, kind: str, name: str, code: str) -> str:
-    """Install a package whose one extension is `made` in this code; return its name."""
+    """Install a package with one extension, `made` in the given code; return its name."""
     # An imported module is not imported again, so each name is used once.
     module = f"broken_{next(NUMBERS)}"
     (site / f"{module}.py").write_text(code)

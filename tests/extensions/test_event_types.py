@@ -27,7 +27,7 @@ def record(done: Run, data: str = DEPLOYED) -> None:
 
 
 def without(monkeypatch: pytest.MonkeyPatch, site: Path) -> None:
-    """Uninstall the package: nothing finds it any more."""
+    """Uninstall the package, so that it is no longer found."""
     monkeypatch.setattr(sys, "path", [x for x in sys.path if x != str(site)])
     for name in [x for x in sys.modules if x.startswith("acme_sprintlog")]:
         monkeypatch.delitem(sys.modules, name)
@@ -36,7 +36,7 @@ def without(monkeypatch: pytest.MonkeyPatch, site: Path) -> None:
 def test_what_is_recorded_is_what_the_type_makes_of_it(
     acme: Path, sprint: Path, done: Run
 ) -> None:
-    """Defaults of the type are in the record: reading needs nobody who knows them."""
+    """The type's defaults are recorded, so that readers need not know them."""
     record(done)
     (event,) = done("log", "--type", "x-acme-deployed", "--json").lines
     assert event["data"] == {
@@ -58,7 +58,7 @@ def test_what_is_recorded_is_what_the_type_makes_of_it(
 def test_data_is_checked_by_the_type(
     acme: Path, sprint: Path, done: Run, run: Run, data: str, field: str
 ) -> None:
-    """A field that is wrong is named, and nothing is recorded."""
+    """The error names the invalid field, and nothing is recorded."""
     before = done("status", "--json").json
     result = run("append", "x-acme-deployed", "--data", data)
     assert result.code == 1, result
@@ -68,7 +68,7 @@ def test_data_is_checked_by_the_type(
 
 @pytest.mark.parametrize("tag", ["x-", "x-acme", "x-Acme-y", "x-a--b", f"x-a-{'b' * 70}"])
 def test_a_type_is_named_after_whose_it_is(sprint: Path, run: Run, tag: str) -> None:
-    """Another form is refused before anything is looked for."""
+    """A name in a different form is refused before any lookup."""
     result = run("append", tag, "--observed")
     assert result.code == 1
     assert "invalid type of an extension" in result.err
@@ -85,7 +85,7 @@ def test_without_the_package_a_type_is_only_observed(sprint: Path, run: Run) -> 
 def test_everything_reads_it_without_the_package(
     acme: Path, sprint: Path, done: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Shown, searched, asked, exported, replayed and verified: the package is gone."""
+    """Without the package, the event is still shown, exported, replayed and verified."""
     record(done)
     done("phase", "start")
     without(monkeypatch, acme)
@@ -110,7 +110,7 @@ def test_everything_reads_it_without_the_package(
 def test_it_is_carried_into_another_log(
     acme: Path, sprint: Path, done: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An export with it becomes a log again where the package is not."""
+    """An export with the event can be imported where the package is not installed."""
     record(done)
     done("store export", "--out", "all.jsonl")
     without(monkeypatch, acme)
@@ -124,7 +124,7 @@ def test_it_is_carried_into_another_log(
 
 
 def test_it_changes_no_plan(acme: Path, sprint: Path, done: Run) -> None:
-    """The state file is the same bytes as before it, and a fold passes it over."""
+    """The state file does not change, and folds skip the event."""
     before = (sprint / "PROGRESS.yaml").read_bytes()
     record(done)
     assert (sprint / "PROGRESS.yaml").read_bytes() == before
@@ -135,7 +135,7 @@ def test_it_changes_no_plan(acme: Path, sprint: Path, done: Run) -> None:
 
 
 def test_a_rollback_voids_it(acme: Path, sprint: Path, done: Run) -> None:
-    """It is of the work that it was recorded in, whoever reads it."""
+    """The event belongs to the work in which it was recorded, and is discarded with it."""
     record(done)
     done("rollback", "version:2")
     sql = "SELECT in_force FROM v_events WHERE type = 'x-acme-deployed'"
@@ -143,7 +143,7 @@ def test_a_rollback_voids_it(acme: Path, sprint: Path, done: Run) -> None:
 
 
 def test_secrets_in_it_are_masked_and_erased(acme: Path, sprint: Path, done: Run) -> None:
-    """Its text is masked like any other; erased, its type alone is left."""
+    """Its text is masked like any other; after an erasure, only the type remains."""
     token = "ghp_" + "a1B2" * 9
     record(done, f'{{"service": "{token}", "version": "1.2"}}')
     assert token not in done("log", "--json").out
@@ -155,14 +155,14 @@ def test_secrets_in_it_are_masked_and_erased(acme: Path, sprint: Path, done: Run
 
 
 def test_the_same_key_records_once(acme: Path, sprint: Path, done: Run) -> None:
-    """A repeated append answers with the first one's event."""
+    """A repeated append returns the first event."""
     words = ("append", "x-acme-deployed", "--data", DEPLOYED, "--key", "k", "--json")
     first, again = done(*words).json, done(*words).json
     assert again == {**first, "duplicate": True}
 
 
 def test_its_schema_is_with_the_others(acme: Path, done: Run) -> None:
-    """`schema events` has every installed type beside ours."""
+    """`schema events` includes every installed type."""
     schema = done("schema", "events").json
     assert "service" in str(schema["properties"]["x-acme-deployed"])
     jsonschema = needs.package("jsonschema", "jsonschema")
@@ -212,7 +212,7 @@ def test_a_type_that_fails_names_itself(
     run: Run,
     done: Run,
 ) -> None:
-    """An import that fails refuses its own events, and no other command notices."""
+    """If the import fails, only events of this type are refused."""
     site = tmp_path_factory.mktemp("site")
     code = "print('noise')\nraise ZeroDivisionError"
     name = broken(site, "events", "x-bad-event", code)

@@ -1,4 +1,4 @@
-"""What importers read of the files of other tools, compared with stored results."""
+"""The importers' results for other tools' files, compared with stored results."""
 
 import json
 import os
@@ -66,7 +66,7 @@ def test_a_sample_is_read_as_stored(sample: Path) -> None:
 def test_spec_kit_reads_tasks_under_any_heading(
     loops_site: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, done: Run
 ) -> None:
-    """A heading that is not `Phase N:` is a phase, too; nothing is left over."""
+    """Headings other than `Phase N:` are also phases; nothing is left unread."""
     monkeypatch.syspath_prepend(str(loops_site))
     shutil.copytree(PACKAGES.parent / "loops" / "cases" / "E6", folder / "E6")
     monkeypatch.chdir(folder / "E6")
@@ -145,7 +145,7 @@ def test_no_link_is_followed(sample: Path, run: Run, done: Run) -> None:
 @pytest.mark.parametrize("sample", ["ralph-tui"], indirect=True)
 @pytest.mark.parametrize("named", ["../prd.json", "/etc/hostname", "tasks/../../prd.json"])
 def test_a_session_names_nothing_outside(sample: Path, done: Run, named: str) -> None:
-    """The list of stories that a session names is read within its project alone."""
+    """A session's list of stories is read only within its project."""
     done("init", "--here")
     shutil.copy(sample / "tasks/prd.json", sample.parent / "prd.json")
     file = sample / ".ralph-tui/session.json"
@@ -159,7 +159,7 @@ def test_a_session_names_nothing_outside(sample: Path, done: Run, named: str) ->
 def test_a_sprint_of_something_else_is_not_touched(
     sample: Path, run: Run, done: Run
 ) -> None:
-    """An importer adds to its own sprints alone, unless somebody names one."""
+    """An importer adds only to its own sprints, unless the user names another one."""
     done("init", "--here")
     (sample.parent / "plan.yaml").write_text("phases: [{id: a, prompt: x}]")
     done("sprint", "create", "beads", "--plan", "plan.yaml")
@@ -193,7 +193,7 @@ def made(path):
 
 @pytest.mark.parametrize("sample", ["ralph-tui"], indirect=True)
 def test_a_file_is_imported_once(sample: Path, done: Run) -> None:
-    """A list that an extension has read is not imported a second time; it names who did."""
+    """A list that an extension has read is not imported again; the error names it."""
     done("init", "--here")
     answers = done("import", str(sample), "--json").lines
     assert [one["kind"] for one in answers if "sprint" in one] == ["ralph-tui"]

@@ -40,7 +40,7 @@ def module(name: str) -> ModuleType:
 
 
 def test_event_type(acme: Path) -> None:
-    """The kit of event types finds nothing wrong with the example."""
+    """The event type kit finds no problem in the example."""
     check_event_type(
         "x-acme-deployed",
         module("events").Deployed,
@@ -50,13 +50,13 @@ def test_event_type(acme: Path) -> None:
 
 
 def test_projection(acme: Path) -> None:
-    """The kit of projections finds nothing wrong, and returns the result."""
+    """The projection kit finds no problem and returns the result."""
     (row,) = check_projection(module("deployments").Deployments, events=[DEPLOYED])
     assert (row["service"], row["counts"]) == ("api", True)
 
 
 class Forgetful:
-    """A projection that keeps beside its state what it should keep in it."""
+    """A projection that stores data outside its state."""
 
     version = 1
 
@@ -68,7 +68,7 @@ class Forgetful:
         return {}
 
     def evolve(self, state: dict[str, int], one: object) -> dict[str, int]:
-        """Return the state after what happened."""
+        """Return the state after the given event."""
         self.seen += 1
         return {"seen": self.seen}
 
@@ -78,13 +78,13 @@ class Forgetful:
 
 
 def test_the_kit_finds_a_projection_that_remembers_elsewhere() -> None:
-    """Data outside of the state is lost when it is stored, and the kit reports this."""
+    """Data outside the state is lost when the state is stored, which the kit reports."""
     with pytest.raises(AssertionError, match="saved every 1 events"):
         check_projection(Forgetful)
 
 
 def test_agent(acme: Path, sprint: Path, done: Run) -> None:
-    """The kit finds nothing wrong, and `iteration end` takes the decoder by its name."""
+    """The kit finds no problem, and `iteration end` accepts the decoder's name."""
     answer = check_agent(
         "acme-agent", module("agent").read, PRINTED, others=[{"type": "result"}]
     )
@@ -98,13 +98,13 @@ def test_agent(acme: Path, sprint: Path, done: Run) -> None:
 
 
 def test_an_agent_that_nobody_decodes_is_a_usage_error(sprint: Path, run: Run) -> None:
-    """The names that are known are listed, as for every choice."""
+    """The error lists the known names, as for every choice."""
     result = run("iteration", "end", "--from", "x", "--agent", "no-body")
     assert result.code == 2
 
 
 def test_report(acme: Path, sprint: Path, done: Run, run: Run) -> None:
-    """The kit finds nothing wrong, and FORMAT=FILE takes the format by its name."""
+    """The kit finds no problem, and FORMAT=FILE accepts the format's name."""
     found = check_report(module("checks").read, b"ok one\nbad two\n", refuses=[b"ok\n"])
     assert found.counts["test_count"] == 2
     (sprint / "checks.txt").write_text("ok one\nbad two\nok three\n")
@@ -119,7 +119,7 @@ def test_report(acme: Path, sprint: Path, done: Run, run: Run) -> None:
 
 
 def test_importer(acme: Path, folder: Path, done: Run) -> None:
-    """The kit finds nothing wrong, and `import` takes the importer by its name."""
+    """The kit finds no problem, and `import` accepts the importer's name."""
     cards = [{"id": "a", "column": "done", "title": "A"}, {"id": "b", "column": "lost"}]
     file = folder / "board.json"
     file.write_text(json.dumps({"name": "Shop", "cards": cards}))
@@ -133,7 +133,7 @@ def test_importer(acme: Path, folder: Path, done: Run) -> None:
 
 
 def test_store(acme: Path, sprint: Path, done: Run, run: Run) -> None:
-    """The kit finds nothing wrong, and `copy` takes a log there and back."""
+    """The kit finds no problem, and `copy` copies a log to the store and back."""
     check_store(module("store").FileLog, str(sprint / "kit.jsonl"))
     done("store copy", ".", "acme-file:copied.jsonl")
     done("store copy", "acme-file:copied.jsonl", "again")
@@ -156,7 +156,7 @@ def test_an_address_of_no_store_is_refused(folder: Path) -> None:
 def test_notifier(
     acme: Path, sprint: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The kit finds nothing wrong; `extensions notify` is a command for `run --notify`."""
+    """The kit finds no problem; `extensions notify` works with `run --notify`."""
     notices = sprint / "notices.jsonl"
     monkeypatch.setenv("ACME_NOTICES", str(notices))
     check_notifier(module("notify").notify)
@@ -192,7 +192,7 @@ def test_a_projection_follows_rollbacks(acme: Path, sprint: Path, done: Run) -> 
 def test_a_projection_goes_on_where_it_was(
     acme: Path, sprint: Path, done: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It reads an event once; with new rules, or after an erasure, all again."""
+    """It reads each event once; with new rules, or after an erasure, all events again."""
     made = module("deployments").Deployments
     seen: list[int] = []
     evolve = made.evolve
@@ -233,7 +233,7 @@ def test_a_projection_that_fails_names_itself_and_harms_nothing(
     body: str,
     said: str,
 ) -> None:
-    """The log is unchanged, and every other command works."""
+    """The log is unchanged, and all other commands work."""
     site = tmp_path_factory.mktemp("site")
     code = (
         "class made:\n version = 1\n def begin(self): return {}\n"

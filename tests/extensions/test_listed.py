@@ -23,7 +23,7 @@ NAMES = {
 
 
 def test_each_kind_is_listed_and_nothing_is_imported(acme: Path, done: Run) -> None:
-    """A package is listed with all that it brings, before any of it is imported."""
+    """A package's extensions are listed before any of them is imported."""
     sys.modules.pop("acme_sprintlog", None)
     listed = done("extensions", "list", "--json").json["extensions"]
     found = {
@@ -36,7 +36,7 @@ def test_each_kind_is_listed_and_nothing_is_imported(acme: Path, done: Run) -> N
 
 
 def test_check_says_that_each_can_be_used(acme: Path, done: Run) -> None:
-    """Every kind is imported and found to be what it has to be."""
+    """Extensions of every kind are imported and found to be valid."""
     checked = done("extensions", "check", "--json").json["extensions"]
     assert [one["name"] for one in checked if one["problem"] is None]
     assert not [one for one in checked if one["problem"]]
@@ -77,7 +77,7 @@ def test_two_of_one_name_are_refused(
     sprint: Path,
     run: Run,
 ) -> None:
-    """Where two packages bring the same name, neither is guessed, and both are named."""
+    """If two packages provide the same name, neither is used, and both are named."""
     site = tmp_path_factory.mktemp("site")
     names = [broken(site, "projections", "acme-two", "made = 1") for _ in range(2)]
     monkeypatch.syspath_prepend(str(site))
@@ -89,7 +89,7 @@ def test_two_of_one_name_are_refused(
 def test_nothing_is_found_in_the_folder_one_is_in(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A package in the work tree is not one, although Python would import it."""
+    """A package in the work tree is ignored, although Python would import it."""
     broken(folder, "events", "x-evil-event", "made = 1")
     monkeypatch.syspath_prepend(str(folder))
     monkeypatch.syspath_prepend("")
@@ -111,7 +111,7 @@ def test_a_program_on_the_path_is_a_command(
     monkeypatch: pytest.MonkeyPatch,
     run: Run,
 ) -> None:
-    """`sprintlog foo -h` becomes `sprintlog-foo -h`, and it is listed."""
+    """`sprintlog foo -h` runs `sprintlog-foo -h`, which is also listed."""
     outside = tmp_path_factory.mktemp("bin")
     file = program(outside, "foo")
     monkeypatch.setenv("PATH", f"{outside}{os.pathsep}/usr/bin")
@@ -131,7 +131,7 @@ def test_a_program_of_the_work_tree_is_not_run(
     run: Run,
     way: str,
 ) -> None:
-    """Neither in a folder of the tree, nor by a relative entry, nor by a link there."""
+    """Programs in the tree, relative PATH entries and links to the tree are not run."""
     (folder / ".git").mkdir()
     inner = folder / "deep" / "er"
     inner.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""Processes of our own: forked after the imports, heard through pipes, never left over."""
+"""Our own processes: forked after the imports, read through pipes, always cleaned up."""
 
 import ctypes
 import gc
@@ -63,7 +63,7 @@ def fork(body: Callable[[], int], *, root: Path, errors: Path) -> Child:
 
 
 def command_line(arguments: list[str], *, seed: int | None = None) -> int:
-    """Run one command line in this forked process, under a clock that may lie."""
+    """Run one command line in this forked process, with a clock that may be wrong."""
     from sprintlog.cli.main import main
 
     if seed is not None:
@@ -74,7 +74,7 @@ def command_line(arguments: list[str], *, seed: int | None = None) -> int:
 
 
 def execute(arguments: list[str]) -> int:
-    """Become a fresh interpreter that runs one command line."""
+    """Become a new interpreter that runs one command line."""
     words = [sys.executable, "-m", "sprintlog.cli", *arguments]
     os.execve(sys.executable, words, {**os.environ, "PYTHONPATH": str(PACKAGE)})
     return _FAILED
@@ -90,7 +90,7 @@ def run(body: Callable[[], int], *, root: Path, errors: Path) -> tuple[int, byte
 
 
 class Herd:
-    """Children that do the same at once, each heard out to its end or killed in time."""
+    """Children that act simultaneously, each read to its end or killed in time."""
 
     def __init__(self, *, root: Path, errors: Path, seconds: float) -> None:
         self._root, self._errors = root, errors
@@ -113,7 +113,7 @@ class Herd:
         self._children.clear()
 
     def start(self, body: Callable[[], int]) -> None:
-        """Start one more, with nothing to read."""
+        """Start one more child without input."""
         child = fork(body, root=self._root, errors=self._errors)
         os.close(child.stdin)
         os.set_blocking(child.stdout, False)
@@ -154,7 +154,7 @@ def _read_all(descriptor: int) -> bytes:
 
 
 def _settle(stdin: int, stdout: int, *, root: Path, errors: Path) -> None:
-    """Make the forked process look like one that a shell started."""
+    """Make the forked process look like one started by a shell."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL)
     # Objects that the parent left unreachable may own descriptors, which must not be closed

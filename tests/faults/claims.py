@@ -1,4 +1,4 @@
-"""What commands said they had recorded, and whether it is there."""
+"""The events that commands claimed to have recorded, and whether they exist."""
 
 import json
 import re

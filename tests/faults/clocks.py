@@ -1,4 +1,4 @@
-"""Wall clocks that lie: back, forward, 1969, 2126, frozen, and all of it in one process."""
+"""Wrong wall clocks: slow, fast, 1969, 2126, frozen, and all of these in one process."""
 
 import random
 import time
@@ -12,7 +12,7 @@ IN_2126 = 4_923_000_000_000
 
 
 def lying_clock(chance: random.Random) -> Clock:
-    """Return a clock of some kind; most are right, as most are."""
+    """Return a clock of some kind; most are right, as in reality."""
     steady = time.time_ns
     now = steady() // 1_000_000
     offset = chance.choice([-400 * 24 * HOUR, -HOUR, 0, HOUR, 400 * 24 * HOUR])
@@ -28,7 +28,7 @@ def lying_clock(chance: random.Random) -> Clock:
 
 
 def install(clock: Clock) -> None:
-    """Make this whole process believe the clock; only for one that was forked for it."""
+    """Make this process use the clock; only for a process forked for it."""
     lies: dict[str, Callable[[], float]] = {
         "time_ns": lambda: clock() * 1_000_000,
         "time": lambda: clock() / 1000,

@@ -11,7 +11,7 @@ from .specimens import Specimen, make_specimen
 
 @pytest.fixture(scope="session")
 def runner() -> Runner:
-    """Give the driver process with the shim, where that can be built."""
+    """Provide the driver process with the shim, if it can be built."""
     try:
         return shared()
     except Unavailable as reason:
@@ -27,6 +27,6 @@ def closed(tmp_path_factory: pytest.TempPathFactory) -> Specimen:
 
 @pytest.fixture(scope="session")
 def live(tmp_path_factory: pytest.TempPathFactory) -> Specimen:
-    """Give a log whose last events are in the write-ahead log only."""
+    """Provide a log whose last events are only in the write-ahead log."""
     root = tmp_path_factory.mktemp("live") / "log"
     return make_specimen(root, events=60, live=True)

@@ -1,7 +1,7 @@
 """Runs commands for the fault tests: each in a forked child, with the shim armed for it.
 
-Forking saves the start of an interpreter, so thousands of faults fit into minutes. A job
-comes as a JSON line on standard input and is answered by one. See `Job` in `runner.py`.
+Forking avoids starting an interpreter, so thousands of faults take only minutes. A job is a
+JSON line on standard input and is answered by one line. See `Job` in `runner.py`.
 """
 
 import ctypes
@@ -35,7 +35,7 @@ SECONDS_MAX = 60.0
 
 
 def load() -> None:
-    """Import what commands import, so that the children need not."""
+    """Import the modules that commands need, so that the children need not."""
     for name in cli_main.COMMANDS:
         cli_main.cli.get_command(click.Context(cli_main.cli), name)
     for name in (*_SLOW, "sprintlog.projections.state_files.yaml.reader"):
@@ -60,7 +60,7 @@ def run(job: dict[str, Any]) -> dict[str, Any]:
 
 
 def inspect(folder: Path) -> None:
-    """Print every event of a log, and what verification finds, as one JSON object."""
+    """Print every event of a log and the findings of a verification as one JSON object."""
     answer: dict[str, Any] = {"events": [], "findings": [], "sound": False}
     try:
         with Workspace.open(folder) as workspace:

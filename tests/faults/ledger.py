@@ -55,7 +55,7 @@ def make_line(token: str, sprint: str, number: int) -> Line:
 
 
 class Ledger:
-    """Everything that was ever asked, and every answer that was read."""
+    """All requests, and all answers that were read."""
 
     def __init__(self) -> None:
         self.asked: dict[str, Line] = {}
@@ -68,7 +68,7 @@ class Ledger:
         self.asked[line.token] = line
 
     def hear(self, token: str, answer: bytes) -> None:
-        """Note an answer; one that is not an acknowledgement is a problem."""
+        """Record an answer; anything but an acknowledgement is a problem."""
         try:
             fields = json.loads(answer)
         except ValueError:
@@ -82,7 +82,7 @@ class Ledger:
             self.problems.append(f"{token}: two answers that differ")
 
     def judge(self, root: Path) -> list[str]:
-        """Return every promise the log broke, in words; nobody may have it open."""
+        """Return every violated guarantee as text; no one may have the log open."""
         problems = self.problems + _or_error(lambda: self._compare(_events(root)))
         return problems + _or_error(lambda: _unsound_at(root))
 
@@ -111,7 +111,7 @@ class Ledger:
 
 
 def gaps(events: list[RecordedEvent]) -> list[str]:
-    """Return every place where positions or versions do not follow one another."""
+    """Return every gap between positions or versions."""
     problems = []
     versions: dict[str, int] = {}
     for position, event in enumerate(events, start=1):
@@ -126,7 +126,7 @@ def gaps(events: list[RecordedEvent]) -> list[str]:
 
 
 def unsound(workspace: Workspace) -> list[str]:
-    """Return what `verify` finds, but for files that are merely behind the log."""
+    """Return the findings of `verify`, except for files that are merely stale."""
     report = verify.verify(workspace)
     return [
         f"{finding.where}: {finding.what}"
@@ -154,7 +154,7 @@ def edits_kept(folder: Path) -> dict[str, str]:
 
 
 def make_sprints(root: Path, names: list[str]) -> None:
-    """Make a log with sprints in progress, each with a state file in its own folder."""
+    """Create a log with sprints in progress, each with a state file in its own folder."""
     from sprintlog.engine.sprint.events import Place
     from sprintlog.engine.sprint.phases.lifecycle import StartSprint
     from sprintlog.engine.sprint.plan.create import CreateSprint

@@ -1,4 +1,4 @@
-"""Defects for the instruments to find: put in for one test, then taken out."""
+"""Defects for the tests to detect: planted for one test, then removed."""
 
 import sqlite3
 import time
@@ -88,7 +88,7 @@ class KeylessLog(SqliteLog):
 
 
 class CredulousLog(SqliteLog):
-    """A log that takes any expectation for met."""
+    """A log that considers every expectation met."""
 
     def append(
         self,
@@ -99,7 +99,7 @@ class CredulousLog(SqliteLog):
         key: str | None = None,
         key_digest: bytes | None = None,
     ) -> Appended:
-        """Append, wherever the stream is; the others read it in the meantime."""
+        """Append at any version; the other processes read it in the meantime."""
         time.sleep(MEANTIME_SECONDS)
         return super().append(
             stream, new_events, expect=Expect.ANY, key=key, key_digest=key_digest
@@ -144,7 +144,7 @@ def ignore_heads(patch: pytest.MonkeyPatch) -> None:
 
 
 def ignore_payloads(patch: pytest.MonkeyPatch) -> None:
-    """Check the chain over envelopes alone."""
+    """Verify the chain of the envelopes only."""
     payload = RecordedEvent.__struct_fields__.index("payload")
 
     def check_rows(rows: Iterable[chain.Row], **options: Any) -> Iterator[Any]:
@@ -155,7 +155,7 @@ def ignore_payloads(patch: pytest.MonkeyPatch) -> None:
 
 
 def believe_hashes(patch: pytest.MonkeyPatch) -> None:
-    """Salvage whatever looks like an event, its hash unread."""
+    """Salvage anything that looks like an event, without reading its hash."""
 
     def believe(events: Iterable[RecordedEvent]) -> Iterator[Any]:
         for _ in events:
@@ -169,7 +169,7 @@ def believe_hashes(patch: pytest.MonkeyPatch) -> None:
 
 
 def open_the_damaged(patch: pytest.MonkeyPatch) -> None:
-    """Let SQLite at the damaged log before it is salvaged."""
+    """Let SQLite open the damaged log before it is salvaged."""
 
     def opened(source: Path, *given: Any, **options: Any) -> Any:
         with suppress(sqlite3.Error):

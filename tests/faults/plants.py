@@ -17,12 +17,12 @@ from sprintlog.projections.state_files import files
 
 
 def rollback_journal() -> None:
-    """Choose the rollback journal wherever the log lies; no defect."""
+    """Choose the rollback journal wherever the log is; this is not a defect."""
     _choose(False)
 
 
 def write_ahead_log() -> None:
-    """Choose the write-ahead log wherever the log lies; no defect."""
+    """Choose the write-ahead log wherever the log is; this is not a defect."""
     _choose(True)
 
 
@@ -61,7 +61,7 @@ def folders_unsynced() -> None:
 
 
 def plain_state_files() -> None:
-    """Write state files in place instead of writing a new file and renaming it."""
+    """Write state files in place instead of writing and renaming a new file."""
 
     def write(spot: FilePlace, content: bytes, *, like: bytes) -> bytes | None:
         flags = os.O_CREAT | os.O_WRONLY | os.O_TRUNC

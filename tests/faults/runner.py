@@ -1,4 +1,4 @@
-"""A driver process, and the jobs it is given."""
+"""A driver process, and its jobs."""
 
 import atexit
 import json
@@ -38,9 +38,9 @@ class Done(NamedTuple):
 
 
 def is_slow(seconds: float, *, limit: float, usual: float) -> bool:
-    """Return whether a command took too long compared with another one right now.
+    """Return whether a command is too slow compared with another one run now.
 
-    On a busy machine every command is slow.
+    On a busy machine, every command is slow.
     """
     return seconds > max(limit, min(2 * usual, BUSY_MACHINE_FACTOR * limit))
 
@@ -90,7 +90,7 @@ class Runner:
             self._process.stdout.close()
 
     def run(self, folder: Path, *arguments: object, **job: Any) -> Done:
-        """Run one command line in a folder; `job` may hold what `driver.run` knows."""
+        """Run one command line in a folder; `job` may contain options for `driver.run`."""
         assert self._process.stdin
         assert self._process.stdout
         whole = {"folder": str(folder), "arguments": [str(a) for a in arguments], **job}
@@ -108,7 +108,7 @@ class Runner:
         return done
 
     def inspect(self, folder: Path, *, plants: Sequence[str] = ()) -> Any:
-        """Return every event of a log, and what verification finds."""
+        """Return every event of a log, and the findings of a verification."""
         done = self.run(folder, "inspect", plants=list(plants))
         if done.code == 0:
             return done.json
@@ -126,7 +126,7 @@ def shared() -> Runner:
 
 @contextmanager
 def fast_folder() -> Iterator[Path]:
-    """Give a folder for many small runs, in memory where there is room for it."""
+    """Provide a folder for many small runs, in memory if there is space."""
     memory = Path("/dev/shm")
     fits = memory.is_dir() and shutil.disk_usage(memory).free > 256 * 1024 * 1024
     place = memory if fits and os.access(memory, os.W_OK | os.X_OK) else None

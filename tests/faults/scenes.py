@@ -40,7 +40,7 @@ _LINES = [
 
 
 class Scene(NamedTuple):
-    """A command, and what goes before it."""
+    """A command, and the commands before it."""
 
     name: str
     arguments: tuple[str, ...]
@@ -91,7 +91,7 @@ class Template(NamedTuple):
 
 
 def events(events: list[dict[str, Any]]) -> list[Any]:
-    """Return what events say, without what is different in every run."""
+    """Return the content of events, without values that differ in every run."""
     return sorted([e["stream"], e["type"], e["key"] or "", e["data"]] for e in events)
 
 
@@ -107,7 +107,7 @@ def state_files(folder: Path) -> dict[str, bytes]:
 def prepare(
     runner: Runner, scene: Scene, folder: Path, plants: tuple[str, ...] = ()
 ) -> Template:
-    """Make the folder of a scene, and play the scene once in a copy of it."""
+    """Create the folder of a scene, and play the scene once in a copy of it."""
     start = folder / "template"
     start.mkdir(parents=True)
     begin(runner, start, plants)

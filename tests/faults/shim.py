@@ -1,4 +1,4 @@
-"""The library that stands between a process and its files, made from `shim.c`."""
+"""The library between a process and its files, compiled from `shim.c`."""
 
 import shutil
 import subprocess
@@ -16,7 +16,7 @@ class Unavailable(Exception):  # noqa: N818 - a reason to skip
 
 @cache
 def build() -> Path:
-    """Return the compiled shim; raise `Unavailable` where it cannot be made."""
+    """Return the compiled shim; raise `Unavailable` if it cannot be built."""
     compiler = shutil.which("cc") or shutil.which("gcc")
     if compiler is None:
         raise Unavailable("a C compiler: apt install gcc")

@@ -1,7 +1,7 @@
 """Small faults in the rules, each with the tests that must detect it.
 
-A fault is located in the sources by its line, not by its file, so that it survives a
-move. The line must exist exactly once; a fault whose line was rewritten is written again.
+A fault is located in the sources by its line, not by its file, so that it survives a move.
+The line must exist exactly once; if it is rewritten, so is the fault.
 """
 
 from pathlib import Path
@@ -11,7 +11,7 @@ ROOMS = ("engine", "projections", "cli")
 
 
 class Fault(NamedTuple):
-    """One wrong line, and who must notice."""
+    """One wrong line, and the tests that must detect it."""
 
     name: str
     right: str
@@ -241,7 +241,7 @@ FAULTS = (
 
 
 def place_of(fault: Fault, root: Path) -> list[Path]:
-    """Return the files in which the right line stands, once for each time it does."""
+    """Return the files that contain the right line, once per occurrence."""
     return [
         path
         for room in ROOMS
@@ -251,7 +251,7 @@ def place_of(fault: Fault, root: Path) -> list[Path]:
 
 
 def plant(fault: Fault, root: Path) -> Path:
-    """Put a fault into a copy of the sources, and return the file that is wrong now."""
+    """Plant a fault in a copy of the sources; return the changed file."""
     (path,) = place_of(fault, root)
     text = path.read_text(encoding="utf-8")
     path.write_text(text.replace(fault.right, fault.wrong), encoding="utf-8")

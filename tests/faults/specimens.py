@@ -49,7 +49,7 @@ class Specimen(NamedTuple):
 
 
 class Truth(NamedTuple):
-    """What a database says, read without a line of the product's code."""
+    """The content of a database, read without the product's code."""
 
     events: list[Any]
     indexes: list[Any]
@@ -72,7 +72,7 @@ _CACHES = (
 
 
 def make_specimen(root: Path, *, events: int, live: bool) -> Specimen:
-    """Make a log in stages; a live one keeps its last events in the write-ahead log."""
+    """Create a log in stages; a live one has its last events in the write-ahead log."""
     body = partial(_make, root)
     yesterdays = []
     for day in range(DAYS):
@@ -138,8 +138,8 @@ def read_truth(database: Path) -> Truth | None:
 def misleads(whole: Truth, truth: Truth) -> bool:
     """Return whether these caches would cause a wrong answer.
 
-    A missing or unreadable saved state is computed again. Of the digests the newest one
-    of each file counts, since every session ends by writing it.
+    A missing or unreadable saved state is computed again. Only the newest digest of each
+    file counts, because every session ends by writing it.
     """
     states, before = _states(truth), _states(whole)
     wrong = any(state != before.get(place) for place, state in states.items())
@@ -147,7 +147,7 @@ def misleads(whole: Truth, truth: Truth) -> bool:
 
 
 def _states(truth: Truth) -> dict[Any, bytes]:
-    """Return the saved states that a reader would take, as it would understand them."""
+    """Return the saved states that a reader would use, as it would decode them."""
     found = {}
     for stream, version, form, state in truth.caches[0]:
         if form == STATE_FORMAT and stream in STREAMS:
@@ -175,7 +175,7 @@ def _read_all(connection: sqlite3.Connection, queries: Sequence[str]) -> list[An
 
 
 def _make(root: Path, day: int, events: int, ends: bool) -> int:
-    """Record one day's events; a process that does not end well leaves its journal."""
+    """Record a day's events; a process that does not end cleanly leaves its journal."""
     if day == 0:
         make_sprints(root, SPRINTS)
     chance = random.Random(day)

@@ -78,7 +78,7 @@ def planted(runner: Runner, template: Template, folder: Path, plant: str) -> str
 
 
 def sample(template: Template, *, size: int, chance: random.Random) -> list[Case]:
-    """Return some cases, most of them where the disk is changed."""
+    """Return some cases, mostly at operations that change the disk."""
     # A persistent error makes SQLite wait for seconds, so only the long form tests it.
     waiting = (*_WAITING, _REFUSING["lock"])
     everything = [c for c in cases(template) if c.how not in waiting]
@@ -97,7 +97,7 @@ def sweep(
     plants: tuple[str, ...] = (),
     seconds_next: float = SECONDS_NEXT,
 ) -> Iterator[str]:
-    """Yield what was not right after each fault, as sentences."""
+    """Yield the problems after each fault, as sentences."""
     for case in chosen:
         place = folder / "case"
         shutil.rmtree(place, ignore_errors=True)
@@ -118,7 +118,7 @@ def _play(
     plants: tuple[str, ...],
     seconds_next: float,
 ) -> Iterator[str]:
-    """Let the fault happen, repeat the command, and judge both."""
+    """Inject the fault, repeat the command, and judge both."""
     scene = template.scene
     # Alternate between JSON and text output.
     arguments = [*scene.arguments, *(["--json"] if case.at % 2 else [])]

@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_there_are_thirty_different_faults() -> None:
-    """The list has at least thirty faults, no two of one name or in one line."""
+    """The list has at least thirty faults, each with its own name and line."""
     assert len({fault.name for fault in FAULTS}) == len(FAULTS) >= 30
     assert len({fault.right for fault in FAULTS}) == len(FAULTS)
 

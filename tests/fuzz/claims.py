@@ -1,7 +1,7 @@
-"""Claims of importers: their figures and statuses, compared with an independent count.
+"""Importers' claims: their figures and statuses, compared with an independent count.
 
-The count of a file uses nothing of the importer: objects of JSON, lines of Markdown,
-numbers and times in the text.
+The count of a file uses no code of the importer: JSON objects, Markdown lines, and numbers
+and times in the text.
 """
 
 import re
@@ -42,7 +42,7 @@ class Claim(NamedTuple):
 
 
 class Given(NamedTuple):
-    """A mutated file, as the independent count reads it."""
+    """A mutated file, as read by the independent count."""
 
     file: Path
     content: bytes
@@ -124,7 +124,7 @@ def of_lists(given: Given) -> Iterator[Claim]:
 
 
 def _names(one: dict[str, Any], leaf: dict[str, Any]) -> bool:
-    """Return whether an object has the words of a leaf, or is a map with its id."""
+    """Return whether an object has the keys of a leaf, or is a mapping with its id."""
     said = [str(x).strip() for x in one.values() if isinstance(x, str | int | float)]
     return leaf["id"] in (*said, *one) or any(x and x in leaf["prompt"] for x in said)
 

@@ -1,8 +1,8 @@
-"""One reader fed for a time: guided by coverage if atheris is installed, else random.
+"""One reader fed for a while: guided by coverage if atheris is installed, else randomly.
 
 `python -m tests.fuzz.covered TARGET SECONDS FOLDER` writes its statistics into
 `FOLDER/seen`: the number of inputs, the slowest and its time. An input that broke the
-reader is in `FOLDER/broke`, and the exit code is not 0.
+reader is in `FOLDER/broke`, and the exit status is not 0.
 """
 
 import json
@@ -40,7 +40,7 @@ class Feeder:
         self.slowest = 0.0
 
     def feed(self, content: bytes) -> None:
-        """Feed one input; keep it if it is the slowest, or breaks the reader."""
+        """Feed one input; store it if it is the slowest, or breaks the reader."""
         self.count += 1
         began = time.process_time()
         try:
@@ -57,7 +57,7 @@ class Feeder:
             self.tell()
 
     def tell(self) -> None:
-        """Write down what was seen so far."""
+        """Write the statistics."""
         seen = {"count": self.count, "slowest": self.slowest}
         (self.folder / "seen").write_text(json.dumps(seen))
 
@@ -80,7 +80,7 @@ def by_coverage(name: str, seconds: int, folder: Path) -> None:
 
 
 def by_chance(name: str, seconds: int, folder: Path) -> None:
-    """Feed what is near known inputs."""
+    """Feed inputs close to known ones."""
     feeder = Feeder(name, folder)
     until = time.monotonic() + seconds
     inputs = near(feeder.target.corpus())

@@ -55,7 +55,7 @@ VALUES: tuple[Any, ...] = (
 
 
 class Fed(NamedTuple):
-    """The outcome of feeding one decoder."""
+    """The result of feeding one decoder."""
 
     agent: str
     inputs: int
@@ -143,7 +143,7 @@ def numbers_in(found: Any) -> Iterator[int | float]:
 
 
 def mutated(rng: random.Random, agent: str) -> tuple[bytes, int]:
-    """Return some lines of a fixture of which some are changed, and how many."""
+    """Return some lines of a fixture, some of them changed, and the number of changes."""
     lines = rng.choice(corpus(agent))
     begin = rng.randrange(len(lines)) if rng.random() < 0.5 else 0
     chosen = [*lines[begin : begin + LINES_MAX]]

@@ -81,7 +81,7 @@ def corpus(name: str) -> tuple[tuple[bytes, ...], ...]:
 
 
 def mutated(rng: random.Random, name: str) -> tuple[bytes, int]:
-    """Return a fixture of which some lines are mutated, and how many."""
+    """Return a fixture with some mutated lines, and their number."""
     lines = [*rng.choice(corpus(name))]
     number = rng.randint(1, min(LINES_MAX, len(lines)))
     for _ in range(number):

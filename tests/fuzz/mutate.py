@@ -1,4 +1,4 @@
-"""Inputs near those that are known: pieces put in, taken out, doubled and cut."""
+"""Inputs close to known ones, with parts inserted, removed, duplicated and truncated."""
 
 from typing import NamedTuple
 
@@ -31,7 +31,7 @@ class Change(NamedTuple):
 
 
 def changed(given: bytes, changes: list[Change]) -> bytes:
-    """Return an input after some changes."""
+    """Return an input after some mutations."""
     for where, how, length, piece in changes:
         at = int(where * len(given))
         end = min(at + length, len(given))

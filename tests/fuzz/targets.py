@@ -1,7 +1,7 @@
-"""A target for each reader of foreign input: any bytes give at worst a message.
+"""A target for each reader of foreign input: any bytes cause at worst a message.
 
-`read` gets any bytes. It returns, or raises an error that a caller turns into one line
-for a person: anything else is a defect.
+`read` receives any bytes. It returns, or raises an error that a caller prints as one line;
+anything else is a defect.
 """
 
 import asyncio
@@ -74,7 +74,7 @@ class Target(NamedTuple):
         return found
 
     def kept(self) -> list[Path]:
-        """Return the files that are there for this reader alone."""
+        """Return the files that exist for this reader only."""
         return sorted((KEPT / self.name).glob("*"))
 
 

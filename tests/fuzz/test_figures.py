@@ -25,6 +25,6 @@ def test_every_decoder_has_a_fixture(agent: str) -> None:
 
 
 def test_an_invented_figure_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A decoder that counts one token too many does not pass."""
+    """A decoder that counts one token too many is detected."""
     monkeypatch.setattr(values, "count", lambda value: (count(value) or 0) + 1)
     assert feed("droid", 100, seed=1).problems

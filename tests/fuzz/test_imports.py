@@ -28,7 +28,7 @@ def done(text: str) -> Iterator[foreign_files.Checkbox]:
 
 
 def more(read: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function whose numbers are larger by one."""
+    """Return a function whose results are larger by one."""
     return lambda *given, **named: (read(*given, **named) or 0) + 1
 
 
@@ -46,6 +46,6 @@ DEFECTS = {
 
 @pytest.mark.parametrize("name", DEFECTS)
 def test_an_invented_figure_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An importer that counts one too many, or calls work done, does not pass."""
+    """An importer that counts one item too many, or invents completion, is detected."""
     monkeypatch.setattr(*DEFECTS[name])
     assert feed(name, 100, seed=1).problems

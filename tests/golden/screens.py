@@ -1,7 +1,8 @@
-"""The screens of the commands seen most, of one log: `python -m tests.golden.screens`.
+"""The most frequently seen screens, for one log: `python -m tests.golden.screens`.
 
-Clock, zone and chance are fixed, so that a screen is the same on every machine. Each is
-looked at on terminals of 80 and 120 columns, without colours, and through a pipe.
+The clock, time zone and random bytes are fixed, so that a screen is the same on every
+machine. Each is shown on terminals of 80 and 120 columns, without colours, and through a
+pipe.
 """
 
 import os
@@ -172,7 +173,7 @@ def screen(folder: Path, line: list[str], form: Form) -> str:
 
 
 def page(folder: Path, name: str) -> str:
-    """Return a command in all forms, as its file has it."""
+    """Return a command in all forms, in the format of its file."""
     typed = "sprintlog " + " ".join(SCREENS[name])
     parts = [f"== {form}: {typed}\n{screen(folder, SCREENS[name], how)}"
              for form, how in FORMS.items()]  # fmt: skip
@@ -180,7 +181,7 @@ def page(folder: Path, name: str) -> str:
 
 
 def new_folder() -> Path:
-    """Return a new folder whose path is as long as any other's."""
+    """Return a new folder with a path of constant length."""
     return Path(tempfile.mkdtemp(prefix="sprintlog-", dir="/tmp"))
 
 

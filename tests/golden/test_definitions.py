@@ -1,4 +1,4 @@
-"""Definitions of our own, and the PROGRESS.yaml that each of them becomes."""
+"""Our own definitions, and the PROGRESS.yaml compiled from each."""
 
 from pathlib import Path
 

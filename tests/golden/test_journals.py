@@ -1,4 +1,4 @@
-"""Stored journals: read by today's code, byte for byte, for ever.
+"""Stored journals: read by the current code, byte for byte, permanently.
 
 A fixture is never edited. A changed event adds a journal with the next number.
 """

@@ -72,7 +72,7 @@ def _sprintlog(folder: Path, *words: str) -> str:
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("kind", LOOPS)
 def test_a_loop_comes_to_the_expected_events(kind: str, tmp_path: Path) -> None:
-    """The record of a source never changes by accident."""
+    """The events of a source never change by accident."""
     expected = (EXPECTED / f"{kind}.jsonl").read_text()
     assert imported(kind, tmp_path) == expected
 

@@ -1,6 +1,6 @@
-"""The prompts of a phase, a gate and a goal are the stored ones, byte for byte.
+"""The prompts of a phase, a gate and a goal equal the stored ones, byte for byte.
 
-`python -m tests.golden.test_prompts` writes them again; read the changes.
+`python -m tests.golden.test_prompts` writes them again; review the changes.
 """
 
 import pytest
@@ -71,7 +71,7 @@ def prompt_of(name: str) -> str:
 
 @pytest.mark.parametrize("name", STORED)
 def test_a_prompt_is_the_stored_one(name: str) -> None:
-    """The same sprint gives the same prompt on every machine and on every day."""
+    """The same sprint results in the same prompt on every machine and every day."""
     assert prompt_of(name) == (EXPECTED / f"{name}.md").read_text(encoding="utf-8")
 
 

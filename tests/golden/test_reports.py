@@ -41,7 +41,7 @@ def events() -> list[RecordedEvent]:
 
 
 def test_the_layout_is_the_stored_one(events: list[RecordedEvent]) -> None:
-    """Baseline, metrics, both reports and the tracker are at the documented places."""
+    """The baseline, metrics, both reports and the tracker are at the documented paths."""
     now = judged_at(events, len(events))
 
     def then(number: int) -> Judged:

@@ -64,10 +64,10 @@ def today() -> dict[str, Any]:
 
 
 def test_same_format_means_the_same_states() -> None:
-    """In one format nothing else is saved of a stored stream than was saved of it before.
+    """Within one format, the saved states of a stored stream do not change.
 
-    `python -m tests.golden.test_saved_states` writes down what is saved today; after that
-    this test looks at today's format, and at the streams that there are now.
+    `python -m tests.golden.test_saved_states` stores the current states; this test then
+    checks the current format and streams.
     """
     written = json.loads(WRITTEN.read_text())
     for module, found in today().items():

@@ -1,4 +1,4 @@
-"""The screens of the commands seen most are the stored ones, letter for letter."""
+"""The most frequently seen screens equal the stored ones, character by character."""
 
 import re
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ def test_a_screen_is_the_stored_one(looked_at: Path, name: str) -> None:
 
 
 def test_every_stored_screen_is_one() -> None:
-    """No screen is stored that nobody looks at."""
+    """Every stored screen belongs to a tested command."""
     assert {path.stem for path in EXPECTED.iterdir()} == set(SCREENS)
 
 
@@ -50,7 +50,7 @@ def test_no_line_is_wider_than_its_terminal(name: str) -> None:
 
 @pytest.mark.parametrize("name", SCREENS)
 def test_nothing_is_coloured_where_it_is_not_wanted(name: str) -> None:
-    """NO_COLOR and a pipe get no control sequence but what clears a line that counts."""
+    """With NO_COLOR or a pipe, the only control sequence clears a countdown line."""
     text = (EXPECTED / f"{name}.txt").read_text(encoding="utf-8")
     for part in re.split("^== ", text, flags=re.MULTILINE)[1:]:
         if "NO_COLOR" in part.partition("\n")[0] or part.startswith("piped"):

@@ -1,4 +1,4 @@
-"""Stored streams: read by today's code, byte for byte, for ever.
+"""Stored streams: read by the current code, byte for byte, permanently.
 
 A fixture is never edited. A changed event adds a stream with the next number.
 """
@@ -88,9 +88,9 @@ def expected_file(stream: Path) -> Path:
 
 @pytest.mark.parametrize("stream", STREAMS, ids=lambda path: path.stem)
 def test_every_stream_gives_its_state_file(stream: Path) -> None:
-    """PROGRESS.yaml of a stored stream is the stored file, byte for byte.
+    """The PROGRESS.yaml of a stored stream equals the stored file, byte for byte.
 
-    `python -m tests.golden.test_streams` writes that of a new stream.
+    `python -m tests.golden.test_streams` writes the file of a new stream.
     """
     expected = expected_file(stream)
     assert expected.exists(), "run `python -m tests.golden.test_streams`, and read the file"
@@ -116,7 +116,7 @@ def test_every_shape_is_stored_somewhere() -> None:
 
 @pytest.mark.parametrize("stream", STREAMS, ids=lambda path: path.stem)
 def test_every_plan_reads_with_its_sources(stream: Path) -> None:
-    """The one source of the first shape is the only one now, without a digest."""
+    """The single source of the first shape is read as the only source, without a digest."""
     for line in lines(stream):
         if line["type"] != SprintCompiled.type:
             continue

@@ -44,26 +44,26 @@ def test_text_is_what_js_yaml_writes(case: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("case", DIFFERING, ids=named)
 def test_text_differs_where_a_reader_would_be_misled(case: dict[str, Any]) -> None:
-    """Where js-yaml's own text is read differently by others, ours is the safe one."""
+    """If other parsers read js-yaml's text differently, ours is the safe form."""
     assert dump(case["document"]) == case["yaml"] != case["js_yaml"]
 
 
 @pytest.mark.parametrize("case", [*SAME, *DIFFERING], ids=named)
 def test_text_reads_back(case: dict[str, Any]) -> None:
-    """Every text of the table is read back as the document it was written from."""
+    """Every text in the table is read back as the document from which it was written."""
     assert repr(load(case["yaml"].encode())) == repr(case["document"])
 
 
 @pytest.mark.parametrize("time", ["00:00:07", "7456:12:33", "2026-01-15T09:00:00.123Z"])
 def test_times_are_quoted(time: str) -> None:
-    """Times stand quoted, elapsed ones however many hours they have."""
+    """Times are quoted, including elapsed times with any number of hours."""
     assert dump({"time": time}) == f"time: '{time}'\n"
 
 
 def test_another_text_is_another_layout() -> None:
-    """After a change of the writer's output, kept blocks of earlier versions do not count.
+    """After a change of the writer's output, cached blocks of earlier versions are ignored.
 
-    Raise `LAYOUT` and put the new sum here.
+    Increase `LAYOUT` and update the digest here.
     """
     texts = "".join(dump(case["document"]) for case in [*SAME, *DIFFERING])
     found = sha256(texts.encode()).hexdigest()[:16]
@@ -71,7 +71,7 @@ def test_another_text_is_another_layout() -> None:
 
 
 def test_entries_join_to_the_document() -> None:
-    """A document is its entries, each written on its own."""
+    """Joining a document's separately written entries results in the document."""
     for case in SAME:
         document = case["document"]
         parts = [dump_entry(key, value) for key, value in document.items()]
@@ -79,7 +79,7 @@ def test_entries_join_to_the_document() -> None:
 
 
 def test_items_join_to_the_sequence() -> None:
-    """A sequence is its key's line and its items, each written on its own."""
+    """A sequence is its key's line and its separately written items."""
     phases = [case["document"] for case in SAME]
     parts = [dump_item(phase) for phase in phases]
     assert "phases:\n" + "".join(parts) == dump({"phases": phases})
@@ -109,7 +109,7 @@ def test_item_stands_at_its_indentation() -> None:
     ],
 )
 def test_value_is_refused_by_its_path(value: object, problem: str) -> None:
-    """What YAML cannot hold is refused with the path of its field."""
+    """A value that YAML cannot represent is refused with the path of its field."""
     document = {"phases": [{}, {"steps": [{"prompt": value}]}]}
     with pytest.raises(InvalidInputError) as refusal:
         dump(document)
@@ -119,7 +119,7 @@ def test_value_is_refused_by_its_path(value: object, problem: str) -> None:
 
 
 def test_path_of_a_part_starts_where_the_part_stands() -> None:
-    """An item written on its own names its field as the whole document would."""
+    """The path of a separately written item is the same as in the complete document."""
     with pytest.raises(InvalidInputError, match=r"^phases\[3\]\.prompt: "):
         dump_item({"prompt": float("nan")}, path=("phases", 3))
 
@@ -133,7 +133,7 @@ def test_path_quotes_what_is_no_plain_word() -> None:
 
 
 def test_depth_is_bounded() -> None:
-    """Written files can be read: both stop at the same depth."""
+    """Written files can be read, because both have the same depth limit."""
     document = nested(DEPTH_MAX)
     assert load(dump(document).encode()) == document
     with pytest.raises(InvalidInputError, match="nested deeper than 64 levels"):
@@ -141,7 +141,7 @@ def test_depth_is_bounded() -> None:
 
 
 def test_circle_is_refused() -> None:
-    """A document that holds itself is too deep, not endless."""
+    """A document that contains itself is refused as too deep."""
     circle: dict[str, Any] = {}
     circle["again"] = circle
     with pytest.raises(InvalidInputError, match="nested deeper"):

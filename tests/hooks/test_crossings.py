@@ -62,7 +62,7 @@ def test_a_linked_worktree_has_the_same_log(
 def test_a_session_goes_on_while_its_sprint_is_forked(
     log: Path, folder: Path, hook: Hook, ask: Ask
 ) -> None:
-    """A fork takes nothing of a session, and later events are in the same stream."""
+    """A fork copies nothing of a session, whose later events are in the same stream."""
     ask("sprint", "create", "demo", "--goal", "Win")
     ask("sprint", "start")
     hook("claude", after_tool("one"))
@@ -76,7 +76,7 @@ def test_a_session_goes_on_while_its_sprint_is_forked(
 def test_a_copy_of_the_log_has_its_sessions(
     log: Path, folder: Path, hook: Hook, ask: Ask
 ) -> None:
-    """A backup holds what agents did, event for event."""
+    """A backup contains the agents' sessions, event for event."""
     hook("claude", after_tool())
     copy = folder / "copy"
     copy.mkdir()

@@ -1,4 +1,4 @@
-"""`sprintlog hook` as a process: it never disturbs the agent, whatever it is handed."""
+"""`sprintlog hook` as a process: it never disturbs the agent, whatever its input."""
 
 import json
 import os
@@ -14,7 +14,7 @@ from .conftest import SPRINTLOG, Hook, after_tool, events_of
 
 
 def test_a_call_is_one_event_in_its_session(log: Path, hook: Hook) -> None:
-    """A hook's report is recorded, by the agent, once however often it is sent."""
+    """A hook's call is recorded once, by the agent, however often it is sent."""
     hook("claude", after_tool())
     hook("claude", after_tool())
     (event,) = events_of(log)
@@ -26,7 +26,7 @@ def test_a_call_is_one_event_in_its_session(log: Path, hook: Hook) -> None:
 
 
 def test_without_a_log_nothing_is_left(folder: Path, hook: Hook) -> None:
-    """Where no log is, a hook records nothing and makes nothing."""
+    """Without a log, a hook records and creates nothing."""
     hook("claude", after_tool())
     assert list(folder.iterdir()) == []
     assert not Path(os.environ["XDG_STATE_HOME"]).exists()
@@ -36,7 +36,7 @@ def test_without_a_log_nothing_is_left(folder: Path, hook: Hook) -> None:
 def test_where_recording_is_off_nothing_is_recorded(
     log: Path, hook: Hook, folder: Path, way: str
 ) -> None:
-    """SPRINTLOG_OFF, and `off` in the work tree's file, hold for hooks, too."""
+    """SPRINTLOG_OFF, and `off` in the work tree's settings, also apply to hooks."""
     if way == "file":
         (folder / "sprintlog.toml").write_text("[record]\noff = true\n")
         hook("claude", after_tool())
@@ -60,7 +60,7 @@ def test_a_named_log_is_the_one(log: Path, hook: Hook, tmp_path: Path) -> None:
 def test_what_nobody_understands_is_kept_aside(
     log: Path, hook: Hook, content: bytes
 ) -> None:
-    """Odd input records nothing; its beginning is kept once, for people."""
+    """Invalid input records nothing; its beginning is stored once, for inspection."""
     hook("claude", content)
     hook("claude", content)
     assert events_of(log) == []
@@ -92,7 +92,7 @@ def test_a_huge_input_is_read_away(log: Path, folder: Path) -> None:
 
 
 def test_a_hook_imports_nothing_of_sprints(log: Path) -> None:
-    """Its process waits for neither click nor what knows of sprints."""
+    """A hook's process imports neither click nor modules about sprints."""
     code = (
         "import os, sys\n"
         "end = os._exit\n"
@@ -138,7 +138,7 @@ def test_a_hook_beats_for_the_sprint_once_a_minute(
 
 
 def test_work_is_named_by_whoever_started_it(log: Path, hook: Hook) -> None:
-    """The work of `run` and `wrap` is named in the events."""
+    """Events contain the work of the `run` or `wrap` that started the agent."""
     hook("claude", after_tool("one"), SPRINTLOG_CORRELATION="work-1")
     hook("claude", after_tool("two"), SPRINTLOG_CORRELATION="no\nname")
     assert [e.correlation_id for e in events_of(log)] == ["work-1", "session/claude-s-1"]
@@ -148,7 +148,7 @@ def test_work_is_named_by_whoever_started_it(log: Path, hook: Hook) -> None:
 def test_a_plugin_loop_is_read_while_its_file_is_there(
     log: Path, hook: Hook, folder: Path, session: str, told: tuple[int | None, int | None]
 ) -> None:
-    """At the end of a turn the `ralph-loop` plugin's own count of its session is kept."""
+    """At the end of a turn, the `ralph-loop` plugin's count of its session is stored."""
     (folder / ".claude").mkdir()
     head = f"---\niteration: 3\nmax_iterations: 20\nsession_id: {session}\n---\n"
     (folder / ".claude" / "ralph-loop.local.md").write_text(f"{head}iteration: 9\n")
@@ -161,7 +161,7 @@ def test_a_plugin_loop_is_read_while_its_file_is_there(
 def test_a_link_in_the_place_of_the_plugins_file_is_not_followed(
     log: Path, hook: Hook, folder: Path, tmp_path: Path
 ) -> None:
-    """What lies outside of the tree is not read for it."""
+    """Files outside the tree are not read for it."""
     (tmp_path / "secret.md").write_text("---\niteration: 3\n---\n")
     (folder / ".claude").mkdir()
     (folder / ".claude" / "ralph-loop.local.md").symlink_to(tmp_path / "secret.md")

@@ -22,7 +22,7 @@ CALL = NewEvent("tool-called", b'{"tool": "Bash", "command": "make"}', AT, "agen
 
 @pytest.fixture
 def workspace(folder: Path) -> Iterator[Workspace]:
-    """Give a running sprint beside which an agent worked a little."""
+    """Provide a running sprint with some work by an agent."""
     with Workspace.init(folder, here=True) as workspace:
         workspace.handle(CreateSprint(plan=PLAN), sprint_id="s", at=AT)
         workspace.handle(StartSprint(), sprint_id="s", at=AT)
@@ -31,7 +31,7 @@ def workspace(folder: Path) -> Iterator[Workspace]:
 
 
 def call(workspace: Workspace, times: int) -> None:
-    """Record so many calls of one session."""
+    """Record a number of calls of one session."""
     stream = session_stream("claude", "s-1")
     done = workspace.log.version(stream)
     workspace.log.append(stream, [CALL] * times, expect=done)

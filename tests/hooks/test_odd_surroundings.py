@@ -1,4 +1,4 @@
-"""Hooks where things are not as usual: folders, settings, input, other agents."""
+"""Hooks in unusual surroundings: folders, settings, input, other agents."""
 
 import json
 import subprocess
@@ -14,7 +14,7 @@ from .conftest import FIXTURES, SPRINTLOG, Hook, after_tool, events_of
 
 
 def hook_in(folder: Path, content: bytes, script: str = "") -> None:
-    """Run a hook in a folder, behind what a shell does there."""
+    """Run a hook in a folder, after the given shell code."""
     command = f'{script}\nexec "$@"'
     done = subprocess.run(
         ["sh", "-c", command, "sh", *SPRINTLOG, "hook", "claude"],
@@ -30,7 +30,7 @@ def hook_in(folder: Path, content: bytes, script: str = "") -> None:
 def test_an_agent_that_went_elsewhere_is_recorded_in_its_project(
     log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str
 ) -> None:
-    """In a folder without a log, or one that is gone, the agent's own project counts."""
+    """In a folder that has no log or does not exist, the agent's project is used."""
     monkeypatch.setenv(variable, str(log.parent))
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
@@ -43,7 +43,7 @@ def test_an_agent_that_went_elsewhere_is_recorded_in_its_project(
 def test_a_log_where_the_agent_is_comes_before_its_project(
     log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The folder in which a hook runs has the log, whatever a variable names."""
+    """The log of the hook's folder takes precedence over any variable."""
     monkeypatch.setenv("CLAUDE_PROJECT_DIR", str(tmp_path))
     hook_in(log.parent, after_tool())
     assert len(events_of(log)) == 1
@@ -54,7 +54,7 @@ def test_a_log_where_the_agent_is_comes_before_its_project(
 def test_where_settings_cannot_be_read_events_wait(
     log: Path, hook: Hook, folder: Path, text: str
 ) -> None:
-    """Whether to record is unknown at first: once known, the input is recorded or not."""
+    """Events wait until the settings are known, and are then recorded or dropped."""
     settings = folder / "sprintlog.toml"
     settings.write_text(text)
     hook("claude", after_tool("one"))
@@ -85,7 +85,7 @@ def test_an_input_that_nobody_closes_ends_with_a_silence(log: Path) -> None:
 
 
 def test_a_hook_that_is_too_long_is_counted(log: Path, hook: Hook) -> None:
-    """Beyond 8 MiB it is not understood: its call is in the transcript."""
+    """Input over 8 MiB is not parsed: its call is in the transcript."""
     given = {"file_path": "a", "content": "x" * 9 * 1024 * 1024}
     hook("claude", after_tool(tool_name="Write", tool_input=given))
     assert events_of(log) == []
@@ -135,7 +135,7 @@ def test_a_version_that_says_more_is_understood(log: Path, hook: Hook) -> None:
 
 
 def test_two_installations_at_once_are_one(log: Path, hook: Hook) -> None:
-    """Calls without an id are one event each, even if two hooks report them at once."""
+    """A call without an id is one event, even if two hooks report it at once."""
     lines = (FIXTURES / "hooks" / "gemini-0.61.0.jsonl").read_bytes().splitlines()
     calls = [line for line in lines if b'"AfterTool"' in line]
     with ThreadPoolExecutor(4) as pool:

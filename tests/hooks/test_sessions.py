@@ -1,4 +1,4 @@
-"""Recorded hooks of every agent: the same sessions in any order, however often, at once."""
+"""Recorded hooks of every agent: the same sessions in any order, repeated or parallel."""
 
 import subprocess
 from collections.abc import Iterator
@@ -53,7 +53,7 @@ def ways(hooks: Told) -> Iterator[Told]:
 
 @pytest.mark.long
 def test_sessions_are_the_same_in_any_order(folder: Path) -> None:
-    """In order, shuffled, twice: the sessions say the same."""
+    """In order, shuffled or repeated, the hooks record the same sessions."""
     hooks = told()
     as_it_was = record(folder / "first", hooks)
     assert len(as_it_was) == len(RECORDED)
@@ -65,7 +65,7 @@ def test_sessions_are_the_same_in_any_order(folder: Path) -> None:
 def test_sessions_are_the_same_from_many_processes(
     folder: Path, log: Path, hook: Hook
 ) -> None:
-    """Processes that record at once lose nothing, and record nothing twice."""
+    """Processes that record at the same time lose and duplicate nothing."""
     name = next(file for file in RECORDED if file.stem == "claude-2.1.330")
     hooks = [("claude", line) for line in name.read_bytes().splitlines()]
     with ThreadPoolExecutor(8) as pool:
@@ -103,7 +103,7 @@ def test_each_resumption_is_a_start_and_an_end(
 def test_a_session_has_a_limit(
     folder: Path, log: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Past its limit a session takes no more events, but its end."""
+    """After its limit, a session accepts no more events except its end."""
     monkeypatch.setattr(f"{append.__module__}.SESSION_EVENTS_MAX", 3)
     hooks = [("claude", after_tool(str(number))) for number in range(6)]
     hooks.append(("claude", after_tool(hook_event_name="SessionEnd", prompt_id="p")))

@@ -1,4 +1,4 @@
-"""What the log cannot take at once waits in files, and gets in once, whoever takes it."""
+"""Events that the log cannot accept immediately wait in files, and are recorded once."""
 
 import json
 import os
@@ -28,7 +28,7 @@ from .conftest import SPRINTLOG, Hook, after_tool, events_of
 
 @contextmanager
 def locked(log: Path) -> Iterator[None]:
-    """Hold the log as somebody does who writes and does not come to an end."""
+    """Hold the log's lock, like a writer that does not finish."""
     with closing(sqlite3.connect(log / "log.db", isolation_level=None)) as held:
         held.execute("BEGIN IMMEDIATE")
         yield
@@ -47,7 +47,7 @@ def take(log: Path, content: bytes) -> None:
 
 
 def test_eight_hooks_end_while_the_log_is_locked(log: Path, hook: Hook) -> None:
-    """While somebody holds the log, hooks end; afterwards all of it is there."""
+    """Hooks end while the log is locked; afterwards all events are recorded."""
     with locked(log), ThreadPoolExecutor(8) as pool:
         # The hooks end before the lock is released, so none of them waits.
         list(pool.map(lambda n: hook("claude", after_tool(f"call-{n}")), range(8)))
@@ -62,7 +62,7 @@ def test_eight_hooks_end_while_the_log_is_locked(log: Path, hook: Hook) -> None:
 def test_a_hook_waits_as_long_as_it_may_and_no_longer(
     log: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """For a locked log a hook waits its own time once, and then lets the event wait."""
+    """For a locked log, a hook waits for its time limit once, and then spools the event."""
     began = slept = time.monotonic()
 
     def sleep(seconds: float) -> None:
@@ -79,7 +79,7 @@ def test_a_hook_waits_as_long_as_it_may_and_no_longer(
 
 
 def test_what_waits_is_ours_alone_and_holds_no_contents(log: Path, hook: Hook) -> None:
-    """A file that waits holds what would be recorded, readable by nobody else."""
+    """A spooled file contains only data to be recorded, readable only by its owner."""
     content = after_tool(tool_input={"file_path": "a", "content": "the whole file"})
     with locked(log):
         hook("claude", content)
@@ -92,7 +92,7 @@ def test_what_waits_is_ours_alone_and_holds_no_contents(log: Path, hook: Hook) -
 def test_the_next_recording_command_takes_it_in(
     log: Path, hook: Hook, folder: Path
 ) -> None:
-    """Whatever is recorded next records what waits, with the time at which it happened."""
+    """The next recording command records the spooled events with their original times."""
     with locked(log):
         take(log, after_tool())
     at = json.loads(spooled(log)[0].read_bytes())["at"]
@@ -109,7 +109,7 @@ def test_the_next_recording_command_takes_it_in(
 def test_a_log_that_cannot_be_written_lets_it_wait_at_home(
     log: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """On a read-only disk it waits in the person's own folder, for this log alone."""
+    """If the log's disk is read-only, events wait in the user's folder, for this log."""
     places = spool_folders(Location(log, log.parent, ""), os.environ)
     real = spool._make
 
@@ -130,7 +130,7 @@ def test_a_log_that_cannot_be_written_lets_it_wait_at_home(
 
 
 def test_what_is_taken_in_twice_is_one_event(log: Path) -> None:
-    """A file that is left of somebody killed behind the append is one event."""
+    """A file left by a process killed after the append results in one event."""
     with locked(log):
         take(log, after_tool())
     (file,) = spooled(log)
@@ -145,7 +145,7 @@ def test_what_is_taken_in_twice_is_one_event(log: Path) -> None:
 
 @pytest.mark.long
 def test_two_take_it_in_at_once(log: Path, hook: Hook) -> None:
-    """Processes that take in the same files record each of them once."""
+    """Processes that record the same files at once record each event once."""
     with locked(log):
         for number in range(20):
             take(log, after_tool(f"call-{number}"))
@@ -157,7 +157,7 @@ def test_two_take_it_in_at_once(log: Path, hook: Hook) -> None:
 
 
 def waiting(**other: object) -> bytes:
-    """Return a file as ours are, but for some fields."""
+    """Return a file in our format, with some fields changed."""
     ours = {
         "stream": "session/claude-s",
         "type": "tool-called",
@@ -189,7 +189,7 @@ HOSTILE = [
 
 @pytest.mark.parametrize("content", HOSTILE)
 def test_what_is_no_event_of_ours_is_put_aside(log: Path, content: bytes) -> None:
-    """A strange file among those that wait records nothing, and does not stay."""
+    """A foreign file among the spooled ones is not recorded, and is moved away."""
     (log / "spool").mkdir(mode=0o700)
     (log / "spool" / f"{1:020d}-ab.json").write_bytes(content)
     take(log, after_tool())
@@ -201,7 +201,7 @@ def test_what_is_no_event_of_ours_is_put_aside(log: Path, content: bytes) -> Non
 def test_links_and_pipes_among_what_waits_are_not_followed(
     log: Path, tmp_path: Path
 ) -> None:
-    """Nothing outside is read, and no pipe is waited for."""
+    """Nothing outside is read, and pipes do not block."""
     secret = tmp_path / "secret"
     secret.write_text("words")
     (log / "spool").mkdir(mode=0o700)
@@ -246,7 +246,7 @@ def test_a_damaged_log_loses_nothing(log: Path, hook: Hook) -> None:
 
 
 def test_what_waits_for_one_log_gets_into_no_other(tmp_path: Path, folder: Path) -> None:
-    """The person's own folder keeps what waits apart by log."""
+    """The user's folder separates spooled events by log."""
     first, other = (Location(tmp_path / name, tmp_path, "") for name in ("one", "two"))
     assert spool_folders(first, os.environ)[1] != spool_folders(other, os.environ)[1]
     assert len(spool_folders(first, {})) == 1

@@ -1,4 +1,4 @@
-"""The same call by hook and by the stream that `run` and `wrap` read is one event."""
+"""A call reported by a hook and by the stream of `run` or `wrap` is one event."""
 
 import json
 import os
@@ -81,7 +81,7 @@ def _is_call(message: dict[str, Any]) -> bool:
 def _paired(
     said: list[dict[str, Any]], kept: list[KeptCall]
 ) -> Iterator[tuple[dict[str, Any], KeptCall]]:
-    """Yield each hook with the call of the stream that was given the same."""
+    """Yield each hook with the stream's report of the same call."""
     left = [*kept]
     for message in said:
         command = message["tool_input"].get("command")
@@ -99,7 +99,7 @@ def _meant(message: dict[str, Any], session: str, kept: KeptCall) -> dict[str, A
 
 @pytest.fixture
 def tell(folder: Path, log: Path) -> Callable[[str, list[bytes]], None]:
-    """Return what records what hooks of a run were handed."""
+    """Return a function that records a run's hooks."""
 
     def record(agent: str, told: list[bytes]) -> None:
         for content in told:
@@ -136,7 +136,7 @@ Tell = Callable[[str, list[bytes]], None]
 def test_what_hooks_told_a_stream_tells_once_more(
     folder: Path, log: Path, tell: Tell, agent: str
 ) -> None:
-    """Hooks first, the stream then: it brings nothing, and all of its calls were seen."""
+    """If hooks reported all calls, the stream adds nothing."""
     told = hooks(agent)
     assert len(told) == STREAMS[agent]
     tell(agent, told)
@@ -161,7 +161,7 @@ def test_a_stream_told_first_leaves_nothing_to_late_hooks(
 def test_a_stream_brings_what_hooks_missed(
     folder: Path, log: Path, tell: Tell, agent: str
 ) -> None:
-    """The first call alone was heard of by a hook; each call is one event."""
+    """If hooks reported only the first call, each call is still one event."""
     tell(agent, hooks(agent)[:1])
     taken = listen(folder, agent)
     assert (taken.seen, taken.recorded) == (1, STREAMS[agent] - 1)
@@ -169,7 +169,7 @@ def test_a_stream_brings_what_hooks_missed(
 
 
 def test_the_same_command_in_a_later_run_is_another_call(folder: Path, log: Path) -> None:
-    """Codex restarts its counts in each run: those of an earlier run are excluded."""
+    """Codex restarts its counters in each run, so an earlier run's calls do not match."""
     assert listen(folder, "codex-0.169.0").recorded == 2
     stream, kept = heard("codex-0.169.0")
     with Workspace.open(folder) as workspace:
@@ -183,7 +183,7 @@ def test_the_same_command_in_a_later_run_is_another_call(folder: Path, log: Path
 def test_a_call_like_a_taken_one_is_recorded_when_it_is_made_later(
     folder: Path, log: Path, tell: Tell
 ) -> None:
-    """A hook of Gemini names no call: only at the same time is it the one of the stream."""
+    """Gemini's hooks contain no call id, so only a call at the same time matches."""
     listen(folder, "gemini-0.61.0")
     said = json.loads(hooks("gemini-0.61.0")[1])
     tell(

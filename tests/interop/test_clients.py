@@ -1,6 +1,6 @@
-"""The clients of `docs/clients` with the real program, where their language is installed.
+"""The clients of `docs/clients` with the real program, if their language is installed.
 
-TypeScript is looked for like the readers of `test_node_readers`.
+TypeScript is searched for like the readers of `test_node_readers`.
 """
 
 import json
@@ -47,7 +47,7 @@ def said(*command: str, folder: Path, **environment: str) -> str:
 
 @pytest.fixture(scope="module")
 def modules() -> Path:
-    """Return where TypeScript is, as the environment says before a test clears it."""
+    """Return TypeScript's path from the environment, before a test clears it."""
     return node_modules(("typescript", "@types/node"))
 
 
@@ -68,7 +68,7 @@ def test_the_typescript_client(modules: Path, folder: Path) -> None:
 
 
 def go() -> list[str]:
-    """Return how the Go example is run; skip where Go is not installed."""
+    """Return the command for the Go example; skip if Go is not installed."""
     return [needs.program("go"), "run", str(CLIENTS / "go" / "main.go")]
 
 
@@ -81,7 +81,7 @@ def python() -> list[str]:
 def test_an_example_records_asks_and_follows(
     name: str, command: Callable[[], list[str]], sprint: Path, done: Run
 ) -> None:
-    """It gets answers, refusals and its event, which is recorded once."""
+    """The example receives answers, refusals and its event, which is recorded once."""
     words = [*command(), *PROGRAM, "rpc"]
     for _ in range(2):
         # Sent twice: because of the key, only one note is recorded.

@@ -1,7 +1,7 @@
 """Values that TypeScript readers load from our files: js-yaml 4 and 5, and yaml 2.
 
 Runs if Node is installed and the packages of `package.json` are in `node_modules` next to
-it (`npm install` puts them there) or where `SPRINTLOG_NODE_MODULES` points.
+it (`npm install` installs them there) or in `SPRINTLOG_NODE_MODULES`.
 """
 
 import json
@@ -23,14 +23,14 @@ SECONDS_MAX = 300
 
 
 class Readings(NamedTuple):
-    """Where a reader differs, in words, and what js-yaml 4 writes for the same data."""
+    """The differences of each reader, and js-yaml 4's text for the same data."""
 
     failures: list[str]
     dumps: list[str]
 
 
 def node_modules(packages: Sequence[str] = PACKAGES) -> Path:
-    """Return the folder that holds these packages; skip the test where it does not."""
+    """Return the folder with these packages; skip the test if there is none."""
     folder = Path(os.environ.get("SPRINTLOG_NODE_MODULES") or HERE / "node_modules")
     needs.program("node")
     missing = [name for name in packages if not (folder / name).is_dir()]
@@ -64,7 +64,7 @@ def table() -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def readings(table: dict[str, Any]) -> Readings:
-    """Return what Node makes of our texts for the nasty documents."""
+    """Return Node's results for our texts of unusual documents."""
     documents = [case["document"] for case in [*table["same"], *table["differing"]]]
     pairs = [(dump(document), json.dumps(document)) for document in documents]
     return read_with_node(pairs, node_modules())

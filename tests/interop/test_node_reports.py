@@ -1,6 +1,6 @@
-"""Reports that vitest and ESLint write here and now, and the numbers that they print.
+"""Reports that vitest and ESLint write during the test, and the numbers they print.
 
-Where the packages are looked for says `test_node_readers.py`.
+`test_node_readers.py` describes where the packages are searched for.
 """
 
 import json
@@ -73,7 +73,7 @@ def run(project: Path, packages: Sequence[str], *command: str) -> str:
 
 
 def read(*names: str, folder: Path) -> Measured:
-    """Return what reports say."""
+    """Return the content of reports."""
     reports = [one for name in names for one in wanted(name, folder=folder)]
     return read_reports(reports, folder=folder)
 
@@ -116,7 +116,7 @@ describe('outer', () => {
 
 
 def test_node_prints_what_we_read(tmp_path: Path) -> None:
-    """Its TAP report has the counts of its last lines; a failing todo is skipped."""
+    """A TAP report has the counts of its last lines; a failing todo is skipped."""
     needs.program("node")
     (tmp_path / "parts.test.mjs").write_text(NODE_TESTS)
     command = ["node", "--test", "--test-reporter=tap", "parts.test.mjs"]

@@ -23,7 +23,7 @@ from ..cli.conftest import sprint as sprint
 
 @pytest.fixture(scope="session", autouse=True)
 def sdk() -> Any:
-    """Skip what is here where the SDK is not installed; CI does not let that pass."""
+    """Skip this folder if the SDK is not installed; in CI, this is an error."""
     return needs.package("mcp", "mcp>=2.3")
 
 

@@ -1,4 +1,4 @@
-"""The SDK's own client, in both generations of the protocol, here and over a pipe."""
+"""The SDK's own client, in both versions of the protocol, in process and over a pipe."""
 
 import asyncio
 import json
@@ -23,7 +23,7 @@ Answer = TypeVar("Answer")
 
 
 def in_loop(run: Callable[[], Coroutine[Any, Any, Answer]]) -> Answer:
-    """Run something to its end in a thread: a browser of other tests has a loop in ours."""
+    """Run a coroutine in a thread, because a browser test may have a loop in this one."""
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(lambda: asyncio.run(run())).result()
 
@@ -47,7 +47,7 @@ def with_client(
 
 
 def text_of(result: Any) -> str:
-    """Return the one text of a result; it is not there twice."""
+    """Return the only text of a result; it must not occur twice."""
     (content,) = result.content
     assert result.structured_content is None
     assert len(content.text.encode()) <= ANSWER_BYTES_MAX
@@ -81,7 +81,7 @@ def test_what_is_offered_is_small(mode: str) -> None:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_a_client_works_through_a_phase(mode: str, sprint: Path, events: Events) -> None:
-    """Each generation asks, records as the client's name, and is refused in words."""
+    """Each protocol version queries, records under the client's name, and is refused."""
 
     async def work(client: Any) -> list[Any]:
         found = [await client.call_tool("next", {})]
@@ -162,7 +162,7 @@ def test_a_process_serves_over_a_pipe(mode: str, sprint: Path, events: Events) -
 
 @pytest.mark.long
 def test_hostile_frames_are_answered_or_left(sprint: Path, events: Events) -> None:
-    """Noise, huge and deep lines: the server lives, and only answers go to stdout."""
+    """After noise, and huge or deep lines, the server works and prints only answers."""
     before = len(events())
     info = {"name": "x", "version": "1"}
     begin = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": info}

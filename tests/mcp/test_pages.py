@@ -29,7 +29,7 @@ _VALUES = st.recursive(
 @given(head=st.dictionaries(st.text(max_size=30), _VALUES), parts=st.lists(_VALUES))
 @settings(max_examples=examples(60), deadline=None)
 def test_any_answer_fits(head: dict[str, Any], parts: list[Any]) -> None:
-    """No value makes an answer longer than it may be, and it is JSON."""
+    """No value makes an answer exceed its limit, and each answer is valid JSON."""
     text = fitted(AnswerPage(head, "items", parts), "q")
     assert len(text.encode()) <= ANSWER_BYTES_MAX
     assert json.loads(text)["items"] or not parts
@@ -38,7 +38,7 @@ def test_any_answer_fits(head: dict[str, Any], parts: list[Any]) -> None:
 @given(text=st.text(max_size=20_000))
 @settings(max_examples=examples(40), deadline=None)
 def test_a_text_comes_whole_part_by_part(text: str) -> None:
-    """Cursor after cursor gives the whole text, and no part comes twice."""
+    """Following the cursors returns the complete text without repetition."""
     from sprintlog.cli.mcp.pages import plain
 
     found, cursor = "", None
@@ -52,7 +52,7 @@ def test_a_text_comes_whole_part_by_part(text: str) -> None:
 
 
 def test_a_cursor_is_of_its_question_and_of_what_was_shown() -> None:
-    """Another question, or another beginning, is refused; what comes behind may differ."""
+    """A different question or beginning is refused; later parts may differ."""
     items = [f"item {n} " + "x" * 90 for n in range(200)]
     cursor = json.loads(fitted(AnswerPage({}, "items", items), "q"))["cursor"]
     count = int(cursor.partition(".")[0])
@@ -96,7 +96,7 @@ def _all(pages: list[list[Any]]) -> list[Any]:
 
 
 def test_long_answers_are_turned_over(long: Path, agent: Agent, done: Run) -> None:
-    """All phases, rows, events and the whole prompt come, in parts that fit."""
+    """All phases, rows and events, and the complete prompt, are returned in pages."""
     phases = _all(_whole(agent, "status", "phases"))
     assert [one["address"] for one in phases] == [f"p{n}" for n in range(300)]
     prompt = "".join(_whole(agent, "next", "prompt"))

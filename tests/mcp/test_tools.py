@@ -1,4 +1,4 @@
-"""What each tool answers and records: as the command of the same purpose does."""
+"""Each tool answers and records like the command with the same purpose."""
 
 from pathlib import Path
 
@@ -18,19 +18,19 @@ from .conftest import Agent, Events
 
 
 def test_there_are_seven_and_none_that_judges() -> None:
-    """Neither gate, rollback, restore, redact nor rules is offered, and read-only less."""
+    """No gate, rollback, restore, redact or rules tool is offered, and fewer read-only."""
     assert [*TOOLS] == ["status", "next", "report", "learn", "request", "history", "query"]
     read = [tool.name for tool in offered(reads_only=True)]
     assert read == ["status", "next", "history", "query"]
 
 
 def test_each_answer_of_next_says_what_to_do() -> None:
-    """There is a sentence for every word."""
+    """There is a sentence for each possible action."""
     assert HOW.keys() == ACTIONS.keys()
 
 
 def test_an_agent_works_through_a_phase(sprint: Path, agent: Agent, events: Events) -> None:
-    """It asks, begins, says that it is done, and hears what is next."""
+    """The agent queries, starts, reports that it is done, and receives the next action."""
     found = agent.ask("next")
     assert (found["do"], found["phase"]) == ("work", "setup")
     assert "Make a branch" in found["prompt"]
@@ -74,7 +74,7 @@ def test_a_person_is_called(
 def test_it_does_not_pass_a_gate(
     folder: Path, done: Run, agent: Agent, gated: Gated
 ) -> None:
-    """The work is kept as done; the gate is for the loop."""
+    """The work is recorded as done; the loop must run the gate."""
     gated("false")
     done("phase", "reopen", "build/one")
     told = agent.ask("report", outcome="done", summary="all of it")
@@ -98,7 +98,7 @@ def test_a_repeated_call_records_nothing_more(
 
 
 def test_a_refusal_has_its_hint(sprint: Path, agent: Agent, done: Run, run: Run) -> None:
-    """The error is that of a terminal for the same command, and nothing is recorded."""
+    """The error equals that of the command on a terminal, and nothing is recorded."""
     shown = run("phase", "complete", "build/login/nothing", "--summary", "x")
     text = agent.refused("report", outcome="done", phase="build/login/nothing", summary="x")
     assert text == shown.err.strip()
@@ -129,7 +129,7 @@ def test_a_refusal_has_its_hint(sprint: Path, agent: Agent, done: Run, run: Run)
 def test_what_is_wrong_is_named(
     tool: str, given: dict[str, str], said: str, sprint: Path, agent: Agent
 ) -> None:
-    """One line names the argument, and the agent can say it again in another way."""
+    """A one-line error names the argument, so that the agent can correct it."""
     text = agent.refused(tool, **given)
     assert said in text
     assert text.startswith("error: ")
@@ -138,7 +138,7 @@ def test_what_is_wrong_is_named(
 def test_what_was_learned_is_kept_once(
     sprint: Path, agent: Agent, events: Events, done: Run
 ) -> None:
-    """In the journal if one is open, else as a note; patterns as well."""
+    """A learning is stored in the open journal, otherwise as a note; so are patterns."""
     given = {"text": "URLs need a slash", "kind": "api-convention", "files": ["a.py"]}
     assert agent.ask("learn", **given)["recorded"] == ["note-added"]
     assert agent.ask("learn", **given)["duplicate"]
@@ -153,7 +153,7 @@ def test_what_was_learned_is_kept_once(
 
 
 def test_a_request_waits_for_a_person(sprint: Path, agent: Agent) -> None:
-    """It is pending, and the same one said again is the one that is there."""
+    """The request is pending; repeating it returns the existing request."""
     given = {"title": "Crash", "why": "no address", "priority": "high", "kind": "bug"}
     told = agent.ask("request", **given)
     assert (told["request"], told["status"]) == ("req-1", "pending")
@@ -171,7 +171,7 @@ def test_secrets_are_masked(sprint: Path, agent: Agent, events: Events) -> None:
 
 
 def test_history_answers_as_commands_do(sprint: Path, agent: Agent, done: Run) -> None:
-    """Each question is that of a command, without envelopes."""
+    """Each question is answered like the corresponding command, without envelopes."""
     agent.ask("report", outcome="done", summary="made")
     log = agent.ask("history", question="log", limit=2)
     assert [one["version"] for one in log["events"]] == [4, 3]
@@ -187,7 +187,7 @@ def test_history_answers_as_commands_do(sprint: Path, agent: Agent, done: Run) -
 
 
 def test_query_answers_rows(sprint: Path, agent: Agent) -> None:
-    """Columns and rows, also where there are none."""
+    """The answer has columns and rows, possibly none."""
     sql = "SELECT type FROM v_events WHERE stream = 'sprint/auth'"
     found = agent.ask("query", sql=f"{sql} ORDER BY position")
     assert found == {"columns": ["type"], "rows": [["sprint-compiled"], ["sprint-started"]]}
@@ -209,7 +209,7 @@ def test_query_answers_rows(sprint: Path, agent: Agent) -> None:
 def test_a_client_is_an_agent_by_its_name(
     name: str | None, actor: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever a client calls itself, nobody becomes a person; a loop's name is first."""
+    """No client name makes an agent a person; the loop's name takes precedence."""
     monkeypatch.setenv("SPRINTLOG_ACTOR", "operator:ann")
     assert actor_of(name) == actor
     monkeypatch.setenv("SPRINTLOG_ACTOR", "agent:night")
@@ -217,7 +217,7 @@ def test_a_client_is_an_agent_by_its_name(
 
 
 def test_a_server_can_be_for_one_sprint(sprint: Path, done: Run) -> None:
-    """It is named once, and else as for a command; a call may name another."""
+    """The server's sprint is the default, as for a command; a call may name another."""
     done("sprint", "create", "other", "--plan", "plan.yaml", "--sprint-dir", "other")
     assert Agent().ask("status")["sprint"] == "auth"
     agent = Agent(served("s", "other"))

@@ -160,7 +160,7 @@ def headers(data: Path, seed: int) -> Verdict:
 
 
 def following(data: Path, seed: int) -> Verdict:
-    """Events come once and in order to a reader beside writers, and some that roll back."""
+    """Check that readers receive events once, in order, during appends and rollbacks."""
     with closing(_Servers()) as servers:
         pg = servers.new()
         url = pg.new_url()

@@ -66,7 +66,7 @@ def same_sessions(data: Path, seed: int) -> Verdict:
 
 
 def one_event_a_call(data: Path, seed: int) -> Verdict:
-    """Count each call once, whether a hook, stream or transcript reports it."""
+    """Check that a call reported by hook, stream and transcript is counted once."""
     if not (data / "agents").exists():
         raise Skip(f"there is no output of agents in {data / 'agents'}")
     problems, count = [], 0

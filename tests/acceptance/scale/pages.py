@@ -43,7 +43,7 @@ def long_page(data: Path, seed: int) -> Verdict:
 
 
 def live_for_hours(data: Path, seed: int) -> Verdict:
-    """Let a server with 20 pages open need no more memory after 8 hours than after one."""
+    """Check that a server with 20 open pages uses no more memory after hours."""
     held = asyncio.run(_hours())
     grown = held[-1] - held[0]
     problems = [f"{grown:,} bytes more after {HOURS} hours"] * (grown > GROWS_BYTES_MAX)

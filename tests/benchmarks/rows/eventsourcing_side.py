@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Application: Any
 
     def event(name: str) -> Callable[[Method], Method]:
-        """Make a method what an event of that name does."""
+        """Make a method the implementation of the event with its name."""
         ...
 
     class Aggregate:
@@ -78,12 +78,12 @@ class Loop(Aggregate):
 
     @event("PhaseRetried")
     def retry(self, phase: str, reason: str) -> None:
-        """Put a phase back."""
+        """Reset a phase."""
         self.phases[phase] = {"status": "pending"}
 
     @event("PhaseReopened")
     def reopen(self, phase: str, reason: str) -> None:
-        """Put a phase back."""
+        """Reset a phase."""
         self.phases[phase] = {"status": "pending"}
 
     @event("Finished")
@@ -132,5 +132,5 @@ class Replay:
         return self._application.repository.get(self._id)
 
     def close(self) -> None:
-        """Give back the database."""
+        """Close the database."""
         self._application.close()

@@ -1,9 +1,9 @@
 """The `eventsourcing` library with a msgspec mapper; importing this may raise `Skip`.
 
-The mapper is a documented example and not part of the package. Like the example, this one
+The mapper is a documented example, not part of the package. Like the example, this one
 stores an event as a struct in JSON, and folds an aggregate with a separate function. The
-function makes none of the checks of the library's own events and fold, so this is the
-minimum cost of the library.
+function omits the checks of the library's own events and fold, so this is the library's
+minimum cost.
 """
 
 import sqlite3
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
             """Record events."""
 
         def close(self) -> None:
-            """Give back the database."""
+            """Close the database."""
 
     class Mapper:
         """Turns events into what is stored."""
@@ -84,7 +84,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
         return loop
 
     def apply(self, loop: Loop) -> None:
-        """Do what is this event's own."""
+        """Apply the change of this event type."""
 
     @classmethod
     def of(cls, event: Event, **envelope: Any) -> Self:
@@ -151,7 +151,7 @@ class PhaseFailed(Change, frozen=True, kw_only=True):
 
 
 class RetryScheduled(Change, frozen=True, kw_only=True):
-    """It is known when the phase is tried again."""
+    """The time of the next attempt at a phase."""
 
     phase: str
     next_retry_at: str
@@ -241,7 +241,7 @@ def _application(path: Path) -> Structs:
 
 
 class Saving:
-    """An application that records one event after another."""
+    """An application that records events individually."""
 
     def __init__(
         self, path: Path, *, configure: Callable[[sqlite3.Connection], None]
@@ -254,7 +254,7 @@ class Saving:
             configure(connection.cursor().sqlite_cursor.connection)
 
     def save_each(self, count: int, event: events.PhaseCompleted) -> None:
-        """Save the given number of events, one by one."""
+        """Save the given number of events individually."""
         for _ in range(count):
             self._application.save(self._next(event))
 
@@ -281,12 +281,12 @@ class Saving:
             return cursor.fetchone()[0]
 
     def close(self) -> None:
-        """Give back the database."""
+        """Close the database."""
         self._application.close()
 
 
 class Replay:
-    """An application that holds one loop, its events being structs."""
+    """An application with one loop whose events are structs."""
 
     def __init__(self, path: Path, phases: list[str], happened: Iterable[Event]) -> None:
         self._application = _application(path)
@@ -304,5 +304,5 @@ class Replay:
         return self._application.repository.get(self._id, projector_func=_project)
 
     def close(self) -> None:
-        """Give back the database."""
+        """Close the database."""
         self._application.close()

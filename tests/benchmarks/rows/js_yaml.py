@@ -32,7 +32,7 @@ require("readline").createInterface({ input: process.stdin }).on("line", (file) 
 
 
 class JsYaml:
-    """js-yaml holding one document; raises `Skip` where it or Node is missing."""
+    """js-yaml with one document; raises `Skip` if js-yaml or Node is missing."""
 
     def __init__(self, folder: Path, document: dict[str, Any]) -> None:
         node = shutil.which("node")
@@ -50,11 +50,11 @@ class JsYaml:
         )
 
     def dump(self) -> int:
-        """Let it make the text of the document once; return how many characters it has."""
+        """Make js-yaml dump the document once; return the number of characters."""
         return self._ask("")
 
     def change(self, file: Path) -> int:
-        """Let it load a file, change one phase in it, and write it."""
+        """Make js-yaml load a file, change one phase, and write the file."""
         return self._ask(str(file))
 
     def _ask(self, line: str) -> int:

@@ -1,4 +1,4 @@
-"""Rows about compiling: what a phase costs, in a small sprint and in a large one."""
+"""Rows about compiling: the cost of a phase in a small and in a large sprint."""
 
 import json
 from pathlib import Path
@@ -53,7 +53,7 @@ def _compile_and_record(bench: Bench, folder: Path) -> None:
 
 
 def _definition(bench: Bench, phases: int) -> Path:
-    """Write a definition of so many sub-phases; return its folder. JSON is YAML too."""
+    """Write a definition with sub-phases as JSON, which is also YAML; return its folder."""
     folder = bench.folder / f"definition-{phases}"
     if folder.exists():
         return folder

@@ -70,12 +70,11 @@ def against_js_yaml(bench: Bench) -> Figure:
 
 
 def one_change(bench: Bench) -> Figure:
-    """Measure one event and its file written, in a resident process, against js-yaml.
+    """Measure one event with its file written, in a resident process, against js-yaml.
 
-    js-yaml loads the file, changes one phase, and writes it as a state file is written:
-    to a new file, synced, and renamed. It records no event. Our change is in the middle
-    of the plan, the mean of all places, since the text before a change is not hashed
-    again.
+    js-yaml loads the file, changes one phase, and writes the file like a state file: to a
+    new file, synced, and renamed. It records no event. Our change is in the middle of the
+    plan, the mean of all positions, because the text before a change is not hashed again.
     """
     folder = bench.new_folder("one-change")
     make_started(folder, bench.sizes.phases)
@@ -99,7 +98,7 @@ def one_change(bench: Bench) -> Figure:
 
 
 def _half_done(bench: Bench, name: str) -> Sprint:
-    """Return a large sprint whose first half is completed."""
+    """Return a large sprint with its first half completed."""
     phases = bench.sizes.phases
     with make_sprint(bench.new_folder(name), phases) as workspace:
         sprint = workspace.sprint(SPRINT)

@@ -50,8 +50,8 @@ _SCAN_OF_ALL = "scan of all columns + msgspec decode"
 def scan_and_decode(database: Path, events: int, columns: Sequence[str] = _FOLDED) -> None:
     """Read columns of every event and decode the payloads: the minimum.
 
-    A fold needs four columns. A verification needs all of them, since the chain covers
-    all; against a scan of four, the ratio would depend on the width of an event.
+    A fold requires four columns. A verification requires all of them, because the chain
+    covers all; against a scan of four, the ratio would depend on the width of an event.
     """
     decoders = {event.type: msgspec.json.Decoder(event).decode for event in EVENTS}
     type_, payload = columns.index("type"), columns.index("payload")
@@ -196,7 +196,7 @@ def blame(bench: Bench) -> Figure:
 
 
 def blame_derived(bench: Bench) -> Figure:
-    """Measure who set a figure that nearly every event changes, in the same way."""
+    """Measure the blame of a figure that nearly every event changes, in the same way."""
     events = bench.sizes.blame
     with _uncached(bench) as workspace:
         sides = side_by_side(
@@ -220,7 +220,7 @@ def blame_recent(bench: Bench) -> Figure:
 
 
 def blame_lines(bench: Bench) -> Figure:
-    """Measure who set each line of the whole file."""
+    """Measure the blame of each line of the file."""
     events = bench.sizes.blame
     with Workspace.open(bench.past) as workspace:
         sides = side_by_side(
@@ -238,7 +238,7 @@ def _set_at(workspace: Workspace, field: str, version: int | None) -> None:
 
 @contextmanager
 def _uncached(bench: Bench) -> Iterator[Workspace]:
-    """Open the log whose past is asked for, its checkpoint forgotten for the while."""
+    """Open the log whose history is queried, without its checkpoint."""
     with Workspace.open(bench.past) as workspace:
         workspace.repository.checkpoints.forget(sprint_stream(SPRINT))
         try:

@@ -97,7 +97,7 @@ def entry(number: int) -> Entry:
 
 
 class _OldWay:
-    """progress.json as the specification's own functions keep it: read, add, write."""
+    """progress.json as maintained by the specification's functions: read, add, write."""
 
     def __init__(self, bench: Bench, name: str, workspace: Workspace) -> None:
         self._path = bench.new_folder(name) / "progress.json"
@@ -135,7 +135,7 @@ def _act(workspace: Workspace, number: int) -> None:
 
 
 def _journal(bench: Bench, name: str, entries: int) -> Workspace:
-    """Return a workspace whose journal holds that many entries."""
+    """Return a workspace whose journal contains a number of entries."""
     workspace = Workspace.init(bench.new_folder(name), here=True)
     shaped = [_as_written(number) for number in range(entries)]
     document = {"version": "1.0", "created_at": _AT, "entries": shaped}

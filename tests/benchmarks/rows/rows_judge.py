@@ -56,7 +56,7 @@ def resident(bench: Bench) -> Figure:
 
 
 def opened(bench: Bench) -> Figure:
-    """Measure the same where the log is opened for each, as a command does."""
+    """Measure the same with the log opened each time, as a command does."""
     folders = []
     for iterations in (bench.sizes.iterations, FEW):
         folders.append(bench.new_folder(f"opened-{iterations}"))
@@ -78,7 +78,7 @@ def opened(bench: Bench) -> Figure:
 
 
 def tracked(bench: Bench) -> Figure:
-    """Measure the tracker's file made of a long loop, with its whole trajectory."""
+    """Measure generating the tracker's file for a long loop with its full trajectory."""
     sides = []
     for iterations in (bench.sizes.iterations, FEW):
         folder = bench.new_folder(f"tracked-{iterations}")
@@ -129,8 +129,8 @@ def shown(bench: Bench) -> Figure:
 def stood(bench: Bench) -> Figure:
     """Measure `status` in the morning after a long and a short night.
 
-    The files of each iteration are stored, and the last setback should be rolled back,
-    like an earlier one, so that all questions about the past are asked.
+    The files of each iteration are stored, and the last setback should be rolled back, like
+    an earlier one, so that all queries about the past occur.
     """
     return _typed(bench, make_night, "status")
 
@@ -175,12 +175,12 @@ def reported(bench: Bench) -> Figure:
 def make_measured(
     folder: Path, iterations: int, score_of: Callable[[int], float | None] = lambda _: None
 ) -> None:
-    """Make a log of a loop with so many measured iterations."""
+    """Create a log of a loop with a number of measured iterations."""
     _make(folder, _loop(iterations, score_of))
 
 
 def make_night(folder: Path, iterations: int) -> None:
-    """Make a log of a loop as `run` leaves it that measures, keeps files and went back."""
+    """Create a log as left by a `run` that measures, saves files and rolled back."""
     _make(folder, _night(iterations))
 
 

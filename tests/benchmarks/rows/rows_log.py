@@ -1,4 +1,4 @@
-"""Rows about appending: one event, many at once, and the bytes they take."""
+"""Rows about appending: single events, many at once, and their size in bytes."""
 
 import re
 import sqlite3
@@ -103,7 +103,7 @@ class BareTable:
 
 
 def the_draft() -> NewEvent:
-    """Return an event of 300 bytes before it has a place."""
+    """Return an event of 300 bytes that has no position yet."""
     return new_event(event_of_300_bytes(), at=START, actor="agent:bench")
 
 
@@ -113,7 +113,7 @@ def durable(bench: Bench) -> Figure:
 
 
 def durable_processor(bench: Bench) -> Figure:
-    """Measure one durable append against a bare durable INSERT, waiting left out."""
+    """Measure one durable append against a bare durable INSERT, without waiting."""
     name, by = "durable-processor", PROCESSOR_BY_PAIRS
     return rate(_one_by_one(bench, name, is_durable=True, by=by), "bare durable INSERT")
 
@@ -169,7 +169,7 @@ def batches(bench: Bench) -> Figure:
 
 
 def library(bench: Bench) -> Figure:
-    """Measure one append against `eventsourcing`; neither waits for the disk."""
+    """Measure one append against `eventsourcing`, both without waiting for the disk."""
     return _against_library(bench, "library", is_durable=False)
 
 
@@ -179,7 +179,7 @@ def library_durable(bench: Bench) -> Figure:
 
 
 def library_store(bench: Bench) -> Figure:
-    """Measure one append against the library's event store, called past the application."""
+    """Measure one append against the library's event store, bypassing the application."""
     return _against_library(bench, "library-store", is_durable=False, past_application=True)
 
 

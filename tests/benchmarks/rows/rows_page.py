@@ -1,4 +1,4 @@
-"""Rows about the page of a sprint: what it takes beside fold and blame of its log."""
+"""Rows about the page of a sprint: its cost in addition to fold and blame of the log."""
 
 from collections.abc import Iterator
 from functools import partial

@@ -47,9 +47,9 @@ def _replay(workspace: Workspace) -> None:
 
 
 def question_after_one_event(bench: Bench) -> Figure:
-    """Measure the tables for questions after one more event, in a long log and a short one.
+    """Measure updating the query tables after one more event, in a long and a short log.
 
-    That their file is as we left it is proven before: digests of all of its blocks.
+    First, the digests of all its blocks prove that the file is unchanged.
     """
     lengths = bench.sizes.blame // 10, bench.sizes.blame
     folders = [_asked(bench, events) for events in lengths]

@@ -1,4 +1,4 @@
-"""Rows about whole processes: a recording command, and many events through one."""
+"""Rows about whole processes: a recording command, and many events in one process."""
 
 import json
 import os
@@ -40,7 +40,7 @@ COMMANDS = 3
 
 
 def start(bench: Bench) -> Figure:
-    """Measure what a recording command loads before it looks at any log."""
+    """Measure the modules that a recording command loads before it opens a log."""
     shell = Shell(bench, bench.new_folder("start"))
     shell.sprintlog(*HELP)
     shell.run(sys.executable, "-c", IMPORTS)
@@ -54,7 +54,7 @@ def start(bench: Bench) -> Figure:
 
 
 def completion(bench: Bench) -> Figure:
-    """Measure what Tab costs where the addresses of a plan are offered."""
+    """Measure a completion that offers the addresses of a plan."""
     folder = bench.new_folder("completion")
     make_started(folder, PHASES)
     shell, asking = Shell(bench, folder), Shell(bench, folder)
@@ -74,7 +74,7 @@ def completion(bench: Bench) -> Figure:
 def wrapped(bench: Bench) -> Figure:
     """Measure the time until a wrapped command has printed.
 
-    Elapsed time, since recording happens in parallel with the command.
+    This is elapsed time, because recording runs in parallel with the command.
     """
     folder = bench.new_folder("wrapped")
     make_started(folder, PHASES)
@@ -150,7 +150,7 @@ def _actions(phases: int) -> Iterator[tuple[str, ...]]:
 
 
 def coprocess(bench: Bench) -> Figure:
-    """Measure an event through a process that stays against one command an event."""
+    """Measure an event sent to a resident process against one command per event."""
     for name in ("coprocess", "commands"):
         make_started(bench.new_folder(name), PHASES)
     events = [_round_of_events() for _ in range(2)]
@@ -180,7 +180,7 @@ def coprocess(bench: Bench) -> Figure:
 
 
 def _round_of_events() -> Iterator[dict[str, Any]]:
-    """Yield events of up to 300 bytes that follow one another for ever."""
+    """Yield an endless sequence of consecutive events of up to 300 bytes."""
     done = event_of_300_bytes()
     return cycle(
         [
@@ -236,7 +236,7 @@ class Shell:
 
 
 class Coprocess:
-    """`sprintlog append`, fed line by line by somebody who awaits every answer."""
+    """`sprintlog append`, fed line by line by a caller that awaits every answer."""
 
     def __init__(self, shell: Shell) -> None:
         self._process = subprocess.Popen(
@@ -279,10 +279,10 @@ command: Callable[[], list[str]] = _installed
 
 
 def _environment(bench: Bench) -> dict[str, str]:
-    """Return what both sides run in: without settings, but with compiled modules.
+    """Return the environment of both sides: no settings, but compiled modules.
 
-    An installed package is compiled; a checkout is not where bytecode is not written.
-    Whoever keeps bytecode elsewhere already has one folder for many runs.
+    An installed package is compiled, but a checkout is not if bytecode is not written. If
+    bytecode is stored elsewhere, one folder already serves many runs.
     """
     dropped = ("SPRINTLOG_", "PYTHONDONTWRITEBYTECODE")
     kept = {k: v for k, v in os.environ.items() if not k.startswith(dropped)}

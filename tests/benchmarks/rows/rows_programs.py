@@ -43,7 +43,7 @@ HANDSHAKE = {
 
 
 def question(bench: Bench) -> Figure:
-    """Measure `status` asked of `sprintlog rpc` against one command a question."""
+    """Measure `status` requests to `sprintlog rpc` against one command per request."""
     folder = bench.new_folder("asked")
     make_started(folder, PHASES)
     shell = Shell(bench, folder)
@@ -95,7 +95,7 @@ def tools(bench: Bench) -> Figure:
 
 
 def writers(bench: Bench) -> Figure:
-    """Measure 32 programs that record through one server against a single one there."""
+    """Measure 32 programs that record through one server against a single program."""
     folder = bench.new_folder("listened")
     make_started(folder, PHASES)
     alone, together = bench.sizes.appends // 50, max(bench.sizes.appends // 5, WRITERS)
@@ -128,7 +128,7 @@ class Listening:
             one.connect(path)
 
     def record(self, writers: int, count: int) -> None:
-        """Let some writers record so many notes between them."""
+        """Let some writers record a number of notes in total."""
         with selectors.DefaultSelector() as answered:
             for one in self._sockets[:writers]:
                 answered.register(one, selectors.EVENT_READ)
@@ -160,7 +160,7 @@ class Listening:
 
 
 class RpcServer:
-    """`sprintlog rpc`, asked by somebody who awaits every answer."""
+    """`sprintlog rpc`, queried by a caller that awaits every answer."""
 
     def __init__(self, shell: Shell) -> None:
         self._number = 0
@@ -173,7 +173,7 @@ class RpcServer:
         )
 
     def ask(self, name: str) -> Any:
-        """Ask a question and wait for its answer."""
+        """Send a request and wait for its answer."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._number += 1

@@ -40,12 +40,12 @@ def at_the_middle(bench: Bench) -> Figure:
 
 
 def at_a_position(bench: Bench) -> Figure:
-    """Measure the same for a point that is named by its position in the log."""
+    """Measure the same for a point given by its position in the log."""
     return _compared(bench, ("show", "progress", "--at", "position:{middle}"))
 
 
 def at_a_time(bench: Bench) -> Figure:
-    """Measure the same for a point that is named by a time, which was asked before."""
+    """Measure the same for a point given by a time that was queried before."""
     return _compared(bench, ("show", "progress", "--at", "{moment}"))
 
 
@@ -63,7 +63,7 @@ def audited_again(bench: Bench) -> Figure:
 
 
 def _folders(bench: Bench) -> list[Path]:
-    """Return the folders of a large and a small log, made once."""
+    """Return the folders of the large and the small log, created once."""
     folders = [bench.folder / name for name in ("scaling-large", "scaling-small")]
     if not folders[0].exists():
         for folder, events in zip(folders, (bench.sizes.fold, SMALL), strict=True):

@@ -95,7 +95,7 @@ def _inserting(raw: psycopg.Connection[Any]) -> Write:
 
 
 def _together(writes: list[Write], count: int) -> None:
-    """Let each of some writers write its share, all at once."""
+    """Let each writer write its share, all at the same time."""
     share = count // len(writes)
 
     def write(one: Write) -> None:
@@ -110,7 +110,7 @@ def _together(writes: list[Write], count: int) -> None:
 
 
 def _compare(ours: list[Write], theirs: list[Write], count: int, against: str) -> Figure:
-    """Measure two groups of writers beside one another."""
+    """Measure two groups of writers side by side."""
     sides = side_by_side(
         lambda: _together(ours, count),
         lambda: _together(theirs, count),
@@ -122,7 +122,7 @@ def _compare(ours: list[Write], theirs: list[Write], count: int, against: str) -
 
 
 def one_writer(bench: Bench, delay: int = 0) -> Figure:
-    """Measure appends of one writer against bare durable inserts of the same row."""
+    """Measure one writer's appends against bare durable inserts of the same row."""
     pg, count = _server(delay), bench.sizes.appends // 10
     with closing(_new_log(pg)) as log, _bare(pg) as raw:
         ours, theirs = [_appending(log, "sprint/one")], [_inserting(raw)]

@@ -63,10 +63,10 @@ def restored_large(bench: Bench) -> Figure:
 
 
 def _restored(bench: Bench, count: int) -> Figure:
-    """Measure on trees that are new in each round, both sides until they are durable.
+    """Measure on new trees in each round, both sides until they are durable.
 
-    ext4 avoids the inodes of files that were removed in the last minutes, and searches for
-    free ones behind them: measured again and again, both sides measure mostly that.
+    ext4 avoids the inodes of recently removed files and searches for free ones after them;
+    if trees were reused, both sides would mainly measure this search.
     """
     environment = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
     if shutil.which("git") is None:

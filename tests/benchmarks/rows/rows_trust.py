@@ -22,7 +22,7 @@ _SOURCES = Path(msgspec.__file__).parent.parent
 
 
 def scan(bench: Bench) -> Figure:
-    """Measure how much a second is looked through, beside reading and decoding alone."""
+    """Measure the scan rate, compared with reading and decoding only."""
     folder = bench.new_folder("scan")
     with Workspace.init(folder, here=True) as workspace:
         said = _sources(bench.sizes.appends * _CHARS)

@@ -19,7 +19,7 @@ ROUNDS = 5
 
 
 class Herd:
-    """Some writers to one new log: started, ready, and waiting for the word."""
+    """Some writers to one new log: started, ready, and waiting for the signal."""
 
     def __init__(self, log: SqliteLog, *, writers: int, events: int) -> None:
         self._log = log
@@ -31,7 +31,7 @@ class Herd:
         self.least = 0.0
 
     def append_all(self) -> None:
-        """Let them append until the log has all events; note the least share."""
+        """Let them append until the log has all events; record the smallest share."""
         for process in self._writers:
             assert process.stdin is not None
             process.stdin.write("go\n")
@@ -43,7 +43,7 @@ class Herd:
 
 
 def beside_one_another(bench: Bench, *, writers: int) -> Figure:
-    """Measure how many events some writers append in all, against one writer alone."""
+    """Measure the total rate of some writers against that of a single one."""
     events = bench.sizes.appends // 2
     herds: list[tuple[Herd, Herd]] = []
 

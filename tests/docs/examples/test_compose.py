@@ -1,4 +1,4 @@
-"""The compose file of a shared log: what it names is there, and its workers do work."""
+"""The compose file of a shared log: its references exist, and its workers work."""
 
 import os
 import subprocess
@@ -30,7 +30,7 @@ def compose() -> dict[str, Any]:
 
 
 def test_what_it_names_is_there(compose: dict[str, Any]) -> None:
-    """Services, secrets, volumes and files that are referred to are those that it has."""
+    """All referenced services, secrets, volumes and files are defined."""
     services = compose["services"]
     assert {*services} == {"log", *WORKERS}
     for service in services.values():
@@ -53,7 +53,7 @@ def test_its_server_keeps_what_it_acknowledged(compose: dict[str, Any]) -> None:
 
 
 def test_its_workers_have_names_and_one_log(compose: dict[str, Any]) -> None:
-    """Each is called as its service, and no address holds a password."""
+    """Each worker has its service's name, and no address contains a password."""
     for name in WORKERS:
         said = compose["services"][name]["environment"]
         assert said["SPRINTLOG_HOST"] == name

@@ -67,7 +67,7 @@ def version() -> str:
 
 
 def test_they_are_of_the_same_version() -> None:
-    """A shim has, and a formula makes, the version that pyproject.toml has."""
+    """The shim and the formula have the version in pyproject.toml."""
     package = json.loads((FILES / "npm" / "package.json").read_text())
     assert package["version"] == version()
     formula = (FILES / "homebrew" / "sprintlog.rb").read_text()
@@ -85,7 +85,7 @@ def test_the_shim_runs_what_is_installed(tmp_path: Path) -> None:
 
 @needs_node
 def test_the_shim_fetches_nothing(tmp_path: Path) -> None:
-    """If the program is not installed, no other one is asked to fetch it."""
+    """If the program is not installed, no other program is asked to download it."""
     for name in ("uvx", "uv", "pipx", "pip"):
         folder = program(tmp_path / "bin", name)
     done = shim("status", path=f"{folder}:/usr/bin:/bin", at=tmp_path)
@@ -95,7 +95,7 @@ def test_the_shim_fetches_nothing(tmp_path: Path) -> None:
 
 @needs_node
 def test_the_shim_runs_nothing_of_the_project(tmp_path: Path) -> None:
-    """No program of the work tree or its node_modules, whatever PATH says."""
+    """No program of the work tree or its node_modules is run, whatever PATH contains."""
     program(tmp_path, "sprintlog")
     own = program(tmp_path / "node_modules", "sprintlog")
     done = shim("status", path=f".:{own}:", at=tmp_path)
@@ -130,7 +130,7 @@ def test_the_formula_is_ruby() -> None:
 
 
 def test_the_image_is_of_a_python_that_we_support() -> None:
-    """The image has a named Python, and contains the results of the build."""
+    """The image specifies a Python version and contains the results of the build."""
     text = (FILES / "container" / "Containerfile").read_text()
     named = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["classifiers"]
     (base,) = (line for line in text.splitlines() if line.startswith("FROM "))
@@ -147,7 +147,7 @@ def board() -> dict[str, Any]:
 
 
 def test_the_board_asks_for_figures_that_there_are() -> None:
-    """Each panel asks for metrics that `/metrics` has, by their names there."""
+    """Each panel queries metrics that `/metrics` provides under the same names."""
     suffixes = {"counter": "_total"}
     known = {f"sprintlog_{x.name}{suffixes.get(x.kind, '')}" for x in METRICS}
     asked = [target["expr"] for panel in board()["panels"] for target in panel["targets"]]
@@ -184,7 +184,7 @@ def steps() -> dict[str, dict[str, Any]]:
 
 
 def step(name: str, at: Path, **given: str) -> subprocess.CompletedProcess[str]:
-    """Run a step of the action as a runner does, with the files that it has."""
+    """Run a step of the action as a runner does, with its files."""
     programs = Path(sys.executable).parent
     path = os.pathsep.join([str(programs), os.environ["PATH"]])
     files = {f"GITHUB_{x}": str(at.parent / x) for x in ("OUTPUT", "STEP_SUMMARY")}
@@ -228,7 +228,7 @@ def test_the_action_fails_where_the_log_is_damaged(log: Path) -> None:
 
 
 def test_the_action_reports_one_sprint(log: Path) -> None:
-    """A sprint that is named is reported alone; one that there is not fails the step."""
+    """Only the named sprint is reported; an unknown sprint makes the step fail."""
     assert step("Report", log, SPRINT="other").returncode == 0
     summary = (log.parent / "STEP_SUMMARY").read_text()
     assert "other" in summary

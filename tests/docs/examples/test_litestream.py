@@ -1,4 +1,4 @@
-"""Litestream, the real program, beside a log: what it copies comes back sound."""
+"""Litestream itself replicates a log, and the restored copy is intact."""
 
 import shutil
 import subprocess
@@ -33,7 +33,7 @@ def litestream(*words: str) -> list[str]:
 
 @contextmanager
 def replicating(database: Path, copies: Path) -> Iterator[None]:
-    """Let it copy a database as it grows; what is left is sent at the end."""
+    """Replicate a database as it grows; the rest is sent at the end."""
     at_work = subprocess.Popen(
         litestream("replicate", "-log-level", "error", str(database), f"file://{copies}")
     )
@@ -48,14 +48,14 @@ def replicating(database: Path, copies: Path) -> Iterator[None]:
 
 @pytest.mark.long
 def test_the_page_shows_what_happens(tmp_path: Path) -> None:
-    """Every command of the how-to, Litestream's among them, answers what is shown."""
+    """Every command of the how-to, including Litestream's, prints the shown output."""
     session = session_of(PAGE)
     assert any("litestream restore" in typed.command for typed in session.commands)
     assert differences(session, answers(begin(session, tmp_path))) == []
 
 
 def test_a_log_that_is_copied_as_it_grows_comes_back(tmp_path: Path) -> None:
-    """Beside its checkpoints and ours, each event comes back with its hash."""
+    """With checkpoints by Litestream and sprintlog, each event is restored intact."""
     database, copies = tmp_path / "log.db", tmp_path / "copies"
     given = {"clock": wall_clock, "entropy": urandom}
     with closing(create_log(f"sqlite:{database}", **given)) as log:  # type: ignore[arg-type]

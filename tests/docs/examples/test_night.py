@@ -1,4 +1,4 @@
-"""The night of the tutorial is the stored one: a log that was left by real commands."""
+"""The tutorial's night is the stored one: a log written by real commands."""
 
 import json
 import re
@@ -16,7 +16,7 @@ EXPECTED = ROOT / "fixtures" / "expected" / "failed-night-v1.PROGRESS.yaml"
 
 
 def night(folder: Path) -> list[dict[str, Any]]:
-    """Return the events of the night's script, in the form of the stored streams.
+    """Return the events of the night's script, in the format of the stored streams.
 
     They are older than the id of the work tree, which differs in each folder.
     """

@@ -55,7 +55,7 @@ class Night:
         return result.stdout
 
     def data(self, *words: str) -> Any:
-        """Return the JSON answer of a command; numbers as written."""
+        """Return the JSON answer of a command, with numbers as written."""
         return json.loads(self.says(*words, "--json"), parse_float=Decimal)
 
     def events(self, *types: str) -> list[dict[str, Any]]:
@@ -80,7 +80,7 @@ def night(tmp_path_factory: pytest.TempPathFactory) -> Night:
 
 @pytest.mark.long
 def test_all_happens_in_its_order(night: Night) -> None:
-    """A good one, a broken test, a regression, a limit, a kill; nothing comes twice."""
+    """Success, a broken test, a regression, a limit and a kill happen once, in order."""
     assert [event["type"] for event in night.events(*ORDER)] == ORDER
     begun = [event["data"]["number"] for event in night.events("iteration-started")]
     assert begun == [1, 2, 3, 4, 5, 6, 7]
@@ -101,7 +101,7 @@ def test_all_happens_in_its_order(night: Night) -> None:
 
 @pytest.mark.long
 def test_it_ends_with_the_best_files(night: Night) -> None:
-    """Work tree and selection are those of the best iteration, and its tests pass."""
+    """The work tree and the selection have the best iteration's files, whose tests pass."""
     assert (night.folder / "slug.py").read_text().endswith(BEST)
     night.says("restore", "best", "--into", "best")
     night.says("restore", "iter:5", "--into", "five")
@@ -119,7 +119,7 @@ def test_it_ends_with_the_best_files(night: Night) -> None:
 
 @pytest.mark.long
 def test_each_run_ends_with_its_reason(night: Night) -> None:
-    """The killed run is lost, the other one ends because of the money, with 25."""
+    """The killed run is lost; the other one ends with 25 because of its cost budget."""
     lost, ended = (event["data"] for event in night.events("run-ended"))
     assert (lost["because"], lost.get("exit_code")) == ("lost", None)
     assert (ended["because"], ended["exit_code"]) == ("budget", 25)
@@ -135,7 +135,7 @@ def test_each_run_ends_with_its_reason(night: Night) -> None:
 
 @pytest.mark.long
 def test_the_sums_are_exact_everywhere(night: Night) -> None:
-    """Log, status, report and query say the same cost, tokens and turns, as decimals."""
+    """Log, status, report and query state the same cost, tokens and turns, as decimals."""
     ran = [event["data"] for event in night.events("agent-ran")]
     whole = sum(map(Decimal, COSTS.values()))
     assert whole == Decimal("1.15")
@@ -192,14 +192,14 @@ def test_what_the_agent_said_is_there(night: Night) -> None:
 
 @pytest.mark.long
 def test_log_and_state_files_are_sound(night: Night) -> None:
-    """Nothing of the night is missing or stale, and all follows from the log alone."""
+    """Nothing from the night is missing or stale, and everything follows from the log."""
     assert night.says("verify").startswith("sound: ")
     assert "same" in night.says("rebuild", "--check")
 
 
 @pytest.mark.long
 def test_the_morning_is_as_its_page_has_it(night: Night, tmp_path: Path) -> None:
-    """The page of the morning begins where the night ended, and shows what happens."""
+    """The morning's page starts where the night ended, and shows the actual output."""
     folder = tmp_path / "slugs"
     copy_tree(night.folder, folder)
     # Files that other tests put into the folder do not exist in the morning.

@@ -1,4 +1,4 @@
-"""The examples of the library's page run, one after another, and its ten lines."""
+"""The examples on the library's page run one after another, as do its ten lines."""
 
 import doctest
 import re
@@ -24,7 +24,7 @@ _IMPORTS = re.compile(r"^(?:>>> |\.\.\. )?\s*(?:from|import) (sprintlog\S*)", re
 def test_the_examples_answer_as_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Every example of the page answers what the page shows below it."""
+    """Every example on the page produces the output shown below it."""
     monkeypatch.chdir(tmp_path)
     text = "".join(_EXAMPLES.findall(PAGE.read_text(encoding="utf-8")))
     test = doctest.DocTestParser().get_doctest(text, {}, PAGE.name, str(PAGE), 0)
@@ -50,7 +50,7 @@ def test_ten_lines_record_and_replay_a_thousand_events(
 def test_an_orchestrator_goes_on_after_a_kill_anywhere(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Ended before any of its commands and started again, it comes to the same end."""
+    """If it is killed before any command and started again, the result is the same."""
     (text,) = _PROGRAM.findall(ORCHESTRATOR.read_text(encoding="utf-8"))
     program = compile(text, ORCHESTRATOR.name, "exec")
     handle = sprintlog.Workspace.handle

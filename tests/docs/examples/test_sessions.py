@@ -80,7 +80,7 @@ def played(
 @pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", NAMES)
 def test_a_page_shows_what_happens(played: Callable[[str], Played], name: str) -> None:
-    """Every command of a page answers what the page shows below it."""
+    """Every command on a page produces the output shown below it."""
     session, given = played(name)
     assert session.commands
     assert differences(session, given) == []

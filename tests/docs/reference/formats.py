@@ -182,7 +182,7 @@ def pages(note: str) -> dict[str, Callable[[], str]]:
 
 
 def formats_page(note: str) -> str:
-    """Return the page of every format that is read or written."""
+    """Return the page about every format that is read or written."""
     parts = [
         "# Formats",
         note,

@@ -1,7 +1,7 @@
-"""The manual page, made of the reference of the commands: `man sprintlog`.
+"""The manual page, generated from the command reference: `man sprintlog`.
 
-Of the Markdown only what those pages use is known: headings, paragraphs, lists, tables of
-two columns, code. The macros are those of man(7).
+Of Markdown, it supports only what those pages use: headings, paragraphs, lists, tables of
+two columns, and code. The macros are those of man(7).
 """
 
 import tomllib
@@ -72,7 +72,7 @@ def _body(tokens: list[Token]) -> Iterator[str]:
 
 
 def _inline(token: Token) -> str:
-    """Return the text of a paragraph: code and strong words bold, of a link its words."""
+    """Return the text of a paragraph: code and strong text bold, links as their text."""
     marks = {"code_inline": "B", "strong_open": "B", "em_open": "I"}
     ends = {"strong_close", "em_close"}
     parts = []
@@ -91,10 +91,10 @@ def _inline(token: Token) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Return a text in which nothing is an escape: dashes that can be copied, too."""
+    """Return a text in which nothing is an escape, with dashes that can be copied."""
     return text.replace("\\", "\\e").replace("-", "\\-")
 
 
 def _lines(text: str) -> list[str]:
-    """Return a text's lines, of which none is taken for a macro."""
+    """Return a text's lines, none of which is interpreted as a macro."""
     return [f"\\&{line}" if line[:1] in (".", "'") else line for line in text.split("\n")]

@@ -1,4 +1,4 @@
-"""What follows from the forms of secrets: their file, their words, and their table."""
+"""Files generated from the forms of secrets: their file, keywords, and table."""
 
 import json
 import tomllib
@@ -19,7 +19,7 @@ if a text has its first one of these."""
 
 
 def forms_file() -> str:
-    """Return the file that masking reads when a text holds a word of a form."""
+    """Return the file that masking reads if a text contains a form's keyword."""
     rows = [
         json.dumps(
             [
@@ -36,7 +36,7 @@ def forms_file() -> str:
 
 
 def pattern_of(form: dict[str, Any]) -> str:
-    """Return the pattern of a form, with the words that it has to begin after."""
+    """Return the pattern of a form, with the keywords that must precede it."""
     pattern: str = form["pattern"]
     if form.get("is_named"):
         pattern = f"(?P<before>{DATA['between']}){pattern}"
@@ -46,7 +46,7 @@ def pattern_of(form: dict[str, Any]) -> str:
 
 
 def place_of(form: dict[str, Any]) -> str:
-    """Return where the form is looked for."""
+    """Return where the form is searched for."""
     if not form.get("is_in_words"):
         return IN_RUN
     is_after = pattern_of(form).startswith(("(?<=", "(?:(?<="))
@@ -54,7 +54,7 @@ def place_of(form: dict[str, Any]) -> str:
 
 
 def masking_module() -> str:
-    """Return masking.py with the words of all forms, without those that hold another."""
+    """Return masking.py with the forms' keywords, except those that contain another."""
     words = dict.fromkeys(
         word for form in FORMS if not form.get("is_in_words") for word in form["words"]
     )
@@ -73,7 +73,7 @@ def masking_module() -> str:
 
 
 def _wrapped(begin: str, words: list[str], end: str) -> list[str]:
-    """Return a tuple of words as few lines; none if there is no word."""
+    """Return a tuple of words on few lines; empty if there are no words."""
     lines = [begin] if words else []
     for word in words:
         if len(lines[-1]) + len(word) + 7 > WIDTH:

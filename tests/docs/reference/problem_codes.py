@@ -1,4 +1,4 @@
-"""The table of what can be wrong with a definition, in the page of SPRINT.yaml."""
+"""The table of a definition's possible problems, on the page about SPRINT.yaml."""
 
 from pathlib import Path
 

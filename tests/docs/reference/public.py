@@ -1,4 +1,4 @@
-"""What the library's front door names of events and commands, written from the engine."""
+"""The public names of events and commands, generated from the engine."""
 
 import inspect
 import re
@@ -64,7 +64,7 @@ def events_module() -> str:
 
 
 def commands_module() -> str:
-    """Return the text of `sprintlog.commands`; parts that events have, too, are there."""
+    """Return the text of `sprintlog.commands`, which includes parts shared with events."""
     own = [x for x in with_parts([*registered().values()]) if x not in _events()]
     return "".join([f'"""{COMMANDS_SAY}"""\n\n', *_imports([*own, Command])])
 

@@ -73,7 +73,7 @@ def routes_page(note: str) -> str:
 
 
 class _Nobody:
-    """A stand-in for a server, of which only the methods are used."""
+    """A stand-in for a server, used only for its methods."""
 
     def __getattr__(self, name: str) -> object:
         return getattr(Server, name)

@@ -15,12 +15,12 @@ SOURCES = ROOT / "docs" / "clients" / "typescript" / "src"
 
 @pytest.mark.parametrize("name", MODULES)
 def test_a_module_is_generated_from_the_schemas(name: str) -> None:
-    """`python -m tests.docs.generate` writes exactly what is there."""
+    """`python -m tests.docs.generate` writes exactly the existing file."""
     assert (SOURCES / name).read_text(encoding="utf-8") == MODULES[name]()
 
 
 def test_every_name_has_a_type() -> None:
-    """Each command, event type, question and answer can be named by a program."""
+    """Each command, event type, question and answer has a type with a name."""
     for file, names in (
         ("commands.ts", registered()),
         ("events.ts", CODEC.events),
@@ -47,11 +47,11 @@ def test_every_name_has_a_type() -> None:
     ],
 )  # fmt: skip
 def test_a_schema_is_a_type(schema: object, expected: str) -> None:
-    """Each form that our schemas have is written as TypeScript has it."""
+    """Each form in our schemas is converted to its TypeScript equivalent."""
     assert typed(schema) == expected
 
 
 def test_a_form_that_is_not_known_is_no_type() -> None:
-    """Nothing is guessed: a new form in a schema fails here."""
+    """A new form in a schema fails here instead of being guessed."""
     with pytest.raises(ValueError, match="no type for"):
         typed({"not": {"type": "string"}})

@@ -1,4 +1,4 @@
-"""How much there is to meet: commands, and options that are explained more than once."""
+"""The number of commands, and of options that are explained more than once."""
 
 from collections import Counter
 
@@ -29,7 +29,7 @@ SAME_MAX = 12
 
 
 def test_there_are_not_many() -> None:
-    """Commands, and options that are explained in a command's own help, stay few."""
+    """The number of commands and of options explained in a command's help stays small."""
     found = figures()
     assert found.commands <= COMMANDS_MAX
     assert found.own <= OWN_OPTIONS_MAX
@@ -48,7 +48,7 @@ def test_what_many_have_is_explained_once() -> None:
 
 @pytest.mark.parametrize("topic", [READING, RECORDING])
 def test_a_topic_explains_each_shared_option(topic: str) -> None:
-    """The page of a topic has a line for each of its options, and for no other."""
+    """A topic's page has a line for each of its options, and for no others."""
     lines = page(topic).splitlines()
     told = [line.split()[0] for line in lines if line.startswith("  --")]
     assert sorted(told) == sorted(option.opts[0] for option in shared_options(topic))
@@ -56,7 +56,7 @@ def test_a_topic_explains_each_shared_option(topic: str) -> None:
 
 @pytest.mark.parametrize("path", ["sprintlog phase complete", "sprintlog status"])
 def test_help_begins_with_its_own_options(path: str) -> None:
-    """The specific options of a command come first, the rest is one sentence."""
+    """A command's own options come first; one sentence refers to the rest."""
     command = dict(commands())[path]
     said = command.get_help(click.Context(command, info_name=path))
     own, shared = said.split("options, the same everywhere:")

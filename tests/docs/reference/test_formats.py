@@ -12,7 +12,7 @@ from . import formats
 
 
 def test_every_format_is_described() -> None:
-    """Agents, reports and exports of the code have a text, and no text is left over."""
+    """All agents, reports and exports in the code are described, and nothing else is."""
     assert {*formats.IGNORED} == {*formats.AGENTS} == {*AGENTS}
     assert {*formats.REPORTED} == {*REPORTS}
     assert {*formats.EXPORTED} == {*FORMATS}

@@ -8,6 +8,6 @@ PAGE = ROOT / "docs" / "how-to" / "customize-the-prompt.md"
 
 
 def test_the_page_lists_every_variable() -> None:
-    """Each is on the page with its value, and no other one is."""
+    """Each variable is on the page with its value, and no other one is."""
     rows = [line for line in PAGE.read_text().split("\n") if line.startswith("| `{{")]
     assert rows == [f"| `{{{{{name}}}}}` | {says} |" for name, says in VARIABLES.items()]

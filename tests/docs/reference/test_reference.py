@@ -1,4 +1,4 @@
-"""The reference names everything there is, and nothing else."""
+"""The reference names all public things, and nothing else."""
 
 import json
 import re
@@ -68,7 +68,7 @@ def test_every_event_is_described() -> None:
 
 
 def test_every_name_for_extensions_is_described() -> None:
-    """What a package can import has its place on the page, and nothing else has."""
+    """Each importable name is on the page, and no other one is."""
     listed = {name for _, names in SECTIONS for name in names}
     assert listed == public_names() | {*ELSEWHERE}
 
@@ -88,7 +88,7 @@ def test_every_exit_code_is_described() -> None:
 
 
 def test_every_kind_of_error_is_described() -> None:
-    """`exit-codes.md` names every `error` that `--json` can answer."""
+    """`exit-codes.md` lists every `error` that `--json` can return."""
     kinds = {
         error.kind
         for error in vars(errors).values()

@@ -137,7 +137,7 @@ def _members(schema: dict[str, Any], indent: str) -> str:
 
 
 def typed(schema: Any, indent: str = "") -> str:
-    """Return the type of a schema; raise `ValueError` for a form that nothing here has."""
+    """Return the type of a schema; raise `ValueError` for an unsupported form."""
     if schema is True or schema == {} or not isinstance(schema, dict):
         return "unknown"
     if "$ref" in schema:

@@ -1,8 +1,8 @@
 """The bit flipper and the tail cutter: damage a copy, then run `verify` on it.
 
-A damage is effective when the events, or an index of them, differ or cannot be read any
-more, or when a cache would cause a wrong answer. Then `verify` must end with 4; it must
-never crash, and never print an internal message.
+Damage is effective if the events, or an index of them, differ or become unreadable, or if a
+cache would cause a wrong answer. Then `verify` must end with 4; it must never crash, and
+never print an internal message.
 """
 
 import json
@@ -47,7 +47,7 @@ _BLUNDERS = ("Traceback", "defect of sprintlog", "Error:")
 
 
 class Damage(NamedTuple):
-    """One thing that happens to one file of a log."""
+    """One damage to one file of a log."""
 
     how: str
     name: str
@@ -128,7 +128,7 @@ def cuts(specimen: Specimen, count: int, seed: int) -> list[Damage]:
 
 
 def yesterdays(specimen: Specimen) -> list[Damage]:
-    """Return every earlier copy put back, with and without today's write-ahead log."""
+    """Return every earlier copy restored, with and without the current write-ahead log."""
     days = range(len(specimen.yesterdays))
     ways = (OLDER, STALE) if WAL in specimen.files else (OLDER,)
     return [Damage(way, DATABASE, day) for way in ways for day in days]
@@ -197,7 +197,7 @@ def _judged(effect: str, code: int, words: str) -> str | None:
 
 
 def _work(folder: Path, specimen: Specimen, whole: Truth, damages: list[Damage]) -> int:
-    """Apply a share of the damages, one after another, to new copies."""
+    """Apply a share of the damages, each to a new copy."""
     copy_tree(specimen.root, folder)
     report = os.dup(1)
     said = os.open(folder / "said", os.O_RDWR | os.O_CREAT, 0o600)

@@ -1,8 +1,8 @@
-"""What somebody with write access to a log's folder can do to it, and what finds it.
+"""Attacks by someone with write access to a log's folder, and what detects them.
 
-Each attack changes the database as its owner could: triggers left out, hashes recomputed,
-the head file rewritten to match. `python -m tests.faults.damage.insiders` prints the
-table of docs/explanation/threat-model.md.
+Each attack changes the database as its owner could: triggers dropped, hashes recomputed,
+the head file rewritten to match. `python -m tests.faults.damage.insiders` prints the table
+of docs/explanation/threat-model.md.
 """
 
 import os
@@ -46,7 +46,7 @@ def rows_of(database: Path) -> list[Row]:
 
 
 def write(database: Path, rows: list[Row]) -> None:
-    """Put other events in the place of all."""
+    """Replace all events."""
     with closing(sqlite3.connect(database)) as raw:
         found = "SELECT name, sql FROM sqlite_master WHERE type = 'trigger'"
         triggers = raw.execute(found).fetchall()
@@ -62,7 +62,7 @@ def write(database: Path, rows: list[Row]) -> None:
 
 
 def chained(rows: list[Row]) -> list[Row]:
-    """Return events with positions, digests and hashes that fit one another."""
+    """Return events with consistent positions, digests and hashes."""
     previous, made, versions = chain.GENESIS, [], dict[str, int]()
     for number, row in enumerate(rows, start=1):
         new = list(row)
@@ -78,18 +78,18 @@ def chained(rows: list[Row]) -> list[Row]:
 
 
 def changed(rows: list[Row]) -> list[Row]:
-    """Let an event say something else."""
+    """Change the content of an event."""
     rows[3][PAYLOAD] = rows[3][PAYLOAD].replace("note 2", "note X")
     return rows
 
 
 def removed(rows: list[Row]) -> list[Row]:
-    """Take one out of the middle."""
+    """Remove an event from the middle."""
     return [*rows[:4], *rows[5:]]
 
 
 def added(rows: list[Row]) -> list[Row]:
-    """Put one in that nobody recorded, as a copy under another id."""
+    """Insert an event that was not recorded, as a copy with another id."""
     forged = list(rows[5])
     forged[3] = forged[3][:-4] + "0000"
     made = [*rows[:5], forged, *map(list, rows[5:])]
@@ -99,7 +99,7 @@ def added(rows: list[Row]) -> list[Row]:
 
 
 def swapped(rows: list[Row]) -> list[Row]:
-    """Put two in the other order."""
+    """Swap two events."""
     one, other = rows[4], rows[5]
     for place in (POSITION, VERSION):
         one[place], other[place] = other[place], one[place]
@@ -108,12 +108,12 @@ def swapped(rows: list[Row]) -> list[Row]:
 
 
 def cut(rows: list[Row]) -> list[Row]:
-    """Take away the end."""
+    """Remove the last events."""
     return rows[:-3]
 
 
 def replaced(rows: list[Row]) -> list[Row]:
-    """Replace the log by another one: the same texts, recorded again."""
+    """Replace the log with another one that has the same texts."""
     rows[0][ID] = rows[0][ID][:-4] + "0000"
     return rows
 
@@ -154,7 +154,7 @@ def attack(folder: Path, name: str, *, fits: bool) -> None:
 
 
 def make(tree: Path) -> Path:
-    """Make a tree with a log, a signed head of it, and a proof of one event."""
+    """Create a tree with a log, a signed head of the log, and a proof of one event."""
     plan = {"phases": [{"id": "build", "prompt": "Build it"}]}
     with sprintlog.init(tree) as workspace:
         workspace.handle(CreateSprint(plan), sprint_id="auth")
@@ -173,9 +173,9 @@ def make(tree: Path) -> Path:
 
 
 def found_by(tree: Path) -> tuple[bool, bool, bool, bool]:
-    """Return what detects a changed log: the log alone, the head file, and more.
+    """Return what detects a changed log: the log itself, the head file, and more.
 
-    The others are a signed head, and a proof of one event; they add to the log's checks.
+    The others are a signed head and a proof of one event, in addition to the log's checks.
     """
     proof = proofs.read_proof(tree / "proof.json")
     # A proof remains valid, whatever happens to the log.
@@ -214,7 +214,7 @@ def signed_head(tree: Path) -> proofs.WrittenHead:
 
 
 def table(whole: Path, folder: Path) -> Iterator[str]:
-    """Yield the lines of the table: each attack, and what finds it."""
+    """Yield the lines of the table: each attack, and what detects it."""
     yield "| attack | the log alone | its head file | a signed head | a proof of an event |"
     yield "|---|---|---|---|---|"
     for number, (name, fits) in enumerate(ATTACKS):

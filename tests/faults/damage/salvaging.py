@@ -1,7 +1,7 @@
 """Damage a copy of a log, run `doctor --salvage` on it, and compare with the records.
 
-The new log must contain at least the rows that SQLite reads from the first event on, one
-at a time; it may contain nothing that was not recorded.
+The new log must contain at least the rows that SQLite can read one by one from the first
+event on, and nothing that was not recorded.
 """
 
 import json
@@ -49,7 +49,7 @@ class Attempt(NamedTuple):
 
 
 class Tally(NamedTuple):
-    """What a run came to."""
+    """The result of a run."""
 
     tried: int
     whole: int
@@ -199,7 +199,7 @@ def _judged(
 
 
 def _verified(folder: Path, said: int) -> str | None:
-    """Return what `verify` finds damaged in the new log."""
+    """Return the damage that `verify` finds in the new log."""
     os.environ["SPRINTLOG_DIR"] = str(folder / NEW)
     code, words = _run(said, ["verify", "--json"])
     del os.environ["SPRINTLOG_DIR"]

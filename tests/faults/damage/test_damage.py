@@ -41,14 +41,14 @@ def test_every_cache_that_misleads_is_told(closed: Specimen, live: Specimen) -> 
 
 
 def test_garbled_schema_is_refused(closed: Specimen) -> None:
-    """Tables whose text is not even text any more are refused in plain words."""
+    """Tables whose definitions are not valid text are refused with a clear message."""
     counts = examine(closed, damaging.schema_flips(closed), seconds=SECONDS)
     assert counts.problems == []
 
 
 @pytest.mark.long
 def test_every_cut_is_found(closed: Specimen, live: Specimen) -> None:
-    """A database or a write-ahead log that lost its tail is not taken for whole."""
+    """A database or write-ahead log that was truncated is detected."""
     for specimen in (closed, live):
         counts = examine(specimen, damaging.cuts(specimen, 10, 3), seconds=SECONDS)
         assert counts.problems == []
@@ -75,7 +75,7 @@ def test_damaged_head_file_is_no_false_alarm(closed: Specimen) -> None:
 def test_heads_not_compared_are_found(
     live: Specimen, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The tail cutter finds a `verify` that does not read the head file."""
+    """The tail cutter detects a `verify` that does not read the head file."""
     planted.ignore_heads(monkeypatch)
     places = damaging.cuts(live, 0, 4) + damaging.yesterdays(live)
     counts = examine(live, places, seconds=SECONDS)
@@ -86,7 +86,7 @@ def test_heads_not_compared_are_found(
 def test_payloads_not_hashed_are_found(
     closed: Specimen, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The bit flipper finds a `verify` whose chain leaves the payloads out."""
+    """The bit flipper detects a `verify` whose chain omits the payloads."""
     planted.ignore_payloads(monkeypatch)
     counts = examine(closed, damaging.flips(closed, 100, 5), seconds=SECONDS)
     assert counts.effective_found < counts.effective

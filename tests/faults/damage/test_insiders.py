@@ -21,7 +21,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def found(
     whole: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, tuple[str, ...]]:
-    """Return what finds each attack, by its name."""
+    """Return what detects each attack, by its name."""
     lines = [*table(whole, tmp_path_factory.mktemp("attacked"))][2:]
     rows = [line.strip("| ").split(" | ") for line in lines]
     return {name: tuple(words) for name, *words in rows}
@@ -36,10 +36,10 @@ def test_a_signed_head_finds_all(found: dict[str, tuple[str, ...]]) -> None:
 def test_what_fits_is_found_by_nothing_beside_the_log(
     found: dict[str, tuple[str, ...]],
 ) -> None:
-    """A clumsy attack is found by the log and its head file; one made to fit never is.
+    """A clumsy attack is detected by the log and its head file, a consistent one never.
 
-    Only the head file reveals a cut end; a removed payload without an erasure is always
-    found.
+    Only the head file reveals a removed end; a payload removed without an erasure is always
+    detected.
     """
     for name, (alone, file, _, _) in found.items():
         is_found = "fit" not in name or "without a word" in name
@@ -53,6 +53,6 @@ def test_the_page_has_this_table(whole: Path, tmp_path: Path) -> None:
 
 
 def test_an_untouched_log_is_sound(whole: Path, tmp_path: Path) -> None:
-    """Nothing is found if nothing was changed."""
+    """Nothing is reported for an unchanged log."""
     copy_tree(whole, tmp_path / "tree")
     assert found_by(tmp_path / "tree") == (False, False, False, False)

@@ -21,7 +21,7 @@ def flip(specimen: Specimen, count: int, seed: int) -> Tally:
 
 @pytest.mark.long
 def test_whatever_happens_a_beginning_is_saved(closed: Specimen, live: Specimen) -> None:
-    """After any damage the new log is a beginning of the old one, or there is none."""
+    """After any damage, the new log is a beginning of the old one, or does not exist."""
     for specimen in (closed, live):
         damaged = salvaging.random_damages(specimen, 100, 11)
         tally = salvaging.attempt(specimen, damaged, seconds=SECONDS)
@@ -31,7 +31,7 @@ def test_whatever_happens_a_beginning_is_saved(closed: Specimen, live: Specimen)
 
 @pytest.mark.long
 def test_one_bit_costs_one_event(closed: Specimen, live: Specimen) -> None:
-    """With one bit flipped all events but one at most are saved or at least readable."""
+    """With one bit flipped, all events except one are saved or at least readable."""
     for specimen in (closed, live):
         tally = flip(specimen, 40, 12)
         assert tally.problems == []
@@ -50,7 +50,7 @@ def test_a_page_without_events_costs_nothing(closed: Specimen) -> None:
 
 @pytest.mark.long
 def test_a_cut_costs_what_was_cut_off(closed: Specimen, live: Specimen) -> None:
-    """Of a file that lost its end the rest is saved, as far as SQLite reads it at least."""
+    """If a file lost its end, the rest is saved at least as far as SQLite can read it."""
     for specimen in (closed, live):
         files = salvaging.single_damages(specimen, damaging.cuts(specimen, 10, 14)[1:])
         tally = salvaging.attempt(specimen, files, seconds=SECONDS)
@@ -62,7 +62,7 @@ def test_a_cut_costs_what_was_cut_off(closed: Specimen, live: Specimen) -> None:
 def test_hashes_not_compared_are_found(
     closed: Specimen, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The instrument finds a salvage that takes events whose hash does not fit."""
+    """The test detects a salvage that accepts events with wrong hashes."""
     planted.believe_hashes(monkeypatch)
     assert flip(closed, 40, 15).problems != []
 
@@ -70,6 +70,6 @@ def test_hashes_not_compared_are_found(
 def test_a_changed_old_log_is_found(
     live: Specimen, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The instrument finds a salvage that lets SQLite recover the damaged log."""
+    """The test detects a salvage that lets SQLite recover the damaged log."""
     planted.open_the_damaged(monkeypatch)
     assert "the old log was changed" in flip(live, 2, 16).problems[0]

@@ -1,4 +1,4 @@
-"""Salvage on a disk that fails, and salvage that is killed: a whole new log or none."""
+"""Salvage on a failing disk, and a killed salvage: a complete new log or none."""
 
 from ..runner import Runner, fast_folder
 from .salvage_sweep import sweep_salvage

@@ -1,7 +1,7 @@
-"""A restore in place whose file operations fail or are killed, and its result.
+"""An in-place restore whose file operations fail or are killed, and its result.
 
-Whatever happens, the next recording command leaves the old tree or that of the snapshot,
-and the earlier files are in the tree or in a snapshot.
+In any case, the next recording command leaves the old tree or the snapshot's tree, and the
+earlier files are in the tree or in a snapshot.
 """
 
 import os
@@ -35,7 +35,7 @@ class Ground(NamedTuple):
 
 
 def prepare(runner: Runner, folder: Path) -> Ground:
-    """Make a tree with a snapshot and much that changed since; restore it once."""
+    """Create a tree with a snapshot and many later changes; restore it once."""
     if shutil.which("git") is None:
         raise Unavailable("git: apt install git")
     start = folder / "start"
@@ -123,7 +123,7 @@ def cases(ground: Ground) -> list[Case]:
 
 
 def sample(ground: Ground, *, size: int, chance: random.Random) -> list[Case]:
-    """Return some of the faults, most of them kills where something changes."""
+    """Return some of the faults, mostly kills at operations that change something."""
     kills = [case for case in cases(ground) if case.how.startswith("kill")]
     return sorted(chance.sample(kills, size))
 
@@ -136,7 +136,7 @@ def sweep(
     *,
     gives_up: bool = False,
 ) -> Iterator[str]:
-    """Yield what is wrong after each fault, when it is finished or given up."""
+    """Yield the problems after each fault, once the restore was finished or given up."""
     judge = _judge_given_up if gives_up else _judge
     for case in chosen:
         place = folder / "struck"

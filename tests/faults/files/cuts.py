@@ -74,10 +74,10 @@ def cut(
     from_init: bool = False,
     near_init: bool = False,
 ) -> Iterator[str]:
-    """Yield what was not right in each image.
+    """Yield the problems in each image.
 
-    With `from_init` nothing is taken as durable when `init` answers; with `near_init`
-    the power goes just after that answer.
+    With `from_init`, nothing is durable when `init` answers; with `near_init`, the power
+    fails right after that answer.
     """
     first = recording.begun
     last = first + 3 if near_init else len(recording.operations)

@@ -20,7 +20,7 @@ LOOP = "".join(
 
 
 def real(folder: Path, *arguments: str, output: str, stdin: str = "") -> Done:
-    """Run a command as its own process with `closed`, `full` or `unread` output."""
+    """Run a command as a separate process with `closed`, `full` or `unread` output."""
     reading, writing = os.pipe()
     os.close(reading)
     full = os.open("/dev/full", os.O_WRONLY)
@@ -43,7 +43,7 @@ def real(folder: Path, *arguments: str, output: str, stdin: str = "") -> Done:
 
 
 def unheard(runner: Runner, folder: Path, output: str) -> Iterator[str]:
-    """Yield what is wrong when an answer cannot be written; the folder has begun."""
+    """Yield the problems if an answer cannot be written, after the sprint started."""
     for number, (arguments, stdin, keys) in enumerate(
         [
             (("note", "one", "--key", "k1", "--json"), "", 1),
@@ -67,7 +67,7 @@ def unheard(runner: Runner, folder: Path, output: str) -> Iterator[str]:
 def signalled(
     runner: Runner, folder: Path, *, times: int, chance: random.Random
 ) -> Iterator[str]:
-    """Yield what is wrong after SIGINT and SIGTERM at random moments."""
+    """Yield the problems after SIGINT and SIGTERM at random moments."""
     claims = []
     for number in range(times):
         kind = chance.choice((SIGINT, SIGTERM))
@@ -87,7 +87,7 @@ def signalled(
 
 
 def limited(runner: Runner, folder: Path, kind: str, values: list[int]) -> Iterator[str]:
-    """Yield what is wrong when a process may have only so many descriptors or bytes."""
+    """Yield the problems if a process has a limited number of descriptors or bytes."""
     for value in values:
         command = ("note", "limited", "--key", f"limit-{value}", "--json")
         first = runner.run(folder, *command, limits={kind: value})

@@ -1,8 +1,8 @@
-"""What a disk may hold after the power went: images made from a trace of operations.
+"""Possible disk contents after a power failure: images made from a trace of operations.
 
-The strictest reading of POSIX: bytes are durable once their file was synced, names once
-their folder was. Until then each write may be there, missing or torn between sectors of
-512 bytes, and each change of a name may be there or not.
+This is the strictest reading of POSIX: bytes are durable once their file was synced, names
+once their folder was. Until then, each write may be present, missing or torn between
+sectors of 512 bytes, and each change of a name may be present or not.
 """
 
 import os

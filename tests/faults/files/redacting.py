@@ -1,7 +1,7 @@
 """A redaction whose file operations fail or are killed, and a search for its text.
 
-After each fault the next command, or the library's `open`, must find it not begun or
-finish it; repeated, it must have the result of an undisturbed one.
+After each fault, the next command, or the library's `open`, must finish the redaction or
+find it not started; repeated, it must have the result of an undisturbed one.
 """
 
 import gzip
@@ -54,7 +54,7 @@ def told(runner: Runner, folder: Path, mode: str, text: str = SECRET) -> None:
 
 
 def prepare(runner: Runner, folder: Path, mode: str = "write_ahead_log") -> Template:
-    """Make the tree, and erase the text in a copy of it with nothing going wrong."""
+    """Create the tree, and erase the text in a copy of it without faults."""
     start = folder / "template"
     told(runner, start, mode)
     assert holding(start, SECRET)
@@ -67,7 +67,7 @@ def prepare(runner: Runner, folder: Path, mode: str = "write_ahead_log") -> Temp
 
 
 def _events(seen: Any) -> list[Any]:
-    """Return what events say, without the id of a new snapshot: chance is in it."""
+    """Return the content of events without a new snapshot's id, which is random."""
     said = [{**e, "data": _INTO.sub("", e["data"])} for e in seen["events"]]
     return events(said)
 
@@ -75,7 +75,7 @@ def _events(seen: Any) -> list[Any]:
 def sweep(
     runner: Runner, template: Template, chosen: list[Case], folder: Path
 ) -> Iterator[str]:
-    """Yield what was not right after each fault, as sentences."""
+    """Yield the problems after each fault, as sentences."""
     for number, case in enumerate(chosen):
         place = folder / "case"
         shutil.rmtree(place, ignore_errors=True)
@@ -118,7 +118,7 @@ def _play(
 
 
 def _all_or_nothing(seen: Any, left: list[str], template: Template) -> Iterator[str]:
-    """Yield what is neither the one nor the other."""
+    """Yield results that are neither complete nor unchanged."""
     there = seen["events"]
     said = [event for event in there if event["type"] == "payload-erased"]
     if said and left:

@@ -89,7 +89,7 @@ NEXT = (
 
 
 def begin(runner: Runner, folder: Path) -> None:
-    """Make a folder with a sprint that has begun, and a journal."""
+    """Create a folder with a started sprint and a journal."""
     (folder / "plan.yaml").write_text(PLAN)
     runner.must(folder, "init", "--here")
     runner.must(folder, "sprint", "create", "auth", "--plan", "plan.yaml")
@@ -100,7 +100,7 @@ def begin(runner: Runner, folder: Path) -> None:
 def unsettled(
     runner: Runner, other: Runner, folder: Path, *, rounds: int, chance: random.Random
 ) -> Iterator[str]:
-    """Yield what is wrong after commands that ended in any way; the folder has begun."""
+    """Yield the problems after commands that ended in any way, in a prepared folder."""
     for _ in range(rounds):
         if chance.random() < 0.6:
             for way in WAYS_ON:
@@ -136,7 +136,7 @@ def end(
     ending: str,
     chance: random.Random,
 ) -> Done:
-    """Run a command and let it end in that way."""
+    """Run a command and make it end in the given way."""
     seconds = chance.uniform(0.001, SECONDS_MAX.get(command[0], 0.02))
     if ending.startswith("SIG"):
         return runner.run(folder, *command, timer=[int(signal.Signals[ending]), seconds])
@@ -156,7 +156,7 @@ def end(
 
 
 def edit(file: Path) -> None:
-    """Put other bytes in a state file's place, as an editor does."""
+    """Replace the content of a state file, as an editor does."""
     text = file.read_text() if file.exists() else ""
     changed = file.with_name("edited.tmp")
     changed.write_text(text.replace("prompt: ", "prompt: By hand. ", 1))

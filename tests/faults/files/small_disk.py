@@ -32,9 +32,9 @@ DAMAGE = ('"damage"', '"chain","status":"problem"')
 
 
 def live_through(kind: str, folder: Path, seed: int) -> list[str]:
-    """Return the problems that a disk of a kind (`filling`, `full`, `readonly`) brings.
+    """Return the problems on a disk of a kind (`filling`, `full`, `readonly`).
 
-    Raise `Unavailable` where such a disk cannot be made.
+    Raise `Unavailable` if such a disk cannot be created.
     """
     program = [
         sys.executable,
@@ -65,14 +65,14 @@ def live_through(kind: str, folder: Path, seed: int) -> list[str]:
 
 
 def _full(runner: Runner, place: Path, chance: random.Random) -> Iterator[str]:
-    """Begin with no room at all, not even for what SQLite wants in order to read."""
+    """Start without any free space, not even the amount that SQLite needs for reading."""
     yield from _filling(runner, place, chance, blocks=0)
 
 
 def _filling(
     runner: Runner, place: Path, chance: random.Random, *, blocks: int = 80
 ) -> Iterator[str]:
-    """Fill the disk while appending, look at it, make room, and go on."""
+    """Fill the disk while appending, examine it, free space, and continue."""
     begin(runner, place)
     claims = []
     _fill(place / "ballast", leave=chance.randint(0, blocks) * 4096)
@@ -99,7 +99,7 @@ def _filling(
 
 
 def _readonly(runner: Runner, place: Path, chance: random.Random) -> Iterator[str]:
-    """Make the whole disk read-only, and writable again."""
+    """Make the disk read-only, and writable again."""
     begin(runner, place)
     claims = []
     for number in range(3):
@@ -150,7 +150,7 @@ def _note(number: int, size: int) -> tuple[str, ...]:
 
 
 def _fill(file: Path, *, leave: int) -> None:
-    """Write zeros until the disk is full, and then give some of them back."""
+    """Write zeros until the disk is full, and then free some of them."""
     with file.open("wb", buffering=0) as ballast:
         try:
             while True:

@@ -17,7 +17,7 @@ SEED = 20260115
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    """Give a folder in memory, where the disk's own speed does not matter."""
+    """Provide a folder in memory, where the disk's speed does not matter."""
     with fast_folder() as folder:
         yield folder
 
@@ -25,7 +25,7 @@ def folder() -> Iterator[Path]:
 def test_killed_restore_is_finished_by_the_next_command(
     runner: Runner, folder: Path
 ) -> None:
-    """Killed anywhere, the tree is the old or the new one, and nothing is lost."""
+    """After a kill at any point, the tree is the old or the new one, without any loss."""
     try:
         ground = prepare(runner, folder)
     except Unavailable as reason:
@@ -35,7 +35,7 @@ def test_killed_restore_is_finished_by_the_next_command(
 
 
 def test_killed_restore_is_given_up_from_anywhere(runner: Runner, folder: Path) -> None:
-    """Killed anywhere and given up, files and state are the earlier ones."""
+    """After a kill at any point and giving up, files and state are the earlier ones."""
     try:
         ground = prepare(runner, folder)
     except Unavailable as reason:

@@ -1,4 +1,4 @@
-"""Answers that cannot be received, signals at any moment, and limits."""
+"""Answers that cannot be delivered, signals at any moment, and limits."""
 
 import random
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ SEED = 20260115
 
 @pytest.fixture
 def folder(runner: Runner) -> Iterator[Path]:
-    """Give a folder with a log and a sprint that has started."""
+    """Provide a folder with a log and a started sprint."""
     with fast_folder() as folder:
         begin(runner, folder)
         yield folder
@@ -26,7 +26,7 @@ def folder(runner: Runner) -> Iterator[Path]:
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("output", ["closed", "full", "unread"])
 def test_lost_answer_is_an_error(output: str, runner: Runner, folder: Path) -> None:
-    """A command whose answer cannot be written fails in one line; its key settles it."""
+    """A command whose answer cannot be written fails; repeating it with its key is safe."""
     assert list(unheard(runner, folder, output)) == []
 
 
@@ -43,14 +43,14 @@ def test_signal_at_any_moment_leaves_no_half_event(runner: Runner, folder: Path)
 def test_limited_process_fails_in_one_line(
     kind: str, values: list[int], runner: Runner, folder: Path
 ) -> None:
-    """Too few descriptors or bytes are an error on one line, and nothing is half done."""
+    """Too few descriptors or bytes cause a one-line error, and nothing is half done."""
     assert list(limited(runner, folder, kind, values)) == []
 
 
 def test_folder_without_the_right_to_write_can_be_read(
     runner: Runner, folder: Path
 ) -> None:
-    """Where the log's folder may not be written, appends are refused and reads work."""
+    """If the log's folder is read-only, appends are refused and reads work."""
     log = folder / ".sprintlog"
     log.chmod(0o500)
     try:

@@ -29,7 +29,7 @@ SECONDS_NEXT = 10.0
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    """Give a folder in memory, where the disk's own speed does not matter."""
+    """Provide a folder in memory, where the disk's speed does not matter."""
     with fast_folder() as folder:
         yield folder
 
@@ -39,7 +39,7 @@ def folder() -> Iterator[Path]:
 def test_failed_operation_leaves_all_or_nothing(
     scene: Scene, runner: Runner, folder: Path
 ) -> None:
-    """Whatever operation fails or is killed, the same command repeated sets it right."""
+    """Whatever operation fails or is killed, repeating the command repairs everything."""
     template = prepare(runner, scene, folder)
     chosen = sample(template, size=18, chance=random.Random(SEED))
     found = sweep(runner, template, chosen, folder, seconds_next=SECONDS_NEXT)
@@ -50,7 +50,7 @@ def test_failed_operation_leaves_all_or_nothing(
 def test_edit_is_recorded_once_whenever_a_command_is_killed(
     runner: Runner, folder: Path
 ) -> None:
-    """An edit has one key from its detection until our file is in its place."""
+    """An edit has one key from its detection until our file has replaced it."""
     template = prepare(runner, SCENES[5], folder)
     kills = [case for case in cases(template) if case.how == "kill-before"]
     found = sweep(runner, template, kills, folder, seconds_next=SECONDS_NEXT)
@@ -58,7 +58,7 @@ def test_edit_is_recorded_once_whenever_a_command_is_killed(
 
 
 def test_answer_before_the_commit_is_found(runner: Runner, folder: Path) -> None:
-    """The sweep finds an acknowledgement given before the event is durable."""
+    """The sweep detects an acknowledgement before the event is durable."""
     template = prepare(runner, SCENES[0], folder)
     found = planted(runner, template, folder, "acknowledge_first")
     assert "acknowledged and lost" in str(found)
@@ -72,7 +72,7 @@ def test_state_file_written_in_place_is_found(runner: Runner, folder: Path) -> N
 
 
 def test_digest_noted_too_late_is_found(runner: Runner, folder: Path) -> None:
-    """The sweep finds that our own bytes pass for somebody's edit after a kill."""
+    """The sweep detects that our own file is mistaken for an edit after a kill."""
     template = prepare(runner, SCENES[2], folder)
     found = planted(runner, template, folder, "digest_after_rename")
     assert "edit-observed" in str(found)
@@ -81,7 +81,7 @@ def test_digest_noted_too_late_is_found(runner: Runner, folder: Path) -> None:
 def test_descriptor_that_fails_to_close_denies_nothing(
     runner: Runner, folder: Path
 ) -> None:
-    """Read and written data is right whether or not closing the file fails."""
+    """Read and written data is correct whether or not closing the file fails."""
     for scene in (SCENES[2], SCENES[4]):
         template = prepare(runner, scene, folder / scene.name)
         for at in _operations(template, "close"):
@@ -102,7 +102,7 @@ def test_head_file_that_fails_to_close_is_believed(runner: Runner, folder: Path)
 
 @pytest.mark.parametrize("mode", ["write_ahead_log", "rollback_journal"])
 def test_unread_log_is_not_called_damaged(mode: str, runner: Runner, folder: Path) -> None:
-    """Where the disk does not give a page, nothing shows that the log is damaged."""
+    """If the disk fails to return a page, the log is not reported as damaged."""
     template = prepare(runner, SCENES[0], folder, (mode,))
     at = _operations(template, "read", "log.db")[-1]
     for how in (f"error:{EIO}", f"error:{EIO}:on", f"error:{EIO}:same"):
@@ -139,7 +139,7 @@ def _operations(template: Template, name: str, file: str = "") -> list[int]:
 
 
 def _strike(runner: Runner, template: Template, case: Case) -> Done:
-    """Let one fault happen to a scene in a copy of its folder."""
+    """Inject one fault into a scene in a copy of its folder."""
     place = template.folder.parent / "struck"
     shutil.rmtree(place, ignore_errors=True)
     copy_tree(template.folder, place)

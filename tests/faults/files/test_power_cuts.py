@@ -1,4 +1,4 @@
-"""Power cuts: what was acknowledged is there, whatever the disk had not written yet."""
+"""Power failures: acknowledged events survive, whatever was not yet written to disk."""
 
 import random
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ MODES = ("write_ahead_log", "rollback_journal")
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    """Give a folder in memory, where the disk's own speed does not matter."""
+    """Provide a folder in memory, where the disk's speed does not matter."""
     with fast_folder() as folder:
         yield folder
 
@@ -33,7 +33,7 @@ def test_acknowledged_events_survive_a_power_cut(
 
 @pytest.mark.parametrize("mode", MODES)
 def test_new_log_survives_a_power_cut(mode: str, runner: Runner, folder: Path) -> None:
-    """Once `init` has answered, the log is there under its name."""
+    """Once `init` has answered, the log exists under its name."""
     recording = record(runner, folder, [mode])
     chance = random.Random(SEED)
     options = {"from_init": True, "near_init": True}
@@ -53,14 +53,14 @@ def test_new_log_survives_a_power_cut(mode: str, runner: Runner, folder: Path) -
 def test_planted_defect_is_found(
     mode: str, plant: str, runner: Runner, folder: Path
 ) -> None:
-    """Images show a sync that is missing, and an answer that came too early."""
+    """The images reveal a missing sync, and an answer that came too early."""
     recording = record(runner, folder, [mode, plant])
     found = cut(runner, recording, folder, images=400, chance=random.Random(SEED))
     assert next(found, None) is not None
 
 
 def test_folder_never_synced_is_found(runner: Runner, folder: Path) -> None:
-    """Images show that the name of a new log was not made durable."""
+    """The images reveal that the name of a new log was not made durable."""
     recording = record(runner, folder, ["write_ahead_log", "folders_unsynced"])
     chance = random.Random(SEED)
     options = {"from_init": True, "near_init": True}
@@ -69,7 +69,7 @@ def test_folder_never_synced_is_found(runner: Runner, folder: Path) -> None:
 
 
 def test_synced_bytes_are_in_every_image(tmp_path: Path) -> None:
-    """A write before a sync is always there, one after it sometimes, names likewise."""
+    """Writes and names before a sync are always present, those after it only sometimes."""
     disk = Disk("/disk")
     for line in (
         Operation("open", 0o100, 0, "/disk/a", "", b""),

@@ -1,4 +1,4 @@
-"""A redaction is finished or not begun, whatever file operation it dies at."""
+"""A redaction is finished or not started, at whatever file operation it is killed."""
 
 import random
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ SEED = 20260115
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    """Give a folder in memory, where the disk's own speed does not matter."""
+    """Provide a folder in memory, where the disk's speed does not matter."""
     with fast_folder() as folder:
         yield folder
 

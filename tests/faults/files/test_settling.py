@@ -1,4 +1,4 @@
-"""However a command ended, the next one leaves every state file as the log has it."""
+"""However a command ended, the next one updates every state file from the log."""
 
 import random
 

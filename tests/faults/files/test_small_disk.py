@@ -1,4 +1,4 @@
-"""A disk that is full or may not be written: nothing is lost, and reading goes on."""
+"""A full or read-only disk: nothing is lost, and reading continues."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from .small_disk import live_through
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("kind", ["filling", "full", "readonly"])
 def test_disk_that_cannot_be_written_loses_nothing(kind: str, tmp_path: Path) -> None:
-    """Appends are refused in one line, reading works, and it recovers."""
+    """Appends are refused in one line, reading works, and the log recovers."""
     try:
         problems = live_through(kind, tmp_path, seed=1)
     except Unavailable as reason:

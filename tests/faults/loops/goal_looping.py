@@ -1,7 +1,7 @@
 """A goal reached in 40 iterations by `run` with a scripted agent, with kills.
 
-The agent's answers depend on the stated iteration and attempt, so a kill between two
-events is followed by the same answers.
+The agent's answers depend on the stated iteration and attempt, so a kill between two events
+is followed by the same answers.
 """
 
 import json
@@ -120,7 +120,7 @@ def prepare(folder: Path) -> None:
 
 
 def bring_to_end(folder: Path, rng: random.Random, *, kills: int) -> Goal:
-    """Let the goal be reached by a loop that is killed so often at any moment."""
+    """Reach the goal with a loop that is killed a number of times at any moment."""
     options = ["--hook-command", HOOK_COMMAND]
     life = looping.bring_to_end(folder, rng, kills=kills, options=options)
     [status] = answers(folder, "status")
@@ -141,7 +141,7 @@ def bring_to_end(folder: Path, rng: random.Random, *, kills: int) -> Goal:
 
 
 def idle_after(folder: Path) -> list[int]:
-    """Return the idle count at the end of every iteration, as the log has it."""
+    """Return the idle count at the end of every iteration, according to the log."""
     with Workspace.open(folder) as workspace:
         ends = [workspace.sprint("long", at=f"iter:{n}") for n in range(1, ITERATIONS + 1)]
         return [sprint.plan.turns.idle for sprint in ends]

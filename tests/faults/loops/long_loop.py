@@ -1,7 +1,7 @@
-"""A loop of many iterations, watched from outside: what its process holds as it goes on.
+"""A loop of many iterations, observed from outside: its process's resources over time.
 
-Each iteration is measured, judged better, and paid for. Now and then the agent is kept from
-work by a limit, fails, or leaves nothing that can be measured.
+Each iteration is measured, judged better, and paid for. From time to time the agent is
+blocked by a limit, fails, or leaves nothing that can be measured.
 """
 
 import json
@@ -48,7 +48,7 @@ MEASURES = ("--measure", MEASURE, "--report", "json=done.json")
 
 
 class Sample(NamedTuple):
-    """What the loop's process held while it was at an iteration."""
+    """The resources of the loop's process during an iteration."""
 
     iteration: int
     kib: int
@@ -68,7 +68,7 @@ class Long(NamedTuple):
 
 
 def prepare(folder: Path, iterations: int) -> Path:
-    """Make a sprint that so many iterations do not finish; return its tree."""
+    """Create a sprint that the iterations do not finish; return its tree."""
     tree = folder / "tree"
     tree.mkdir(parents=True)
     (folder / "seen").mkdir()
@@ -82,7 +82,7 @@ def prepare(folder: Path, iterations: int) -> Path:
 
 
 def live(tree: Path, iterations: int) -> Long:
-    """Let the loop go on for so many iterations, and look at it all the while."""
+    """Run the loop for a number of iterations while observing it."""
     samples: list[Sample] = []
     words = ["run", *MEASURES, "--budget-iterations", str(iterations), "--rest", "0"]
     words += ["--on-regression", "continue", "--", "sh", "agent.sh"]
@@ -122,7 +122,7 @@ def _look(process: int, calls: Path) -> Sample | None:
 
 
 def spent(tree: Path) -> dict[str, object]:
-    """Return what `status` says that all runs of agents took."""
+    """Return the total usage of all agent runs according to `status`."""
     [status] = answers(tree, "status")
     found: dict[str, object] = status["spent"]
     return found

@@ -72,7 +72,7 @@ def plan() -> dict[str, Any]:
 
 
 def prepare(folder: Path) -> None:
-    """Make a folder with an agent and a sprint that has not begun."""
+    """Create a folder with an agent and a sprint that has not started."""
     (folder / "agent.py").write_text(AGENT)
     (folder / "plan.yaml").write_text(dump(plan()))
     run(folder, "init", "--here")
@@ -82,7 +82,7 @@ def prepare(folder: Path) -> None:
 def bring_to_end(
     folder: Path, rng: random.Random, *, kills: int, options: Sequence[str] = ()
 ) -> Life:
-    """Run the sprint, kill the loop so often at any moment, and go on until it is done."""
+    """Run the sprint, kill the loop a number of times, and continue until it is done."""
     began, killed = time.monotonic(), 0
     while True:
         loop = subprocess.Popen(
@@ -112,7 +112,7 @@ def bring_to_end(
 
 
 def without_times(value: Any) -> Any:
-    """Return a document without what says when."""
+    """Return a document without its times."""
     if isinstance(value, dict):
         return {key: without_times(x) for key, x in value.items() if key not in TIMES}
     if isinstance(value, list):

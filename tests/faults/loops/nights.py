@@ -1,4 +1,4 @@
-"""Nights of a loop that judges its iterations, with kills: of a goal and of a plan.
+"""Nights of a loop that judges its iterations, with kills: for a goal and for a plan.
 
 The agent's actions follow from the number of the iteration and from the log, so a kill
 between two events is followed by the same actions. The agent counts its calls outside the
@@ -106,7 +106,7 @@ def said_in(kind: str, number: int) -> dict[str, Any]:
 
 
 def prepare(folder: Path, kind: str) -> Path:
-    """Make a sprint that has not begun, and all that its night needs; return its tree."""
+    """Create a sprint that has not started, and all files of its night; return its tree."""
     tree, says = folder / "tree", folder / "says"
     tree.mkdir(parents=True)
     says.mkdir()
@@ -136,10 +136,10 @@ def prepare(folder: Path, kind: str) -> Path:
 def bring_to_end(
     tree: Path, rng: random.Random, *, kills: int, places: tuple[str, ...] = ()
 ) -> Night:
-    """Go on until the sprint is done; kill the loop so often, then leave it alone.
+    """Continue until the sprint is done; kill the loop a number of times first.
 
-    First right after the first event of each type of `places`, then at any moment and
-    around any append.
+    The kills come first right after the first event of each type of `places`, then at any
+    moment and around any append.
     """
     found: list[Killed] = []
     wanted, lost, raised = {*places}, 0, False

@@ -1,4 +1,4 @@
-"""A loop that goes on for long holds no more than one that began a while ago."""
+"""A long loop uses no more resources than one that started a while ago."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ ITERATIONS = 12
 
 @pytest.mark.long
 def test_each_iteration_is_paid_and_measured_once(tmp_path: Path) -> None:
-    """The short form: the loop is seen at work, ends at its limit, and sums are exact."""
+    """The short form: the loop works, ends at its limit, and the sums are exact."""
     tree = long_loop.prepare(tmp_path, ITERATIONS)
     found = long_loop.live(tree, ITERATIONS)
     assert found.code == 20, found.said

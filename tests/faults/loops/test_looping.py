@@ -1,4 +1,4 @@
-"""A loop that is killed at any moment ends as one that nobody disturbed."""
+"""A loop that is killed at any moment ends like an undisturbed one."""
 
 import random
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A night that is killed on the way ends as one that nobody disturbed."""
+"""A night with kills ends like an undisturbed one."""
 
 import random
 from pathlib import Path
@@ -28,7 +28,7 @@ def test_killed_at_every_step_it_ends_the_same(tmp_path: Path, kind: str) -> Non
 
 
 def test_sees_a_run_that_is_paid_twice() -> None:
-    """A call without a kill as its cause, and any other result, are reported."""
+    """A call that no kill explains, and any other difference, are reported."""
     calm = nights.Night({"spent": 1}, [], 3, 3, "")
     assert nights.unlike(calm, calm) == []
     assert nights.unlike(calm, calm._replace(calls=4))

@@ -1,7 +1,7 @@
-"""Drift under concurrency: many refresh one state file while somebody else edits it.
+"""Drift under concurrency: many processes refresh a state file while another edits it.
 
-Without edits nobody may see one. With edits every one must be recorded, once, and its exact
-bytes kept; in between the file may never fall behind a command that has ended.
+Without edits, none may be detected. With edits, each must be recorded once and its exact
+bytes saved; in between, the file may never be older than a command that has ended.
 """
 
 import json
@@ -34,7 +34,7 @@ EMPTY = sha256(b"").hexdigest()
 
 
 class Counts(NamedTuple):
-    """What a run came to."""
+    """The result of a run."""
 
     events: int
     refreshes: int
@@ -46,7 +46,7 @@ class Counts(NamedTuple):
 
 
 class Edit(NamedTuple):
-    """What somebody put into the state file."""
+    """The content that an editor put into the state file."""
 
     how: str
     digest: str
@@ -128,7 +128,7 @@ def _save_slowly(root: Path) -> int:
 
 
 def _append_and_refresh(root: Path, seed: int, until: float) -> int:
-    """Record and refresh until time is up; see that the file is never behind us."""
+    """Record and refresh until the time is up; check that the file is never stale."""
     chance = random.Random(seed)
     refreshes, problem = 0, ""
     while time.monotonic() < until and not problem:
@@ -156,7 +156,7 @@ def _record(workspace: Workspace, chance: random.Random) -> int:
 
 
 def _edit(file: Path, chance: random.Random, until: float, how: list[str]) -> list[Edit]:
-    """Edit the file at least once; each edit waits until the one before was seen."""
+    """Edit the file at least once; each edit waits until the previous one was detected."""
     edits: list[Edit] = []
     while how and (not edits or time.monotonic() < until):
         time.sleep(chance.uniform(*REST_SECONDS))
@@ -174,7 +174,7 @@ def _edit(file: Path, chance: random.Random, until: float, how: list[str]) -> li
 
 
 def _edit_atomically(file: Path, line: bytes) -> str:
-    """Edit as careful editors do: write a new file and rename it over the old one."""
+    """Edit like careful editors: write a new file and rename it over the old one."""
     content = file.read_bytes() + line
     draft = file.with_name("by-hand")
     draft.write_bytes(content)

@@ -25,7 +25,7 @@ class Followed(NamedTuple):
 def follow_while_appended(
     folder: Path, *, followers: int, writers: int, events: int, seconds: float
 ) -> Followed:
-    """Let writers append that many events each; every follower must see all in order."""
+    """Let writers append a number of events each; followers must receive all in order."""
     plan = {"phases": [{"id": "build", "prompt": "x"}]}
     with Workspace.init(folder, here=True) as workspace:
         for name in ("one", "two"):

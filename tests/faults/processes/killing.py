@@ -1,8 +1,8 @@
-"""The kill tester: writers that die at any moment, and a log that must not notice.
+"""The kill tester: writers that die at any moment, and a log that must be unaffected.
 
-Every command carries a token in its key and its payload. A command whose answer was read
-must be in the log once, where the answer said; any other at most once; and one that is
-repeated under its key after a kill, once.
+Every command has a token in its key and its payload. A command whose answer was read must
+be in the log once, at the answered position; a command repeated under its key after a kill,
+once; and any other command at most once.
 """
 
 import heapq
@@ -33,7 +33,7 @@ _WAITS = re.compile(r"waiting for .* at most$")
 
 
 class Counts(NamedTuple):
-    """What a run of the kill tester came to."""
+    """The result of a run of the kill tester."""
 
     kills: int
     in_flight: int
@@ -118,7 +118,7 @@ class Killer:
         self._kill_all()
 
     def _start(self, slot: Slot) -> None:
-        """Give a slot its next life, and decide how it is to end."""
+        """Start the next process of a slot, and decide how it ends."""
         slot.begin_life(self._chance, time.monotonic() + LIFE_SECONDS_MAX)
         alone = slot.kind in (writers.COMMAND, writers.PROCESS)
         line = self._next_line(slot) if alone else None
@@ -175,7 +175,7 @@ class Killer:
                 self._bury(slot)
 
     def _hear(self, slot: Slot) -> None:
-        """Take answers as they come; an end of the output is the end of the writer."""
+        """Read answers as they arrive; the end of the output is the end of the writer."""
         if slot.child is None:
             return
         chunk = os.read(slot.child.stdout, 1 << 16)
@@ -198,7 +198,7 @@ class Killer:
                 slot.kill_after -= 1
 
     def _bury(self, slot: Slot) -> None:
-        """Hear the last words of a writer that is dying, and see how it died."""
+        """Read the last answers of a dying writer, and its exit status."""
         child = slot.child
         if child is None:
             return
@@ -234,14 +234,14 @@ class Killer:
             self._bury(slot)
 
     def _record_after_death(self) -> None:
-        """Run a command on each sprint: it needs no help and leaves the file right."""
+        """Run a command on each sprint: it must work and leave the file correct."""
         for sprint, slot in zip(self._sprints, self._slots, strict=False):
             alone = sprint == self._sprints[self.commands % len(self._sprints)]
             self._command(slot, writers.PROCESS if alone else writers.COMMAND)
         self.ledger.problems += unlike_the_log(self.root, self._sprints)
 
     def _command(self, slot: Slot, kind: str) -> None:
-        """Run a command right after a death; it must not take longer for that."""
+        """Run a command right after a death; it must not take longer because of it."""
         seconds = self._time_command(slot, kind)
         self.slowest = max(self.slowest, seconds)
         if seconds > self.command_seconds_max:

@@ -1,7 +1,7 @@
 """The race: processes that append to the same streams, with every form of expectation.
 
 Their answers are combined afterwards: every position belongs to one answer, every
-expectation was met, and every conflict was true.
+expectation was met, and every conflict was justified.
 """
 
 import json
@@ -38,7 +38,7 @@ SPRINT = "race"
 
 
 class Counts(NamedTuple):
-    """What a race came to."""
+    """The result of a race."""
 
     events: int
     conflicts: int
@@ -69,7 +69,7 @@ def race_to_append(root: Path, *, writers: int, rounds: int, seconds: float) -> 
 
 
 def race_to_act(root: Path, *, writers: int, rounds: int, seconds: float) -> Counts:
-    """Let processes lead one sprint at once; each thing must happen once."""
+    """Let processes lead one sprint at once; each event must occur once."""
     make_sprints(root, [SPRINT])
     bodies = [partial(_act, root, number, rounds) for number in range(writers)]
     answers, problems = _together(root, bodies, seconds)
@@ -150,7 +150,7 @@ def _append(root: Path, number: int, rounds: int, start: Callable[[], None]) -> 
                 new_events: list[NewEvent] = new_events,
                 **key: Any,
             ) -> bool:
-                """Append once and report it; return whether there is nothing more to do."""
+                """Append once and report it; return whether the process is finished."""
                 said = given.value if isinstance(given, Expect) else given
                 report: dict[str, Any] = {"form": form, "what": what, "given": said}
                 try:
@@ -181,7 +181,7 @@ def _append(root: Path, number: int, rounds: int, start: Callable[[], None]) -> 
 
 
 def _act(root: Path, number: int, rounds: int, start: Callable[[], None]) -> int:
-    """Do a sprint's work as all others do it, and report every conflict."""
+    """Do a sprint's work while all others do the same, and report every conflict."""
     with Workspace.open(root) as opened:
         start()
         for phase in PLAN["phases"]:

@@ -1,4 +1,4 @@
-"""A writer's place: the commands not answered yet, and the process at work on them."""
+"""A writer's slot: the unanswered commands, and the process that works on them."""
 
 import random
 import signal
@@ -25,7 +25,7 @@ START_SECONDS = 0.1
 
 
 class Slot:
-    """One writer's place."""
+    """The slot of one writer."""
 
     def __init__(self, name: str, sprint: str) -> None:
         self.name = name
@@ -48,7 +48,7 @@ class Slot:
         self.until = 0.0
 
     def begin_life(self, chance: random.Random, until: float) -> None:
-        """Forget the last process, and choose what the next one is."""
+        """Forget the last process, and choose the kind of the next one."""
         self.kind = chance.choices(list(KINDS), weights=list(KINDS.values()))[0]
         self.life += 1
         self.left = chance.randint(1, writers.LINES_MAX[self.kind])
@@ -70,7 +70,7 @@ class Blow(NamedTuple):
 
 
 def plan_death(slot: Slot, chance: random.Random) -> Iterator[Blow]:
-    """Decide how a life is to end; yield the signals that it takes."""
+    """Decide how a process ends; yield the required signals."""
     style = chance.choices(list(STYLES), weights=list(STYLES.values()))[0]
     begin = START_SECONDS if slot.kind == writers.PROCESS else 0.0
     if style in ("moment", "deaf"):

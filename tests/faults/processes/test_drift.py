@@ -1,4 +1,4 @@
-"""State files that many refresh and somebody edits: nothing imagined, nothing lost."""
+"""State files with many writers and an editor: no false edits, and none lost."""
 
 from pathlib import Path
 
@@ -9,14 +9,14 @@ from .drifting import ATOMIC, drift, edit_while_refreshed
 
 
 def test_nobody_sees_an_edit_that_nobody_made(tmp_path: Path) -> None:
-    """Eight processes that append and refresh never take each other for an editor."""
+    """Eight processes that append and refresh never mistake each other for an editor."""
     counts = drift(tmp_path / "log", writers=8, seconds=2, seed=1, how=[])
     assert counts.problems == []
     assert counts.refreshes > 0
 
 
 def test_edit_by_rename_is_kept_and_recorded(tmp_path: Path) -> None:
-    """Whenever the file is replaced by hand, its bytes are kept and recorded once."""
+    """Whenever the file is replaced by hand, its bytes are saved and recorded once."""
     counts = drift(tmp_path / "log", writers=8, seconds=1, seed=2, how=[ATOMIC])
     assert counts.problems == []
     assert counts.edits[ATOMIC] > 0
@@ -30,7 +30,7 @@ def test_edit_of_an_open_file_is_kept(tmp_path: Path) -> None:
 def test_refreshing_without_the_lock_is_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The harness finds files that are compared and written without the lock."""
+    """The test detects files that are compared and written without the lock."""
     planted.refresh_unlocked(monkeypatch)
     # Requires two simultaneous writers, which may take a while on a busy machine.
     assert any(
@@ -42,7 +42,7 @@ def test_refreshing_without_the_lock_is_found(
 def test_digests_not_kept_are_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The harness finds writers that mistake their own files for edited ones."""
+    """The test detects writers that mistake their own files for edited ones."""
     planted.know_nothing(monkeypatch)
     assert any(
         "nobody edited" in problem

@@ -1,4 +1,4 @@
-"""Writers that are killed at any moment lose, double and block nothing."""
+"""Writers killed at any moment lose, duplicate and block nothing."""
 
 from pathlib import Path
 

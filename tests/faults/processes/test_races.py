@@ -9,7 +9,7 @@ from .racing import race_to_act, race_to_append
 
 
 def test_every_expectation_holds_in_a_race(tmp_path: Path) -> None:
-    """With every form of expectation and with keys nothing is doubled or left out."""
+    """With every form of expectation and with keys, nothing is duplicated or omitted."""
     counts = race_to_append(tmp_path / "log", writers=6, rounds=6, seconds=60)
     assert counts.problems == []
     assert counts.conflicts > 0
@@ -17,7 +17,7 @@ def test_every_expectation_holds_in_a_race(tmp_path: Path) -> None:
 
 
 def test_racing_commands_happen_once(tmp_path: Path) -> None:
-    """A sprint led by many at once goes through every phase once, numbers never twice."""
+    """A sprint led by many processes completes every phase once, with unique numbers."""
     counts = race_to_act(tmp_path / "log", writers=6, rounds=4, seconds=60)
     assert counts.problems == []
     assert counts.conflicts > 0
@@ -26,7 +26,7 @@ def test_racing_commands_happen_once(tmp_path: Path) -> None:
 def test_expectations_not_checked_are_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The race finds a log that appends wherever the stream is."""
+    """The race detects a log that appends at any version."""
     planted.believe_all(monkeypatch)
     problems = race_to_append(tmp_path / "a", writers=4, rounds=4, seconds=60).problems
     assert [problem for problem in problems if "not one winner" in problem]
@@ -37,7 +37,7 @@ def test_expectations_not_checked_are_found(
 def test_keys_not_looked_up_are_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The race finds a log that lets everybody use the same key."""
+    """The race detects a log that lets different commands use the same key."""
     planted.forget_keys(monkeypatch)
     problems = race_to_append(tmp_path / "log", writers=4, rounds=2, seconds=60).problems
     assert [problem for problem in problems if "not one winner" in problem]

@@ -1,4 +1,4 @@
-"""Requests for the next sprint are taken over exactly once, by whoever starts or dies."""
+"""Deferred requests are taken over exactly once, whoever starts or dies."""
 
 import os
 import signal
@@ -25,7 +25,7 @@ REQUESTS, SPRINTS = ("one", "two", "three"), 6
 
 
 def make(root: Path) -> None:
-    """Make a log whose first sprint put requests off, and sprints that have not begun."""
+    """Create a log whose first sprint deferred requests, and sprints to be started."""
     root.mkdir()
     with Workspace.init(root, here=True) as workspace:
         for name in ("first", *(f"s{number}" for number in range(SPRINTS))):
@@ -39,7 +39,7 @@ def make(root: Path) -> None:
 
 
 def taken(root: Path) -> Counter[str]:
-    """Return how often each request was taken over, in all sprints together."""
+    """Return how often each request was taken over, over all sprints."""
     with Workspace.open(root) as workspace:
         events = [
             event

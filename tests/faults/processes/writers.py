@@ -42,7 +42,7 @@ def start_writer(
 
 
 def run_writer(kind: str, line: Line, *, seed: int | None = None) -> int:
-    """Record one line in this forked process, as a fresh interpreter where asked for."""
+    """Record one line in this forked process, as a new interpreter if requested."""
     if kind == PROCESS:
         return children.execute(append_arguments(line))
     return children.command_line(append_arguments(line), seed=seed)
@@ -58,7 +58,7 @@ def append_arguments(line: Line) -> list[str]:
 
 
 def _call_library(root: Path, seed: int) -> int:
-    """Open the workspace again for every line of stdin, with a wrong clock."""
+    """Open the workspace again for every input line, with a wrong clock."""
     chance = random.Random(seed)
     for text in sys.stdin:
         line = msgspec.convert(json.loads(text)["line"], Line)
