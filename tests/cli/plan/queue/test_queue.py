@@ -127,6 +127,13 @@ def test_approves_a_workflow(queue: Path, run: Any, done: Any) -> None:
     )
 
 
+def test_a_title_is_enough(queue: Path, done: Any) -> None:
+    """A request has medium priority and is an improvement unless it states otherwise."""
+    done("queue", "add", "Name the user")
+    *_, request = done("queue", "list", "--json").json
+    assert (request["priority"], request["type"]) == ("medium", "improvement")
+
+
 def test_refusals_name_the_option(queue: Path, run: Any) -> None:
     """Impossible injections and decisions are reported by the typed option."""
     refused = run("queue", "approve", "req-1", *WHY, "--prompt", " ")
@@ -139,7 +146,7 @@ def test_refusals_name_the_option(queue: Path, run: Any) -> None:
     assert "error: --id: the id doc was used already" in refused.err
     refused = run("queue", "add", "x", *URGENT, "--context", "[]")
     assert "error: --context: must be a JSON object" in refused.err
-    assert run("queue", "add", "x").code == 2
+    assert run("queue", "add").code == 2
 
 
 def test_decides_once(queue: Path, run: Any, done: Any) -> None:
