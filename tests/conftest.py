@@ -109,7 +109,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep the items of the requested forms; a test named by its id always runs."""
+    """Select the items of the requested forms; a test given by its id always runs."""
     if config.option.long:
         return
     long, nowhere = lengths.long_forms(items), lengths.in_no_form(items)
@@ -125,7 +125,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish() -> None:
-    """Exempt what was collected from garbage collection, which would look at it often."""
+    """Exempt the collected objects from garbage collection, which would scan them often."""
     gc.collect()
     gc.freeze()
 
@@ -145,7 +145,7 @@ def _leaks_nothing() -> Iterator[None]:
 
 @pytest.fixture(autouse=True, scope="module")
 def _rebinds_nothing() -> Iterator[None]:
-    """Fail a module whose tests replace a function, class or module for good."""
+    """Fail a module whose tests permanently replace a function, class or module."""
     before = leaks.bound(PACKAGES)
     yield
     found = list(leaks.rebound(before))

@@ -22,7 +22,7 @@ def saved_states(log: Any) -> dict[tuple[str, int], tuple[int, bytes]]:
 
 
 def put_state(log: Any, key: tuple[str, int], state: bytes) -> None:
-    """Put other bytes in the place of a saved state."""
+    """Replace the bytes of a saved state."""
     log.checkpoints._connection.rows(
         "UPDATE checkpoints SET state = ? WHERE stream = ? AND version = ?", (state, *key)
     )

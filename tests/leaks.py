@@ -41,9 +41,9 @@ SET_BY_PYTEST = ("PYTEST_CURRENT_TEST", "PYTEST_XDIST_TESTRUNUID")
 
 @dataclass(frozen=True)
 class State:
-    """What a test shares with the tests after it in the same process.
+    """The state that a test shares with later tests in the same process.
 
-    Each field holds a value that compares equal for as long as nothing has leaked.
+    Each field has a value that compares equal as long as nothing has leaked.
     """
 
     folder: str
@@ -88,9 +88,9 @@ class State:
 def leaks(before: State, home: Path) -> list[str]:
     """Return one line for each difference from `before`; an empty list if nothing leaked.
 
-    Threads that are about to end and files that are about to be closed get five seconds:
-    both are gone before they can disturb another test. What only garbage refers to is no
-    leak: a pool of threads ends when its owner is collected.
+    Threads that are about to end and files that are about to be closed get five seconds,
+    because they cannot disturb another test. Objects referenced only by garbage are no
+    leak: a thread pool ends when its owner is collected.
     """
     after = State.now(home)
     new = [thread for thread in after.threads - before.threads if not _is_of_a_pool(thread)]
@@ -182,7 +182,7 @@ def bound(packages: tuple[str, ...]) -> dict[str, dict[str, Any]]:
 
 
 def rebound(before: dict[str, dict[str, Any]]) -> Iterator[tuple[str, Callable[[], None]]]:
-    """Yield the name of each replaced function, class or module, and a way to undo it.
+    """Yield the name of each replaced function, class or module, and a function to undo it.
 
     Other values may change: modules cache what they computed.
     """

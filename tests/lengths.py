@@ -1,4 +1,4 @@
-"""Short and long forms: what `make test` runs of a test, and what `make test-long` adds."""
+"""Short and long forms of a test: `make test` runs the short one, `make test-long` both."""
 
 import os
 from collections import defaultdict
@@ -11,10 +11,10 @@ is_long = False  # set by tests/conftest.py from --long and --only-long
 
 
 def examples(number: int) -> int:
-    """Return how many examples a property takes that is meant to take `number`.
+    """Return the number of examples for a property intended for `number` examples.
 
-    The short form takes at most 10, the long form a quarter of `number`, and with
-    `SPRINTLOG_EXAMPLES=10` ten times as many as `number`.
+    The short form uses at most 10, the long form a quarter of `number`, and with
+    `SPRINTLOG_EXAMPLES=10` ten times `number`.
     """
     if is_long:
         return max(1, round(number * float(os.environ.get("SPRINTLOG_EXAMPLES", "0.25"))))
@@ -29,9 +29,9 @@ def is_property(item: pytest.Item) -> bool:
 def long_forms(items: list[pytest.Item]) -> set[pytest.Item]:
     """Return the items that only the long form runs.
 
-    These are the items marked `long`, and of those marked `sampled(n)` all but n for each
-    test function: the first, the last, and others at even distances between them.
-    With `sampled(n, m)`, the long form runs m of them; the others are in neither form.
+    These are the items marked `long`, and of those marked `sampled(n)` all but n per test
+    function: the first, the last, and others at even distances. With `sampled(n, m)`, the
+    long form runs m of them; the others are in neither form.
     """
     long = {item for item in items if item.get_closest_marker("long")}
     for cases, marker in _sampled(items):
@@ -42,7 +42,7 @@ def long_forms(items: list[pytest.Item]) -> set[pytest.Item]:
 
 
 def in_no_form(items: list[pytest.Item]) -> set[pytest.Item]:
-    """Return the cases that neither form of a test marked `sampled(n, m)` runs."""
+    """Return the cases of a test marked `sampled(n, m)` that neither form runs."""
     found: set[pytest.Item] = set()
     for cases, marker in _sampled(items):
         if len(marker.args) > 1:

@@ -1,4 +1,4 @@
-"""Skips: a test that needs a program or a right is skipped with the way to get it."""
+"""Skips: a test that requires a program or a right is skipped with a remedy."""
 
 import os
 import shutil
@@ -33,7 +33,7 @@ def line(requirement: str, how: str = "") -> str:
 
 
 def skip(requirement: str, how: str) -> NoReturn:
-    """Skip the running test: it needs `requirement`; `how` states the way to get it."""
+    """Skip the running test, which needs `requirement`; `how` describes how to get it."""
     pytest.skip(line(requirement, how))
 
 

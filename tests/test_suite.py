@@ -82,7 +82,7 @@ def test_a_replaced_function_is_named_and_restored(monkeypatch: pytest.MonkeyPat
 
 
 class Item:
-    """A collected test as far as the choice of forms reads it."""
+    """A collected test, as far as needed for the choice of forms."""
 
     def __init__(self, name: str, **markers: pytest.Mark) -> None:
         self.parent = None
@@ -98,7 +98,7 @@ class Item:
     ("number", "kept"), [(1, [0]), (2, [0, 9]), (4, [0, 3, 6, 9]), (20, [*range(10)])]
 )
 def test_a_sample_is_spread_evenly(number: int, kept: list[int]) -> None:
-    """Of ten cases, `sampled(n)` keeps n: the first, the last, and some between them."""
+    """Of ten cases, `sampled(n)` selects n: the first, the last, and some in between."""
     cases: list[Any] = [
         Item("a", sampled=pytest.mark.sampled(number).mark) for _ in range(10)
     ]
@@ -107,7 +107,7 @@ def test_a_sample_is_spread_evenly(number: int, kept: list[int]) -> None:
 
 
 def test_a_long_form_may_be_a_sample_too() -> None:
-    """With `sampled(n, m)` the long form runs m cases less those of the short form."""
+    """With `sampled(n, m)`, the long form runs m cases minus those of the short form."""
     mark = pytest.mark.sampled(2, 4).mark
     cases: list[Any] = [Item("a", sampled=mark) for _ in range(10)]
     long = lengths.long_forms(cases)
@@ -124,7 +124,7 @@ def test_a_long_form_may_be_a_sample_too() -> None:
 
 
 def test_marked_tests_are_long() -> None:
-    """A test marked `long` belongs to the long form alone."""
+    """A test marked `long` belongs only to the long form."""
     items: list[Any] = [Item("a", long=pytest.mark.long.mark), Item("b")]
     assert lengths.long_forms(items) == {items[0]}
 
@@ -132,7 +132,7 @@ def test_marked_tests_are_long() -> None:
 def test_a_property_takes_fewer_examples_in_the_short_form(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The short form takes at most 10 examples, the long form a quarter."""
+    """The short form uses at most 10 examples, the long form a quarter."""
     monkeypatch.setattr(lengths, "is_long", False)
     assert (lengths.examples(100), lengths.examples(5)) == (10, 5)
     monkeypatch.setattr(lengths, "is_long", True)

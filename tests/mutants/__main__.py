@@ -34,7 +34,7 @@ KEPT = Path(".mutants")
 
 
 def main() -> int:
-    """Do what the command line asks for, and return the exit status."""
+    """Perform the requested steps, and return the exit status."""
     options = _options()
     options.root = options.root.resolve()
     # Shells ignore SIGINT in background processes, and the tests would inherit this.

@@ -1,7 +1,7 @@
 """A copy of a checkout with a separate environment, in which tests run.
 
-Processes that a test starts find the copy's modules even with an empty environment: the
-copy has a `.venv` of links to the packages of the running one.
+Processes started by a test find the copy's modules even with an empty environment: the
+copy has a `.venv` of links to the packages of the running environment.
 """
 
 import os
@@ -87,7 +87,7 @@ class Copy:
             shutil.copy(Path(__file__).with_name(name), self._shared)
 
     def write(self, path: str, source: str) -> None:
-        """Replace a module; no compiled form of it or of an earlier one is used."""
+        """Replace a module, so that no compiled form of an earlier one is used."""
         file = self.tree / path
         file.write_text(source, encoding="utf-8")
         # A compiled module is valid for its source's time and size, and a process of an
@@ -184,7 +184,7 @@ class Copy:
     def _wait(
         self, process: subprocess.Popen[bytes], end: float, usual: dict[str, float]
     ) -> tuple[int | None, str | None]:
-        """Return the exit status and the test that hangs, if there is one."""
+        """Return the exit status, and the test that hangs, if any."""
         while True:
             with suppress(subprocess.TimeoutExpired):
                 return process.wait(_POLL_SECONDS), None
@@ -199,7 +199,7 @@ class Copy:
                 return None, None
 
     def _end(self, process: subprocess.Popen[bytes]) -> None:
-        """End a run that goes on, after its clean-up, and all that it started."""
+        """End a run that does not stop, after its clean-up, with all its processes."""
         if process.poll() is None:
             process.send_signal(signal.SIGINT)
             try:

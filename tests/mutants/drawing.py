@@ -1,7 +1,7 @@
-"""The mutations that a seed draws from the sources, and the same ones in other checkouts.
+"""The mutations that a seed selects from the sources, and the same ones in other checkouts.
 
-Only hashes decide: the choice is the same on every machine and with every Python, and a
-change of one module changes no choice in the others.
+Only hashes decide: the choice is the same on every machine and in every Python version,
+and a change of one module changes no choice in others.
 """
 
 import hashlib
@@ -86,9 +86,9 @@ def _sites(root: Path, path: str) -> list[Site]:
 
 
 def locate(wanted: Iterable[Mutation], root: Path) -> list[Mutation | None]:
-    """Return the mutations with their places in a checkout, None for each that it lacks.
+    """Return the mutations with their positions in a checkout; None for missing ones.
 
-    The same line of a function that moved to another module is found, too.
+    The same line of a function that moved to another module is also found.
     """
     wanted = list(wanted)
     near: dict[Any, Mutation] = {}

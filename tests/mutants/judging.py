@@ -39,7 +39,7 @@ def file_of(test: str) -> str:
 
 
 def plan(tests: list[str], trace: Trace, seconds: float) -> list[str]:
-    """Return the cheapest tests that take about so many seconds, grouped by file."""
+    """Return the cheapest tests that take about the given time, grouped by file."""
     chosen: dict[str, list[str]] = {}
     spent = 0.0
     for test in sorted(tests, key=lambda test: (trace.tests[test], test)):
@@ -64,7 +64,7 @@ def plan(tests: list[str], trace: Trace, seconds: float) -> list[str]:
 def judge(
     mutation: Mutation, trace: Trace, copy: Copy, limit: float = LIMIT_SECONDS
 ) -> Verdict:
-    """Run the tests that reach a mutation with it, until one fails or the time is over."""
+    """Run the tests that reach a mutation with it, until one fails or the time is up."""
     changed = mutated(copy.original(mutation.path), mutation)
     left = list(trace.reached.get(mutation.key, []))
     verdict = Verdict(SURVIVED if left else NOT_REACHED, len(left))

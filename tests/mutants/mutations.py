@@ -1,4 +1,4 @@
-"""Small changes to the sources: where each is possible, and how one is made.
+"""Small changes to the sources: where each is possible, and how it is made.
 
 A mutation changes one line inside a function. It is identified by its path, function,
 operator and the text of the line before and after, so that the same mutation can be made
@@ -224,7 +224,7 @@ class _Finder(ast.NodeVisitor):
         """Skip f-strings: Python 3.11 reports other columns within them."""
 
     def visit_Call(self, node: ast.Call) -> None:
-        """Visit a call that neither logs nor serves type checkers only."""
+        """Visit a call, unless it logs or serves only type checkers."""
         if _name(node.func) not in _SKIPPED_CALLS:
             self.generic_visit(node)
 

@@ -1,6 +1,6 @@
 """The pytest plugin of a copy: the selection of tests, their times and their names.
 
-It is installed in the environment of the copy, in a folder that the tool shares with it.
+It is installed in the environment of the copy, in a folder shared with the tool.
 """
 
 import os
@@ -33,7 +33,7 @@ def _announce(name: str) -> None:
 
 @contextmanager
 def _named(label: str) -> Iterator[None]:
-    """Name something other than a test as the current one."""
+    """Set the name of something other than a test as the current one."""
     kept = os.environ.get(VARIABLE)
     os.environ[VARIABLE] = label
     _announce(label)
@@ -50,7 +50,7 @@ def _named(label: str) -> Iterator[None]:
 def pytest_collection_modifyitems(
     config: pytest.Config, items: list[pytest.Item]
 ) -> Generator[None, None, None]:
-    """Keep the selected tests of those that others keep, in the order of the selection."""
+    """Keep the selected tests that other plugins keep, in the order of the selection."""
     yield
     if core := sys.modules.get("hypothesis.core"):
         # With different examples, a failing test might not fail when repeated.
@@ -86,7 +86,7 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_make_collect_report(collector: pytest.Collector) -> Generator[None, Any, Any]:
-    """Record how long a module takes to import, and name it meanwhile."""
+    """Record how long a module takes to import, and name it in the meantime."""
     if not isinstance(collector, pytest.Module):
         return (yield)
     begun = time.perf_counter()
@@ -98,7 +98,7 @@ def pytest_make_collect_report(collector: pytest.Collector) -> Generator[None, A
 
 @pytest.hookimpl(wrapper=True)
 def pytest_fixture_setup(fixturedef: pytest.FixtureDef[Any]) -> Generator[None, Any, Any]:
-    """Name a fixture that several tests share while it is made."""
+    """Name a fixture shared by several tests while it is created."""
     if fixturedef.scope == "function":
         return (yield)
     with _named(f"{fixturedef.argname}\t{fixturedef.baseid} (fixture)"):

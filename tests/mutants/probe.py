@@ -1,7 +1,7 @@
-"""What a probe calls: it records which test reaches the line of which mutation.
+"""The function that probes call: it records which test reaches which mutation's line.
 
 Every Python process in the environment of a copy imports this module at its start and then
-has the builtin that probes call; it must import nothing that costs time.
+has the builtin that probes call; it must not import anything slow.
 """
 
 import builtins

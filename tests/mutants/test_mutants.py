@@ -1,4 +1,4 @@
-"""Mutations are drawn the same way everywhere, and only tests that notice one kill it."""
+"""Mutations are selected the same way everywhere, and only a failing test kills one."""
 
 import ast
 import json
@@ -97,7 +97,7 @@ def test_a_probe_moves_no_line(drawn: list[Mutation]) -> None:
 
 
 def test_the_choice_depends_on_the_seed_alone(small: Path) -> None:
-    """Other hashes of strings and another order of files change nothing."""
+    """String hashes and the order of files do not affect the choice."""
     (small / "engine" / "a.py").write_text(LIMITS)
     command = [sys.executable, "-m", "tests.mutants", "--root", str(small), "--list"]
     answers = [
@@ -129,7 +129,7 @@ def test_each_operator_has_its_sites() -> None:
 
 
 def test_probes_keep_the_meaning() -> None:
-    """A probe is called once per run of its line, and the function returns the same."""
+    """A probe is called once per execution of its line and does not change the result."""
     calls: list[int] = []
     numbers = {one: number for number, one in enumerate(_of(LIMITS))}
     names: dict[str, Any] = {"__reached__": calls.append}
@@ -159,7 +159,7 @@ def test_mutations_are_found_in_another_checkout(small: Path) -> None:
 def test_only_a_test_that_notices_a_mutation_kills_it(
     small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The test at the limit fails; the other one reaches the line, too, and passes."""
+    """The test of the limit fails; the other one also reaches the line, but passes."""
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     both = [one for one in _of(LIMITS) if one.operator in ("comparison", "not removed")]
     (tmp_path / "copy").mkdir()
@@ -183,7 +183,7 @@ def test_only_a_test_that_notices_a_mutation_kills_it(
 
 
 def test_cheap_tests_run_first() -> None:
-    """Files are ordered by the mean time of their tests; what is too expensive waits."""
+    """Files are ordered by the mean time of their tests; expensive ones come last."""
     tests = {"a.py::slow": 4.0, "b.py::2": 0.2, "b.py::1": 0.1, "c.py::1": 0.01}
     trace = Trace([], tests=tests, imports={"a.py": 1.0, "b.py": 0.5})
     assert plan(list(tests), trace, 2) == ["c.py::1", "b.py::2", "b.py::1"]

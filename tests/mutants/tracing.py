@@ -1,4 +1,4 @@
-"""Which tests reach the line of which mutation, found by running them once with probes."""
+"""Which tests reach which mutations' lines, determined by one run with probes."""
 
 import json
 from collections.abc import Iterable, Iterator

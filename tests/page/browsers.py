@@ -1,4 +1,4 @@
-"""A real browser for tests that look at a page as a person does: one for all of them."""
+"""A real browser, shared by all tests that view a page as a user does."""
 
 import os
 import shutil
@@ -30,7 +30,7 @@ NewContext = Callable[..., "BrowserContext"]
 
 @pytest.fixture(scope="session")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator["Browser"]:
-    """Return a browser that is started once for all tests of a run, whatever folder."""
+    """Return a browser that is started once for all tests of a run, in any folder."""
     api: Any = needs.package("playwright.sync_api", "playwright")
     if (path := found()) is None:
         needs.skip("a browser", "apt install chromium")
@@ -50,9 +50,9 @@ def found() -> str | None:
 
 @pytest.fixture
 def new_context(browser: "Browser") -> Iterator[NewContext]:
-    """Return what opens a part of the browser that shares nothing with others.
+    """Return a function that opens an isolated browser context.
 
-    It does not wait for movements: a page that scrolls smoothly is slow to test.
+    It does not wait for animations, because a page that scrolls smoothly is slow to test.
     """
     opened: list[BrowserContext] = []
 
@@ -68,7 +68,7 @@ def new_context(browser: "Browser") -> Iterator[NewContext]:
 
 
 def violations(page: "Page", scheme: str, width: int) -> list[tuple[str, list[str]]]:
-    """Return what axe finds on a page with a colour scheme and a width, and where."""
+    """Return the findings of axe on a page with a colour scheme and a width."""
     axe: Any = needs.package(
         "axe_playwright_python.sync_playwright", "axe-playwright-python"
     ).Axe()

@@ -1,4 +1,4 @@
-"""A sprint whose agents write what must not act: markup, scripts, long words."""
+"""A sprint with texts that must have no effect: markup, scripts, long words."""
 
 from pathlib import Path
 
@@ -32,7 +32,7 @@ HOSTILE = (
 
 
 def hostile_night(folder: Path) -> Workspace:
-    """Return a workspace with a sprint full of such texts, in every place for one."""
+    """Return a workspace with a sprint that has such texts in every field."""
     workspace = Workspace.in_memory(folder, clock=lambda: 0, entropy=bytes)
     phases = [{"id": f"p{n}\"<b>'", "prompt": said} for n, said in enumerate(HOSTILE)]
 

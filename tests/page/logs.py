@@ -1,4 +1,4 @@
-"""Logs whose pages are looked at: stored streams, read into a log in memory."""
+"""Logs whose pages are tested: stored streams, read into a log in memory."""
 
 import json
 from pathlib import Path
@@ -13,7 +13,7 @@ STREAMS = sorted(path.stem for path in (FIXTURES / "streams").glob("*.jsonl"))
 
 
 def workspace_of(name: str, folder: Path, *, clock_ms: int = 0) -> Workspace:
-    """Return a workspace whose log has a stored stream as its only sprint."""
+    """Return a workspace whose log contains a stored stream as its only sprint."""
     recorded = [recorded_of(line) for line in lines(FIXTURES / "streams" / f"{name}.jsonl")]
     workspace = Workspace.in_memory(folder, clock=lambda: clock_ms, entropy=bytes)
     events = [new_event(CODEC.decode(x), at=x.at, actor="runtime") for x in recorded]

@@ -1,6 +1,6 @@
-"""A night as it may be: a plan in a loop that measures itself, and stops for a person.
+"""A realistic night: a plan in a loop that measures itself, and stops for a person.
 
-It goes well, then tests are deleted and it goes back, then a limit is waited for; a gate
+It succeeds, then tests are deleted and it rolls back, then it waits for a limit; a gate
 fails, quality falls again, and before the morning a person is needed.
 """
 
@@ -119,7 +119,7 @@ TESTS_DELETED, GATED, LAST = 4, 7, 9
 
 
 class _Night:
-    """The night while it is written."""
+    """The night being written."""
 
     def __init__(self, workspace: Workspace) -> None:
         self.workspace = workspace
@@ -130,14 +130,14 @@ class _Night:
         return to_text(parse(BEGIN) + timedelta(minutes=minutes))
 
     def do(self, minutes: float, command: Command, actor: str = LOOP) -> None:
-        """Let something happen."""
+        """Handle a command."""
         self.workspace.handle(
             command, sprint_id=SPRINT, at=self.at(minutes), actor=actor,
             correlation_id="night",
         )  # fmt: skip
 
     def measured(self, minutes: float, turn: Turn) -> None:
-        """Measure an iteration, and take what is advised."""
+        """Measure an iteration, and follow the advice."""
         self.do(minutes, MeasureIteration(_metrics(turn)))
         self.do(minutes, GiveRecommendation())
 
@@ -181,7 +181,7 @@ def _metrics(turn: Turn) -> dict[str, Any]:
 
 
 def night(folder: Path, *, clock_ms: int = CLOCK_MS) -> Workspace:
-    """Return a workspace with the night in its log, by whatever clock it is recorded."""
+    """Return a workspace with the night in its log, recorded with any clock."""
     chance = count(1)
     workspace = Workspace.in_memory(
         folder, clock=lambda: clock_ms,

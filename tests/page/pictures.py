@@ -1,7 +1,7 @@
-"""Make the pictures of the documentation: `python -m tests.page.pictures`.
+"""Generate the pictures of the documentation: `python -m tests.page.pictures`.
 
-They show the program's output in a real browser, so they are made again when the page
-changes. They show the night of the tests of the page.
+They show the program's output in a real browser, so they are generated again when the page
+changes. They show the night of the page's tests.
 """
 
 import tempfile

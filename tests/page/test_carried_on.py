@@ -1,4 +1,4 @@
-"""An updated page reads only new events, and equals the page made from nothing."""
+"""An updated page reads only new events, and equals a newly generated page."""
 
 import gc
 import sys
@@ -45,7 +45,7 @@ def told(past: SprintPast, workspace: Workspace, version: int) -> tuple[object, 
 @pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", STREAMS)
 def test_a_past_carried_on_is_the_whole_past(name: str, tmp_path: Path) -> None:
-    """Followed in steps it has the same facts as read at once, after any rollback."""
+    """Facts updated in steps equal facts read at once, after any rollback."""
     workspace, carried = workspace_of(name, tmp_path), SprintPast()
     last = workspace.sprint(SPRINT).version
     for version in sorted({max(last * n // STOPS, 1) for n in range(1, STOPS + 1)}):
@@ -53,7 +53,7 @@ def test_a_past_carried_on_is_the_whole_past(name: str, tmp_path: Path) -> None:
 
 
 def test_a_page_carried_on_is_the_page(tmp_path: Path) -> None:
-    """The page of a night that was looked at all along has the same bytes."""
+    """The page of a night that was viewed from time to time has the same bytes."""
     with night(tmp_path) as workspace:
         past, last = SprintPast(), workspace.sprint(NIGHT).version
         for version in (3, 37, 38, last):
@@ -63,7 +63,7 @@ def test_a_page_carried_on_is_the_page(tmp_path: Path) -> None:
 
 
 def test_another_past_is_read_anew(tmp_path: Path) -> None:
-    """If a version has another event than before, no earlier facts remain."""
+    """If a version has a different event than before, no earlier facts remain."""
     past = SprintPast()
     with workspace_with(tmp_path, loop(3)) as one:
         past.follow(one, one.sprint("odd"))
@@ -76,14 +76,14 @@ def test_another_past_is_read_anew(tmp_path: Path) -> None:
 
 
 def busy(events: int) -> Iterator[Event]:
-    """Yield a loop in which much happens beside the iterations."""
+    """Yield a loop with many events besides the iterations."""
     yield from loop(20)
     for number in range(events):
         yield f.ActivitySeen() if number % 3 else f.NoteAdded(f"note {number}")
 
 
 def counted(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Return how many rows of each read of the log there are, from now on."""
+    """Return the number of rows of each later read of the log."""
     found: list[int] = []
 
     def counting(read: Callable[..., Iterator[Any]]) -> Callable[..., Iterator[Any]]:
@@ -111,7 +111,7 @@ def append(workspace: Workspace, events: list[Event], at_ms: int) -> None:
 def test_an_update_reads_no_more_of_a_long_log(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """However long a log is, a page made again reads a bounded number of its events."""
+    """However long a log is, updating a page reads a bounded number of events."""
     read: list[int] = []
     for length in (2_100, 3_500):
         folder = tmp_path / str(length)
@@ -131,7 +131,7 @@ def test_an_update_reads_no_more_of_a_long_log(
 
 @pytest.mark.long
 def test_a_long_night_keeps_its_memory(tmp_path: Path) -> None:
-    """Of 2,000 events more, a page that was looked at keeps when they were, and no more."""
+    """After 2,000 more events, a viewed page stores only their times."""
     with workspace_with(tmp_path, busy(1_000), step_ms=1_000) as workspace:
         past, held = SprintPast(), list[int]()
         for number in range(3):
@@ -145,7 +145,7 @@ def test_a_long_night_keeps_its_memory(tmp_path: Path) -> None:
 
 
 def size_of(whole: object) -> int:
-    """Return how many bytes are held by what belongs to something, but for its log."""
+    """Return the number of bytes that belong to an object, except for its log."""
     seen: dict[int, object] = {}
     waiting = [whole]
     while waiting:

@@ -1,4 +1,4 @@
-"""An iteration that failed says why: in its row, in the timeline, in one state."""
+"""A failed iteration shows the reason in its row and in the timeline, with one state."""
 
 import re
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ PLAN = {
 
 
 def failed() -> Iterator[Event]:
-    """Yield a plan that nobody measures, whose second phase fails."""
+    """Yield a plan without measurements whose second phase fails."""
     yield f.SprintCompiled(PLAN, f.Place("PROGRESS.yaml"))
     yield f.SprintStarted()
     yield f.IterationStarted(1, phase="fetch")
@@ -62,7 +62,7 @@ def test_a_row_says_why_its_run_failed(facts: SprintFacts) -> None:
 
 
 def test_what_failed_is_not_open_as_well(facts: SprintFacts) -> None:
-    """Its bar is one of a failure, though nobody recorded that it ended."""
+    """Its bar shows a failure, although its end was not recorded."""
     bars = {bar.work.version: bar.work for bar in laid_out(facts).bars}
     assert (bars[3].tone, bars[7].tone) == ("plain", "bad")
     assert bars[3].about.startswith("iteration 1, not measured")

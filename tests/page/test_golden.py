@@ -26,7 +26,7 @@ LATER_MS = 4_070_908_800_000
 
 
 def made(name: str, folder: Path, *, clock_ms: int = CLOCK_MS) -> str:
-    """Return the page of a stored log, looked at by a clock."""
+    """Return the page of a stored log, viewed with a clock."""
     if name == "night":
         with night(folder, clock_ms=clock_ms) as workspace:
             return page(workspace, NIGHT)
@@ -36,13 +36,13 @@ def made(name: str, folder: Path, *, clock_ms: int = CLOCK_MS) -> str:
 
 @pytest.mark.parametrize("name", STORED)
 def test_every_page_is_the_stored_one(name: str, tmp_path: Path) -> None:
-    """The same log gives the same page, byte for byte."""
+    """The same log results in the same page, byte for byte."""
     expected = (EXPECTED / f"{name}.html").read_text(encoding="utf-8")
     assert made(name, tmp_path) == expected
 
 
 def test_nothing_of_the_machine_is_in_it(tmp_path: Path) -> None:
-    """Another hash seed, zone, locale and clock change no byte of any of them."""
+    """A different hash seed, time zone, locale or clock changes no byte of any page."""
     code = (
         "import sys; from pathlib import Path; from tests.page.test_golden import main; "
         f"main(Path(sys.argv[1]), clock_ms={LATER_MS})"

@@ -1,4 +1,4 @@
-"""The page in a real browser: what its script adds, and that nothing of it gets out."""
+"""The page in a real browser: the functions of its script, and its isolation."""
 
 import re
 from collections.abc import Callable
@@ -31,7 +31,7 @@ class _Seen:
         self.dialogs: list[str] = []
 
     def take_dialog(self, box: Any) -> None:
-        """Note what a dialog says, and close it."""
+        """Record the text of a dialog, and close it."""
         self.dialogs.append(box.message)
         box.dismiss()
 
@@ -101,7 +101,7 @@ def test_keys_and_links_move_the_slider(look: Open, night_page: Path) -> None:
 
 
 def test_filter_and_densities(look: Open, night_page: Path) -> None:
-    """A filter keeps the rows with its words, a density the important ones."""
+    """A filter shows the rows with its words, a density only the important ones."""
     page = look(night_page)
     rows = page.locator("#events tbody tr:visible")
     whole = rows.count()
@@ -117,7 +117,7 @@ def test_filter_and_densities(look: Open, night_page: Path) -> None:
 
 
 def test_sorting_keeps_the_unknown_last(look: Open, night_page: Path) -> None:
-    """Columns sort as numbers, both ways, and unknown values stay at the end."""
+    """Columns sort as numbers in both directions, with unknown values at the end."""
     page = look(night_page)
     button = page.locator("#iterations thead button", has_text="cost")
     index = page.evaluate(
@@ -171,7 +171,7 @@ def test_without_a_script_all_is_there(look: Open, night_page: Path) -> None:
 
 
 def test_a_section_is_replaced_as_it_was_used(look: Open, night_page: Path) -> None:
-    """A new section keeps filter and density, and the slider keeps its place."""
+    """A new section keeps the filter, the density, and the position of the slider."""
     page = look(night_page, link="#v=12")
     page.locator("#events input").fill("gate-checked")
     for name in ("events", "state"):
@@ -187,7 +187,7 @@ def test_a_section_is_replaced_as_it_was_used(look: Open, night_page: Path) -> N
 
 
 def test_hostile_texts_are_inert(look: Open, seen: _Seen, tmp_path: Path) -> None:
-    """Whatever agents wrote is text: nothing runs, nothing is asked for, all is shown."""
+    """All text from agents stays text: nothing runs or is requested, all is shown."""
     file = tmp_path / "hostile.html"
     with hostile_night(tmp_path) as workspace:
         file.write_text(page_of(workspace, SPRINT), encoding="utf-8")
@@ -208,7 +208,7 @@ def test_hostile_texts_are_inert(look: Open, seen: _Seen, tmp_path: Path) -> Non
 
 
 def test_no_request_leaves_the_page(look: Open, seen: _Seen, night_page: Path) -> None:
-    """The file is all there is, and its policy refuses whatever else would run."""
+    """The file is self-contained, and its policy refuses everything else."""
     page = look(night_page)
     page.evaluate("document.body.insertAdjacentHTML('beforeend', '<p>made</p>')")
     assert seen.requests == [night_page.as_uri()]
@@ -228,7 +228,7 @@ for (const more of ["tbody tr:nth-child(n+4)", "figure:nth-of-type(n+3)"])
 
 
 def test_anybody_can_read_it(look: Open, night_page: Path) -> None:
-    """In light and dark, on a phone and a screen, axe finds nothing; nothing is wider."""
+    """In light and dark mode, on phones and screens, axe and overflow checks pass."""
     page = look(night_page)
     page.evaluate(SHORTER)
     for scheme, width in LOOKS:
@@ -237,7 +237,7 @@ def test_anybody_can_read_it(look: Open, night_page: Path) -> None:
 
 
 def test_a_log_of_one_event(look: Open, seen: _Seen, tmp_path: Path) -> None:
-    """The smallest log has a page whose script finds nothing to stumble over."""
+    """The page of the smallest log causes no script errors."""
     with Workspace.in_memory(tmp_path, clock=lambda: 0, entropy=bytes) as workspace:
         plan = {"phases": [{"id": "a", "prompt": "Do a"}]}
         workspace.handle(CreateSprint(plan=plan), sprint_id="one")

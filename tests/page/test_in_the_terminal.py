@@ -19,7 +19,7 @@ from .night import SPRINT, night
 
 
 def test_the_plot_has_a_mark_for_each() -> None:
-    """The best, what got worse, what was rolled back, and a gap for the unknown."""
+    """The plot marks best, worse and discarded iterations, and has gaps if unknown."""
     dots = [
         IterationDot(1, 0.5),
         IterationDot(2, 0.9, is_best=True),
@@ -35,7 +35,7 @@ def test_the_plot_has_a_mark_for_each() -> None:
 
 
 def test_the_plot_fits_its_terminal() -> None:
-    """Of many iterations the last ones are there, and no line is wider."""
+    """Only the last iterations that fit are shown, and no line is wider."""
     dots = [IterationDot(n, n / 500) for n in range(500)]
     lines = quality_lines(dots, [0.5], width=60)
     assert max(map(len, lines)) <= 60
@@ -56,7 +56,7 @@ def test_a_job_summary_is_bounded() -> None:
 
 
 def test_nothing_ends_the_diagram(tmp_path: Path) -> None:
-    """Whatever a phase is called, the diagram is one block with a line for each bar."""
+    """Whatever a phase is named, the diagram is one block with a line for each bar."""
     with hostile_night(tmp_path) as workspace:
         said = job_summary("", laid_out(sprint_facts(workspace, SPRINT)))
     assert said.count("```") == 2

@@ -1,4 +1,4 @@
-"""Labels of bars: none is cut, none meets another, and each short number is there."""
+"""Labels of bars: none is cut or overlaps, and each short number is present."""
 
 from pathlib import Path
 
@@ -61,7 +61,7 @@ def extent(box: Box, label: Label, pixels: int) -> tuple[float, float]:
 def test_no_label_is_cut_or_meets_another(
     found: list[Box], pixels: int, *, beside: bool
 ) -> None:
-    """In any layout, a text has its room, and stays in the drawing."""
+    """In any layout, a text has enough space and stays inside the drawing."""
     labels = labels_of(found, pixels, beside=beside)
     by_row: dict[int, list[tuple[float, float]]] = {}
     for box, label in zip(found, labels, strict=True):
@@ -86,13 +86,13 @@ def timeline(tmp_path: Path) -> Timeline:
 
 @pytest.mark.parametrize("size", ["wide", "thin"])
 def test_each_iteration_of_a_night_has_its_number(timeline: Timeline, size: str) -> None:
-    """On a screen and on a phone, also where it took a few minutes of many hours."""
+    """The labels are complete on screens and phones, even for minutes out of many hours."""
     bars = [bar for bar in timeline.bars if bar.row == 0]
     said = [getattr(bar, size).text.partition(" ")[0] for bar in bars]
     assert said == [str(number) for number in range(1, 10)]
 
 
 def test_a_wait_at_the_end_says_for_whom_before_it(timeline: Timeline) -> None:
-    """It is too short for its label, which is not cut but moved to a free place."""
+    """It is too short for its label, which is not cut but moved to free space."""
     assert timeline.gaps[-1].wide == Label("a person", BEFORE)
     assert timeline.gaps[0].wide == Label("the usage limit", INSIDE)

@@ -22,14 +22,14 @@ def work(row: str, begin: int, end: int) -> Work:
 
 
 def test_bars_are_placed_by_the_clock() -> None:
-    """Half of the time is half of the width."""
+    """Half of the time corresponds to half of the width."""
     found = place_timeline([work("a", 0, 5), work("b", 5, 10)])
     places = [(bar.row, bar.x, bar.width) for bar in found.bars]
     assert places == [(0, 0, 5000), (1, 5000, 5000)]
 
 
 def test_rows_stand_in_the_order_of_work() -> None:
-    """A row exists once, at its first occurrence; signs may add one, too."""
+    """A row is listed once, at its first occurrence; signs may also add a row."""
     found = place_timeline([work("b", 0, 1), work("a", 1, 2), work("b", 2, 3)],
                      signs=[Instant("c", 0, "retry", "")])  # fmt: skip
     assert found.rows == ["b", "a", "c"]
@@ -37,7 +37,7 @@ def test_rows_stand_in_the_order_of_work() -> None:
 
 
 def test_a_short_bar_can_be_seen() -> None:
-    """What took no time has the least width, and stays inside at the end."""
+    """A bar without duration has the minimum width, and stays inside at the end."""
     found = place_timeline([work("a", 0, 100), work("a", 100, 100)])
     assert found.bars[1][1:3] == (WHOLE - BAR_MIN, BAR_MIN)
 
@@ -52,7 +52,7 @@ def test_a_clock_that_went_backwards_makes_nothing_negative() -> None:
 
 
 def test_nothing_is_a_timeline_too() -> None:
-    """Without events there are no rows, and one moment does not divide by zero."""
+    """Without events there are no rows, and a single moment causes no division by zero."""
     assert place_timeline([]).rows == []
     assert place_timeline([work("a", 3, 3)]).bars[0].width == BAR_MIN
 
@@ -65,7 +65,7 @@ def test_many_rows_are_counted() -> None:
 
 
 def test_ways_back_that_cross_have_levels() -> None:
-    """Two rollbacks over the same time are drawn above one another, others are not."""
+    """Two rollbacks over the same time are drawn above one another; others are not."""
     back = [Return(4 * MINUTE, 0, ""), Return(6 * MINUTE, 2 * MINUTE, "")]
     back += [Return(10 * MINUTE, 8 * MINUTE, "")]
     found = place_timeline([work("a", 0, 10)], returns=back)
@@ -95,14 +95,14 @@ def test_ticks_are_whole(minutes: int, labels: list[str]) -> None:
 
 @pytest.mark.parametrize("length", [1, 999, 10**6, 10**9, 10**12, 10**14])
 def test_ticks_are_few(length: int) -> None:
-    """However long it took, the axis has a few ticks, and they lie inside."""
+    """For any duration, the axis has a few ticks, all inside."""
     found = ticks(7, 7 + length)
     assert len(found) <= 9
     assert all(0 <= tick.x <= WHOLE for tick in found)
 
 
 def test_a_missing_value_is_no_zero() -> None:
-    """An unknown value has no point, and the others keep their places."""
+    """An unknown value has no point, and the others keep their positions."""
     found = plot([0.5, None, 1.0], low=0, high=1)
     assert [(p.x, p.y) for p in found.points] == [(1666, 5000), (8333, 0)]
 
@@ -120,11 +120,11 @@ def test_equal_values_stand_in_the_middle() -> None:
 
 
 def test_places_are_written_as_shares() -> None:
-    """Hundredths of a percent have two digits, whole ones none."""
+    """Fractions of a percent have two digits; whole percents have none."""
     assert [percent(x) for x in (0, 5, 1250, 10_000)] == ["0%", "0.05%", "12.50%", "100%"]
 
 
 def test_a_label_is_one_that_has_room() -> None:
-    """The longest that fits is taken, and none where not even the shortest does."""
+    """The longest label that fits is used, or none if even the shortest is too long."""
     found = place_timeline([work("a", 0, 880), work("a", 880, 980), work("a", 980, 1000)])
     assert [bar.wide.text for bar in found.bars] == ["a long label", "short", ""]

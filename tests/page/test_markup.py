@@ -1,4 +1,4 @@
-"""Whatever a text says, it stays text on the page."""
+"""Any text remains text on the page."""
 
 import pytest
 
@@ -22,7 +22,7 @@ def test_markup_in_a_text_is_text(said: str) -> None:
 
 
 def test_what_acts_becomes_visible() -> None:
-    """Control and direction characters are written as what they are."""
+    """Control and direction characters are shown as escapes."""
     assert text("a\x1b[31m\u202eb\x00") == r"a\x1b[31m\u202eb\x00"
 
 
@@ -32,12 +32,12 @@ def test_unknown_is_a_dash() -> None:
 
 
 def test_a_long_word_is_cut() -> None:
-    """A word of a megabyte takes no more room than a long one."""
+    """A word of a megabyte takes no more space than a long word."""
     assert len(text("x" * 1_000_000)) == 600
 
 
 def test_only_markup_is_taken_as_it_is() -> None:
-    """Parts that are elements stay so, beside a text that looks like one."""
+    """Elements stay elements, next to a text that looks like one."""
     assert joined(Markup("<b>a</b>"), "<b>") == "<b>a</b>&lt;b&gt;"
 
 

@@ -1,4 +1,4 @@
-"""Pages of logs that are odd: long ones, many rollbacks, clocks that went backwards."""
+"""Pages of unusual logs: long ones, many rollbacks, clocks that went backwards."""
 
 import re
 import shlex
@@ -36,7 +36,7 @@ SIZE_MAX = 300_000
 def workspace_with(
     folder: Path, events: Iterator[Event], *, step_ms: int = MINUTE_MS
 ) -> Workspace:
-    """Return a workspace whose log has these events, one a minute."""
+    """Return a workspace whose log has these events, one per minute."""
     workspace = Workspace.in_memory(folder, clock=lambda: 0, entropy=bytes)
     new = [
         new_event(event, at=from_milliseconds(BEGIN_MS + n * step_ms), actor="runtime")
@@ -102,7 +102,8 @@ def _iterations(count: int) -> Iterator[list[Event]]:
 def test_two_hundred_busy_iterations_are_small_too(tmp_path: Path) -> None:
     """However many events each has, the page stays as small, and lists omissions.
 
-    Every iteration has its row, its bar and its point; of the rest there is the newest.
+    Every iteration has its row, its bar and its point; of the rest, only the newest is
+    shown.
     """
     with workspace_with(tmp_path, busy_loop(200), step_ms=1_000) as workspace:
         said = page(workspace, "odd")
@@ -120,7 +121,7 @@ def test_two_hundred_busy_iterations_are_small_too(tmp_path: Path) -> None:
 
 
 def test_words_of_a_megabyte_are_cut(tmp_path: Path) -> None:
-    """Whatever agents write, in every place for a text, a page stays small and inert."""
+    """Whatever agents write, in every text field, a page stays small and inert."""
     with hostile_night(tmp_path) as workspace:
         said = page(workspace, SPRINT)
     assert max(len(word) for word in HOSTILE) == 1_000_000
@@ -168,7 +169,7 @@ def test_a_sprint_with_any_name_is_named_on_command_lines(tmp_path: Path) -> Non
 
 
 def test_one_event_is_a_page(tmp_path: Path) -> None:
-    """The smallest log there is has every section, and nothing in it is 0 of nothing."""
+    """The page of the smallest log has every section, and never shows "0 of 0"."""
     with workspace_with(tmp_path, islice(loop(1), 1)) as workspace:
         said = page(workspace, "odd")
     assert all(f'id="{name}"' in said for name in SECTIONS)
@@ -205,7 +206,7 @@ def test_a_long_log_is_bounded(tmp_path: Path) -> None:
 
 
 def test_clocks_that_went_backwards(tmp_path: Path) -> None:
-    """Whatever the clocks said, there is a page and nothing in it is negative."""
+    """Whatever the clocks were, there is a page without negative values."""
     with workspace_with(tmp_path, loop(5), step_ms=-MINUTE_MS) as workspace:
         said = page(workspace, "odd")
     assert 'width="-' not in said
@@ -229,7 +230,7 @@ def test_two_hundred_rollbacks(tmp_path: Path) -> None:
 
 
 def test_unknown_is_never_zero(tmp_path: Path) -> None:
-    """An iteration that nobody measured has dashes, and no cost of $0.00."""
+    """An iteration without measurements shows dashes, and no cost of $0.00."""
 
     def events() -> Iterator[Event]:
         yield f.SprintCompiled(PLAN, f.Place("PROGRESS.yaml"))

@@ -1,4 +1,4 @@
-"""The state file at every version, as the page has it, is what `why --all` says."""
+"""The page's state file at every version agrees with `why --all`."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ Told = list[tuple[str, str, int, int]]
 
 
 def blamed(workspace: Workspace, version: int) -> Told:
-    """Return each line at a version by its field, with who changed and who set it."""
+    """Return who changed and who set each line at a version, by field."""
     return [
         (x.field, x.text, x.event.version, (x.brought_back or x.event).version)
         for x in blame_lines(workspace, workspace.sprint(SPRINT, at=f"version:{version}"))
@@ -37,7 +37,7 @@ def test_every_line_is_blamed_at_every_version(name: str, tmp_path: Path) -> Non
 def test_a_long_history_begins_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where not all versions are kept, those that are have the same lines."""
+    """If not all versions are stored, the stored ones have the same lines."""
     workspace = workspace_of("life-of-a-sprint-v1", tmp_path)
     monkeypatch.setattr(file_history, "VERSIONS_MAX", 9)
     sprint = workspace.sprint(SPRINT)

@@ -48,7 +48,7 @@ def workspace(tmp_path: Path) -> Iterator[Workspace]:
 
 
 def do(workspace: Workspace, *commands: Command) -> None:
-    """Let something happen."""
+    """Handle a command."""
     for command in commands:
         workspace.handle(command, sprint_id=SPRINT, at=AT, actor="runtime")
 
@@ -73,7 +73,7 @@ def typed(said: str, name: str) -> list[str]:
 
 
 def test_the_advised_way_raises_a_budget_that_is_spent(workspace: Workspace) -> None:
-    """Rolling back frees no iteration: the limit is named between it and the loop."""
+    """A rollback frees no iteration, so the limit is named before the loop."""
     do(workspace, ChangeBudgets({"cost_usd": 1.0}))
     do(workspace, FinishRun("run-1", "budget", 25, "the budget is spent"))
     steps = typed(told(workspace), "type now, as advised")
@@ -86,7 +86,7 @@ def test_the_advised_way_raises_a_budget_that_is_spent(workspace: Workspace) -> 
 
 
 def test_the_advised_way_begins_with_what_a_person_is_asked(workspace: Workspace) -> None:
-    """Without it the loop would stop at the same place again."""
+    """Otherwise the loop would stop at the same point again."""
     do(workspace, NeedHuman("no mail server", "give SMTP_HOST"))
     do(workspace, FinishRun("run-1", "person", 24, "no mail server"))
     said = told(workspace)

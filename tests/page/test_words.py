@@ -1,4 +1,4 @@
-"""What the page says in words: names of rows, decisions, commands."""
+"""Texts on the page: names of rows, decisions, commands."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from .test_layout import work
 
 
 def test_long_names_of_rows_stay_apart() -> None:
-    """Names that are the same once they are cut are numbered; short ones stay."""
+    """Names that are equal when truncated are numbered; short ones are unchanged."""
     middle = "in/the/middle/of/a/long/way/"
     rows = ["build", f"store/{middle}a/check", f"store/{middle}b/check/check"]
     shown = timeline.names(
@@ -28,13 +28,13 @@ def test_long_names_of_rows_stay_apart() -> None:
 
 
 def test_a_narrow_axis_has_few_labels() -> None:
-    """Each third label is one that has room on a phone."""
+    """Every third label fits on a phone."""
     found = ticks(0, 8 * 60_000)
     assert [tick.is_sparse for tick in found] == [n % 3 == 0 for n in range(len(found))]
 
 
 def test_an_iteration_has_one_state(tmp_path: Path) -> None:
-    """Measured but never ended it has its measurement, and ends there; so do phases."""
+    """Measured iterations and phases without a recorded end end with their measurement."""
     with night(tmp_path) as workspace:
         bars = laid_out(sprint_facts(workspace, SPRINT)).bars
     told = [
@@ -63,7 +63,7 @@ def test_decisions_are_sentences(tmp_path: Path) -> None:
 
 
 def test_options_of_a_command_are_not_broken() -> None:
-    """A word with a hyphen is one piece, and copied text is the original line."""
+    """A word with a hyphen is not broken, and copied text is the original line."""
     said = command("sprintlog rollback iter:6 --files")
     assert "<span>--files</span>" in said
     plain = said.replace("<span>", "").replace("</span>", "")

@@ -77,7 +77,7 @@ def test_tree_moved_as_a_copy_is_the_same_tree(tree: Path) -> None:
 
 
 def test_tree_replaced_by_another_one_is_the_same_tree(tree: Path) -> None:
-    """A copy continues the tree if there is a tree of another identity in its place."""
+    """A copy continues the tree if a tree with another identity has replaced it."""
     made, told = _made(tree), list[str]()
     copy = tree.with_name("restored")
     shutil.copytree(tree, copy, symlinks=True)
@@ -88,7 +88,7 @@ def test_tree_replaced_by_another_one_is_the_same_tree(tree: Path) -> None:
 
 
 def test_copy_beside_the_original_gets_its_own_id(tree: Path) -> None:
-    """A copied tree is another one, which is reported once."""
+    """A copied tree is a new tree, which is reported once."""
     made, told = _made(tree), list[str]()
     copy = tree.with_name("copy")
     shutil.copytree(tree, copy, symlinks=True)
@@ -102,7 +102,7 @@ def test_copy_beside_the_original_gets_its_own_id(tree: Path) -> None:
 
 
 def test_second_name_of_the_file_is_a_copy(tree: Path) -> None:
-    """A tree copied with hard links is another one, although the inode is the same."""
+    """A tree copied with hard links is a new tree, although the inode is the same."""
     made = _made(tree)
     shutil.copytree(tree, tree.with_name("copy"), symlinks=True, copy_function=os.link)
     assert _made(tree.with_name("copy")) != made
@@ -110,7 +110,7 @@ def test_second_name_of_the_file_is_a_copy(tree: Path) -> None:
 
 
 def test_damaged_file_is_reported(tree: Path) -> None:
-    """A link, or a file that holds no id, is neither followed nor replaced."""
+    """A link, or a file without an id, is neither followed nor replaced."""
     _made(tree)
     (file,) = tree.rglob("sprintlog-tree")
     for spoil in (lambda: file.write_text("x"), lambda: file.symlink_to("/etc/hostname")):
@@ -123,7 +123,7 @@ def test_damaged_file_is_reported(tree: Path) -> None:
 def test_read_only_git_directory_has_a_derived_id(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Device and inode of the root identify a tree whose file cannot be written."""
+    """If the tree's file cannot be written, the root's device and inode are its id."""
     _git(tmp_path, "init", "-q")
     told: list[str] = []
     log = Location(tmp_path / ".sprintlog", tmp_path, "")
@@ -149,13 +149,13 @@ def test_read_only_git_directory_has_a_derived_id(
 
 
 def test_log_brought_alone_continues_its_only_tree(tree: Path) -> None:
-    """A log without a trace of its tree belongs to the main tree that it came to."""
+    """A log without a record of its tree belongs to the main tree it was moved to."""
     only = "0123456789abcdef"
     assert _found(tree, brought=only) == _made(tree, brought=only) == only
 
 
 def test_tree_that_another_process_named_meanwhile_keeps_that_id(tree: Path) -> None:
-    """The file may be written after it was looked for and before it is read again."""
+    """The file may be written between the first and the second read."""
     made = []
 
     def brought() -> None:
@@ -167,7 +167,7 @@ def test_tree_that_another_process_named_meanwhile_keeps_that_id(tree: Path) -> 
 
 
 def test_log_that_knows_trees_was_not_brought(tree: Path) -> None:
-    """A new tree of a log that was used here does not take over another one's identity."""
+    """A new tree of a log that was used here does not take over another tree's identity."""
     made = _made(tree)
     (file,) = tree.rglob("sprintlog-tree")
     file.unlink()
@@ -175,7 +175,7 @@ def test_log_that_knows_trees_was_not_brought(tree: Path) -> None:
 
 
 def test_linked_trees_have_their_own_ids(tmp_path: Path) -> None:
-    """A linked tree keeps its id when it is moved; one that is added again is another."""
+    """A linked tree keeps its id when it is moved; if added again, it gets a new id."""
     root, linked = tmp_path / "main", tmp_path / "linked"
     root.mkdir()
     _git(root, "init", "-q")
@@ -224,7 +224,7 @@ def test_folder_outside_git_with_a_named_log(tmp_path: Path) -> None:
 
 
 def test_tree_keeps_its_id_when_a_repository_is_made(tmp_path: Path) -> None:
-    """`git init` in a work tree with a log does not make it another tree."""
+    """`git init` in a work tree with a log does not make it a new tree."""
     log = Location(tmp_path / ".sprintlog", tmp_path, "")
     log.folder.mkdir()
     made = make_tree(log, entropy=os.urandom, brought=lambda: None, tell=print)

@@ -1,4 +1,4 @@
-"""Which sprint a command means: that of its work tree, unfinished before finished."""
+"""The sprint that a command refers to: that of its tree, unfinished before finished."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -29,7 +29,7 @@ AT = "2026-01-15T09:00:00Z"
 
 @pytest.fixture
 def trees(tmp_path: Path) -> Iterator[dict[str, Workspace]]:
-    """Give the workspaces of a main work tree and two linked ones, on one log."""
+    """Provide the workspaces of a main work tree and two linked ones, on one log."""
     main = tmp_path / "main"
     main.mkdir()
     git(main, "init", "-q")
@@ -66,7 +66,7 @@ def test_each_tree_has_its_own_sprint(trees: dict[str, Workspace]) -> None:
 
 
 def test_latest_sprint_is_meant_when_all_are_finished(trees: dict[str, Workspace]) -> None:
-    """Of finished sprints of a work tree the one with the latest event is meant."""
+    """If all sprints of a work tree are finished, the one with the latest event is used."""
     main, one, _ = trees.values()
     for name in ("b", "c", "a"):
         create(main, name)
@@ -79,7 +79,7 @@ def test_latest_sprint_is_meant_when_all_are_finished(trees: dict[str, Workspace
 
 
 def test_tree_without_a_sprint_names_that_of_another(trees: dict[str, Workspace]) -> None:
-    """A sprint of another tree is reached by its name only, which the error gives."""
+    """A sprint of another tree requires its name, which the error contains."""
     main, one, _ = trees.values()
     create(main, "auth")
     with pytest.raises(
@@ -106,7 +106,7 @@ def test_several_unfinished_ones_are_chosen_by_folder(trees: dict[str, Workspace
 def test_wrapped_command_never_continues_a_finished_sprint(
     trees: dict[str, Workspace],
 ) -> None:
-    """A wrapped command begins a sprint when those of its tree are finished."""
+    """If a tree's sprints are finished, a wrapped command starts a new one."""
     main = trees["main"]
     create(main, "done")
     finish(main, "done")
@@ -118,7 +118,7 @@ def test_wrapped_command_never_continues_a_finished_sprint(
 
 
 def test_two_trees_have_the_same_place(trees: dict[str, Workspace]) -> None:
-    """A file of one work tree does not take the place of the same path in another."""
+    """The same path in another work tree is a different state file."""
     main, one, _ = trees.values()
     create(main, "a", folder="x")
     create(one, "b", folder="x")
@@ -138,7 +138,7 @@ def test_iteration_names_the_tree_it_began_in(trees: dict[str, Workspace]) -> No
 
 
 def test_status_shows_the_tree_if_there_are_several(trees: dict[str, Workspace]) -> None:
-    """The path of the sprint's work tree is shown once the log has more than one."""
+    """The path of the sprint's work tree is shown if the log has more than one."""
     main, one, _ = trees.values()
     create(main, "auth")
     assert work_tree(main, main.sprint("auth")) is UNSET
@@ -149,7 +149,7 @@ def test_status_shows_the_tree_if_there_are_several(trees: dict[str, Workspace])
 
 
 def test_views_show_the_tree_of_each_iteration(trees: dict[str, Workspace]) -> None:
-    """Lists, report and page show where iterations began if the log has several trees."""
+    """If the log has several trees, lists, report and page name each iteration's tree."""
     main, one, _ = trees.values()
     create(main, "auth")
     for workspace in (main, one):
@@ -171,7 +171,7 @@ def test_views_show_the_tree_of_each_iteration(trees: dict[str, Workspace]) -> N
 
 
 def test_views_of_one_tree_name_none(trees: dict[str, Workspace]) -> None:
-    """A log with one work tree is shown without it."""
+    """A log with a single work tree is shown without its path."""
     main = trees["main"]
     create(main, "auth")
     main.handle(StartWrapped(), sprint_id="auth", at=AT)

@@ -1,4 +1,4 @@
-"""A log on a server, and others that look at the same one."""
+"""A log on a server, and further connections to the same log."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
@@ -30,7 +30,7 @@ def pg(request: pytest.FixtureRequest) -> Server:
 
 @pytest.fixture
 def newest() -> Server:
-    """Give the server of the newest version alone."""
+    """Provide only the server of the newest version."""
     if reason := why_not():
         pytest.skip(reason)
     return server()
@@ -38,14 +38,14 @@ def newest() -> Server:
 
 @pytest.fixture
 def log(pg: Server, tmp_path: Path) -> Iterator[PostgresLog]:
-    """Give a new, empty log."""
+    """Provide a new, empty log."""
     with closing(made(pg.new_url(), tmp_path / "beside")) as log:
         yield log
 
 
 @pytest.fixture
 def reopen(log: PostgresLog) -> Iterator[Open]:
-    """Give what opens the same log once more, as another machine does."""
+    """Provide a function that opens the log again, as another machine does."""
     with ExitStack() as stack:
 
         def reopen(**options: Any) -> PostgresLog:
@@ -58,7 +58,7 @@ def reopen(log: PostgresLog) -> Iterator[Open]:
 
 @pytest.fixture
 def raw(pg: Server) -> Iterator[psycopg.Connection[Any]]:
-    """Give a connection to the same database, as its owner."""
+    """Provide a connection to the same database as its owner."""
     with psycopg.connect(pg.url(), autocommit=True) as connection:
         yield connection
 

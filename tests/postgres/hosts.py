@@ -1,4 +1,4 @@
-"""Three machines that run three sprints of one log, and are killed on the way."""
+"""Three machines that run three sprints of one log, and are killed during their work."""
 
 import json
 import os
@@ -89,7 +89,7 @@ class Night:
             )
 
     def pass_by(self, *, kills: int) -> Result:
-        """Let the machines work until all sprints are finished, and return the result."""
+        """Let the machines work until all sprints are finished; return the result."""
         if kills:
             self.hosts[0].held.touch()
         left, until = list(SPRINTS), time.monotonic() + SECONDS_MAX

@@ -38,7 +38,7 @@ def opened(url: str, wait: Wait = PATIENCE) -> PostgresLog:
 
 
 class Writers:
-    """Threads that append to one log, each to a separate stream and to a common one.
+    """Threads that append to one log, each to a separate stream and to a shared one.
 
     Each appends at least `appends` events, and more while `may_end` is not set.
     """
@@ -123,7 +123,7 @@ def followed(
     pause: Callable[[], None] = lambda: time.sleep(0.002),
     tell: Callable[[int], None] = lambda seen: None,
 ) -> list[str]:
-    """Let a reader follow writers, and others that roll back; return its problems."""
+    """Let a reader follow writers and others that roll back; return its problems."""
     at_work = Writers(url, writers=writers, appends=appends)
     stop = threading.Event()
     undone = [

@@ -13,14 +13,14 @@ TRIES = 1000
 
 
 class Pair:
-    """A primary and its standby, at one address that goes to whichever takes writes."""
+    """A primary and its standby, at one address for whichever accepts writes."""
 
     def __init__(self) -> None:
         self.primary = Server(programs_of(NEWEST))
         self.standby = Server(programs_of(NEWEST), standby_of=self.primary)
 
     def be_waited_for(self) -> None:
-        """Let every commit wait until the standby has it, too."""
+        """Make every commit wait for the standby."""
         self._set("synchronous_standby_names", "'*'")
         until(self.primary, "SELECT bool_or(sync_state = 'sync') FROM pg_stat_replication")
 
@@ -38,7 +38,7 @@ class Pair:
         return bool(asked_of(self.primary, asked))
 
     def url(self, log: str, *, port: int | None = None) -> str:
-        """Return the address of both; with `port` the primary is behind somebody else."""
+        """Return the address of both; with `port`, the primary is behind a proxy."""
         ports = f"{port or self.primary.port},{self.standby.port}"
         return (
             f"postgresql://owner@/postgres?host=127.0.0.1,127.0.0.1&port={ports}&log={log}"
@@ -46,7 +46,7 @@ class Pair:
         )
 
     def new_log(self) -> str:
-        """Make a log that the standby has as well, and return its name."""
+        """Create a log that the standby also has, and return its name."""
         with closing(made(self.primary.new_url())) as log:
             name = log.address.log
         wait_while(self.is_behind)
@@ -58,13 +58,13 @@ class Pair:
         self.primary.remove()
 
     def fail_over(self) -> None:
-        """Let the primary crash for good, and the standby take its place."""
+        """Crash the primary permanently, and promote the standby."""
         self.primary.stop("immediate")
         self.standby.promote()
 
 
 def asked_of(server: Server, sql: str) -> object:
-    """Return the one value that a server answers."""
+    """Return the single value of a query to a server."""
     with psycopg.connect(server.url(), autocommit=True) as raw:
         ((value,),) = raw.execute(sql).fetchall()
     return value

@@ -1,4 +1,4 @@
-"""A way to a server that cuts, delays and tears what passes, also after a COMMIT."""
+"""A proxy that cuts, delays and tears connections to a server, even after a COMMIT."""
 
 import random
 import socket
@@ -97,7 +97,7 @@ class Proxy:
 
 
 def _break(end: socket.socket) -> None:
-    """Close a connection as a network does that goes away: without a farewell."""
+    """Close a connection like a failed network, without a shutdown."""
     with suppress(OSError):
         end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     with suppress(OSError):

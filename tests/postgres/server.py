@@ -79,7 +79,7 @@ class Server:
         self._run("pg_ctl", "-D", str(self.data), "-l", log, "-w", "-t", "60", "start")
 
     def stop(self, mode: str = "immediate") -> None:
-        """Stop it; `immediate` is like a crash: nothing more is written."""
+        """Stop the server; `immediate` is like a crash: nothing more is written."""
         self._run("pg_ctl", "-D", str(self.data), "-m", mode, "-w", "-t", "60", "stop")
 
     def promote(self) -> None:
@@ -142,7 +142,7 @@ def programs_of(name: str) -> Path:
 
 @cache
 def server(name: str = NEWEST) -> Server:
-    """Return the one server of a version, started when it is first asked for."""
+    """Return the only server of a version, started on first use."""
     return Server(programs_of(name))
 
 

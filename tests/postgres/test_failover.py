@@ -1,4 +1,4 @@
-"""A standby takes over: what is kept, what is lost, and how that is noticed."""
+"""A failover to a standby: what is preserved, what is lost, and how it is detected."""
 
 import threading
 from collections.abc import Iterator
@@ -106,10 +106,9 @@ def test_what_a_standby_was_behind_is_lost_and_noticed(pair: Pair, tmp_path: Pat
 
 
 def test_a_time_limit_is_no_answer_of_a_standby(pair: Pair) -> None:
-    """With others, too, an append is answered once the synchronous standby has it.
+    """Even with others, an append is acknowledged once the synchronous standby has it.
 
-    A commit within the call would give up at the limit and continue, with a warning
-    alone.
+    A commit within the call would give up at the limit and continue, with only a warning.
     """
     name = pair.new_log()
     pair.be_waited_for()

@@ -1,4 +1,4 @@
-"""What the server hashes is byte for byte what we hash."""
+"""The server hashes exactly the same bytes as the client."""
 
 from typing import Any
 
@@ -43,7 +43,7 @@ def _connected(pg: Server) -> Any:
 @settings(max_examples=examples(60), deadline=None)
 @given(rows=st.lists(ROWS, min_size=1, max_size=20))
 def test_the_header_is_ours(connection: Any, rows: list[tuple[Any, ...]]) -> None:
-    """Any envelope has the same bytes there and here."""
+    """Any envelope has the same bytes on the server and on the client."""
     assert headers(connection, rows) == [encode_header(row) for row in rows]
 
 
@@ -74,5 +74,5 @@ def test_many_random_headers_are_ours(connection: Any) -> None:
 def test_what_no_envelope_may_hold_has_no_header(
     connection: Any, row: tuple[Any, ...]
 ) -> None:
-    """A text or digest longer than any field takes has no hash, not a wrong one."""
+    """A text or digest longer than any field has no hash, rather than a wrong one."""
     assert headers(connection, [row]) == [None]

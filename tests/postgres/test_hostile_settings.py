@@ -1,4 +1,4 @@
-"""Whatever a role, a server or a database is set to: what was answered holds."""
+"""Acknowledged events are safe with any settings of a role, a server or a database."""
 
 import threading
 import time
@@ -42,7 +42,7 @@ CREATE OPERATOR evil.= (LEFTARG = text, RIGHTARG = text, FUNCTION = evil.differs
 def test_a_fenced_append_is_refused_at_any_isolation(
     log: PostgresLog, raw: psycopg.Connection[Any], level: str
 ) -> None:
-    """Also where it had begun before another worker took over, and waited for that."""
+    """The append is refused even if it started before another worker took over."""
     log.leases._keep = lambda *given: None  # type: ignore[method-assign]
     log.connection.raw.execute(f"SET default_transaction_isolation = '{level}'")
     refused: list[BaseException] = []
@@ -72,7 +72,7 @@ def test_a_fenced_append_is_refused_at_any_isolation(
 def test_no_token_is_given_twice(
     log: PostgresLog, raw: psycopg.Connection[Any], reopen: Open
 ) -> None:
-    """Where a crash or a failover lost a lease, its worker is fenced by the next one."""
+    """If a crash or failover lost a lease, its worker is fenced by the next one."""
     log.leases._keep = lambda *given: None  # type: ignore[method-assign]
     other = reopen()
     with log.leases.hold(STREAM, holder="one", host="one"):
@@ -86,7 +86,7 @@ def test_no_token_is_given_twice(
 
 
 def test_no_log_has_the_number_of_one_that_was_lost(pg: Server) -> None:
-    """Numbers are random: a writer of a log that a failover lost meets no other."""
+    """Numbers are random, so a writer of a log lost in a failover meets no other log."""
     numbers = []
     for _ in range(3):
         with closing(made(pg.new_url())) as log:
@@ -146,7 +146,7 @@ def test_a_lost_answer_is_not_told_as_nothing(newest: Server, is_shared: bool) -
 def test_a_call_that_is_cancelled_late_is_looked_for(
     log: PostgresLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A shared append commits within its call: after that a time limit can still come."""
+    """A shared append commits within its call, after which a time limit can still occur."""
     log.append("a", [note(1)], expect=0)
     log.pace.is_shared = True
     called = ServerConnection._called
@@ -169,7 +169,7 @@ def test_a_call_that_is_cancelled_late_is_looked_for(
 def test_no_search_path_leads_past_the_disk(
     log: PostgresLog, raw: psycopg.Connection[Any], reopen: Open
 ) -> None:
-    """What waits for it is named whole, whatever somebody else calls by the same name."""
+    """The wait is called by its full name, so other functions of that name are not used."""
     raw.execute(EVIL)
     writer = reopen()
     writer.connection.raw.execute("SET search_path = evil, pg_catalog")
@@ -184,7 +184,7 @@ def test_no_search_path_leads_past_the_disk(
 def test_what_no_field_can_be_is_recorded_by_nobody(
     log: PostgresLog, raw: psycopg.Connection[Any]
 ) -> None:
-    """A number below 0 has no valid header, so it has no hash: nothing is inserted."""
+    """A number below 0 has no valid header and therefore no hash: nothing is inserted."""
     given = [*append_call(log._log, "a", [note()], at=None)]
     (shape,) = [n for n, value in enumerate(given) if n > 12 and type(value) is int]
     for wrong in (-1, -1000):
@@ -205,7 +205,7 @@ def test_who_was_idle_for_too_long_comes_again(newest: Server) -> None:
 
 
 def test_text_is_utf8_whatever_the_address_says(log: PostgresLog, reopen: Open) -> None:
-    """Another encoding there would be recorded, and never be what was meant."""
+    """With a different encoding, wrong text would be recorded."""
     url = log.address.given_with_log
     assert "client_encoding=utf8" in url
     with closing(opened(url.replace("=utf8", "=latin1"))) as other:

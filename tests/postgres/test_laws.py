@@ -1,4 +1,4 @@
-"""Laws of a sprint's states hold where its events come from a server."""
+"""The laws of a sprint's states hold if its events come from a server."""
 
 from contextlib import closing
 from itertools import pairwise
@@ -37,7 +37,7 @@ def any_server(request: pytest.FixtureRequest) -> Server:
 
 
 def record(log: PostgresLog, world: World, ends: list[int]) -> None:
-    """Append what happened in a world, in the appends that ended there."""
+    """Append a world's events, in the same appends."""
     for start, end in pairwise(ends):
         part = world.events[start:end]
         news = [new_event(event, at=at, actor="runtime") for _, at, event in part]
@@ -66,7 +66,7 @@ def test_every_version_is_what_it_is_from_nothing(
 @few
 @given(world=worlds(*KINDS), k=number)
 def test_catching_up_is_rebuilding(any_server: Server, world: World, k: int) -> None:
-    """A state that was read before more was appended is brought to the same head."""
+    """A state that was read before more was appended is updated to the same head."""
     cut = k % len(world.ends)
     with closing(made(any_server.new_url())) as log:
         record(log, world, world.ends[: cut + 1])

@@ -1,4 +1,4 @@
-"""One worker for a stream across machines, and what becomes of who lost its lease."""
+"""One worker per stream across machines, and the handling of a lost lease."""
 
 import time
 from contextlib import closing
@@ -24,7 +24,7 @@ def hold(log: PostgresLog, host: str):  # type: ignore[no-untyped-def]
 
 
 def test_one_host_works_on_a_stream(log: PostgresLog, reopen: Open) -> None:
-    """Another one is refused with who works on it, and may when that ended."""
+    """Another host is refused with the worker's name, and can work once it ended."""
     other = reopen()
     with hold(log, "one"):
         held = other.leases.of(STREAM)
@@ -42,7 +42,7 @@ def test_one_host_works_on_a_stream(log: PostgresLog, reopen: Open) -> None:
 
 
 def test_who_is_silent_for_too_long_is_taken_over(log: PostgresLog, reopen: Open) -> None:
-    """Its late append is refused and nothing is recorded; others go on."""
+    """Its late append is refused and nothing is recorded; other workers continue."""
     other = reopen()
     log.leases.seconds = 0.05
     log.leases._keep = lambda *given: None  # type: ignore[method-assign]
@@ -60,7 +60,7 @@ def test_who_is_silent_for_too_long_is_taken_over(log: PostgresLog, reopen: Open
 
 
 def test_a_worker_that_is_there_keeps_its_lease(log: PostgresLog, reopen: Open) -> None:
-    """It is heard of again and again, also while its agent works for long."""
+    """The worker sends heartbeats repeatedly, even while its agent works for long."""
     other = reopen()
     log.leases.seconds = 0.4
     with hold(log, "one"):
@@ -76,7 +76,7 @@ def test_a_worker_that_is_there_keeps_its_lease(log: PostgresLog, reopen: Open) 
 
 
 def test_a_host_takes_its_own_lease_back(log: PostgresLog, reopen: Open) -> None:
-    """A process that was killed there is no other machine: its successor need not wait."""
+    """After a kill on the same host, the next process need not wait."""
     log.leases._keep = lambda *given: None  # type: ignore[method-assign]
     held = hold(log, "one")
     held.__enter__()
@@ -95,7 +95,7 @@ def test_a_host_takes_its_own_lease_back(log: PostgresLog, reopen: Open) -> None
 def test_clocks_of_machines_say_nothing_of_leases(
     log: PostgresLog, reopen: Open, days: int
 ) -> None:
-    """A machine whose clock is wrong holds, keeps and loses a lease like any other.
+    """A machine with a wrong clock acquires, holds and loses a lease like any other.
 
     Its events have its time, in the order of the log.
     """

@@ -1,4 +1,4 @@
-"""Networks that break and servers that crash: nothing is lost, and nothing twice there."""
+"""Broken networks and crashed servers: no event is lost or duplicated."""
 
 import time
 from collections.abc import Iterator
@@ -19,14 +19,14 @@ from .server import NEWEST, Server, programs_of, why_not
 
 @pytest.fixture
 def new_log(newest: Server) -> str:
-    """Give the name of a new log."""
+    """Provide the name of a new log."""
     with closing(made(newest.new_url())) as log:
         return log.address.log
 
 
 @pytest.fixture(scope="module")
 def crashing() -> Iterator[Server]:
-    """Start a separate server, which nothing else needs while it is down."""
+    """Start a separate server that can be down without affecting other tests."""
     if reason := why_not():
         pytest.skip(reason)
     server = Server(programs_of(NEWEST))
@@ -49,9 +49,9 @@ def lazy() -> Iterator[Server]:
 def test_a_network_that_breaks_loses_and_doubles_nothing(
     newest: Server, new_log: str, count: int
 ) -> None:
-    """Requests are torn, answers lost after the COMMIT: each event is there once.
+    """With torn requests and answers lost after the COMMIT, each event exists once.
 
-    So it is for a writer that is alone, and for some.
+    This holds for a single writer and for several.
     """
     proxy = Proxy(newest.port, share=0.3, seed=7)
     url = newest.url_by_tcp(new_log, port=proxy.port)
@@ -67,7 +67,7 @@ def test_a_network_that_breaks_loses_and_doubles_nothing(
 def test_an_append_whose_answer_was_lost_is_found(
     newest: Server, new_log: str, key: str | None
 ) -> None:
-    """It is answered as what it is, and no duplicate: with a key and without one."""
+    """It is acknowledged as a new event, not as a duplicate, with and without a key."""
     proxy = Proxy(newest.port, share=0.0, seed=1)
     with closing(opened(newest.url_by_tcp(new_log, port=proxy.port))) as log:
         log.append("a", [note(1)], expect=0)
@@ -82,7 +82,7 @@ def test_an_append_whose_answer_was_lost_is_found(
 
 
 def test_who_waits_in_vain_says_that_it_may_be_there(newest: Server, new_log: str) -> None:
-    """When the server stays away after a request, one sentence gives the next step."""
+    """If the server stays away after a request, one sentence states the next step."""
     proxy = Proxy(newest.port, share=0.0, seed=1)
     url = newest.url_by_tcp(new_log, port=proxy.port)
     with closing(opened(url, Wait(0.5))) as log:
@@ -166,7 +166,7 @@ def test_acknowledged_is_durable_whatever_a_role_says(lazy: Server) -> None:
 
 
 def test_a_reader_that_follows_sees_each_event_once(newest: Server, new_log: str) -> None:
-    """Beside writers, and others that roll back, positions come without a gap."""
+    """With writers and others that roll back, positions arrive without gaps."""
     url = newest.url(new_log)
     assert followed(url, writers=8, appends=20, rollbacks=3) == []
 
@@ -187,7 +187,7 @@ def test_a_prepared_statement_may_go_away(newest: Server, new_log: str) -> None:
 def test_a_statement_that_another_prepared_is_the_same(
     newest: Server, new_log: str
 ) -> None:
-    """Two clients of a pooler meet the same server: the name is that of the same text."""
+    """Two clients of a pooler share a server, so a name always means the same text."""
     with closing(opened(newest.url(new_log))) as log:
         raw = log.connection.raw
         raw.pgconn.prepare(APPEND.name, APPEND.sql, APPEND.types)
@@ -197,7 +197,7 @@ def test_a_statement_that_another_prepared_is_the_same(
 
 
 def test_nothing_is_kept_in_a_session(newest: Server, new_log: str) -> None:
-    """What a pooler in transaction mode takes away is not used, or not missed."""
+    """Session state that a pooler in transaction mode drops is not used."""
     with closing(opened(newest.url(new_log))) as log:
         changed = (
             "SELECT name, setting FROM pg_settings WHERE source = 'session' ORDER BY 1"

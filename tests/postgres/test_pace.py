@@ -1,4 +1,4 @@
-"""A writer that is alone waits for the disk itself, and otherwise with the others."""
+"""A single writer waits for the disk itself, otherwise together with the others."""
 
 from sprintlog.engine.log.port import Expect
 from sprintlog.engine.log.stores.postgres.appends import ALONE_UNTIL_SURE, Pace
@@ -8,7 +8,7 @@ from .conftest import Open, note
 
 
 def test_a_writer_is_alone_until_it_meets_another() -> None:
-    """One append that does not follow the writer's last one reveals other writers."""
+    """An append that does not follow the writer's last one reveals other writers."""
     pace = Pace()
     pace.found(is_alone=True)
     assert not pace.is_shared
@@ -17,7 +17,7 @@ def test_a_writer_is_alone_until_it_meets_another() -> None:
 
 
 def test_a_writer_is_alone_again_after_many_appends() -> None:
-    """A sequence of them counts: another writer in between restarts it."""
+    """Only consecutive appends count: another writer in between restarts the count."""
     pace = Pace()
     pace.found(is_alone=False)
     for met in (ALONE_UNTIL_SURE - 1, ALONE_UNTIL_SURE):
@@ -30,7 +30,7 @@ def test_a_writer_is_alone_again_after_many_appends() -> None:
 
 
 def test_both_ways_record_the_same(log: PostgresLog, reopen: Open) -> None:
-    """Alone, beside another writer and alone again: there is no gap."""
+    """With and without another writer, there are no gaps."""
     other = reopen()
     ways = []
     for turn in range(ALONE_UNTIL_SURE + 6):

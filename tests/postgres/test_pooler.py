@@ -1,4 +1,4 @@
-"""Through a pooler in transaction mode a log is the same: nothing needs a session."""
+"""A log works through a pooler in transaction mode, because it requires no session."""
 
 import time
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ from .server import NoServerError
 
 @pytest.fixture(scope="module")
 def pooler() -> Iterator[Pooler]:
-    """Give a pooler that has fewer connections than there are clients."""
+    """Provide a pooler with fewer connections than clients."""
     try:
         pooler = pooled()
     except NoServerError as error:
@@ -31,14 +31,14 @@ def pooler() -> Iterator[Pooler]:
 
 @pytest.fixture
 def url(pooler: Pooler) -> str:
-    """Give the address of a new log, made through the pooler."""
+    """Provide the address of a new log, created through the pooler."""
     url = pooler.new_url()
     made(url).close()
     return url
 
 
 def test_many_writers_share_few_connections(url: str) -> None:
-    """Four for each connection, with prepared appends: nothing lost, nothing twice."""
+    """With four writers per connection and prepared appends, nothing is lost or doubled."""
     writers = Writers(url, writers=4 * POOL_SIZE, appends=20)
     writers.start()
     writers.wait()
@@ -46,7 +46,7 @@ def test_many_writers_share_few_connections(url: str) -> None:
 
 
 def test_a_reader_follows_through_it(url: str) -> None:
-    """Beside writers, and others that roll back, positions come without a gap."""
+    """With writers and others that roll back, positions arrive without gaps."""
     assert followed(url, writers=6, appends=15, rollbacks=2) == []
 
 
@@ -67,7 +67,7 @@ def test_an_append_comes_back_to_another_connection(url: str) -> None:
 
 
 def test_a_log_is_copied_and_erased_through_it(pooler: Pooler, url: str) -> None:
-    """What takes a transaction of several calls, or one that a lock is held in."""
+    """Operations that need a transaction of several calls, or a lock, also work."""
     with closing(opened(url)) as log, closing(made(pooler.new_url())) as other:
         log.append("a", [note(n) for n in range(900)], expect=0)
         log.erase([Span("a", 2, 2)], stream="erasures", said=note(3))
@@ -79,7 +79,7 @@ def test_a_log_is_copied_and_erased_through_it(pooler: Pooler, url: str) -> None
 
 
 def test_a_lease_is_held_through_it(url: str) -> None:
-    """Heartbeats use other connections, and another process learns the worker."""
+    """Heartbeats use other connections, and another process learns the worker's name."""
     with closing(opened(url)) as log, closing(opened(url)) as other:
         log.leases.seconds = 0.4
         with log.leases.hold("s", holder="one", host="one"):

@@ -1,4 +1,4 @@
-"""Nobody changes an event: not who writes, and not the owner."""
+"""Nobody can change an event, neither a writer nor the owner."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ CHANGES = [
 
 @pytest.fixture
 def role(raw: psycopg.Connection[Any]) -> str:
-    """Give a role that may write logs, and nothing else."""
+    """Provide a role that may only write logs."""
     for name in ("worker", "looker"):
         if not raw.execute("SELECT FROM pg_roles WHERE rolname = %s", (name,)).fetchall():
             raw.execute(f"CREATE ROLE {name} LOGIN")
@@ -68,7 +68,7 @@ def test_a_writer_may_only_call_and_read(
 def test_a_writer_records_erases_and_takes_over(
     log: PostgresLog, pg: Server, role: str, reopen: Open
 ) -> None:
-    """What a store does, the writer's role can do, also to make a new log."""
+    """The writer's role can perform all operations of a store, including creating a log."""
     with_role = reopen(url=pg.url(log.address.log, user=role))
     with_role.append("a", [note(1), note(2)], expect=0, key="k", key_digest=bytes(32))
     with_role.erase([Span("a", 2, 2)], stream="erasures", said=note(3))
@@ -90,7 +90,7 @@ def test_a_reader_reads_and_records_nothing(
 def test_an_erasure_changes_nothing_else(
     log: PostgresLog, raw: psycopg.Connection[Any]
 ) -> None:
-    """Even who says that it erases can take away payload and salt, and no more."""
+    """Even an erasure can remove only the payload and the salt."""
     log.append("a", [note()], expect=0)
     raw.execute("SET sprintlog.erasing = 'on'")
     with pytest.raises(codes.RestrictViolation):

@@ -27,7 +27,7 @@ from .server import Server
 
 
 def test_logs_of_a_database_do_not_know_one_another(pg: Server, log: PostgresLog) -> None:
-    """Each has its own positions, keys and chain."""
+    """Each log has its own positions, keys and chain."""
     other = made(pg.new_url())
     for one in (log, other):
         one.append("a", [note()], expect=0, key="k", key_digest=bytes(32))
@@ -38,7 +38,7 @@ def test_logs_of_a_database_do_not_know_one_another(pg: Server, log: PostgresLog
 
 
 def test_a_log_is_made_once(pg: Server) -> None:
-    """A name that is taken is refused, and one that is missing is not found."""
+    """An existing name is refused, and a missing one is not found."""
     url = pg.new_url()
     made(url).close()
     with pytest.raises(RefusedError, match="already exists at postgresql://"):
@@ -63,7 +63,7 @@ def test_a_database_without_a_log_is_not_found(
 def test_a_server_that_forgets_is_refused(
     log: PostgresLog, raw: psycopg.Connection[Any], reopen: Open, setting: str
 ) -> None:
-    """Without fsync nothing is acknowledged, unless the address says that this is meant."""
+    """Without fsync nothing is acknowledged, unless the address allows it explicitly."""
     raw.execute(f"ALTER SYSTEM SET {setting} = off")
     try:
         raw.execute("SELECT pg_reload_conf()")
@@ -92,7 +92,7 @@ def _wait_for(raw: psycopg.Connection[Any], setting: str, value: str) -> None:
 def test_a_newer_schema_is_not_written(
     log: PostgresLog, raw: psycopg.Connection[Any], reopen: Open
 ) -> None:
-    """The older of two programs refuses at once; what is not ours is told apart."""
+    """The older program refuses immediately; foreign tables are reported differently."""
     insert = "INSERT INTO sprintlog.migrations (number, name, digest) VALUES (99, 'x', 'y')"
     raw.execute(insert)
     try:
@@ -110,9 +110,9 @@ def test_a_newer_schema_is_not_written(
 def test_a_server_that_lost_its_end_is_noticed(
     log: PostgresLog, raw: psycopg.Connection[Any], reopen: Open, tmp_path: Path
 ) -> None:
-    """A standby that was behind and took over lacks an acknowledged event: nothing goes on.
+    """A promoted standby that was behind lacks an acknowledged event: nothing continues.
 
-    Who appends next is refused before anything is recorded, and who opens the log as well.
+    The next append is refused before anything is recorded, and so is opening the log.
     """
     log.append("a", [note(1)], expect=0)
     log.append("a", [note(2)], expect=1)
@@ -156,7 +156,7 @@ def _cut(raw: psycopg.Connection[Any], log: PostgresLog, head: Head) -> None:
 def test_functions_of_somebody_else_are_noticed(
     log: PostgresLog, raw: psycopg.Connection[Any]
 ) -> None:
-    """What the server chained is computed once more before an append is answered."""
+    """The server's chaining is recomputed before an append is acknowledged."""
     definition = raw.execute(
         "SELECT pg_get_functiondef('sprintlog.header'::regproc)"
     ).fetchall()[0][0]
@@ -181,7 +181,7 @@ def test_a_log_that_stays_locked_is_busy(
 
 
 def test_sql_users_see_json(log: PostgresLog, raw: psycopg.Connection[Any]) -> None:
-    """The view has the payload as JSONB and as its exact text; odd JSON is not lost."""
+    """The view has the payload as JSONB and as exact text, so unusual JSON is not lost."""
     odd = b'{"b":1,"a":2,"a":3,"t":"\\u0000"}'
     log.append("a", [note(7), note(payload=odd)], expect=0)
     rows = raw.execute(
@@ -205,7 +205,7 @@ def test_nothing_is_in_public(log: PostgresLog, raw: psycopg.Connection[Any]) ->
 def test_what_belongs_to_another_log_is_thrown_away(
     pg: Server, log: PostgresLog, tmp_path: Path
 ) -> None:
-    """Saved states and digests in a folder are of one log, known by its identity."""
+    """Saved states and digests in a folder belong to one log, identified by its id."""
     log.checkpoints.save("a", 1, b"state", format_=1)
     log.digests.know("PROGRESS.yaml", bytes(32), version=1)
     log.close()
@@ -218,7 +218,7 @@ def test_what_belongs_to_another_log_is_thrown_away(
 
 
 def test_a_server_that_is_away_is_said_to_be(tmp_path: Path) -> None:
-    """After the wait there is one sentence, and the password is not in it."""
+    """After the wait there is a one-sentence error without the password."""
     said: list[str] = []
     url = f"postgresql://me:secret@/db?host={tmp_path}&log=x"
     wait = Wait(0.3, say=said.append, quiet_seconds=0.0)

@@ -1,4 +1,4 @@
-"""Three ways of an append end as one: behind the own last event, queued, and together."""
+"""The three ways to append are equivalent: directly, queued, and together."""
 
 import os
 import threading
@@ -38,7 +38,7 @@ def next_call(own: RecordedEvent, log: int, number: int) -> tuple[Any, ...]:
 
 
 def numbers(log: Log) -> list[bytes | None]:
-    """Return the payloads of a log, whose chain must hold."""
+    """Return the payloads of a log, whose chain must be valid."""
     events = list(log.read())
     assert list(check_chain(events)) == []
     return [event.payload for event in events]
@@ -47,7 +47,7 @@ def numbers(log: Log) -> list[bytes | None]:
 def test_who_goes_on_alone_asks_for_no_lock(
     log: PostgresLog, raw: psycopg.Connection[Any], reopen: Open
 ) -> None:
-    """Behind the own last event there is no queue; another stream has to wait in it."""
+    """After the writer's own last event there is no queue; other streams must queue."""
     writer = reopen(wait=Wait(0.1))
     writer.append("a", [note(1)], expect=0)
     with raw.transaction():
@@ -59,7 +59,7 @@ def test_who_goes_on_alone_asks_for_no_lock(
 
 
 def test_who_was_overtaken_queues(log: PostgresLog, reopen: Open) -> None:
-    """Its event comes behind the other's, once, and from then on they wait together."""
+    """Its event follows the other's once, and from then on both wait together."""
     other = reopen()
     log.append("a", [note(1)], expect=0)
     other.append("b", [note(2)], expect=0)
@@ -99,7 +99,7 @@ def test_a_key_is_known_on_every_way(log: PostgresLog, is_shared: bool) -> None:
 
 @pytest.mark.parametrize("is_shared", [False, True])
 def test_one_event_whose_answer_was_lost_is_found(newest: Server, is_shared: bool) -> None:
-    """Alone and with others: it exists once, and is answered correctly."""
+    """With and without others, the event exists once, and is acknowledged correctly."""
     with closing(made(newest.new_url())) as new:
         name = new.address.log
     proxy = Proxy(newest.port, share=0.0, seed=1)
@@ -119,7 +119,7 @@ def test_one_event_whose_answer_was_lost_is_found(newest: Server, is_shared: boo
 def test_nobody_comes_behind_what_is_not_decided(
     log: PostgresLog, raw: psycopg.Connection[Any], reopen: Open
 ) -> None:
-    """While another's event of the same place is under way, the own one waits for it."""
+    """While another event for the same position is undecided, the writer waits for it."""
     impatient = reopen(wait=Wait(0.1))
     impatient.append("a", [note(1)], expect=0)
     with raw.transaction(force_rollback=True):
@@ -134,7 +134,7 @@ def test_nobody_comes_behind_what_is_not_decided(
 def test_a_queue_waits_for_who_does_not_queue(
     log: PostgresLog, raw: psycopg.Connection[Any], reopen: Open, stays: bool
 ) -> None:
-    """An event under way behind its writer's own last one is waited for."""
+    """An event in progress after its writer's own last one is waited for."""
     (own,) = log.append("a", [note(1)], expect=0).events
     other = reopen(wait=Wait(30.0))
     behind = threading.Thread(
@@ -157,7 +157,7 @@ def test_a_queue_waits_for_who_does_not_queue(
 def test_behind_what_is_not_the_end_nothing_is_put(
     log: PostgresLog, raw: psycopg.Connection[Any]
 ) -> None:
-    """A place, a hash, a stream or a version that is not that of the end is refused."""
+    """A position, hash, stream or version other than that of the end is refused."""
     log.append("a", [note(1)], expect=0)
     (own,) = log.append("a", [note(2)], expect=1).events
     number = log._log
@@ -182,9 +182,9 @@ def test_behind_what_is_not_the_end_nothing_is_put(
 
 
 def test_a_plan_made_for_an_empty_table_serves_a_full_one(newest: Server) -> None:
-    """A connection that stays open from the first event on reads few rows for the last.
+    """A connection opened at the first event reads only a few rows for the last one.
 
-    The server plans a function once for a session, from its statistics of a new table.
+    The server plans a function once per session, from its statistics of a new table.
     """
     with psycopg.connect(newest.url(), autocommit=True) as raw:
         raw.execute("CREATE DATABASE fresh")
@@ -240,7 +240,7 @@ turns = st.lists(
 )
 @given(turns=turns)
 def test_some_writers_are_answered_as_one_in_memory_is(turns: list[Turn]) -> None:
-    """Every way to append agrees: places, versions, duplicates and refusals."""
+    """All ways to append agree on positions, versions, duplicates and refusals."""
     if reason := why_not():
         pytest.skip(reason)
     model = MemoryLog(clock=wall_clock, entropy=os.urandom)

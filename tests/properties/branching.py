@@ -20,19 +20,19 @@ PLAN = {"goal": "x", "phases": [{"id": f"p{n}", "prompt": "x"} for n in range(3)
 
 
 class CountingLog(MemoryLog):
-    """A log that counts the events a fold has read of it."""
+    """A log that counts the events that folds have read."""
 
     folded = 0
 
     def scan(self, stream: str, **bounds: Any) -> Iterator[Page]:
-        """Yield what a fold needs, and count it."""
+        """Yield the data for a fold, and count it."""
         for page in super().scan(stream, **bounds):
             self.folded += len(page.rows) if bounds.get("only") is None else 0
             yield page
 
 
 class Branching:
-    """A stream that grows and goes back; after each append its state may be saved."""
+    """A stream with appends and rollbacks; after each append, its state may be saved."""
 
     def __init__(self) -> None:
         self.log = CountingLog(clock=lambda: 0, entropy=bytes)
@@ -47,16 +47,16 @@ class Branching:
         return self.log.version(STREAM)
 
     def reader(self) -> Repository[Sprint]:
-        """Return a repository as a new process has it."""
+        """Return a repository like that of a new process."""
         return Repository(self.log, SPRINTS, self.log.checkpoints)
 
     def add(self, *events: Event) -> None:
-        """Append events in one go."""
+        """Append events together."""
         new_events = [new_event(event, at=AT, actor="runtime") for event in events]
         self.log.append(STREAM, new_events, expect=self.head)
 
     def work(self, events: int, chance: random.Random) -> None:
-        """Append some events, and let the state be saved after each as after a command."""
+        """Append some events, and save the state after each as after a command."""
         for _ in range(events):
             phase = f"p{chance.randrange(3)}"
             self.iteration += 1

@@ -38,11 +38,11 @@ ELSEWHERE = {
 
 
 class DeadEndError(AssertionError):
-    """A hint names a command that cannot be given, or that leads in a circle."""
+    """A hint names a command that fails or leads in a circle."""
 
 
 class Step(NamedTuple):
-    """One command that was typed, and the words in which it was refused, if it was."""
+    """A command, and the text of its refusal, if any."""
 
     words: list[str]
     refused: str | None
@@ -51,11 +51,10 @@ class Step(NamedTuple):
 def follow(
     life: Life, *, message: str, hint: str | None, must_help: bool = False
 ) -> list[Step]:
-    """Type the commands of a hint, in order; of those joined by `or` one is enough.
+    """Type the commands of a hint in order; of those joined by `or`, one is enough.
 
-    A refused command is repeated after the commands of its refusal. Raise `DeadEndError`
-    if a refusal repeats; with `must_help` also if a command of the hint is finally
-    refused.
+    A refused command is repeated after the commands of its refusal. Raise `DeadEndError` if
+    a refusal repeats; with `must_help` also if a command of the hint is finally refused.
     """
     steps: list[Step] = []
     granted = _follow(life, hint, [message], steps)
@@ -84,7 +83,7 @@ def _follow(life: Life, hint: str | None, seen: list[str], steps: list[Step]) ->
 
 
 def groups_in(hint: str) -> list[list[list[str]]]:
-    """Return the commands that a hint names, those together of which one is enough."""
+    """Return the commands in a hint, in groups of which one command is enough."""
     groups: list[list[list[str]]] = []
     between = ""
     for number, piece in enumerate(" ".join(hint.split()).split("`")):
@@ -104,7 +103,7 @@ def changes_state(words: list[str]) -> bool:
 
 
 def type_in(life: Life, words: list[str]) -> RefusedError | NotFoundError | None:
-    """Give a command as a person types it; return the refusal, if it is refused."""
+    """Run a command as typed; return the refusal, if any."""
     command = typed(_with_request(life, words))
     if command.path in READS or command.path in ELSEWHERE:
         return None

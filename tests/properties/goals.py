@@ -1,4 +1,4 @@
-"""What may be said for a goal in a random history."""
+"""The agent answers about a goal that may occur in a random history."""
 
 from collections.abc import Callable
 from typing import Any

@@ -23,7 +23,7 @@ SHAPES: tuple[list[Data], ...] = (
 
 
 class Injection(NamedTuple):
-    """One command to inject, as `inject` gives it."""
+    """A command to inject work, as `inject` creates it."""
 
     step: bool
     nodes: list[Data]

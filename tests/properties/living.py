@@ -1,4 +1,4 @@
-"""How a sprint lives: the loop does what is next, a person helps it on, others meddle."""
+"""Simulated lives of a sprint: the loop works, a person helps, others interfere."""
 
 import math
 from collections import Counter
@@ -43,7 +43,7 @@ WORDS = {
 
 
 def random_life(chance: Random, *, census: Counter[str] | None = None) -> Life:
-    """Return a sprint that lived for a while; count each word it showed once."""
+    """Return a sprint after a random life; count each value it showed once."""
     life = Life(chance)
     seen = seen_in(life)
     for _ in range(chance.choice(MOVES)):
@@ -57,7 +57,7 @@ def random_life(chance: Random, *, census: Counter[str] | None = None) -> Life:
 
 
 def happen(life: Life) -> None:
-    """Let one thing happen: mostly the loop goes on, sometimes people meddle."""
+    """Let one thing happen: mostly the loop continues, sometimes people interfere."""
     chance = life.chance
     drawn = chance.random()
     if drawn < 0.5:
@@ -99,7 +99,7 @@ def is_urgent(entry: Data) -> bool:
 
 
 def help_on(life: Life, action: Action) -> None:
-    """Do what a stop asks a person for; raise `DeadEndError` where that changes nothing."""
+    """Do what a stop requests; raise `DeadEndError` if that changes nothing."""
     if action.do != STOP:
         return
     steps = follow(life, message=action.why or "", hint=action.hint, must_help=True)
@@ -111,7 +111,7 @@ def help_on(life: Life, action: Action) -> None:
 
 
 def live_to_the_end(chance: Random, *, census: Counter[str] | None = None) -> Life:
-    """Let a sprint live, then do only what is next, and check how that ends."""
+    """Let a sprint live, then only do what is next, and check how that ends."""
     life = random_life(chance, census=census)
     check_end(come_to_an_end(life), life)
     check_state(life)
@@ -119,7 +119,7 @@ def live_to_the_end(chance: Random, *, census: Counter[str] | None = None) -> Li
 
 
 def come_to_an_end(life: Life) -> Action:
-    """Do what is next until there is nothing to do, or a person is asked for."""
+    """Do what is next until nothing is left, or a person is needed."""
     for _ in range(STEPS_MAX):
         before = len(life.events), life.waited_ms
         action = perform(life)

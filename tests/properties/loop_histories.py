@@ -70,7 +70,7 @@ class LoopHistory:
         return evaluate(self.log, self.sprint)
 
     def take(self, step: Any) -> None:
-        """Go one step on."""
+        """Take one step."""
         if isinstance(step, Metrics):
             self._record(StartIteration().decide(self.sprint, AT))
             self._record(EndMeasuredIteration(metrics=asdict(step)).decide(self.sprint, AT))

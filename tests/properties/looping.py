@@ -35,10 +35,10 @@ def ask(life: "Life") -> actions.Action:
 
 
 def perform(life: "Life", *, between: Meddle | None = None) -> actions.Action:
-    """Perform the next action; nothing if a person is needed.
+    """Perform the next action; do nothing if a person is needed.
 
-    `between` happens while the agent or the gate works. Raise `RefusedError` when the
-    rules refuse the result, unless another record intervened.
+    `between` happens while the agent or the gate works. Raise `RefusedError` if the rules
+    refuse the result, unless another record intervened.
     """
     action = ask(life)
     if action.do in ENDS:
@@ -138,13 +138,13 @@ def _gate(life: "Life", action: actions.Action, between: Meddle | None) -> None:
 
 
 def is_under_way(life: "Life", run: GateStarted) -> bool:
-    """Return whether a run of a gate is still the one whose verdict is awaited."""
+    """Return whether a gate's run is still the one whose verdict is awaited."""
     node = life.sprint.plan.tree.find(run.phase)
     return node is not None and run_of(life.sprint.plan, node) == run
 
 
 def is_killed(chance: Random, between: Meddle | None) -> bool:
-    """Let others act meanwhile; return whether the loop survives."""
+    """Let others act in the meantime; return whether the loop survives."""
     if between is None:
         return False
     between()

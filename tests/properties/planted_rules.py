@@ -42,12 +42,12 @@ def loses_a_verdict(patch: pytest.MonkeyPatch) -> None:
 
 
 def waits_beside_the_work(patch: pytest.MonkeyPatch) -> None:
-    """Keep the pointer at a gate although work was added that the gate waits for."""
+    """Keep the pointer at a gate although work was added that precedes the gate."""
     patch.setattr(tree, "waits_for_gate", lambda node: gate_is_open(node.data))
 
 
 def passes_over_empty_phases(patch: pytest.MonkeyPatch) -> None:
-    """Complete a phase without steps whatever gate it has."""
+    """Complete a phase without steps regardless of its gate."""
     patch.setattr(Node, "is_passed_over", Node.is_empty)
 
 
@@ -85,7 +85,7 @@ def names_a_finished_leaf(patch: pytest.MonkeyPatch) -> None:
 
 
 def prefers_the_baseline(patch: pytest.MonkeyPatch) -> None:
-    """Select the baseline wherever it is not strictly beaten."""
+    """Select the baseline unless it is strictly beaten."""
 
     def unbeaten(one: Judgement, other: Judgement, rules: Any) -> str | None:
         pair = score.compared(other.score, one.score)

@@ -1,7 +1,7 @@
 """Random lives of sprints: work of a loop, concurrent work of people, and losses.
 
-Everything is drawn from one `random.Random`, so a seed repeats a life; a property passes
-one that hypothesis controls.
+Everything is drawn from one `random.Random`, so a seed reproduces a life; a property passes
+a generator that hypothesis controls.
 """
 
 from random import Random
@@ -39,7 +39,7 @@ class Refusal(NamedTuple):
 
 
 class Life(World):
-    """A sprint that goes forward in time, one command after another."""
+    """A sprint that advances in time, one command after another."""
 
     def __init__(self, chance: Random, *, document: Data | None = None) -> None:
         self.chance = chance
@@ -65,7 +65,7 @@ class Life(World):
         return from_milliseconds(1_768_467_600_000 + 1000 * seconds + self.waited_ms)
 
     def command(self, command: Given, **arguments: Any) -> list[Event]:
-        """Append what a command decides; raise `RefusedError` where it refuses."""
+        """Append the events of a command; raise `RefusedError` if it is refused."""
         try:
             events = given(command, self.sprint, self.time, **arguments)
             decided = with_returns(self.sprint, events, at=self.time)
@@ -125,7 +125,7 @@ class Life(World):
                 self.move((kind, i, j))
 
     def ask_for_a_parent(self, j: int) -> None:
-        """Skip, retry or reopen any node, also one that has others below it."""
+        """Skip, retry or reopen any node, including parents."""
         nodes = list(self.sprint.plan.tree.nodes.values())
         if nodes:
             kinds = (leaves.SkipPhase, leaves.RetryPhase, leaves.ReopenPhase)
@@ -153,7 +153,7 @@ LEVELS = {1: "phase", 2: "step", 3: "sub-phase"}
 
 
 def seen_in(life: Life) -> set[str]:
-    """Return the words that a sprint shows: statuses, gates by level, requests."""
+    """Return the values that a sprint shows: statuses, gates by level, requests."""
     sprint = life.sprint
     found = {f"sprint {sprint.plan.status}"}
     for node in sprint.plan.tree.nodes.values():
@@ -166,7 +166,7 @@ def seen_in(life: Life) -> set[str]:
 
 
 def positions(life: Life) -> set[str]:
-    """Return the places of injections over the whole life."""
+    """Return the positions of injections over the whole life."""
     return {
         f"position {event.position.type}"
         for _, _, event in life.events

@@ -1,6 +1,6 @@
-"""Random histories of sprints, driven through their commands.
+"""Random histories of sprints, driven by their commands.
 
-Nearly every move is one that the rules allow; what they refuse is left out.
+Nearly every move is one that the rules allow; refused moves are omitted.
 """
 
 from collections.abc import Callable
@@ -87,7 +87,7 @@ def copied(value: Any) -> Any:
 
 
 class World:
-    """A sprint's stream, and its state carried along as each append happens."""
+    """A sprint's stream, and its state updated with each append."""
 
     def __init__(self, document: Data) -> None:
         self.events: list[Versioned] = []
@@ -100,7 +100,7 @@ class World:
         return "\n".join(["World", *(f"  {v} {event}" for v, _, event in self.events)])
 
     def handle_with(self, command: Given, **arguments: Any) -> bool:
-        """Give a command twice: it decides the same and changes nothing; then append."""
+        """Handle a command twice: it decides the same and changes nothing; then append."""
         before = pack(self.sprint)
         answers: list[list[Event] | str] = []
         for _ in range(2):
@@ -133,7 +133,7 @@ class World:
         return from_milliseconds(1_768_467_600_000 + 1000 * seconds)
 
     def tail(self, after: int, until: int) -> list[Versioned]:
-        """Return the events after one version until another, as a log gives them."""
+        """Return the events between two versions, as a log does."""
         return [(v, at, copied(event)) for v, at, event in self.events[after:until]]
 
     def live(self, version: int) -> list[tuple[int, int]]:
@@ -202,12 +202,12 @@ class World:
             assert written(self.sprint) == msgspec.json.encode(theirs)
 
     def work_on_goal(self, i: int) -> None:
-        """Do something for the goal, as far as there is one."""
+        """Work on the goal, if possible."""
         with suppress(NotFoundError):
             self.handle_with(goal_command(i))
 
     def check_gate(self, i: int, j: int) -> None:
-        """Begin to run the gate at the pointer, or let its run end, well or not."""
+        """Start the gate at the pointer, or end its run with any result."""
         try:
             node = find_gate(self.sprint, None)
         except RefusedError:
@@ -233,14 +233,14 @@ def written(sprint: Sprint) -> bytes:
 
 
 def saved(sprint: Sprint) -> bytes:
-    """Return the whole state, after somebody has looked at it."""
+    """Return the complete state after all its parts were read."""
     assert sprint.document is not None
     return pack(sprint)
 
 
 @st.composite
 def worlds(draw: st.DrawFn, *kinds: str) -> World:
-    """Return a history of our own commands, and of the kinds named besides."""
+    """Return a history of our own commands and of the given additional kinds."""
     world = World(draw(plans()))
     kind = st.sampled_from([*OWN, *kinds])
     number = st.integers(0, 59)

@@ -1,4 +1,4 @@
-"""The laws find what is wrong when a rule is broken on purpose."""
+"""The laws detect rules that were broken on purpose."""
 
 import pytest
 
@@ -10,7 +10,7 @@ LIVES = 2_000
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", PLANTED)
 def test_a_planted_defect_is_found(name: str) -> None:
-    """A rule of `next` or of hints that is broken on purpose breaks a law in some life."""
+    """A broken rule of `next` or of hints violates a law in some life."""
     assert find(name, seed=5, lives=LIVES) is not None
 
 

@@ -1,4 +1,4 @@
-"""A client of the server: in this process over a pipe, or in another one."""
+"""A client of the server, in this process over a pipe, or in another process."""
 
 import json
 import os
@@ -34,7 +34,7 @@ class RefusedAnswer(Exception):  # noqa: N818 - an answer
 
 
 class Client:
-    """Sends requests, and keeps the notifications next to the answers."""
+    """Sends requests, and stores the notifications separately from the answers."""
 
     def __init__(self, write: Callable[[bytes], object], read: Callable[[], bytes]) -> None:
         self._write, self._read = write, read
@@ -50,7 +50,7 @@ class Client:
         return self._number
 
     def notify(self, method: str, **params: Any) -> None:
-        """Say something that nobody answers."""
+        """Send a notification, which has no answer."""
         request = {"jsonrpc": "2.0", "method": method, "params": params}
         self._write(json.dumps(request).encode())
 
@@ -60,7 +60,7 @@ class Client:
         return self.next()
 
     def next(self) -> dict[str, Any]:
-        """Return the next message, whatever it is."""
+        """Return the next message of any kind."""
         line = self._read()
         if not line:
             raise EOFError("the server has ended")
@@ -130,7 +130,7 @@ class Here:
 
 
 class AnyServer(Protocol):
-    """A server in another process, as one client has it."""
+    """A server in another process, used by a single client."""
 
     process: "subprocess.Popen[bytes]"
     client: Client

@@ -67,7 +67,7 @@ class SharedServer:
         self._server: Server | None = None
 
     def connect(self) -> "Joined":
-        """Return a client of the server that is there, or of a new one."""
+        """Return a client of the running server, or of a new one."""
         with self._lock:
             while True:
                 if self._server is None or self._server.process.poll() is not None:

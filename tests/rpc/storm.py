@@ -134,7 +134,7 @@ class StormClient(threading.Thread):
 
 
 def open_files(server: AnyServer) -> int:
-    """Return how many files a server has open; 0 where the system does not say."""
+    """Return the number of a server's open files; 0 if the system does not report it."""
     folder = Path(f"/proc/{server.process.pid}/fd")
     return len(os.listdir(folder)) if folder.is_dir() else 0
 
@@ -148,7 +148,7 @@ def storm(
     clients_count: int = 2,
     connect: Connect = Beside,
 ) -> tuple[str, list[str]]:
-    """Let clients ask; return their results, and lost, duplicate or wrong answers."""
+    """Let clients send requests; return results, and lost, duplicate or wrong answers."""
     clients = [
         StormClient(
             f"client-{number}",

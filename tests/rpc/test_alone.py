@@ -22,7 +22,7 @@ PLACED = {"plan": {**plan(), "sprint-id": "two"}, "place": {"path": "two/PROGRES
 def test_what_has_other_effects_appends_nothing(
     sprint: Path, done: Run, name: str, fields: dict[str, object], of: str
 ) -> None:
-    """Git is asked, and a place given free, only by who is alone: then it is recorded."""
+    """A request that queries git or frees a place is handled alone, then recorded."""
     done("iteration", "start")
     command = msgspec.convert({"type": name, **fields}, registered()[name])
     with Workspace.open(sprint) as workspace:
@@ -38,7 +38,7 @@ def test_what_has_other_effects_appends_nothing(
 def test_what_waits_beside_the_log_waits_on(
     sprint: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is removed where it waits, so it may not be taken in before a commit."""
+    """Spooled events are removed when imported, so not before the commit."""
     note = msgspec.convert({"type": "add-note", "text": "x"}, registered()["add-note"])
     taken: list[object] = []
     with Workspace.open(sprint) as workspace:

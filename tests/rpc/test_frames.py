@@ -68,7 +68,7 @@ def pipe() -> Iterator[tuple[int, int]]:
 
 
 def test_lines_come_whole_whatever_the_pieces(pipe: tuple[int, int]) -> None:
-    """Each line is given once, the last one without an end; one too long is given cut."""
+    """Each line is returned once, even an unterminated last one; long ones are cut."""
     reading, writing = pipe
     long = b"x" * (FRAME_BYTES_MAX + 100_000)
 

@@ -34,7 +34,7 @@ CLIENTS = 8
 
 @contextmanager
 def listening(folder: Path, *, idle_seconds: float = SECONDS) -> Iterator[threading.Thread]:
-    """Give a server in this process, ended by taking its name away."""
+    """Provide a server in this process, ended by removing its socket."""
     with met(folder) as place:
         server = Listener(host(), place, actor="runtime", sprint=None)
         thread = threading.Thread(
@@ -71,7 +71,7 @@ def connect(log_folder: Path) -> Iterator[Any]:
 
 
 def test_many_clients_share_one_log(connect: Any, log_folder: Path, done: Run) -> None:
-    """Each has its own actor and sees what others record; the log's folder keeps it."""
+    """Each client has its own actor and sees others' records; the folder is locked."""
     found = (log_folder / SOCKET).stat()
     assert stat.S_IMODE(found.st_mode) == 0o600
     assert stat.S_ISSOCK(found.st_mode)
@@ -96,7 +96,7 @@ def test_a_socket_starts_no_process(connect: Any, sprint: Path) -> None:
 def test_what_clients_record_at_once_is_committed_at_once(
     connect: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """There are fewer commits than requests, and each answer has a distinct place."""
+    """There are fewer commits than requests, and each answer has a distinct position."""
     commits: list[int] = []
     together = SqliteLog.together
 
@@ -176,7 +176,7 @@ def notes_at_once(clients: list[Connected], is_busy: threading.Event) -> list[An
 
 @pytest.fixture
 def slow_question(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
-    """Let `status` take so long that all following requests wait for one round.
+    """Slow `status` down so that all following requests wait for one round.
 
     The result waits until the server is busy with it.
     """
@@ -196,7 +196,7 @@ def slow_question(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
 def test_a_fault_of_one_is_nobody_elses(
     connect: Any, slow_question: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All is reverted, and each is done alone: one gets the fault, once."""
+    """All requests are reverted and handled separately: one gets the error, once."""
     tries: list[bytes] = []
     place = append.place
 
@@ -242,7 +242,7 @@ def test_a_commit_that_fails_is_told_to_each(
 
 
 def test_hostile_clients_hold_up_nobody(connect: Any) -> None:
-    """Half a line, floods, invalid lines, and answers that are not read."""
+    """Half a line, floods, invalid lines, and unread answers do not affect others."""
     half, flood, silent, good = (connect() for _ in range(4))
     half.socket.sendall(b'{"jsonrpc": "2.0", "id": 1, "method": "ask", "par')
     ask = json.dumps(
@@ -271,14 +271,14 @@ def test_there_are_not_too_many(connect: Any, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_nobody_else_is_let_in(connect: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A process of another user gets no word, whatever the socket's mode."""
+    """A process of another user gets no answer, whatever the socket's mode."""
     monkeypatch.setattr(os, "geteuid", lambda: 12345)
     stranger = connect()
     assert stranger.file.readline() == b""
 
 
 def test_it_ends_when_nobody_is_there(log_folder: Path) -> None:
-    """Idle for long enough, with all clients gone, it ends and takes its name away."""
+    """Without clients for the idle time, the server ends and removes its socket."""
     with listening(log_folder, idle_seconds=0.1) as thread:
         client = Connected(log_folder)
         client.ask("ask", question="status")
@@ -310,7 +310,7 @@ def test_nothing_else_may_stand_in_its_place(tmp_path: Path, wrong: str) -> None
 
 
 def test_one_listens_and_a_dead_one_is_followed(tmp_path: Path) -> None:
-    """The second one names the listener; remains of a killed one are removed."""
+    """A second server names the listener; remains of a killed one are removed."""
     folder = tmp_path / ("long" * 30) / "log"
     folder.mkdir(parents=True, mode=0o700)
     with met(folder) as place:
@@ -332,7 +332,7 @@ def test_one_listens_and_a_dead_one_is_followed(tmp_path: Path) -> None:
 
 
 def test_what_a_killed_server_answered_is_there(sprint: Path, done: Run) -> None:
-    """Killed in the middle, nothing that was acknowledged is lost, and nothing doubled."""
+    """After a kill, no acknowledged event is lost or duplicated."""
     server = Server(sprint)
     acknowledged: dict[str, int] = {}
     enough = threading.Event()

@@ -1,4 +1,4 @@
-"""Every command and every question is by `rpc` what it is by a process."""
+"""Every command and question has the same result by `rpc` as by a process."""
 
 import re
 import subprocess
@@ -34,7 +34,7 @@ Situations = Callable[[str], Path]
 
 @pytest.fixture(scope="module")
 def situations(tmp_path_factory: pytest.TempPathFactory) -> Situations:
-    """Return a function that gives a folder in a situation, made once."""
+    """Return a function that provides a folder in a situation, created once."""
     made: dict[str, Path] = {}
 
     def situation(name: str) -> Path:
@@ -75,7 +75,7 @@ def test_a_command_is_the_same_as_by_a_process(
     run: Run,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The same events with the same fields, or the same refusal, by `rpc` and as typed."""
+    """The events and fields, or the refusal, are the same by `rpc` as typed."""
     example = EXAMPLES[name]
     monkeypatch.setenv("SPRINTLOG_ACTOR", "agent:x")
     here, there = tmp_path / "rpc", tmp_path / "typed"
@@ -118,7 +118,7 @@ def by_library(folder: Path, name: str, fields: dict[str, Any]) -> str | None:
 
 
 def test_a_question_is_the_same_as_by_a_process(night: Path, done: Run) -> None:
-    """The answer of `ask` is that of the command with --json."""
+    """The answer of `ask` equals the command's `--json` output."""
     with Here() as client:
         for command, (given, typed) in ASKED.items():
             answer = client.ask("ask", question=command, given=given)
@@ -132,7 +132,7 @@ def test_a_question_is_the_same_as_by_a_process(night: Path, done: Run) -> None:
 
 
 def test_every_answer_can_be_called_for() -> None:
-    """Each command with an answer takes --json, so `call` gets it by a process."""
+    """Each command with an answer accepts `--json`, so `call` gets it from a process."""
     takes = {
         name
         for name, command in commands()
@@ -148,7 +148,7 @@ def test_every_answer_can_be_called_for() -> None:
 
 @pytest.mark.long
 def test_all_answers_could_be_asked_for() -> None:
-    """What `make accept` alone runs has all that it needs: it is set up, and not run."""
+    """The tests that only `make accept` runs are set up, but not run."""
     program = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     done = subprocess.run(
         [*program, "--setup-plan", "tests/acceptance/programs/every_answer.py"],
@@ -175,7 +175,7 @@ CALLED = (
 
 @pytest.mark.long
 def test_a_call_is_a_process(night: Path, done: Run) -> None:
-    """A call answers like the typed command: one answer or lines, and an exit code."""
+    """A call answers like the typed command: one answer or lines, and an exit status."""
     with Here() as client:
         asked = [client.send("call", words=words) for words in CALLED]
         for number, words in zip(asked, CALLED, strict=True):

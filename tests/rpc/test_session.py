@@ -23,7 +23,7 @@ LINGERS = "echo $$ > pid; echo begun >&2; sleep 600"
 
 
 def test_a_handshake_says_who_and_what(sprint: Path) -> None:
-    """It answers the protocol and the methods, and its actor is that of what follows."""
+    """The answer has the protocol and the methods; the actor applies to later requests."""
     with Here() as client:
         name = {"name": "tester", "version": "1"}
         found = client.ask("initialize", client=name, protocol=1, actor="agent:tester")
@@ -36,7 +36,7 @@ def test_a_handshake_says_who_and_what(sprint: Path) -> None:
 
 
 def test_another_protocol_is_refused(client: Client) -> None:
-    """A client of another generation hears which one is spoken, and can still go on."""
+    """The error names the supported protocol, and the client can continue."""
     error = client.refused("initialize", protocol=2)
     assert error.code == -32001
     assert error.message == "params.protocol: 2 is not known here; there is 1"
@@ -107,7 +107,7 @@ WRONG: list[tuple[str, dict[str, Any], int, str]] = [
 
 
 def test_wrong_requests_get_one_answer(client: Client) -> None:
-    """Each names method, field or value, has the right code, and changes nothing."""
+    """Each error names method, field or value, has the right code, and changes nothing."""
     for method, params, code, said in WRONG:
         error = client.refused(method, **params)
         assert error.code == code, (method, params, error.message)
@@ -142,7 +142,7 @@ def test_an_id_is_of_one_request_at_a_time(client: Client) -> None:
 
 
 def test_requests_are_done_in_order_and_files_follow(client: Client, sprint: Path) -> None:
-    """A question after a command sees its result, and answered ones are in the file."""
+    """A question after a command sees its result, and acknowledged ones are in the file."""
     numbers = [
         client.send("record", command={"type": "add-note", "text": f"note {n}"})
         for n in range(20)
@@ -156,7 +156,7 @@ def test_requests_are_done_in_order_and_files_follow(client: Client, sprint: Pat
 
 
 def test_a_key_records_once(client: Client) -> None:
-    """A repeated key answers with the first result; another command under it conflicts."""
+    """A repeated key returns the first result; another command with that key conflicts."""
     about = {"key": "k"}
     first = client.record("add-note", text="hi", about=about)
     again = client.record("add-note", text="hi", about=about)
@@ -166,7 +166,7 @@ def test_a_key_records_once(client: Client) -> None:
 
 
 def test_secrets_are_masked_unless_that_is_off(client: Client) -> None:
-    """A text that holds a secret is masked before it is recorded."""
+    """A text with a secret is masked before it is recorded."""
     secret = "ghp_" + "a1B2" * 9
     client.record("add-note", text=f"token {secret}")
     client.record("add-note", text=f"token {secret}", about={"mask": False})
@@ -177,7 +177,7 @@ def test_secrets_are_masked_unless_that_is_off(client: Client) -> None:
 def test_nothing_is_recorded_where_that_is_off(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With SPRINTLOG_OFF commands are refused in words, and questions answered."""
+    """With SPRINTLOG_OFF, commands are refused with a reason, and questions answered."""
     monkeypatch.setenv("SPRINTLOG_OFF", "1")
     error = client.refused("record", command={"type": "add-note", "text": "hi"})
     assert error.message == "nothing is recorded: SPRINTLOG_OFF=1"
@@ -185,7 +185,7 @@ def test_nothing_is_recorded_where_that_is_off(
 
 
 def test_events_are_told_from_a_position(client: Client, done: Run) -> None:
-    """Each once and in order, of the past and as others append; until that ends."""
+    """Past and new events arrive once each, in order, until the subscription ends."""
     found = client.ask("follow", after=0)
     client.record("add-note", text="mine")
     done("note", "theirs")
@@ -200,7 +200,7 @@ def test_events_are_told_from_a_position(client: Client, done: Run) -> None:
 
 
 def test_one_stream_is_told_alone(client: Client, done: Run) -> None:
-    """Events of other streams are left out; without a position it begins at the end."""
+    """Other streams' events are omitted; without a position, only new events are sent."""
     assert client.ask("follow", stream="journal")["after"] == 2
     client.record("add-note", text="not of the journal")
     done("journal", "open", "--project-name", "auth")
@@ -209,14 +209,14 @@ def test_one_stream_is_told_alone(client: Client, done: Run) -> None:
 
 
 def test_subscriptions_are_bounded(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One more than are allowed is refused; each has a thread and the log open."""
+    """One subscription too many is refused, because each has a thread and an open log."""
     monkeypatch.setattr(session, "SUBSCRIPTIONS_MAX", 1)
     client.ask("follow")
     assert client.refused("follow").code == -32001
 
 
 def test_what_waits_can_be_cancelled(client: Client) -> None:
-    """A request that was not begun is answered as cancelled, and did nothing."""
+    """A request that has not started is answered as cancelled, and has no effect."""
     numbers = [
         client.send("record", command={"type": "add-note", "text": f"{n}"})
         for n in range(50)
@@ -289,7 +289,7 @@ def test_what_a_process_says_is_progress(client: Client) -> None:
 def test_another_log_in_its_place_is_opened(
     client: Client, sprint: Path, done: Run
 ) -> None:
-    """A moved log is missing as for a command, and a new one is found."""
+    """A moved log is reported as missing, as by a command, and a new one is found."""
     client.record("add-note", text="hi")
     folder = sprint / ".sprintlog"
     folder.rename(sprint / "away")
@@ -322,7 +322,7 @@ def test_a_rollback_beside_it_is_seen(client: Client, done: Run) -> None:
 
 
 def test_it_ends_with_its_input(sprint: Path) -> None:
-    """All that was asked is answered, and the code is 0; a last line needs no end."""
+    """All requests are answered, and the exit status is 0; a last line needs no newline."""
     with Beside() as server:
         client = server.client
         numbers = [
@@ -380,7 +380,7 @@ def test_what_is_recorded_is_answered_though_its_file_fails(
 def test_a_defect_says_where_to_look(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The answer does not reveal whether anything was recorded, so it is not claimed."""
+    """The answer does not claim that anything was recorded, because that is unknown."""
 
     def fail(*_: object, **__: object) -> None:
         raise KeyError("x")

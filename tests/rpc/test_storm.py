@@ -1,4 +1,4 @@
-"""Two clients at once, in short; the long form is in `make accept`."""
+"""Two clients at once, briefly; the long form is in `make accept`."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ def test_two_clients_lose_and_double_nothing(sprint: Path) -> None:
 
 
 def test_clients_of_one_server_lose_and_double_nothing(sprint: Path) -> None:
-    """The same, with one server for all, and commits that are for several of them."""
+    """The same with one server for all clients, and commits for several of them."""
     server = SharedServer(sprint)
     said, problems = storm(
         sprint, requests=400, kills=4, seed=1, clients_count=4, connect=server.connect

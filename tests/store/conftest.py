@@ -35,13 +35,13 @@ def new_event() -> NewEvent:
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """Give the place of a log that does not exist yet."""
+    """Provide the path of a log that does not exist yet."""
     return tmp_path / "sprintlog" / "log.db"
 
 
 @pytest.fixture
 def reopen(path: Path) -> Iterator[Callable[..., SqliteLog]]:
-    """Give a function that opens the log once more, each time with other chance."""
+    """Provide a function that opens the log again, each time with other random bytes."""
     logs: list[SqliteLog] = []
 
     def reopen(**options: bool | float) -> SqliteLog:
@@ -57,7 +57,7 @@ def reopen(path: Path) -> Iterator[Callable[..., SqliteLog]]:
 
 @pytest.fixture
 def log(path: Path) -> Iterator[SqliteLog]:
-    """Give a new, empty log."""
+    """Provide a new, empty log."""
     log = SqliteLog.create(path, clock=lambda: 0, entropy=entropy_of("created"))
     yield log
     log.close()
@@ -65,7 +65,7 @@ def log(path: Path) -> Iterator[SqliteLog]:
 
 @pytest.fixture
 def raw(log: SqliteLog) -> Iterator[sqlite3.Connection]:
-    """Give a connection as any SQLite tool has it, with SQLite's own defaults."""
+    """Provide a connection like that of any SQLite tool, with SQLite's defaults."""
     connection = sqlite3.connect(log.path, isolation_level=None)
     yield connection
     connection.close()

@@ -1,4 +1,4 @@
-"""What SQLite does for an answer, counted: time differs from machine to machine."""
+"""SQLite's work for an answer, counted, because time differs between machines."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def steps_of(connection: sqlite3.Connection) -> Iterator[list[int]]:
-    """Count the tens of steps that SQLite's machine takes."""
+    """Count the steps of SQLite's virtual machine, in tens."""
     steps = [0]
 
     def count() -> None:

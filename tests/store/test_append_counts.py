@@ -1,4 +1,4 @@
-"""What an append costs, counted: statements, questions to chance, bytes written."""
+"""The cost of an append, counted: statements, random bytes, bytes written."""
 
 import os
 import sqlite3
@@ -36,7 +36,7 @@ def quick(log: SqliteLog) -> SqliteLog:
 
 
 def traced(log: SqliteLog) -> list[str]:
-    """Return the list to which the first word of every statement goes from now on."""
+    """Return a list to which the first word of each later statement is added."""
     words: list[str] = []
     last = ""
 
@@ -52,7 +52,7 @@ def traced(log: SqliteLog) -> list[str]:
 
 
 def test_small_appends_fill_the_journal_once(quick: SqliteLog) -> None:
-    """Appends of one event never make the write-ahead log much larger than its limit."""
+    """Single-event appends never make the write-ahead log much larger than its limit."""
     wal = quick.path.with_name("log.db-wal")
     largest = 0
     for version in range(1500):
@@ -72,7 +72,7 @@ def test_large_appends_are_counted_by_their_bytes(quick: SqliteLog) -> None:
 
 
 def test_writers_take_turns_at_the_journal(quick: SqliteLog, reopen: Reopen) -> None:
-    """Writers beside one another let the journal grow no further than one does."""
+    """Concurrent writers let the journal grow no more than a single one does."""
     others = [reopen() for _ in range(3)]
     for other in others:
         other.connection.raw.execute("PRAGMA synchronous=OFF")
@@ -88,7 +88,7 @@ def test_writers_take_turns_at_the_journal(quick: SqliteLog, reopen: Reopen) -> 
 
 
 def test_chance_is_asked_once_for_many_appends(path: Path, new_event: NewEvent) -> None:
-    """A source of chance is asked once for 64 appends, and nothing of it is used twice."""
+    """The random source is read once for 64 appends, and no byte is used twice."""
     asked: list[int] = []
 
     def entropy(size: int) -> bytes:
@@ -108,7 +108,7 @@ def test_chance_is_asked_once_for_many_appends(path: Path, new_event: NewEvent) 
 def test_event_takes_two_hashes(
     log: SqliteLog, new_event: NewEvent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Payload and chain are hashed once an event, alone or in a batch."""
+    """Payload and chain are hashed once per event, alone or in a batch."""
     hashed: list[int] = []
 
     def counting(content: bytes) -> Any:
@@ -123,7 +123,7 @@ def test_event_takes_two_hashes(
 
 
 def test_undisturbed_append_is_one_statement(log: SqliteLog, new_event: NewEvent) -> None:
-    """Without other writers, one INSERT is the whole append."""
+    """Without other writers, a single INSERT is the complete append."""
     log.append("a", [new_event], expect=0)
     said = traced(log)
     for version in range(1, 9):
@@ -134,7 +134,7 @@ def test_undisturbed_append_is_one_statement(log: SqliteLog, new_event: NewEvent
 def test_disturbed_append_asks_once(
     log: SqliteLog, reopen: Reopen, new_event: NewEvent
 ) -> None:
-    """Where others write, an append looks first: one question in one transaction."""
+    """With other writers, an append first reads the head, in one transaction."""
     other = reopen()
     log.append("a", [new_event], expect=Expect.ANY)
     other.append("b", [new_event], expect=Expect.ANY)
@@ -154,7 +154,7 @@ def test_disturbed_append_asks_once(
 
 
 def test_triggers_are_back_after_a_batch(log: SqliteLog, new_event: NewEvent) -> None:
-    """A connection that left its triggers out has them again, whatever happened."""
+    """A connection that disabled its triggers enables them again in any case."""
     raw = log.connection.raw
     log.append("a", [new_event] * 100, expect=0)
     with pytest.raises(sqlite3.IntegrityError, match="never deleted"):
@@ -167,7 +167,7 @@ def test_triggers_are_back_after_a_batch(log: SqliteLog, new_event: NewEvent) ->
 
 
 def test_batch_runs_without_the_trigger(log: SqliteLog, new_event: NewEvent) -> None:
-    """Where a connection can leave its triggers out, those of a batch do not run."""
+    """If a connection can disable its triggers, they do not run for a batch."""
     if not hasattr(log.connection.raw, "setconfig"):
         needs.skip("Python 3.12", "make test PYTHON=python3.12 in a new clone")
     said: list[str] = []

@@ -41,7 +41,7 @@ def opened(path: Path, **options: object) -> SqliteLog:
 
 
 def holding(folder: Path, needle: bytes) -> list[str]:
-    """Return the files that hold some bytes."""
+    """Return the files that contain some bytes."""
     return sorted(
         p.name for p in folder.rglob("*") if p.is_file() and needle in p.read_bytes()
     )
@@ -51,7 +51,7 @@ def holding(folder: Path, needle: bytes) -> list[str]:
 def path(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Path:
-    """Give a log in both journal modes."""
+    """Provide a log in both journal modes."""
     if request.param == "rollback":
         monkeypatch.setattr(journal_mode, "LOCAL", frozenset())
     path = tmp_path / "log" / "log.db"
@@ -61,7 +61,7 @@ def path(
 
 @pytest.fixture
 def log(path: Path) -> Iterator[SqliteLog]:
-    """Give it open."""
+    """Provide the open log."""
     with closing(opened(path, wait=Wait(0.2))) as log:
         yield log
 
@@ -69,7 +69,7 @@ def log(path: Path) -> Iterator[SqliteLog]:
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("size", SIZES)
 def test_no_file_holds_what_was_erased(log: SqliteLog, path: Path, size: int) -> None:
-    """Small payloads, those on separate pages and large ones: no byte of them stays."""
+    """No byte of small payloads, of large ones or of those on separate pages remains."""
     texts = [letters(size) for _ in range(4)]
     for text in texts:
         log.append("a", [note(b"x" * 300), note(text)], expect=log.version("a"))
@@ -118,7 +118,7 @@ def test_another_process_goes_on_behind_it(log: SqliteLog, path: Path) -> None:
 def test_a_reader_in_the_way_holds_up_the_last_step_alone(
     log: SqliteLog, path: Path
 ) -> None:
-    """While somebody reads, old pages stay in the journal; the next opening empties it."""
+    """While another process reads, old pages stay in the journal until the next opening."""
     log.append("a", [note(NEEDLE)], expect=0)
     with closing(sqlite3.connect(path, isolation_level=None)) as reader:
         reader.execute("BEGIN")
@@ -158,7 +158,7 @@ os._exit(0)
 
 @pytest.mark.sampled(1)
 def test_killed_anywhere_it_is_done_or_not_begun(path: Path, tmp_path: Path) -> None:
-    """Whatever line the process dies at, the next opening finds all of it or nothing."""
+    """At whatever line the process dies, the next opening finds all of it or nothing."""
     mode = "wal" if journal_mode.LOCAL else "rollback"
     with closing(opened(path)) as log:
         log.append("a", [note(NEEDLE * 900), note(b"y")], expect=0)

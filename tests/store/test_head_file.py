@@ -46,7 +46,7 @@ def test_head_ahead_of_the_log_is_an_alarm(
 def test_other_event_at_the_head_is_an_alarm(
     log: SqliteLog, reopen: Reopen, new_event: NewEvent
 ) -> None:
-    """A log that holds another event where the head was is not the same log."""
+    """A log with a different event at the position of the head is a different log."""
     log.append("a", [new_event, new_event], expect=0)
     with closing(HeadFile(log.path.with_name("log.db-head"))) as file:
         file.write(Head(1, bytes(32)))
@@ -57,7 +57,7 @@ def test_other_event_at_the_head_is_an_alarm(
 def test_log_set_back_under_a_writer_is_an_alarm(
     log: SqliteLog, new_event: NewEvent, tmp_path: Path
 ) -> None:
-    """A writer does not go on where an event it acknowledged has vanished."""
+    """A writer does not continue if an event that it acknowledged has vanished."""
     log.append("a", [new_event], expect=0)
     older = sqlite3.connect(tmp_path / "older.db")
     log.connection.raw.backup(older)
@@ -82,7 +82,7 @@ def test_cut_tail_can_be_looked_into(
 def test_lost_tail_of_the_journal_is_noticed(
     log: SqliteLog, path: Path, tmp_path: Path, new_event: NewEvent
 ) -> None:
-    """A copy whose write-ahead log lost its last frames ends early without any error."""
+    """A copy whose write-ahead log lost its last frames ends early without an error."""
     for version in range(5):
         log.append("a", [new_event], expect=version)
     if not log.journal_mode.wal:

@@ -1,4 +1,4 @@
-"""Files that are taken away or replaced under a running process."""
+"""Files that are removed or replaced while a process is using them."""
 
 import os
 import shutil
@@ -41,24 +41,24 @@ def opened(path: Path) -> SqliteLog:
 
 
 def remove(path: Path) -> None:
-    """Take the database away."""
+    """Remove the database."""
     path.unlink()
 
 
 def remove_wal(path: Path) -> None:
-    """Take the write-ahead log away, as cleaning tools do."""
+    """Remove the write-ahead log, as cleaning tools do."""
     path.with_name(f"{path.name}-wal").unlink()
 
 
 def restore(path: Path) -> None:
-    """Put a copy in the database's place, as restoring a backup does."""
+    """Replace the database with a copy, as restoring a backup does."""
     copy = path.with_name("copy")
     shutil.copy(path, copy)
     copy.rename(path)
 
 
 def move_away(path: Path) -> None:
-    """Move the whole folder and put a copy in its place, as a synchronising tool may."""
+    """Move the folder and put a copy in its place, as a synchronizing tool may do."""
     moved = path.parent.rename(path.parent.with_name("moved"))
     shutil.copytree(moved, path.parent)
 
@@ -70,7 +70,7 @@ def test_never_acknowledges_into_a_lost_file(
 ) -> None:
     """A writer whose file was removed reports it instead of acknowledging.
 
-    Also one that looks only at the folder, since nothing there has changed for a while.
+    This includes a writer that checks only the folder, which has not changed for a while.
     """
     log = opened(path)
     append(log)
@@ -89,9 +89,9 @@ def test_never_acknowledges_into_a_lost_file(
 def test_harm_in_the_moment_of_an_append_is_noticed(
     path: Path, harm: Callable[[Path], None]
 ) -> None:
-    """A file that is replaced right after an append is noticed by the next one.
+    """A file that is replaced right after an append is detected by the next one.
 
-    The folder may then have the very change time that it had before.
+    The folder may then have exactly the same change time as before.
     """
     for _ in range(10):
         log = opened(path)
@@ -122,7 +122,7 @@ def looked_at(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_looks_at_the_folder_alone_once_the_clock_went_on(
     path: Path, looked_at: list[str]
 ) -> None:
-    """Where the folder rests, an append looks at it and at nothing else."""
+    """While the folder is unchanged, an append checks only the folder."""
     log = opened(path)
     if not log.journal_mode.wal:
         needs.skip("a local file system", "set TMPDIR to a folder on a local disk")
@@ -142,7 +142,7 @@ def test_looks_at_the_folder_alone_once_the_clock_went_on(
 def test_believes_no_folder_that_may_change_within_the_same_moment(
     path: Path, looked_at: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """While the clock equals that of the folder's change, every file is checked."""
+    """While the clock equals the folder's change time, every file is checked."""
     look = vars(head_file)["stat"]
 
     def standing(name: str) -> Any:
@@ -163,7 +163,7 @@ def test_believes_no_folder_that_may_change_within_the_same_moment(
 
 
 def test_refuses_a_second_name(path: Path, tmp_path: Path) -> None:
-    """A database with two hard links is locked under each apart, so it is refused."""
+    """A database with two hard links would be locked separately under each name."""
     os.link(path, tmp_path / "other.db")
     with pytest.raises(RefusedError, match="second name"):
         opened(path)

@@ -54,7 +54,7 @@ def test_events_are_stored_as_they_were_placed(
     count: int,
     key: str | None,
 ) -> None:
-    """However values are bound, the read rows equal the append's answer."""
+    """However values are bound, the rows read equal the append's answer."""
     monkeypatch.setattr(rows, "_HAS_JSON", has_json)
     monkeypatch.setattr(rows, "BATCH_BYTES", 200)
     log.append("b", [new_event] * 2, expect=0)
@@ -73,7 +73,7 @@ def test_events_are_stored_as_they_were_placed(
 
 
 def test_what_a_batch_shares_is_bound_once(log: SqliteLog, new_event: NewEvent) -> None:
-    """A batch of many events is one statement with no more values than that of few."""
+    """A large batch is one statement with no more values than a small one."""
     if not rows._HAS_JSON:
         needs.skip("SQLite with json_each", "use a Python with a newer SQLite")
     done = log.append("a", [new_event] * 300, expect=0)

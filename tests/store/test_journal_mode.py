@@ -49,7 +49,7 @@ def test_file_system_is_that_of_the_nearest_mount(path: str, kind: str) -> None:
 
 
 def test_without_mounts_nothing_is_known() -> None:
-    """Where no mount point matches there is no answer."""
+    """If no mount point matches, the file system is unknown."""
     assert file_system(Path("/home"), "") is None
 
 
@@ -60,7 +60,7 @@ def test_without_mounts_nothing_is_known() -> None:
 def test_only_file_systems_known_as_local_get_wal(
     kind: str, wal: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A write-ahead log is used if it is known to be safe, and nowhere else."""
+    """A write-ahead log is used only if it is known to be safe."""
     mounts = tmp_path / "mountinfo"
     mounts.write_text(f"22 1 0:1 / / rw - {kind} none rw\n")
     monkeypatch.setattr(journal_mode, "MOUNTS", mounts)
@@ -80,7 +80,7 @@ def test_system_without_mountinfo_gets_the_rollback_journal(
 def test_rollback_journal_keeps_the_same_log(
     log: SqliteLog, reopen: Callable[..., SqliteLog], new_event: NewEvent
 ) -> None:
-    """A log works in either mode and survives the change; the folder is synced too."""
+    """A log works in either mode and survives a change; the folder is also synced."""
     log.append("a", [new_event], expect=0)
     log.close()
     again = reopen()
@@ -94,7 +94,7 @@ def test_rollback_journal_keeps_the_same_log(
 
 
 def test_wal_is_full_and_never_carried_over_by_sqlite_itself(log: SqliteLog) -> None:
-    """Commits wait for the disk, and only our own checkpoints carry pages over."""
+    """Commits wait for the disk, and only our own checkpoints transfer pages."""
     if not log.journal_mode.wal:
         needs.skip("a local file system", "set TMPDIR to a folder on a local disk")
     assert log.connection.raw.execute("PRAGMA journal_mode").fetchone() == ("wal",)

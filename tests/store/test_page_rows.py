@@ -1,4 +1,4 @@
-"""Events read out of a log's pages, compared with what SQLite reads from the same files."""
+"""Events read from a log's pages, compared with SQLite's results for the same files."""
 
 import os
 import shutil
@@ -32,7 +32,7 @@ def fill(log: SqliteLog, new_event: NewEvent, sizes: list[int]) -> list[Recorded
 
 
 def found_in(path: Path) -> list[RecordedEvent]:
-    """Return the events in a log's pages, as far as one fits on the other."""
+    """Return the events in a log's pages that form a chain."""
     events: list[RecordedEvent] = []
     previous = GENESIS
     with closing(PageImages(path)) as pages:
@@ -79,7 +79,7 @@ def test_pages_of_other_sizes_are_read(
 
 
 def scribbled(path: Path, at: int, content: bytes) -> None:
-    """Write over some bytes of a file."""
+    """Overwrite some bytes of a file."""
     with path.open("r+b") as file:
         file.seek(at)
         file.write(content)
@@ -129,7 +129,7 @@ def test_frames_after_a_damaged_one_still_count(
 def test_what_was_not_committed_is_marked(
     log: SqliteLog, new_event: NewEvent, raw: sqlite3.Connection, tmp_path: Path
 ) -> None:
-    """Pages that a hot journal has an older image of do not count as committed."""
+    """Pages with an older image in a hot journal do not count as committed."""
     events = fill(log, new_event, [100] * 5)
     log.close()
     raw.execute("PRAGMA journal_mode=DELETE")
@@ -157,7 +157,7 @@ def test_what_was_not_committed_is_marked(
 def test_a_failing_disk_costs_its_pages_only(
     log: SqliteLog, new_event: NewEvent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What cannot be read counts as zeros, and the rest is read on."""
+    """Unreadable parts count as zeros, and the rest is still read."""
     events = fill(log, new_event, [100] * 5)
     log.close()
     read = os.pread
@@ -172,7 +172,7 @@ def test_a_failing_disk_costs_its_pages_only(
 
 
 def test_any_bytes_are_read_to_an_end(tmp_path: Path) -> None:
-    """Files that are no log at all hold no event, and nothing is raised."""
+    """Files that are not logs contain no events, and no error is raised."""
     for content in (b"", b"\0" * 100, b"\xff" * 9000, bytes(range(256)) * 64):
         for suffix in ("", "-wal", "-journal"):
             (tmp_path / f"log.db{suffix}").write_bytes(content)

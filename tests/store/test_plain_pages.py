@@ -1,4 +1,4 @@
-"""Pages of a log whose events have much in common are read in fewer columns."""
+"""Pages of a log whose events have much in common are read with fewer columns."""
 
 from collections.abc import Callable
 
@@ -24,7 +24,7 @@ CHANGES: dict[str, Callable[[NewEvent], NewEvent]] = {
 def fill(
     log: SqliteLog, event: NewEvent, other: NewEvent, *, key: str | None = None
 ) -> None:
-    """Append pages of events that are alike, with another one among those of the third."""
+    """Append pages of similar events, with a different one on the third page."""
     size = ROWS_PER_READ
     log.append("a", [event] * (2 * size + 7), expect=0)
     log.append("a", [other], expect=Expect.ANY, key=key, key_digest=b"d" if key else None)
@@ -44,7 +44,7 @@ def asked_for(log: SqliteLog) -> tuple[list[object], list[str]]:
 def test_pages_hold_the_rows_as_they_are_stored(
     log: SqliteLog, new_event: NewEvent, change: Callable[[NewEvent], NewEvent]
 ) -> None:
-    """Whatever distinct values one event of many has, each row is that of the table."""
+    """Whatever distinct values an event has, each row equals that of the table."""
     fill(log, new_event, change(new_event))
     stored = log.connection.raw.execute(f"SELECT {READ} FROM events ORDER BY position")
     assert asked_for(log)[0] == stored.fetchall()
@@ -74,7 +74,7 @@ def test_what_is_alike_is_handed_over_once(log: SqliteLog, new_event: NewEvent) 
 
 
 def test_no_page_of_a_mixed_log_is_read_twice(log: SqliteLog, new_event: NewEvent) -> None:
-    """Where events differ on every page, each page takes one statement."""
+    """If events differ on every page, each page requires one statement."""
     other = structs.replace(new_event, actor="operator:b")
     log.append("a", [new_event, other] * (PAGES * ROWS_PER_READ // 2), expect=0)
     assert len(asked_for(log)[1]) == PAGES

@@ -1,4 +1,4 @@
-"""Logs shared by processes, and what such a process loads."""
+"""Logs shared by processes, and the modules that such a process loads."""
 
 import os
 import subprocess

@@ -74,7 +74,7 @@ def statements(log: SqliteLog, event: NewEvent) -> list[str]:
 def test_every_statement_goes_to_its_rows(
     log: SqliteLog, new_event: NewEvent, *, is_analysed: bool
 ) -> None:
-    """Nothing is walked through or sorted but what says why; statistics change nothing."""
+    """Only documented statements scan or sort; statistics do not change that."""
     asked = statements(log, new_event)
     assert len(asked) > 20
     assert any("actor = " in text for text in asked)
@@ -90,7 +90,7 @@ def test_every_statement_goes_to_its_rows(
 
 
 def test_no_statement_has_two_lower_bounds(log: SqliteLog, new_event: NewEvent) -> None:
-    """SQLite goes to the first of two and walks to the second; its plan does not say so."""
+    """SQLite seeks to the first bound and scans to the second, which its plan hides."""
     for text in statements(log, new_event):
         bounds = re.findall(r"(\w+) >=? ", text)
         assert len(bounds) == len({*bounds}), text
@@ -110,7 +110,7 @@ READERS: dict[str, Pages] = {
 def test_a_late_page_costs_what_an_early_one_does(
     log: SqliteLog, new_event: NewEvent, reader: Pages
 ) -> None:
-    """However far a reader has come, it goes straight to its next rows."""
+    """However far a reader has come, it seeks directly to its next rows."""
     named = structs.replace(new_event, type=NewEvent.__name__)
     for version in range(0, 8 * ROWS_PER_READ, 64):
         log.append("a", [named] * 64, expect=version)
@@ -132,7 +132,7 @@ def test_a_late_page_costs_what_an_early_one_does(
 def test_a_stream_is_read_at_the_same_cost_everywhere(
     log: SqliteLog, new_event: NewEvent
 ) -> None:
-    """Events read by version cost the same at the end of a stream as at its beginning."""
+    """Reading events by version costs the same at the end of a stream as at its start."""
     log.append("a", [new_event] * 8 * ROWS_PER_READ, expect=0)
     costs = []
     with steps_of(log.connection.raw) as steps:

@@ -17,7 +17,7 @@ IO = Path("/proc/self/io")
 
 
 def bytes_read_by(work: Callable[[], object]) -> int:
-    """Return the bytes read by this process meanwhile; skip if they are not counted."""
+    """Return the bytes read by this process in the block; skip if they are not counted."""
     if not IO.exists():
         needs.skip("/proc/self/io", "run the tests on Linux")
 
@@ -32,7 +32,7 @@ def bytes_read_by(work: Callable[[], object]) -> int:
 
 @pytest.fixture
 def saved(log: SqliteLog, reopen: Reopen) -> SqliteLog:
-    """Return a log with three states, of which nothing was read yet."""
+    """Return a log with three states, none of which was read yet."""
     for version in (1, 2, 3):
         log.checkpoints.save("a", version, STATE, format_=1)
     log.close()
@@ -49,7 +49,7 @@ def test_no_state_is_read_to_know_which_there_are(saved: SqliteLog) -> None:
 
 
 def test_a_state_is_read_once(saved: SqliteLog) -> None:
-    """To find one costs nothing of the others, and nothing of itself."""
+    """Finding a state reads neither the other states nor its content."""
     found: list[bytes | None] = []
     took = bytes_read_by(lambda: found.append(saved.checkpoints.load("a", 2, format_=1)))
     assert (found, took < len(STATE) * 1.25) == ([STATE], True)
@@ -71,7 +71,7 @@ def test_a_large_state_leaves_little_in_memory(saved: SqliteLog) -> None:
 def test_states_of_an_older_log_go(
     log: SqliteLog, reopen: Reopen, new_event: NewEvent
 ) -> None:
-    """A log of the second version is read unchanged, and written after one more step."""
+    """A log with schema version 2 is read unchanged, and written after one more step."""
     log.append("a", [new_event], expect=0)
     raw = log.connection.raw
     raw.execute("DROP TABLE checkpoints")

@@ -38,7 +38,7 @@ Save = Callable[..., Rescue]
 
 @pytest.fixture
 def save(path: Path, tmp_path: Path) -> Save:
-    """Give a function that salvages the log and reads the new one."""
+    """Provide a function that salvages the log and reads the new one."""
 
     def save(problem: Callable[[RecordedEvent], str | None] = lambda event: None) -> Rescue:
         kept: dict[int, str] = {}
@@ -64,7 +64,7 @@ def save(path: Path, tmp_path: Path) -> Save:
 
 @pytest.fixture
 def events(log: SqliteLog, new_event: NewEvent) -> list[RecordedEvent]:
-    """Give the events of a log that was closed: single ones, and an append of three."""
+    """Provide the events of a closed log: single ones, and an append of three."""
     new_events = [NewEvent("noted", note, new_event.at, new_event.actor) for note in NOTES]
     for number, one in enumerate(new_events[:5]):
         key = f"key {number}" if number % 2 else None
@@ -77,14 +77,14 @@ def events(log: SqliteLog, new_event: NewEvent) -> list[RecordedEvent]:
 
 
 def damage(path: Path, old: bytes, new: bytes) -> None:
-    """Change the first place where some bytes stand."""
+    """Change the first occurrence of some bytes."""
     content = path.read_bytes()
     assert old in content
     path.write_bytes(content.replace(old, new, 1))
 
 
 def test_a_sound_log_is_saved_whole(events: list[RecordedEvent], save: Save) -> None:
-    """Every event has its position, its hash and its payload, and nothing is missing."""
+    """Every event has its position, its hash and its payload, and none is missing."""
     rescue = save()
     assert rescue.events == events
     assert rescue.salvaged.ranges == [RescuedRange(1, 8, "saved")]
@@ -111,7 +111,7 @@ def test_a_damaged_event_ends_the_beginning(
 def test_an_append_is_saved_whole_or_not_at_all(
     path: Path, events: list[RecordedEvent], save: Save
 ) -> None:
-    """The events before a damaged one in its append do not count without it."""
+    """The events before a damaged one in its append are not saved without it."""
     damage(path, NOTES[6], b'{"n": 0}')
     rescue = save()
     assert rescue.events == events[:5]
@@ -125,7 +125,7 @@ def test_an_append_is_saved_whole_or_not_at_all(
 def test_a_changed_header_is_found(
     path: Path, events: list[RecordedEvent], save: Save
 ) -> None:
-    """An event whose payload is right and whose hash does not fit is not sound."""
+    """An event with a correct payload but a wrong hash is not intact."""
     damage(path, events[3].id.encode(), events[3].id.replace("-", "+").encode())
     rescue = save()
     assert rescue.events == events[:3]
@@ -135,7 +135,7 @@ def test_a_changed_header_is_found(
 def test_an_unreadable_payload_ends_the_beginning(
     events: list[RecordedEvent], save: Save
 ) -> None:
-    """An event that nobody here can read is not saved, though its hash fits."""
+    """An event that cannot be decoded here is not saved, although its hash is right."""
     rescue = save(lambda event: "not known here" if event.position == 4 else None)
     assert rescue.events == events[:3]
     assert rescue.kept[4] == "not known here"
@@ -160,7 +160,7 @@ def test_a_lost_end_is_known_by_the_head_file(
 def test_another_log_in_the_place_of_the_old_one_is_told(
     path: Path, events: list[RecordedEvent], save: Save
 ) -> None:
-    """A log that is sound, and not the one that the head file remembers, is not whole."""
+    """An intact log other than the one in the head file does not count as complete."""
     with closing(HeadFile(path.with_name("log.db-head"))) as file:
         file.write(Head(4, bytes(32)))
     rescue = save()
@@ -171,7 +171,7 @@ def test_another_log_in_the_place_of_the_old_one_is_told(
 def test_a_log_without_its_head_file_is_saved(
     path: Path, events: list[RecordedEvent], save: Save
 ) -> None:
-    """Only the count of missing events needs the head file."""
+    """The head file is only required for the number of missing events."""
     path.with_name("log.db-head").unlink()
     assert save().events == events
 
@@ -224,7 +224,7 @@ def test_an_event_in_doubt_does_not_count_by_itself(
 def test_what_changes_meanwhile_is_refused(
     path: Path, events: list[RecordedEvent], save: Save
 ) -> None:
-    """A log that somebody writes to while it is read would come out torn."""
+    """A log written to while it is read would be copied inconsistently."""
 
     def touch(event: RecordedEvent) -> None:
         path.write_bytes(path.read_bytes())

@@ -24,7 +24,7 @@ DAMAGED = 3 * ROWS_PER_READ + 17
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Iterator[Workspace]:
-    """Give a sprint of five full pages, all its events one after another."""
+    """Provide a sprint of five full pages, with consecutive events."""
     with Workspace.init(tmp_path, here=True) as workspace:
         made = CreateSprint(plan=PLAN).decide(Sprint("s"), AT)
         events = [*made, *[ActivitySeen()] * (5 * ROWS_PER_READ - len(made))]
@@ -50,7 +50,7 @@ def workspace(tmp_path: Path) -> Iterator[Workspace]:
     ],
 )
 def test_a_damaged_row_of_a_run_is_noticed(workspace: Workspace, change: str) -> None:
-    """Whatever column it is in; with its position, if the row itself has it."""
+    """It is detected in any column, with its position if the row itself has it."""
     assert isinstance(workspace.log, SqliteLog)
     raw = workspace.log.connection.raw
     raw.execute("DROP TRIGGER events_never_change")
@@ -79,7 +79,7 @@ def test_a_missing_row_of_a_run_is_noticed(workspace: Workspace) -> None:
 def test_events_in_one_stretch_are_read_without_their_numbers(
     log: SqliteLog, new_event: NewEvent
 ) -> None:
-    """Concurrent records cost one page read again, and not all following ones."""
+    """Concurrent records cause one page to be read again, not all following ones."""
     for _ in range(2):
         log.append("a", [new_event] * 10 * ROWS_PER_READ, expect=Expect.ANY)
         log.append("b", [new_event] * 3, expect=Expect.ANY)

@@ -1,4 +1,4 @@
-"""Where SQLite calls a log malformed: damaged, or only not read."""
+"""Logs that SQLite calls malformed: damaged, or only unreadable."""
 
 from pathlib import Path
 
@@ -26,7 +26,7 @@ def test_damaged_page_stays_damaged(
 
 
 def test_changed_schema_stays_damaged(log: SqliteLog, path: Path) -> None:
-    """Tables that are not the ones we made are damage, though SQLite may bear with them."""
+    """Tables other than ours are damage, even if SQLite tolerates them."""
     log.close()
     path.write_bytes(
         path.read_bytes().replace(b"CHECK (position > 0)", b"CHECK (position > p)")

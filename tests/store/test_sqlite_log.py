@@ -66,7 +66,7 @@ def test_database_refuses_to_change_events(
 
 
 def test_modes_do_not_follow_the_umask(path: Path, new_event: NewEvent) -> None:
-    """Files are for their owner only and the folder too, whatever the umask."""
+    """Files and folder are accessible only to their owner, whatever the umask."""
     umask = os.umask(0)
     try:
         log = SqliteLog.create(path, clock=lambda: 0, entropy=os.urandom)
@@ -83,7 +83,7 @@ def test_modes_do_not_follow_the_umask(path: Path, new_event: NewEvent) -> None:
 def test_payload_is_text_to_any_tool(
     log: SqliteLog, raw: sqlite3.Connection, new_event: NewEvent
 ) -> None:
-    """Payloads are stored as text, so that SQLite's own JSON functions read them."""
+    """Payloads are stored as text, so that SQLite's JSON functions can read them."""
     log.append("a", [new_event], expect=0)
     assert raw.execute("SELECT typeof(payload), json(payload) FROM events").fetchall() == [
         ("text", "{}")
@@ -93,7 +93,7 @@ def test_payload_is_text_to_any_tool(
 def test_create_refuses_an_existing_log(
     log: SqliteLog, path: Path, new_event: NewEvent
 ) -> None:
-    """A log is never created over another."""
+    """A log is never created over another one."""
     log.append("a", [new_event], expect=0)
     with pytest.raises(RefusedError, match="exists"):
         SqliteLog.create(path, clock=lambda: 0, entropy=os.urandom)
@@ -102,7 +102,7 @@ def test_create_refuses_an_existing_log(
 
 @pytest.mark.parametrize("suffix", ["-wal", "-journal", "-head"])
 def test_create_refuses_what_is_left_of_another_log(path: Path, suffix: str) -> None:
-    """A journal or head without its log is evidence of a loss, not to be written over."""
+    """A journal or head without its log is evidence of a loss and is not overwritten."""
     path.parent.mkdir()
     left = path.with_name(path.name + suffix)
     left.write_bytes(b"left")
@@ -113,7 +113,7 @@ def test_create_refuses_what_is_left_of_another_log(path: Path, suffix: str) -> 
 
 
 def test_create_begins_anew_after_a_crash(path: Path, new_event: NewEvent) -> None:
-    """What a killed creation left under its working name is in nobody's way."""
+    """The remains of a killed creation under its temporary name do not matter."""
     path.parent.mkdir()
     path.with_name("log.db-new").write_bytes(b"half a database")
     path.with_name("log.db-new-journal").write_bytes(b"half a journal")
@@ -124,7 +124,7 @@ def test_create_begins_anew_after_a_crash(path: Path, new_event: NewEvent) -> No
 
 
 def test_missing_log_is_not_found(path: Path, reopen: Reopen) -> None:
-    """Opening makes nothing: a log that is not there is an error."""
+    """Opening creates nothing: a missing log is an error."""
     with pytest.raises(NotFoundError):
         reopen()
     assert not path.exists()
@@ -198,7 +198,7 @@ def test_pending_steps_are_applied_by_the_first_append(
 def test_log_opened_for_reading_refuses_appends(
     log: SqliteLog, reopen: Reopen, new_event: NewEvent
 ) -> None:
-    """A log opened for reading reads later events, and appends nothing."""
+    """A log opened for reading sees later events, and refuses appends."""
     repository = reopen(readonly=True)
     log.append("a", [new_event], expect=0)
     assert repository.version("a") == 1
@@ -209,7 +209,7 @@ def test_log_opened_for_reading_refuses_appends(
 
 
 def test_two_writers_alternate(log: SqliteLog, reopen: Reopen, new_event: NewEvent) -> None:
-    """Writers that know nothing of one another leave no gap and no fork."""
+    """Independent writers leave no gap and no fork."""
     other = reopen()
     for number in range(10):
         writer = (log, other)[number % 2]
@@ -223,7 +223,7 @@ def test_two_writers_alternate(log: SqliteLog, reopen: Reopen, new_event: NewEve
 def test_stale_memory_never_decides(
     log: SqliteLog, reopen: Reopen, new_event: NewEvent
 ) -> None:
-    """What a writer remembers of a stream is checked before it is believed."""
+    """A writer checks its memory of a stream before using it."""
     log.append("a", [new_event], expect=0)
     other = reopen()
     other.append("a", [new_event], expect=1)
@@ -237,7 +237,7 @@ def test_stale_memory_never_decides(
 def test_key_used_by_another_writer_is_a_duplicate(
     log: SqliteLog, reopen: Reopen, new_event: NewEvent
 ) -> None:
-    """A key counts for all who have the log open."""
+    """A key applies to all who have the log open."""
     log.append("a", [new_event], expect=0)
     first = reopen().append("a", [new_event, new_event], expect=1, key="k", key_digest=b"d")
     again = log.append("a", [new_event], expect=1, key="k", key_digest=b"d")
@@ -248,7 +248,7 @@ def test_key_used_by_another_writer_is_a_duplicate(
 def test_unfinished_reading_blocks_nobody(
     log: SqliteLog, reopen: Reopen, new_event: NewEvent
 ) -> None:
-    """A reader who stopped in the middle holds up no writer and no journal."""
+    """A reader that stopped in the middle blocks neither writers nor the journal."""
     log.append("a", [new_event] * 600, expect=0)
     reading = log.read()
     next(reading)
@@ -263,7 +263,7 @@ def test_unfinished_reading_blocks_nobody(
 def test_locked_log_is_busy_after_a_bounded_wait(
     raw: sqlite3.Connection, reopen: Reopen, new_event: NewEvent
 ) -> None:
-    """A writer that waits too long gets an error; afterwards all works."""
+    """A writer that waits too long gets an error; afterwards everything works."""
     log = reopen(wait=Wait(0.1))
     raw.execute("BEGIN IMMEDIATE")
     with pytest.raises(BusyError) as caught:

@@ -1,4 +1,4 @@
-"""How many SQL statements one recorded action takes."""
+"""The number of SQL statements per recorded action."""
 
 import sqlite3
 from pathlib import Path
@@ -44,7 +44,7 @@ def statements(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Return the folder of a sprint with two phases of which the first is under way."""
+    """Return the folder of a sprint with two phases, the first in progress."""
     phases = [{"id": "build", "prompt": "Build"}, {"id": "ship", "prompt": "Ship"}]
     create = CreateSprint(plan={"phases": phases}, place=Place("PROGRESS.yaml"))
     with Workspace.init(tmp_path, here=True) as workspace:
@@ -55,7 +55,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_one_action_takes_few_statements(folder: Path, statements: list[str]) -> None:
-    """Nothing is asked for again when a log is opened, acted on and its file written."""
+    """Opening the log, acting, and writing the file repeat no query."""
     with Workspace.open(folder) as workspace:
         workspace.handle(CompletePhase("build"), sprint_id=workspace.choose(None))
         workspace.refresh("s")
@@ -65,7 +65,7 @@ def test_one_action_takes_few_statements(folder: Path, statements: list[str]) ->
 
 
 def test_every_further_action_takes_few(folder: Path, statements: list[str]) -> None:
-    """A process that stays looks which sprint there is and who else was there, no more."""
+    """A resident process only checks for other writers and for the sprint."""
     with Workspace.open(folder) as workspace:
         workspace.handle(CompletePhase("build"), sprint_id=workspace.choose(None))
         statements.clear()

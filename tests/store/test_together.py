@@ -41,7 +41,7 @@ def append(log: SqliteLog, stream: str, *, key: str | None = None) -> list[int]:
 
 
 def test_all_are_there_with_its_end(tmp_path: Path, opened: Opened) -> None:
-    """Others see nothing before, and the head file has nothing; then all at once."""
+    """Before the end, others and the head file see nothing; then all at once."""
     log, other = opened(tmp_path / "log.db"), opened(tmp_path / "log.db")
     append(log, "sprint/a")
     before = log.acknowledged()

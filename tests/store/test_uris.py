@@ -23,19 +23,19 @@ NAMES = (
 
 @pytest.mark.parametrize("name", NAMES)
 def test_is_what_python_says(name: bytes) -> None:
-    """Whatever a file is called, bytes that are no text included."""
+    """The URI is right for any file name, including bytes that are not text."""
     path = Path("/folder", os.fsdecode(name))
     assert uri_of(path) == path.as_uri()
 
 
 def test_every_byte_of_a_name_is_as_python_writes_it() -> None:
-    """One byte after the other, but those that no name can have."""
+    """Each byte that a name can contain is tested."""
     for byte in {*range(1, 256)} - {ord("/")}:
         path = Path("/folder", os.fsdecode(b"x" + bytes([byte])))
         assert uri_of(path) == path.as_uri()
 
 
 def test_begins_at_the_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A name from where a process stands means the same file."""
+    """A relative name means the same file."""
     monkeypatch.chdir(tmp_path)
     assert uri_of(Path("log.db")) == (tmp_path / "log.db").as_uri()

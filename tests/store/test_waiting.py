@@ -1,4 +1,4 @@
-"""Whatever others hold is waited for in one way: for a while, and not in silence."""
+"""All locks are waited for in the same way: for a limited time, with a message."""
 
 import fcntl
 import os
@@ -66,7 +66,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("name", LOCKS)
 def test_a_lock_is_waited_for_and_said(folder: Path, name: str) -> None:
-    """A lock held by others ends in an error after the wait, which was reported once."""
+    """A lock held by others causes an error after the wait, which is reported once."""
     said: list[str] = []
     path = folder / ".sprintlog" / name
     wait = Wait(0.3, said.append, quiet_seconds=0.0)
@@ -86,7 +86,7 @@ def test_a_short_wait_is_not_told(folder: Path) -> None:
 
 
 def test_opening_is_waited_for(folder: Path) -> None:
-    """A log that another process has for itself is waited for when it is opened."""
+    """Opening a log that another process has locked exclusively waits for it."""
     said: list[str] = []
     database = folder / ".sprintlog" / "log.db"
     with closing(sqlite3.connect(database, isolation_level=None)) as other:
@@ -100,7 +100,7 @@ def test_opening_is_waited_for(folder: Path) -> None:
 
 
 def test_a_person_is_told_and_then_it_goes_on(folder: Path) -> None:
-    """A command reports its wait, and works when the lock is free."""
+    """A command reports its wait, and continues when the lock is free."""
     path = folder / ".sprintlog" / "files.lock"
     with holding(path):
         process = subprocess.Popen(
@@ -120,7 +120,7 @@ def test_a_person_is_told_and_then_it_goes_on(folder: Path) -> None:
 def test_who_waits_long_looks_as_often(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The steps of a writer do not grow, so whoever comes later is not before it."""
+    """The polling interval does not grow, so later writers are not preferred."""
     slept: list[float] = []
     monkeypatch.setattr("time.sleep", slept.append)
     path = tmp_path / "log.db"

@@ -22,7 +22,7 @@ EVENTS = 3000
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Iterator[Workspace]:
-    """Give a sprint of many events with two rollbacks, the last one soon before its end."""
+    """Provide a long sprint with two rollbacks, the last one near its end."""
     with Workspace.init(tmp_path, here=True) as workspace:
         made = CreateSprint(plan=PLAN).decide(Sprint("s"), AT)
         seen = [ActivitySeen()] * (EVENTS // 2)
@@ -33,7 +33,7 @@ def workspace(tmp_path: Path) -> Iterator[Workspace]:
 
 
 def steps_of_a_fold(workspace: Workspace) -> int:
-    """Return what SQLite does for a state from nothing."""
+    """Return SQLite's steps for a state from nothing."""
     assert isinstance(workspace.log, SqliteLog)
     with steps_of(workspace.log.connection.raw) as steps:
         workspace.repository.from_nothing("s")
@@ -41,7 +41,7 @@ def steps_of_a_fold(workspace: Workspace) -> int:
 
 
 def test_a_fold_walks_through_a_stream_once(workspace: Workspace) -> None:
-    """Where a checkpoint knows of rollbacks, nobody looks for them before."""
+    """If a checkpoint knows the rollbacks, they are not searched for first."""
     assert isinstance(workspace.log, SqliteLog)
     keep_only(workspace.repository, workspace.repository.from_nothing("s"))
     with steps_of(workspace.log.connection.raw) as steps:
@@ -51,7 +51,7 @@ def test_a_fold_walks_through_a_stream_once(workspace: Workspace) -> None:
 
 
 def test_what_a_checkpoint_says_of_rollbacks_is_not_believed(workspace: Workspace) -> None:
-    """One that knows too many or too few changes nothing in a state from nothing."""
+    """A checkpoint with too many or too few does not affect a state from nothing."""
     state = workspace.repository.from_nothing("s")
     expected = pack(state)
     for wrong in ([], [(1502, 3)], [*state.knowledge.rollbacks, (900, 2)]):
@@ -62,7 +62,7 @@ def test_what_a_checkpoint_says_of_rollbacks_is_not_believed(workspace: Workspac
 
 
 def test_a_walk_keeps_little_in_memory(workspace: Workspace) -> None:
-    """While a long stream is read SQLite keeps few pages, and afterwards as many again."""
+    """While a long stream is read, SQLite caches few pages, and afterwards as before."""
     assert isinstance(workspace.log, SqliteLog)
     ask = workspace.log.connection.raw.execute
     before = ask("PRAGMA cache_size").fetchone()
@@ -74,7 +74,7 @@ def test_a_walk_keeps_little_in_memory(workspace: Workspace) -> None:
 
 
 def test_a_scan_holds_few_events_at_a_time(workspace: Workspace) -> None:
-    """However long a stream is: what a fold has in memory of it does not grow."""
+    """However long a stream is, the memory of a fold does not grow."""
     sizes = [len(page.rows) for page in workspace.log.scan(sprint_stream("s"))]
     assert len(sizes) > EVENTS // 256
     assert max(sizes) <= 256

@@ -12,7 +12,7 @@ from sprintlog.stores import MemoryLog
 
 
 def test_a_new_log_is_found_from_below(tmp_path: Path) -> None:
-    """`init` makes the folder too; `open` finds the log from a folder in it."""
+    """`init` also creates the folder; `open` finds the log from a subfolder."""
     folder = tmp_path / "new" / "tree"
     with sprintlog.init(folder) as workspace:
         assert workspace.location.root == folder
@@ -33,7 +33,7 @@ def test_where_the_folder_stands_is_taken_from_the_process(
 
 
 def test_a_log_can_be_elsewhere(tmp_path: Path) -> None:
-    """`log` names the log's own folder, for making it and for opening it."""
+    """`log` specifies the log's own folder, for creating and for opening it."""
     place = tmp_path / "logs" / "one"
     sprintlog.init(tmp_path / "tree", log=place).close()
     assert (place / "log.db").is_file()
@@ -42,7 +42,7 @@ def test_a_log_can_be_elsewhere(tmp_path: Path) -> None:
 
 
 def test_no_log_and_a_second_log_are_errors(tmp_path: Path) -> None:
-    """Nothing is made by opening, and nothing is put over a log."""
+    """Opening creates nothing, and nothing overwrites a log."""
     with pytest.raises(NotFoundError):
         sprintlog.open(tmp_path)
     sprintlog.init(tmp_path).close()
@@ -51,7 +51,7 @@ def test_no_log_and_a_second_log_are_errors(tmp_path: Path) -> None:
 
 
 def test_one_that_is_there_can_be_opened_instead(tmp_path: Path) -> None:
-    """With `exist_ok` the first call makes the log and each further one opens it."""
+    """With `exist_ok`, the first call creates the log and each further one opens it."""
     with sprintlog.init(tmp_path, exist_ok=True) as workspace:
         workspace.handle(
             CreateSprint({"phases": [{"id": "a", "prompt": "b"}]}), sprint_id="one"
@@ -63,7 +63,7 @@ def test_one_that_is_there_can_be_opened_instead(tmp_path: Path) -> None:
 
 
 def test_a_store_of_ones_own_is_used(tmp_path: Path) -> None:
-    """Questions and appends go to the store; no database is created."""
+    """Reads and appends use the store; no database is created."""
     store = MemoryLog(clock=lambda: 1_700_000_000_000, entropy=urandom)
     with sprintlog.open(tmp_path, store=store) as workspace:
         assert workspace.log is store

@@ -42,9 +42,9 @@ class Installed(NamedTuple):
         )
 
     def upgrade(self) -> str:
-        """Return a shell command that replaces every module by one that raises.
+        """Return a shell command that replaces every module with one that raises.
 
-        Compiled modules and all other files are gone then, as an installer does it.
+        Compiled modules and all other files are removed, as an installer does.
         """
         package, raising = self.site / "sprintlog", self.site / "raising"
         for path in package.rglob("*.py"):
@@ -56,7 +56,7 @@ class Installed(NamedTuple):
         )
 
     def events(self, *kinds: str) -> list[dict[str, Any]]:
-        """Return the recorded events of some types, read by the checkout's own code."""
+        """Return the recorded events of some types, read by the checkout's code."""
         done = subprocess.run(
             self.command("log", "--all", "--json"),
             cwd=self.tree,

@@ -1,4 +1,4 @@
-"""A wheel of another version is installed while the one that works is an older wheel."""
+"""A wheel of another version is installed while an older wheel is in use."""
 
 import os
 import shutil
@@ -81,7 +81,7 @@ def other_wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def upgraded(
     bare: Path, other_wheel: Path, tmp_path: Path
 ) -> tuple[Installed, Callable[[], str]]:
-    """Return an installed wheel with a work tree, and what its version is by now."""
+    """Return an installed wheel with a work tree, and its current version."""
     tree = tmp_path / "tree"
     tree.mkdir()
     git(tree, "init", "-q")
@@ -94,7 +94,7 @@ def upgraded(
 
 
 def install(bare: Path, wheel: Path) -> str:
-    """Return the shell command that installs a wheel in place of the other one."""
+    """Return the shell command that replaces the installed wheel."""
     python = bare / "env" / "bin" / "python"
     return (
         f"'{sys.executable}' -m pip --disable-pip-version-check --python '{python}' install"
@@ -111,7 +111,7 @@ def test_a_newer_wheel_is_installed_while_the_agent_works(
     tmp_path: Path,
     command: str,
 ) -> None:
-    """The work that began under one version is recorded as completed by it."""
+    """Work started under one version is recorded as completed by it."""
     installed, version = upgraded
     own = test_archives.build("wheel", tmp_path / "own")
     subprocess.run(["/bin/sh", "-c", install(bare, own)], check=True, capture_output=True)

@@ -1,9 +1,8 @@
 """A log, its settings and state files, written by commit e082d9a0, and later records.
 
 `fixtures/logs/e082d9a0` was recorded by that commit: two sprints and a fork, a journal, a
-gate, a rollback with its undo, a wrapped command, a session of an agent. `keys.txt` has
-its commands with the keys and positions that they were recorded under. It is never
-written again.
+gate, a rollback with its undo, a wrapped command, a session of an agent. `keys.txt` has its
+commands with their keys and recorded positions. It is never written again.
 """
 
 import shlex
@@ -79,7 +78,7 @@ def test_it_verifies_and_its_state_file_is_the_same(stored: Path, done: Any) -> 
 
 
 def test_one_of_each_recording_command_continues_it(stored: Path, done: Any) -> None:
-    """New records follow in the chain of the old ones."""
+    """New records continue the chain of the old ones."""
     for words in RECORDING:
         done(*words, *SPRINT)
     done("journal entry record", "prd-1", "--status", "failed", "--summary", "no")
@@ -88,7 +87,7 @@ def test_one_of_each_recording_command_continues_it(stored: Path, done: Any) -> 
 
 
 def test_a_retried_command_gets_its_first_result(stored: Path, done: Any) -> None:
-    """A key that was recorded then answers with the first result of the same command."""
+    """A key recorded then returns the first result of the same command."""
     for line in (STORED / "keys.txt").read_text().splitlines():
         position, key, words = line.split(" ", 2)
         former = next((name for name in RENAMED if words.startswith(f"{name} ")), "")
@@ -104,7 +103,7 @@ def test_a_retried_command_gets_its_first_result(stored: Path, done: Any) -> Non
 
 
 def test_a_key_still_refuses_another_command(stored: Path, run: Any) -> None:
-    """A key of one command then is not a key of another one now."""
+    """A key recorded with one command conflicts with another command."""
     answer = run("note", "Another text", *SPRINT, "--key", "N1")
     assert answer.code == 5
     assert "N1" in answer.err

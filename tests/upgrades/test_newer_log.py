@@ -1,4 +1,4 @@
-"""An older program meets a log in which a newer one has written: finished work waits."""
+"""An older program opens a log that a newer one has written: finished work waits."""
 
 import json
 import os
@@ -80,7 +80,7 @@ def test_wrapped_run_waits_for_a_newer_version(checkout: Installed) -> None:
 
 
 def test_run_of_a_loop_waits_for_a_newer_version(checkout: Installed) -> None:
-    """A loop whose log becomes newer midway ends with 4, and the agent's run waits."""
+    """A loop whose log becomes newer midway ends with 4, and the agent's run is spooled."""
     tree = checkout.tree
     plan = "phases: [{id: a, prompt: A}, {id: b, prompt: B}]\n"
     (tree / "plan.yaml").write_text(plan)

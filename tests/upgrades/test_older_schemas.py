@@ -24,7 +24,7 @@ READING = (
 
 @pytest.fixture(params=range(1, len(MIGRATIONS)))
 def older(folder: Path, request: pytest.FixtureRequest) -> Path:
-    """Make a log of an older schema, with the events of a stored one."""
+    """Create a log of an older schema, with the events of a stored log."""
     log = folder / ".sprintlog" / "log.db"
     log.parent.mkdir(0o700)
     with (
@@ -53,7 +53,7 @@ def bytes_of(log: Path) -> dict[str, str]:
 
 
 def test_reading_changes_no_byte_of_an_older_log(older: Path, run: Any) -> None:
-    """Whatever only reads answers from an older schema and leaves its files alone."""
+    """Read commands work with an older schema and do not change its files."""
     before = bytes_of(older)
     for words in READING:
         answer = run(*words, *(("--sprint", "auth") if words[0] in ("status",) else ()))
@@ -65,7 +65,7 @@ def test_reading_changes_no_byte_of_an_older_log(older: Path, run: Any) -> None:
 
 
 def test_the_first_record_brings_an_older_log_to_today(older: Path, done: Any) -> None:
-    """The first append applies the pending steps and reports this in one line, once."""
+    """The first append applies the pending migrations and reports this once."""
     first = done("note", "hello", "--sprint", "auth")
     assert first.err.count("older versions of sprintlog refuse") == 1
     assert f"schema {len(MIGRATIONS)} now" in first.err

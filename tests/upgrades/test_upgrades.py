@@ -1,6 +1,6 @@
 """The package is replaced while one of its processes works: no finished work is lost.
 
-In each test the agent, the script or the client replaces every module by one that raises,
+In each test the agent, the script or the client replaces every module with one that raises,
 and deletes everything else. An installer does no worse.
 """
 
@@ -66,7 +66,7 @@ def replace(installed: Installed) -> None:
 def test_wrapped_command_outlives_an_upgrade(
     installed: Installed, keeping: tuple[str, ...]
 ) -> None:
-    """An iteration is recorded, measured and its files kept, whatever was replaced."""
+    """An iteration is recorded and measured, with its files, whatever was replaced."""
     command = f"{installed.upgrade()}; echo made > made.txt; echo '{SAID}'"
     words = (*keeping, "--measure", "echo 3/4", "--", "sh", "-c", command)
     done = installed.run("wrap", *words)
@@ -145,7 +145,7 @@ def test_live_page_outlives_an_upgrade(installed: Installed) -> None:
 
 
 def test_hooked_session_goes_on_after_an_upgrade(installed: Installed) -> None:
-    """The hooks of a session that began before an upgrade belong to the same session."""
+    """The hooks of a session that started before an upgrade belong to the same session."""
     installed.run("init")
     for name in ("SessionStart", "Stop"):
         told = {"session_id": "1", "hook_event_name": name, "cwd": str(installed.tree)}
@@ -162,7 +162,7 @@ def test_hooked_session_goes_on_after_an_upgrade(installed: Installed) -> None:
 def test_unknown_answer_of_a_supervisor_is_no_failure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A run whose supervisor answers in another format ended with an unknown outcome."""
+    """A run whose supervisor answers in another format has an unknown outcome."""
     changed = supervised._SOURCE.replace('"format": FORMAT', '"format": 2, "how": "well"')
     assert changed != supervised._SOURCE
     monkeypatch.setattr(supervised, "_SOURCE", changed)

@@ -49,7 +49,7 @@ MakeServer = Callable[..., Server]
 
 
 class Said(list[str]):
-    """What a server says on stderr."""
+    """The stderr output of a server."""
 
 
 def make_server(
@@ -68,7 +68,7 @@ def make_server(
 
 @pytest.fixture
 def server_of() -> MakeServer:
-    """Return what makes a server of the log that a folder belongs to."""
+    """Return a function that creates a server of a folder's log."""
 
     def make(folder: Path, *, writes: bool = False) -> Server:
         return make_server(lambda: Workspace.open(folder), [], writes=writes)
@@ -77,7 +77,7 @@ def server_of() -> MakeServer:
 
 
 def make_log(folder: Path) -> Path:
-    """Make a log with the sprint `auth` in a folder, started, with one request."""
+    """Create a log with the started sprint `auth` and one request."""
     plan = {
         "phases": [{"id": "setup", "prompt": "Set up"}, {"id": "build", "prompt": "Do"}]
     }
@@ -113,14 +113,14 @@ def visitor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
 
 @pytest.fixture
 def stranger(visitor: TestClient) -> TestClient:
-    """Return it as one that has been nowhere."""
+    """Return a client that has never visited the server."""
     visitor.cookies.clear()
     return visitor
 
 
 @pytest.fixture
 def client(stranger: TestClient) -> TestClient:
-    """Return it as one that was let in."""
+    """Return a client that was admitted."""
     stranger.get(f"/?token={TOKEN}")
     return stranger
 
@@ -134,7 +134,7 @@ def writer(log: Path, server_of: MakeServer) -> Iterator[TestClient]:
 
 @contextmanager
 def writing(server: Server) -> Iterator[TestClient]:
-    """Give a browser that a server has let in and whose forms it accepts."""
+    """Provide an admitted browser whose forms the server accepts."""
     app = make_app(server)
     with TestClient(app, base_url=ORIGIN, headers={"Origin": ORIGIN}) as client:
         client.get(f"/?token={TOKEN}")
@@ -165,7 +165,7 @@ class Heard(NamedTuple):
 
 
 class Listener:
-    """A page that listens: what it has heard, in order."""
+    """A page that listens, with its received events in order."""
 
     def __init__(self, app: Guard, *, after: int | None = None, seen: int | None = None):
         headers = [(b"host", HOST.encode())]
@@ -286,6 +286,6 @@ def listening(folder: Path, *, writes: bool = False, port: int = 0) -> Iterator[
 
 
 def in_loop(test: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    """Run a test's own coroutine to its end, in a thread: a browser has a loop in ours."""
+    """Run a test's coroutine in a thread, because a browser may have a loop in this one."""
     with ThreadPoolExecutor(1) as thread:
         thread.submit(lambda: asyncio.run(test())).result()

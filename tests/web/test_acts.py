@@ -1,4 +1,4 @@
-"""What the live page records: only what its own forms ask for, as commands have it."""
+"""The live page records only requests from its own forms, like the commands."""
 
 import asyncio
 import re
@@ -84,7 +84,7 @@ def test_a_form_records_what_the_command_does(
     monkeypatch: pytest.MonkeyPatch,
     command: str,
 ) -> None:
-    """The same events by the same rules, and PROGRESS.yaml follows, whatever the way in."""
+    """The events and rules are the same, and PROGRESS.yaml is updated."""
     monkeypatch.chdir(log)
     if command == "sprint resume":
         done("sprint", "needs-human", "--reason", "which key?")
@@ -103,7 +103,7 @@ def test_a_form_records_what_the_command_does(
 
 
 def test_nothing_is_recorded_before_it_is_agreed_to(writer: TestClient) -> None:
-    """The first form only shows what would be recorded, as of which version."""
+    """The first form only previews the events and the expected version."""
     given = {**FORM, "request": "req-1", **WHY}
     page = writer.post("/act?do=queue+approve", data=given)
     assert "request-decided req-1" in page.text
@@ -138,7 +138,7 @@ def test_where_somebody_was_first_it_is_decided_anew(writer: TestClient) -> None
 def test_a_page_of_another_site_records_nothing(
     writer: TestClient, headers: dict[str, str]
 ) -> None:
-    """A form is taken from a page of this server alone, also with the right cookie."""
+    """A form is accepted only from this server's pages, even with the right cookie."""
     given = {**FORM, "version": "3"}
     answer = writer.post("/act?do=sprint+pause", data=given, headers=headers)
     assert answer.status_code == 403
@@ -146,7 +146,7 @@ def test_a_page_of_another_site_records_nothing(
 
 
 def test_a_request_that_names_no_page_records_nothing(writer: TestClient) -> None:
-    """Without an origin there is no form of this server."""
+    """A request without an origin is not from a form of this server."""
     del writer.headers["Origin"]
     given = {**FORM, "version": "3"}
     assert writer.post("/act?do=sprint+pause", data=given).status_code == 403
@@ -155,14 +155,14 @@ def test_a_request_that_names_no_page_records_nothing(writer: TestClient) -> Non
 
 @pytest.mark.parametrize("wrong", ["", "x", form_token("another"), TOKEN])
 def test_a_form_without_its_token_records_nothing(writer: TestClient, wrong: str) -> None:
-    """Cookie and origin are not enough: a form carries what only this server's have."""
+    """Cookie and origin are not enough: only this server's forms contain the token."""
     given = {**FORM, "form": wrong, "version": "3"}
     assert writer.post("/act?do=sprint+pause", data=given).status_code == 403
     assert writer.get("/api/status").json()["version"] == 3
 
 
 def test_what_is_no_form_records_nothing(writer: TestClient) -> None:
-    """Other kinds of content, much of it, and broken fields are refused in one line."""
+    """Other content types, large forms and malformed fields are refused in one line."""
     url = "/act?do=sprint+pause"
     fields = {**FORM, "version": "3"}
     assert writer.post(url, json=fields).status_code == 415
@@ -176,7 +176,7 @@ def test_what_is_no_form_records_nothing(writer: TestClient) -> None:
 def test_who_sends_slowly_is_not_waited_for(
     log: Path, server_of: MakeServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A form that does not come to its end is refused after a time; others are answered."""
+    """An incomplete form is refused after a time; others are answered."""
     monkeypatch.setattr(web, "FORM_SECONDS_MAX", 0.05)
     headers = {**KEY, "Host": HOST, "Origin": ORIGIN}
     headers["Content-Type"] = "application/x-www-form-urlencoded"
@@ -236,7 +236,7 @@ def test_who_sends_slowly_is_not_waited_for(
 def test_what_is_wrong_is_said_and_nothing_is_recorded(
     writer: TestClient, command: str, given: dict[str, str], said: str
 ) -> None:
-    """A wrong form gets one page that names the field, or why a rule says no."""
+    """An invalid form results in a page that names the field or the rule."""
     answer = writer.post("/act", params={"do": command}, data={**FORM, **given})
     assert 400 <= answer.status_code < 500
     assert said in answer.text or said in unescape(answer.text)

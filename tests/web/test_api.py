@@ -1,4 +1,4 @@
-"""`/api/…` answers what commands answer, `/metrics` what the official parser reads."""
+"""`/api/…` answers like the commands; the official parser reads `/metrics`."""
 
 import json
 from pathlib import Path
@@ -119,7 +119,7 @@ def test_what_nobody_knows_has_no_sample(client: TestClient) -> None:
 
 @pytest.mark.parametrize("name", ['a"b', "a\\b", "a\nb", "<b>", "\u202eabc", "é" * 60])
 def test_any_name_of_a_sprint_survives(tmp_path: Path, name: str) -> None:
-    """Quotes, backslashes and line breaks in a name are parsed back."""
+    """Quotes, backslashes and line breaks in a name can be parsed."""
     status = Status(
         sprint=name, version=3, status="what", stale=False, stopped=None, pointer=None,
         current=None, stats=None, last_activity="long ago", human_needed=[], queue={},
@@ -131,13 +131,13 @@ def test_any_name_of_a_sprint_survives(tmp_path: Path, name: str) -> None:
 
 
 def test_metrics_are_named_once() -> None:
-    """Each metric has one name and a help in one sentence."""
+    """Each metric has one name and a one-sentence help text."""
     assert len({metric.name for metric in METRICS}) == len(METRICS)
     assert all(metric.help.endswith(".") for metric in METRICS)
 
 
 def test_json_is_the_answer_of_the_library(client: TestClient) -> None:
-    """An answer has a content type, and is one document."""
+    """An answer has a content type, and is a single document."""
     answer = client.get("/api/sprint/list")
     assert answer.headers["content-type"] == "application/json"
     assert json.loads(answer.content) == [
@@ -146,7 +146,7 @@ def test_json_is_the_answer_of_the_library(client: TestClient) -> None:
 
 
 def test_another_log_in_its_place_is_opened(log: Path, server_of: MakeServer) -> None:
-    """A log that was moved is not answered from; the one that was made there is."""
+    """A moved log is no longer used; a new log in its place is."""
     with TestClient(make_app(server_of(log)), base_url=ORIGIN) as client:
         client.get(f"/?token={TOKEN}")
         assert client.get("/api/status").json()["version"] == 3

@@ -28,7 +28,7 @@ PATHS = ("/", "/sprint", "/diff", "/events", "/metrics", "/api/status", "/static
     ],
 )
 def test_a_name_that_was_pointed_here_is_refused(client: TestClient, host: str) -> None:
-    """A page whose own name leads to this server (DNS rebinding) gets nothing of it."""
+    """A page with a foreign name for this server's address (DNS rebinding) is refused."""
     for path in (*PATHS, "/healthz"):
         answer = client.get(path, headers={"Host": host})
         assert (answer.status_code, "auth" in answer.text) == (421, False)
@@ -45,7 +45,7 @@ def test_addresses_and_localhost_are_ours(client: TestClient, host: str) -> None
 def test_every_address_but_health_wants_the_token(
     stranger: TestClient, log: Path, server_of: MakeServer
 ) -> None:
-    """Without the token no route answers, whatever it is; the list of routes is whole."""
+    """No route answers without the token, and the list of routes is complete."""
     for route in routes_of(server_of(log)):
         assert isinstance(route, Route)
         path = route.path.replace("{command:path}", "status").replace("{name}", "live.js")
@@ -57,7 +57,7 @@ def test_every_address_but_health_wants_the_token(
 
 @pytest.mark.parametrize("wrong", ["", "x", TOKEN[:-1], TOKEN + "t", "é" * 43])
 def test_a_false_token_opens_nothing(stranger: TestClient, wrong: str) -> None:
-    """Neither as a parameter, nor in a cookie, nor in a header does another text let in."""
+    """No other text gives access as a parameter, in a cookie, or in a header."""
     cookie = f"sprintlog-8642={wrong}".encode("latin-1", "replace")
     bearer = f"Bearer {wrong}".encode("latin-1", "replace")
     for headers in ({b"Cookie": cookie}, {b"Authorization": bearer}):
@@ -69,7 +69,7 @@ def test_a_false_token_opens_nothing(stranger: TestClient, wrong: str) -> None:
 def test_the_first_address_sets_a_cookie_and_goes_on_without_token(
     stranger: TestClient,
 ) -> None:
-    """The cookie is for this server alone, for no script; no link on the page has it."""
+    """The cookie is for this server only and hidden from scripts; no link contains it."""
     answer = stranger.get("/sprint", params={"token": TOKEN, "id": "auth"})
     cookie = answer.headers["set-cookie"].lower()
     assert "httponly" in cookie
@@ -81,14 +81,14 @@ def test_the_first_address_sets_a_cookie_and_goes_on_without_token(
 
 
 def test_it_goes_on_to_this_server_only(stranger: TestClient) -> None:
-    """A path that would name another server is one of this server."""
+    """A path that would lead to another server is a path on this server."""
     answer = stranger.get(f"http://{HOST}//evil.example/?token={TOKEN}")
     assert "url=/evil.example/" in answer.text
 
 
 @pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"])
 def test_other_methods_are_refused(client: TestClient, method: str) -> None:
-    """Only GET, HEAD and POST are answered, so that no other site may ask beforehand."""
+    """Only GET, HEAD and POST are answered, so preflight requests fail."""
     for path in ("/sprint", "/nowhere", "/healthz"):
         answer = client.request(method, path)
         assert (answer.status_code, "this server answers" in answer.text) == (405, True)
@@ -130,13 +130,13 @@ def test_every_answer_has_the_headers(client: TestClient) -> None:
 
 
 def test_health_says_nothing_of_the_log(stranger: TestClient) -> None:
-    """A monitor may ask without the token whether the log can be read, and no more."""
+    """A monitor may query only whether the log is readable, without the token."""
     answer = stranger.get("/healthz")
     assert (answer.status_code, answer.text) == (200, "ok\n")
 
 
 def test_a_server_that_only_reads_records_nothing(client: TestClient) -> None:
-    """Without --write every form is refused, also one that would be right."""
+    """Without `--write`, every form is refused, even a valid one."""
     answer = client.post("/act?do=sprint+pause", headers={"Origin": f"http://{HOST}"})
     assert answer.status_code == 403
     assert "--write" in answer.text

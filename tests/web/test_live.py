@@ -101,7 +101,7 @@ def test_what_a_person_does_meanwhile_stays(page: "Page", log: Path) -> None:
 
 
 def test_a_restart_of_the_server_loses_and_doubles_nothing(page: "Page", log: Path) -> None:
-    """The page waits for the server, hears what it missed, and each event just once."""
+    """The page waits for the server and receives each missed event exactly once."""
     with listening(log) as port:
         failed = enter(page, port)
         record(log, AddNote("before"))
@@ -138,7 +138,7 @@ def test_a_person_decides_from_the_page(page: "Page", log: Path) -> None:
 
 
 def test_nothing_recorded_runs_and_no_request_leaves(page: "Page", log: Path) -> None:
-    """Markup in a note is text, also where it comes live; only this server is asked."""
+    """Markup in a note is text, even in live updates; only this server is contacted."""
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     with listening(log) as port:

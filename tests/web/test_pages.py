@@ -1,4 +1,4 @@
-"""The pages of the server: what they show, and that nothing that is recorded acts there."""
+"""The server's pages: their content, which recorded text cannot control."""
 
 import re
 from collections.abc import Iterator
@@ -59,7 +59,7 @@ def acting(page: str) -> Acting:
 
 @pytest.fixture
 def hostile(tmp_path: Path, server_of: MakeServer) -> Iterator[TestClient]:
-    """Return a browser that was let in before a log whose every text is hostile."""
+    """Return a browser admitted to a log in which every text is hostile."""
     phases = [{"id": NAME, "prompt": HOSTILE}, {"id": "b", "prompt": "</script>"}]
     create = CreateSprint(plan={"phases": phases}, place=Place("PROGRESS.yaml"))
     asked = SubmittedRequest(HOSTILE, "high", "bug", request=NAME)
@@ -99,7 +99,7 @@ def test_markup_in_addresses_is_text(hostile: TestClient) -> None:
 
 
 def test_a_form_carries_names_as_they_are(hostile: TestClient) -> None:
-    """A request whose id has quotes and markup in it can be decided on."""
+    """A request whose id has quotes and markup can be decided."""
     page = hostile.get("/sprint", params={"id": NAME}).text
     fields = FormFields()
     fields.feed(page)
@@ -117,7 +117,7 @@ def test_a_form_carries_names_as_they_are(hostile: TestClient) -> None:
 
 
 class FormFields(HTMLParser):
-    """Collects the forms of a page with what their hidden fields hold."""
+    """Collects the forms of a page with the content of their hidden fields."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -135,7 +135,7 @@ class FormFields(HTMLParser):
 def test_all_sprints_and_work_trees_are_on_one_page(
     log: Path, server_of: MakeServer
 ) -> None:
-    """The overview has each sprint with a link to it, by the work tree of its file."""
+    """The overview links to each sprint, grouped by work tree."""
     with Workspace.open(log) as workspace:
         for name, place in (
             ("other", Place("sub/PROGRESS.yaml")),
@@ -165,7 +165,7 @@ def test_two_points_are_compared(client: TestClient) -> None:
 
 
 def test_the_page_of_a_sprint_may_run_its_own_script_alone(client: TestClient) -> None:
-    """The policy of the answer names the digests of the page's style and script."""
+    """The policy contains the digests of the page's style and script."""
     answer = client.get("/sprint?id=auth")
     allowed = answer.headers["content-security-policy"]
     assert all(source in allowed for source in sources())
@@ -186,7 +186,7 @@ def test_a_log_without_sprints_has_a_page(tmp_path: Path, server_of: MakeServer)
 
 
 def test_an_event_of_a_newer_version_is_in_the_stream(log: Path) -> None:
-    """What this version does not know is named by its type, and holds up nothing."""
+    """An unknown event is shown by its type, and blocks nothing."""
     new = NewEvent(
         type="from-the-future",
         schema_version=1,
@@ -203,7 +203,7 @@ def test_an_event_of_a_newer_version_is_in_the_stream(log: Path) -> None:
 def test_many_who_look_at_a_page_wait_for_it_once(
     log: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A page is made once for each event, and again after a while for what clocks say."""
+    """A page is generated once per event, and again after a while because of clocks."""
     made: list[str] = []
     document, now = whole.document, [0.0]
 

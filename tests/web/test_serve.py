@@ -1,4 +1,4 @@
-"""`sprintlog serve` as a process: what it prints, how it ends, what is open meanwhile."""
+"""`sprintlog serve` as a process: its output, its end, and its open files."""
 
 import json
 import os
@@ -64,7 +64,7 @@ class Serving(NamedTuple):
 
 @contextmanager
 def serving(folder: Path, *arguments: str) -> Iterator[Serving]:
-    """Give a server of a folder's log; it is ended with this."""
+    """Provide a server of a folder's log, ended with this context."""
     process = subprocess.Popen(
         [sys.executable, "-c", START, "-v", "serve", "--json", *arguments],
         cwd=folder,
@@ -85,7 +85,7 @@ def serving(folder: Path, *arguments: str) -> Iterator[Serving]:
 
 
 def read_until(stream: "socket.socket", position: int) -> list[int]:
-    """Return the positions that a stream says up to one of them."""
+    """Return the positions in a stream up to a given one."""
     text = ""
     while f"\nid: {position}\r" not in text:
         got = stream.recv(65536)
@@ -101,7 +101,7 @@ def note(folder: Path, text: str) -> None:
 
 
 class ServerStory(NamedTuple):
-    """What two servers did, one after the other: a process takes its time to start."""
+    """The history of two consecutive servers, shared because processes start slowly."""
 
     urls: list[str]
     port: int
@@ -146,7 +146,7 @@ def test_a_signal_ends_it_at_once_with_streams_open(story: ServerStory) -> None:
 
 
 def test_pages_go_on_after_a_restart(story: ServerStory) -> None:
-    """On the same port, with the same cookie, a page hears all it missed, once each."""
+    """With the same port and cookie, a page receives all missed events once."""
     url = f"http://127.0.0.1:{story.port}/?token={story.token}"
     assert story.urls == [url, url]
     assert story.heard == [[1, 2, 3], *[[4, 5]] * 5]

@@ -1,4 +1,4 @@
-"""The stream of events: each once, in order, after a restart too; nobody waits."""
+"""The stream of events: each once, in order, even after a restart, without delays."""
 
 import asyncio
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ def note(folder: Path, *texts: str) -> int:
 def test_a_page_hears_of_what_was_and_of_what_comes(
     log: Path, server_of: MakeServer
 ) -> None:
-    """After a position the stream has existing events, then each new one."""
+    """The stream has existing events after a position, then each new one."""
 
     async def test() -> None:
         async with serving(server_of(log)) as app:
@@ -49,7 +49,7 @@ def test_a_page_hears_of_what_was_and_of_what_comes(
 def test_a_page_that_names_no_position_hears_of_what_comes(
     log: Path, server_of: MakeServer
 ) -> None:
-    """Without a position nothing old is sent."""
+    """Without a position, no past events are sent."""
 
     async def test() -> None:
         async with serving(server_of(log)) as app:
@@ -82,7 +82,7 @@ def test_a_restart_loses_and_doubles_nothing(log: Path, server_of: MakeServer) -
 
 
 def test_open_pages_add_one_reader(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """For 20 current pages one follower reads as much as for one."""
+    """For 20 current pages, one follower reads as much as for one."""
     counts: dict[str, int] = {}
 
     def counted(name: str) -> None:
@@ -147,7 +147,7 @@ def test_200_pages_hear_each_event_once(log: Path, server_of: MakeServer) -> Non
 def test_more_pages_than_are_served_come_again(
     log: Path, server_of: MakeServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One more stream is refused with a time to wait, and the others go on."""
+    """One stream too many is refused with a retry time, and the others continue."""
     monkeypatch.setattr(web, "STREAMS_MAX", 2)
 
     async def test() -> None:
@@ -209,7 +209,7 @@ def test_a_slow_page_is_let_go_and_holds_up_nobody(
 
 
 def test_a_page_of_another_log_begins_anew(log: Path, server_of: MakeServer) -> None:
-    """A position beyond this log belongs to another one: the page is notified."""
+    """A position beyond the log belongs to another log: the page is notified."""
 
     async def test() -> None:
         async with serving(server_of(log)) as app:
@@ -240,9 +240,9 @@ def line(position: int) -> EventLine:
 
 
 def test_a_night_of_events_keeps_only_the_newest() -> None:
-    """After 8 hours with ten events a second just the newest are kept, of one page open.
+    """After 8 hours with ten events per second, only the newest are in memory.
 
-    A page that reads them all along misses none of them.
+    A page that reads them continuously misses none of them.
     """
 
     async def nothing(after: int, limit: int) -> list[EventLine]:
@@ -274,7 +274,7 @@ def test_a_night_of_events_keeps_only_the_newest() -> None:
 
 
 def test_who_falls_behind_is_to_come_again(log: Path) -> None:
-    """Who had caught up and misses what is kept is let go, and reads nothing for it."""
+    """A client that had caught up and missed events is disconnected, without a read."""
 
     async def nothing(after: int, limit: int) -> list[EventLine]:
         raise AssertionError("it would read the log for somebody slow")
@@ -296,7 +296,7 @@ def test_who_falls_behind_is_to_come_again(log: Path) -> None:
 def test_a_log_that_cannot_be_read_is_said_and_tried_again(
     log: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Trouble with the log makes the server unhealthy until it can be read again."""
+    """A problem with the log makes the server unhealthy until it is readable again."""
     monkeypatch.setattr(resident_log, "AGAIN_SECONDS", 0.05)
     said: list[str] = []
     trouble = [SprintlogError("the log is held by others")]

@@ -1,4 +1,4 @@
-"""The token in the log's folder: who may read it, and when it is another one."""
+"""The token in the log's folder: who may read it, and when it changes."""
 
 import os
 from pathlib import Path
@@ -33,7 +33,7 @@ def test_a_new_one_ends_the_old_one(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("content", [b"", b"short\n", b"\xff" * 43, b"a" * 44, b"a" * 4096])
 def test_what_is_no_token_is_refused(tmp_path: Path, content: bytes) -> None:
-    """A file that holds something else is named, with what makes a new one."""
+    """The error names the invalid file, and the command that creates a new token."""
     (tmp_path / NAME).write_bytes(content)
     (tmp_path / NAME).chmod(0o600)
     with pytest.raises(InvalidInputError, match="holds no token") as refused:
@@ -42,7 +42,7 @@ def test_what_is_no_token_is_refused(tmp_path: Path, content: bytes) -> None:
 
 
 def test_one_that_others_may_read_is_refused(tmp_path: Path) -> None:
-    """A token that somebody else could have seen or put there is none."""
+    """A token that others could have read or written is invalid."""
     kept_token(tmp_path)
     (tmp_path / NAME).chmod(0o644)
     with pytest.raises(InvalidInputError, match="others may read it"):
@@ -50,7 +50,7 @@ def test_one_that_others_may_read_is_refused(tmp_path: Path) -> None:
 
 
 def test_no_link_is_followed(tmp_path: Path) -> None:
-    """A link in its place is neither read nor written through, nor is a pipe waited for."""
+    """A link is neither read nor written through, and a pipe does not block."""
     elsewhere = tmp_path / "elsewhere"
     elsewhere.write_text("a" * 43)
     elsewhere.chmod(0o600)

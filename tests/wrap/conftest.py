@@ -21,7 +21,7 @@ Events = Callable[..., list[dict[str, Any]]]
 
 @pytest.fixture(autouse=True)
 def _interruptible() -> Iterator[None]:
-    """Let what is started be interrupted, also where a shell runs all this behind."""
+    """Make the children interruptible, even if a shell runs the tests in the background."""
     ended_by = (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP)
     before = [signal.signal(number, signal.SIG_DFL) for number in ended_by]
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -32,7 +32,7 @@ def _interruptible() -> Iterator[None]:
 
 @pytest.fixture
 def clean(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Return an environment that nobody wraps already, by which what we start is known."""
+    """Return an environment outside any wrap, which identifies our processes."""
     ours = ("SPRINTLOG_", "GIT_")
     before = {n: v for n, v in os.environ.items() if not n.startswith(ours)}
     # Shells, editors and pagers write their histories to this folder.
@@ -42,7 +42,7 @@ def clean(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str,
 
 @pytest.fixture
 def wrap(tmp_path: Path, clean: dict[str, str]) -> Wrap:
-    """Return what wraps a command in the folder; options come before it."""
+    """Return a function that wraps a command in the folder, preceded by options."""
 
     def run(
         *arguments: str, given: bytes = b"", **environment: str
@@ -79,7 +79,7 @@ def sprintlog(tmp_path: Path, clean: dict[str, str]) -> Callable[..., str]:
 
 @pytest.fixture
 def events(sprintlog: Callable[..., str], tmp_path: Path) -> Events:
-    """Return what lists the events of a type once all that was started has ended."""
+    """Return a function that lists a type's events once all processes have ended."""
 
     def found(type_: str = "") -> list[dict[str, Any]]:
         gone_with(f"STARTED_IN={tmp_path}")
@@ -90,7 +90,7 @@ def events(sprintlog: Callable[..., str], tmp_path: Path) -> Events:
 
 @pytest.fixture
 def later(sprintlog: Callable[..., str], tmp_path: Path) -> Events:
-    """Return what lists the events of a type once there is one, while something runs."""
+    """Return a function that lists a type's events once there is one."""
 
     def found(type_: str) -> list[dict[str, Any]]:
         end = time.monotonic() + PATIENCE_SECONDS
@@ -112,7 +112,7 @@ def _listed(sprintlog: Callable[..., str], type_: str) -> list[dict[str, Any]]:
 
 @pytest.fixture
 def terminals() -> Iterator[list[Terminal]]:
-    """Give a list of terminals that are taken away at the end."""
+    """Provide a list of terminals that are closed at the end."""
     made: list[Terminal] = []
     yield made
     for one in made:

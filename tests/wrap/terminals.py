@@ -1,4 +1,4 @@
-"""A terminal of 24 lines and 100 columns, with somebody who types and looks."""
+"""A terminal of 24 lines and 100 columns, with simulated typing and reading."""
 
 import fcntl
 import os
@@ -31,7 +31,7 @@ class Terminal:
         self.seen = b""
 
     def until(self, wanted: bytes) -> bytes:
-        """Return all that was shown once this is there."""
+        """Return everything shown, once the given text appears."""
         end = time.monotonic() + PATIENCE_SECONDS
         while wanted not in self.seen and time.monotonic() < end:
             if select.select([self.master], [], [], 0.2)[0]:
@@ -65,7 +65,7 @@ class Terminal:
         raise AssertionError(self.seen)
 
     def close(self) -> None:
-        """Take the terminal away."""
+        """Close the terminal."""
         os.close(self.master)
 
 

@@ -1,4 +1,4 @@
-"""Wrapped commands and whatever else happens to a log meanwhile."""
+"""Wrapped commands during other events in the log."""
 
 import json
 import shlex
@@ -35,7 +35,7 @@ def test_within_run(events: Events, sprintlog: Callable[..., str]) -> None:
 def test_a_session_within_is_linked_to_its_iteration(
     wrap: Wrap, events: Events, sprintlog: Callable[..., str], said: str
 ) -> None:
-    """Iteration and session have one correlation id: the given one, if it is a name."""
+    """Iteration and session share a correlation id: the given one, if it is valid."""
     hooked = json.dumps({"session_id": "s", "hook_event_name": "SessionStart"})
     script = f"printf '%s' '{hooked}' | \"{sys.executable}\" -m sprintlog.cli hook claude"
     wrap("--", "true")
@@ -63,7 +63,7 @@ def test_within_another_one_at_once(wrap: Wrap, events: Events, tmp_path: Path) 
 def test_two_at_once_with_others_within(
     events: Events, tmp_path: Path, clean: dict[str, str]
 ) -> None:
-    """Of two side by side each has what was wrapped within it."""
+    """Of two concurrent commands, each contains its own wrapped commands."""
     words = [*SPRINTLOG, "wrap", "--", "sh", "-c"]
     both = [
         subprocess.Popen(
@@ -96,7 +96,7 @@ def test_a_rollback_amid_it(
 
 
 def test_a_log_that_is_locked(wrap: Wrap, events: Events, tmp_path: Path) -> None:
-    """While somebody else locks the log the command runs and ends; it is recorded later."""
+    """While the log is locked, the command runs and ends; it is recorded later."""
     wrap("--", "true")
     log = sqlite3.connect(tmp_path / ".sprintlog" / "log.db", isolation_level=None)
     log.execute("BEGIN IMMEDIATE")
@@ -140,7 +140,7 @@ def test_who_records_cannot_be_imported(wrap: Wrap, tmp_path: Path) -> None:
 
 
 def test_off_in_a_file(wrap: Wrap, tmp_path: Path) -> None:
-    """Where the work tree's settings say so nothing is recorded, without a word."""
+    """If the work tree's settings say so, nothing is recorded or printed."""
     (tmp_path / "sprintlog.toml").write_text("[record]\noff = true\n")
     done = wrap("--", "sh", "-c", "head -c 3000000 /dev/zero; exit 5")
     assert (done.returncode, len(done.stdout), done.stderr) == (5, 3_000_000, b"")
@@ -148,7 +148,7 @@ def test_off_in_a_file(wrap: Wrap, tmp_path: Path) -> None:
 
 
 def test_two_work_trees(tmp_path: Path, clean: dict[str, str]) -> None:
-    """Two work trees of a repository record into one log, each its own state file."""
+    """Two work trees of a repository record into one log, each with its own state file."""
     git = ["git", "-c", "user.name=a", "-c", "user.email=a@b"]
     one, other = tmp_path / "one", tmp_path / "other"
     subprocess.run([*git, "init", "-q", one], check=True)
@@ -172,7 +172,7 @@ def test_two_work_trees(tmp_path: Path, clean: dict[str, str]) -> None:
 def test_all_options_together(
     wrap: Wrap, events: Events, sprintlog: Callable[..., str], tmp_path: Path
 ) -> None:
-    """Files, measurement, a named sprint and its state file go together, and back."""
+    """Files, measurement, a named sprint and its state file can be combined."""
     subprocess.run(["git", "init", "-q", tmp_path], check=True)
     options = ["--snapshot", "--measure", "grep -q 1 made", "--sprint", "night"]
     for number in (1, 2):

@@ -22,7 +22,7 @@ from .terminals import SPRINTLOG
 def test_files_are_kept_before_the_first_run_of_all(
     wrap: Wrap, events: Events, sprintlog: Callable[..., str], tmp_path: Path
 ) -> None:
-    """So what the first run changed is known, too; later runs have the end of the last."""
+    """Changes in the first run are detected, too; later runs compare with the last end."""
     (tmp_path / "there").write_text("before\n")
     for name in ("one", "two"):
         assert wrap("--snapshot", "--", "touch", name).returncode == 0
@@ -67,7 +67,7 @@ def test_a_command_that_started_without_them_is_no_before(
 def test_a_command_waits_as_long_without_a_terminal(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], is_terminal: bool
 ) -> None:
-    """Only a terminal shows that saving takes long; every command waits for it."""
+    """Only a terminal shows that saving is slow; every command waits for it."""
     seconds: list[float] = []
 
     def wait_for(number: int, event: int, limit: float) -> bool:
@@ -86,7 +86,7 @@ def test_a_command_waits_as_long_without_a_terminal(
 def test_what_was_kept_and_measured_too_late_is_not_believed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """After the wait was given up the next run may change the files; it is reported."""
+    """If the wait was given up, later changes may be included, which is reported."""
     for name in [n for n in os.environ if n.startswith(("GIT_", "SPRINTLOG_"))]:
         monkeypatch.delenv(name)
     monkeypatch.setattr(frames, "FILES_SECONDS", -1_000.0)
@@ -132,7 +132,7 @@ def test_what_a_person_commits_between_two_runs_is_not_the_agents(
 def test_runs_at_the_same_time_mark_each_other(
     wrap: Wrap, sprintlog: Callable[..., str], tmp_path: Path
 ) -> None:
-    """What changed while two runs were under way in one folder is of one of both."""
+    """Changes during two overlapping runs in one folder may belong to either."""
     inner = shlex.join([*SPRINTLOG, "wrap", "--snapshot", "--", "touch", "in"])
     outer = f"echo 1 > a; env -u SPRINTLOG_WITHIN {inner}; echo 2 >> a"
     assert wrap("--snapshot", "--", "sh", "-c", outer).returncode == 0
@@ -149,7 +149,7 @@ def test_runs_at_the_same_time_mark_each_other(
 def test_a_run_goes_on_after_another_one_has_begun_and_ended(
     wrap: Wrap, sprintlog: Callable[..., str], tmp_path: Path
 ) -> None:
-    """Its later lines may be its own while it works, and are its own once it has ended."""
+    """Later lines may be its own while it runs, and are its own once the other ended."""
     inner = shlex.join([*SPRINTLOG, "wrap", "--snapshot", "--", "touch", "in"])
     ask = shlex.join([*SPRINTLOG, "why", "a:2", "--json"])
     outer = f"echo 1 > a; env -u SPRINTLOG_WITHIN {inner}; echo 2 >> a; {ask}"

@@ -1,4 +1,4 @@
-"""A program that takes the whole screen looks and behaves the same with us and without."""
+"""A full-screen program looks and behaves the same with and without wrap."""
 
 import subprocess
 import sys
@@ -55,21 +55,21 @@ class Screen:
         self._run = {"cwd": folder, "env": environment, "check": True}
 
     def start(self, words: list[str]) -> None:
-        """Start a program; what it leaves behind stays to be seen."""
+        """Start a program whose final screen remains visible."""
         script = '"$@"; echo "ended with $?"; read x'
         self.tell(
             "new-session", "-d", "-x", "100", "-y", "30", "sh", "-c", script, "sh", *words
         )
 
     def tell(self, *arguments: str) -> str:
-        """Return what tmux answers."""
+        """Return an answer from tmux."""
         done = subprocess.run(
             [*self._tmux, *arguments], capture_output=True, text=True, **self._run
         )  # type: ignore[call-overload]
         return str(done.stdout)
 
     def after(self, key: str) -> None:
-        """Type a key, or give the screen another size."""
+        """Type a key, or resize the screen."""
         if key == "resize":
             self.tell("resize-window", "-x", "80", "-y", "20")
         elif key:
@@ -109,7 +109,7 @@ def screen(tmp_path: Path, clean: dict[str, str]) -> Iterator[Screen]:
 
 @pytest.mark.parametrize("name", [*PROGRAMS])
 def test_the_screen_is_the_same(name: str, screen: Screen, tmp_path: Path) -> None:
-    """After each key and another size the screen is the same as without wrap."""
+    """After each key and a resize, the screen is the same as without wrap."""
     words, keys = PROGRAMS[name]
     needs.program(words[0])
     (tmp_path / "lines").write_text("".join(f"line {n}\n" for n in range(1, 201)))

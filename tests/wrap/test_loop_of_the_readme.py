@@ -41,7 +41,7 @@ def test_the_loop_is_recorded(
     sprintlog: Callable[..., str],
     in_git: bool,
 ) -> None:
-    """Each run is an iteration with its words, cost and files; a rollback restores one."""
+    """Each run is an iteration with text, cost and files; a rollback restores one."""
     script = loop()
     assert script.count("\n") == 3
     if in_git:

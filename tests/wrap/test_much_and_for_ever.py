@@ -89,7 +89,7 @@ def pipes() -> Iterator[tuple[int, int]]:
 
 
 def test_frames_stay_whole(pipes: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Output cut without a reader is complete once there is one."""
+    """Output cut without a reader is completed once there is a reader."""
     monkeypatch.setattr(start, "PATIENCE_SECONDS", 0.05)
     reading, writing = pipes
     recorder = start.Recorder(writing, reading)
@@ -119,7 +119,7 @@ def test_the_end_waits_for_what_is_kept_of_the_files(
     missed: dict[int, int],
     seconds: float,
 ) -> None:
-    """The next process must not change the measurement; one that hangs is left."""
+    """The next process must not change the measurement; one that hangs is abandoned."""
     monkeypatch.setattr(start, "PATIENCE_SECONDS", 0.05)
     reading, writing = pipes
     recorder = start.Recorder(None, reading)
@@ -155,7 +155,7 @@ def test_what_is_left_prints_for_ever(tmp_path: Path, clean: dict[str, str]) -> 
 @pytest.mark.long
 @needs_proc
 def test_much_in_little_memory(wrap: Wrap, events: Events) -> None:
-    """Whatever is printed, neither we nor who records holds more than a part of it."""
+    """However much is printed, neither wrap nor the recorder stores more than a part."""
     prints = f"{RECORDER}\n"
     prints += "for _ in range(96): os.write(1, b'x' * 1_048_575 + b'\\n')\n"
     prints += "for pid in (parent(os.getppid()), recorder()):\n"
@@ -170,7 +170,7 @@ def test_much_in_little_memory(wrap: Wrap, events: Events) -> None:
 
 
 def test_standard_output_that_is_closed(tmp_path: Path, clean: dict[str, str]) -> None:
-    """A command whose output was closed finds it closed: there is no pipe in between."""
+    """A command with a closed output finds it closed, because no pipe replaces it."""
     looks = "import os\ntry: os.fstat(1)\nexcept OSError: os.write(2, b'closed')"
     words = [*SPRINTLOG, "wrap", "--", sys.executable, "-c", looks]
     done = subprocess.run(

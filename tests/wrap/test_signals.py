@@ -1,4 +1,4 @@
-"""A wrapped command and signals: each reaches it once, and ends us only as it ends it."""
+"""A wrapped command gets each signal once, and wrap ends only in the same way."""
 
 import os
 import signal
@@ -85,7 +85,7 @@ class Started:
 def test_a_signal_for_us_is_for_the_command(
     name: str, tmp_path: Path, clean: dict[str, str]
 ) -> None:
-    """A signal to wrap alone reaches the command once, and wrap ends like it does."""
+    """A signal sent only to wrap reaches the command once, and wrap ends like it."""
     started = Started(tmp_path, clean, sys.executable, "-c", SAYS, name)
     assert started.line() == "ready"
     for number in (getattr(signal, name), signal.SIGUSR2):
@@ -107,7 +107,7 @@ def test_it_dies_of_what_kills_the_command(
 
 
 def test_what_is_ignored_stays_ignored(tmp_path: Path, clean: dict[str, str]) -> None:
-    """Under `nohup` a hang-up ends neither us nor the command."""
+    """Under `nohup`, a hang-up ends neither wrap nor the command."""
     script = "echo ready; kill -HUP $$; read x; echo alive"
     words = [*SPRINTLOG, "wrap", "--", "sh", "-c", script]
     with subprocess.Popen(
@@ -158,7 +158,7 @@ def test_it_stops_and_goes_on_with_the_command(
 
 
 def test_a_stop_for_us_stops_the_command(tmp_path: Path, clean: dict[str, str]) -> None:
-    """SIGTSTP sent to us alone stops the command first, and both go on."""
+    """SIGTSTP sent only to wrap first stops the command, and both continue."""
     started = Started(tmp_path, clean, "sh", "-c", "echo ready; read x; sleep 0.2; echo on")
     assert started.line() == "ready"
     started.process.send_signal(signal.SIGTSTP)

@@ -1,4 +1,4 @@
-"""A wrapped command on a terminal: it has one that is like ours, and ours stays whole."""
+"""A wrapped command on a terminal has one like ours, which remains intact."""
 
 import fcntl
 import hashlib
@@ -63,7 +63,7 @@ PASTE = bytes(range(32, 127)) * 5000
 def test_a_terminal(
     tmp_path: Path, clean: dict[str, str], terminals: list[Terminal], events: Events
 ) -> None:
-    """On a terminal the command has one of the same size; what it prints is recorded."""
+    """The command has a terminal of the same size, and its output is recorded."""
     one = Terminal(tmp_path, clean, wrapped(sys.executable, "-c", LOOKS))
     terminals.append(one)
     one.until(b"True True True 100 24\r\n")
@@ -123,7 +123,7 @@ def test_a_prompt_by_a_pipe_on_a_terminal(
 def test_the_size_changes(
     tmp_path: Path, clean: dict[str, str], terminals: list[Terminal]
 ) -> None:
-    """A terminal that gets another size is another size for the command."""
+    """If the terminal is resized, so is the command's."""
     script = (
         "import os,signal,time\n"
         "show=lambda *_: print(*os.get_terminal_size(1), flush=True)\n"
@@ -153,7 +153,7 @@ def test_a_terminal_that_goes_away(
 def test_a_shell_that_stops_it(
     tmp_path: Path, clean: dict[str, str], terminals: list[Terminal]
 ) -> None:
-    """In a shell with jobs Ctrl-Z stops it, `fg` goes on with it, the terminal is whole."""
+    """In a shell with job control, Ctrl-Z stops it, `fg` continues it, without damage."""
     one = Terminal(tmp_path, clean, ["bash", "--norc", "-i"])
     terminals.append(one)
     one.until(b"$ ")
@@ -179,7 +179,7 @@ def test_a_shell_that_stops_it(
 def test_a_job_behind_a_shell(
     tmp_path: Path, clean: dict[str, str], terminals: list[Terminal]
 ) -> None:
-    """After Ctrl-Z `bg` continues it behind the shell, which reads the input."""
+    """After Ctrl-Z, `bg` continues it in the background while the shell reads input."""
     one = Terminal(tmp_path, clean, ["bash", "--norc", "-i"])
     terminals.append(one)
     one.until(b"$ ")
@@ -205,7 +205,7 @@ def test_a_job_behind_a_shell(
 def test_a_stop_that_nobody_could_end(
     tmp_path: Path, clean: dict[str, str], terminals: list[Terminal]
 ) -> None:
-    """Ctrl-Z where no shell is behind us stops nothing for long, as without us."""
+    """Without a shell, Ctrl-Z stops the command only briefly, as without wrap."""
     one = Terminal(tmp_path, clean, wrapped("sh", "-c", "echo ready; read x; echo got $x"))
     terminals.append(one)
     one.until(b"ready\r\n")
@@ -235,7 +235,7 @@ def test_a_large_paste(
 def test_what_is_left_keeps_its_terminal(
     tmp_path: Path, clean: dict[str, str], terminals: list[Terminal]
 ) -> None:
-    """A child that outlives the command prints where the shell goes on; then all go."""
+    """A child that outlives the command prints while the shell continues; then all end."""
     marked = {**clean, "LEFT_BEHIND": str(tmp_path)}
     waits = "echo soon; (while [ ! -e go ]; do sleep 0.05; done; echo late) &"
     one = Terminal(
@@ -253,7 +253,7 @@ def test_what_is_left_keeps_its_terminal(
 def test_no_terminal_is_left(
     tmp_path: Path, clean: dict[str, str], terminals: list[Terminal]
 ) -> None:
-    """When the command ends its terminal goes, and nobody stays who kept it."""
+    """When the command ends, its terminal is closed, and no process keeps it open."""
     marked = {**clean, "NOBODY_STAYS": str(tmp_path)}
     one = Terminal(tmp_path, marked, in_a_shell('"$@"; echo next; read x', "true"))
     terminals.append(one)

@@ -10,7 +10,7 @@ WRITE = "echo \"<testsuite><testcase name='a'/></testsuite>\" > junit.xml"
 def test_one_line_names_the_report_that_was_found(
     wrap: Wrap, sprintlog: Callable[..., str]
 ) -> None:
-    """A report that nobody named is not read in silence, and two are not chosen from."""
+    """A report that was not specified is announced, and of two neither is chosen."""
     done = wrap("--measure", f"{WRITE}; exit 1", "--", "true")
     assert done.returncode == 0
     assert done.stderr.decode().count("\n") == 1

@@ -1,4 +1,4 @@
-"""A wrapped command sees and does what it would without us; and it is recorded."""
+"""A wrapped command behaves as without wrap, and is recorded."""
 
 import hashlib
 import json
@@ -38,7 +38,7 @@ def test_a_signal_that_ends_the_command_ends_us(wrap: Wrap, events: Events) -> N
 
 @pytest.mark.parametrize(("name", "code"), [("no-such-program", 127), ("/etc", 126)])
 def test_what_cannot_be_started(wrap: Wrap, events: Events, name: str, code: int) -> None:
-    """It ends as a shell has it, also where a folder of PATH cannot be searched."""
+    """The exit status equals a shell's, even if a PATH folder cannot be searched."""
     done = wrap("--", name, PATH=f"/{'x' * 300}:{os.environ['PATH']}")
     assert (done.returncode, done.stdout) == (code, b"")
     assert done.stderr.startswith(f"sprintlog: {name}: ".encode())
@@ -52,7 +52,7 @@ def test_streams_stay_apart(wrap: Wrap) -> None:
 
 
 def test_one_file_for_both_keeps_the_order(tmp_path: Path, clean: dict[str, str]) -> None:
-    """Output and errors to the same place keep their order."""
+    """Output and errors to the same file keep their order."""
     script = "for i in 1 2 3 4 5; do echo o$i; echo e$i >&2; done"
     done = subprocess.run(
         [*SPRINTLOG, "wrap", "--", "sh", "-c", script],
@@ -66,7 +66,7 @@ def test_one_file_for_both_keeps_the_order(tmp_path: Path, clean: dict[str, str]
 
 
 def test_much_is_kept_as_head_and_tail(wrap: Wrap, events: Events) -> None:
-    """Of long output the record has both ends, its length and its digest."""
+    """Of long output, the record has both ends, its length and its digest."""
     done = wrap("--", "sh", "-c", "head -c 20000000 /dev/zero | tr '\\0' 'x'")
     assert len(done.stdout) == 20_000_000
     data = events("agent-ran")[0]["data"]
@@ -78,7 +78,7 @@ def test_much_is_kept_as_head_and_tail(wrap: Wrap, events: Events) -> None:
 def test_a_sprint_is_made_where_there_is_none(
     wrap: Wrap, events: Events, tmp_path: Path
 ) -> None:
-    """Without a log and a sprint both are made; nothing is written into the work tree."""
+    """Without a log and a sprint, both are created; the work tree is not written."""
     subprocess.run(["git", "init", "-q", tmp_path], check=True)
     assert wrap("--", "true").returncode == 0
     types = [event["type"] for event in events()]
@@ -93,7 +93,7 @@ def test_a_sprint_is_made_where_there_is_none(
 
 
 def test_every_command_is_an_iteration(wrap: Wrap, events: Events) -> None:
-    """Each time it is one more iteration of the same sprint, and none is ever idle."""
+    """Each time it is another iteration of the same sprint, and none is idle."""
     for _ in range(5):
         assert wrap("--", "true").returncode == 0
     assert [e["data"]["number"] for e in events("iteration-ended")] == [1, 2, 3, 4, 5]
@@ -105,7 +105,7 @@ def test_every_command_is_an_iteration(wrap: Wrap, events: Events) -> None:
 def test_iterations_that_nobody_measured_are_listed(
     wrap: Wrap, sprintlog: Callable[..., str]
 ) -> None:
-    """The list has the outcome of each, and the known usage."""
+    """The list has the outcome of each iteration, and the known usage."""
     said = FIXTURES / "claude-2.1.197-result.json"
     wrap("--", "cat", str(said))
     wrap("--", "sh", "-c", "echo too bad >&2; exit 3")
@@ -153,7 +153,7 @@ def test_a_person_is_told_that_the_last_ones_failed(
 def test_a_person_is_told_whether_one_is_under_way(
     wrap: Wrap, events: Events, sprintlog: Callable[..., str]
 ) -> None:
-    """`status` distinguishes an iteration under way from an ended one, except if paused."""
+    """`status` shows whether an iteration is in progress, except if paused."""
     wrap("--", "true")
     assert events("iteration-ended")
     assert "now: iteration 1 ended, none is under way; last event 20" in sprintlog("status")
@@ -170,7 +170,7 @@ def test_a_person_is_told_whether_one_is_under_way(
 def test_whatever_the_status(
     wrap: Wrap, events: Events, sprintlog: Callable[..., str], tmp_path: Path, status: str
 ) -> None:
-    """A paused sprint gets the iteration; a completed one stays whole, another begins."""
+    """A paused sprint gets the iteration; after a completed one, a new sprint starts."""
     (tmp_path / "plan.yaml").write_text("phases:\n- id: a\n  prompt: do\n")
     sprintlog("init", "--here")
     sprintlog("sprint", "create", "s", "--plan", "plan.yaml")
@@ -189,7 +189,7 @@ def test_whatever_the_status(
 
 
 def test_a_named_sprint(wrap: Wrap, sprintlog: Callable[..., str]) -> None:
-    """A sprint that is named and not there is made under that name."""
+    """A named sprint that does not exist is created with that name."""
     wrap("--sprint", "night", "--", "true")
     wrap("--", "true", SPRINTLOG_SPRINT="day")
     for name in ("night", "day"):
@@ -197,7 +197,7 @@ def test_a_named_sprint(wrap: Wrap, sprintlog: Callable[..., str]) -> None:
 
 
 def test_what_the_agent_says_is_recorded(wrap: Wrap, events: Events) -> None:
-    """Tokens, cost, model, session, tools and final words are those of the agent."""
+    """Tokens, cost, model, session, tools and final text are the agent's."""
     wrap("--", "cat", str(CLAUDE))
     data = events("agent-ran")[0]["data"]
     assert (data["status"], data["agent"], data["models"]) == (
@@ -212,7 +212,7 @@ def test_what_the_agent_says_is_recorded(wrap: Wrap, events: Events) -> None:
 
 
 def test_plain_words_have_no_figures(wrap: Wrap, events: Events) -> None:
-    """A command that prints words has no tokens, no cost and no tools: absent, not 0."""
+    """A command that prints plain text has no tokens, cost or tools: absent, not 0."""
     wrap("--", "echo", "fine")
     data = events("agent-ran")[0]["data"]
     assert not {"usage", "agent", "models", "sessions", "tool_calls"} & data.keys()
@@ -246,7 +246,7 @@ def test_files_and_measurement(wrap: Wrap, events: Events, tmp_path: Path) -> No
 def test_a_state_file_is_written_where_it_is_wanted(
     wrap: Wrap, sprintlog: Callable[..., str], tmp_path: Path
 ) -> None:
-    """With --state-files PROGRESS.yaml is written; one that is there is kept up to date."""
+    """With `--state-files`, PROGRESS.yaml is written; an existing one is updated."""
     sprintlog("init", "--here")
     wrap("--state-files", "--", "true")
     file = tmp_path / "PROGRESS.yaml"
@@ -282,7 +282,7 @@ def test_several_sprints_and_none_named(wrap: Wrap, sprintlog: Callable[..., str
 def test_two_at_once(
     wrap: Wrap, events: Events, tmp_path: Path, clean: dict[str, str]
 ) -> None:
-    """Two that begin together in an empty folder are two iterations of one sprint."""
+    """Two simultaneous commands in an empty folder are two iterations of one sprint."""
     both = [
         subprocess.Popen(
             [*SPRINTLOG, "wrap", "--", "sh", "-c", f"sleep 0.3; echo {number}"],
@@ -301,7 +301,7 @@ def test_two_at_once(
 
 
 def test_within_another_one(wrap: Wrap, events: Events) -> None:
-    """A wrapped command that wraps one adds to its own iteration."""
+    """A wrapped command that wraps another one adds to its own iteration."""
     inner = shlex.join([*SPRINTLOG, "wrap", "--", "echo", "inner"])
     done = wrap("--", "sh", "-c", f"sleep 0.5; {inner}")
     assert (done.returncode, done.stdout, done.stderr) == (0, b"inner\n", b"")
@@ -327,7 +327,7 @@ def test_secrets_are_masked(wrap: Wrap, events: Events) -> None:
 def test_what_it_leaves_running_goes_on_printing(
     tmp_path: Path, clean: dict[str, str]
 ) -> None:
-    """A child that outlives the command prints to the same place, after we have ended."""
+    """A child that outlives the command prints to the same file after wrap has ended."""
     script = "(sleep 1; echo late) & echo soon"
     started = subprocess.Popen(
         [*SPRINTLOG, "wrap", "--", "sh", "-c", script],
@@ -372,7 +372,7 @@ def test_a_reader_that_has_gone(tmp_path: Path, clean: dict[str, str]) -> None:
 def test_both_ways_to_read_the_options(
     arguments: list[str], asked: WrapRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Options read before any import are those that click reads."""
+    """Options read before any import equal those read by click."""
     seen: list[WrapRequest] = []
     monkeypatch.setattr("sprintlog.cli.work.wrap.run", seen.append)
     typed_command.main(arguments, standalone_mode=False)
@@ -384,7 +384,7 @@ def test_both_ways_to_read_the_options(
     [[], ["--"], ["-h"], ["--sprint"], ["--unknown", "a"], ["--report", "x", "a"]],
 )
 def test_what_is_left_to_click(arguments: list[str]) -> None:
-    """What needs an explanation is not run."""
+    """A command line that requires an error message is not run."""
     assert parse(arguments) is None
 
 

@@ -21,7 +21,7 @@ number = st.integers(0, 59)
 
 
 def adopted(world: World, base: Any, changes: Any) -> list[Event]:
-    """Return the decision of adopting; nothing if it is refused."""
+    """Return the decision on adopting; None if it is refused."""
     observed = f.EditObserved("PROGRESS.yaml", "ab", "kept", 1, changes)
     given: dict[str, Any] = {"edit": 1, "observed": observed, "base": base}
     try:
@@ -36,7 +36,7 @@ def adopted(world: World, base: Any, changes: Any) -> list[Event]:
     st.lists(st.tuples(number, number), min_size=1, max_size=4),
 )
 def test_any_edit_is_adopted_once(world: World, edits: list[tuple[int, int]]) -> None:
-    """Adopting raises nothing but refusals, folds, and has nothing to do a second time."""
+    """Adopting either succeeds or is refused, and a second time has nothing to do."""
     base = deepcopy(world.sprint.document)
     theirs = deepcopy(base)
     for i, j in edits:

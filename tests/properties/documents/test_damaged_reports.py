@@ -1,4 +1,4 @@
-"""Any damage to a report leaves something that is read or refused, and nothing else."""
+"""A damaged report is either read or refused, and has no other effect."""
 
 import json
 from pathlib import Path
@@ -48,7 +48,7 @@ def taken(content: bytes, format_: str | None = None) -> Found | str:
 @given(name=st.sampled_from(NAMES), data=st.data())
 @laws
 def test_a_damaged_report_is_read_or_refused(name: str, data: st.DataObject) -> None:
-    """Whatever bytes are cut out, changed or put in, the answer is one of the two."""
+    """Whatever bytes are removed, changed or inserted, the report is read or refused."""
     content = CONTENTS[name]
     begin = data.draw(st.integers(0, len(content)))
     end = data.draw(st.integers(begin, min(len(content), begin + 20)))
@@ -61,13 +61,13 @@ def test_a_damaged_report_is_read_or_refused(name: str, data: st.DataObject) -> 
 @given(name=st.sampled_from(NAMES), data=st.data())
 @laws
 def test_a_cut_report_is_read_or_refused(name: str, data: st.DataObject) -> None:
-    """A report of which the end is missing never leads to anything but the two."""
+    """A report without its end is either read or refused."""
     content = CONTENTS[name]
     assert taken(content[: data.draw(st.integers(0, len(content) - 1))])
 
 
 def test_a_cut_document_is_never_taken_for_a_whole_one() -> None:
-    """No JSON or XML report is read when even one byte of its end is missing."""
+    """No JSON or XML report is read if even one byte at its end is missing."""
     for name, content in CONTENTS.items():
         whole = content.rstrip()
         if name.endswith((".xml", ".trx", ".json", ".sarif")):

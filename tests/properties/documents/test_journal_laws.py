@@ -1,6 +1,6 @@
-"""Laws of the journal: any sequence of commands gives a file that a strict reader takes.
+"""Laws of the journal: any sequence of commands results in a valid file.
 
-Or a refusal that names the field; and however the log is read, the file is the same.
+Otherwise a refusal names the field; and however the log is read, the file is the same.
 """
 
 from typing import Any
@@ -39,12 +39,12 @@ learnings = st.sampled_from(["", "learning-0001", "learning-0002", "learning-999
 
 
 def some(required: dict[str, Any], optional: dict[str, Any]) -> st.SearchStrategy[Any]:
-    """Return objects with all of one kind of field and some of the other."""
+    """Return objects with all fields of one kind and some of the other."""
     return st.fixed_dictionaries(required, optional=optional)
 
 
 def word(allowed: tuple[str, ...]) -> st.SearchStrategy[str]:
-    """Return mostly words of a list, now and then another."""
+    """Return mostly words from a list, and sometimes others."""
     return st.sampled_from([*allowed * 9, "", "other"])
 
 
@@ -121,7 +121,7 @@ histories = st.lists(commands, max_size=25)
 
 
 def decided(journal: Journal, tag: str, data: Any) -> list[Event]:
-    """Return the result of a command: nothing when it is refused, which names a field."""
+    """Return the result of a command; None if it is refused, which must name a field."""
     refused = None
     events: list[Event] = []
     try:
@@ -148,7 +148,7 @@ def happened(history: list[tuple[str, Any]]) -> list[tuple[int, str, Event]]:
 
 
 def document(events: list[tuple[int, str, Event]]) -> JournalDocument:
-    """Return what events come to."""
+    """Return the document that results from events."""
     return fold_document(JournalDocument(), events)
 
 
@@ -164,7 +164,7 @@ def test_any_history_gives_a_file_that_a_strict_reader_takes(history: Any) -> No
 
 @given(histories, st.integers(0, 30))
 def test_reading_goes_on_from_anywhere(history: Any, split: int) -> None:
-    """Folding on from a saved state or a half-read journal gives the same."""
+    """Continuing from a saved state or a partly read journal gives the same result."""
     events = happened(history)
     at_once = fold(Journal(), events)
     saved = unpack(pack(fold(Journal(), events[:split])))
@@ -175,7 +175,7 @@ def test_reading_goes_on_from_anywhere(history: Any, split: int) -> None:
 
 @given(histories)
 def test_stored_events_say_the_same(history: Any) -> None:
-    """A log read back gives the same file."""
+    """A log that is read back results in the same file."""
     events = happened(history)
     decoders = {tag: msgspec.json.Decoder(event) for tag, event in CODEC.events.items()}
     again = [(v, at, decoders[event.type].decode(encode(event))) for v, at, event in events]
@@ -186,7 +186,7 @@ def test_stored_events_say_the_same(history: Any) -> None:
 @settings(max_examples=examples(60))
 @given(histories)
 def test_what_we_write_is_taken_in_and_written_the_same(history: Any) -> None:
-    """Import, write, import: the bytes stay, and the second time brings nothing."""
+    """Import, write, import: the bytes are the same, and the second import adds nothing."""
     recorded_events = happened(history)
     if not recorded_events:
         return

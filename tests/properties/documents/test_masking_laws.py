@@ -1,4 +1,4 @@
-"""The fast search finds the same as all patterns one after another."""
+"""The fast search finds the same secrets as all patterns one after another."""
 
 import re
 from functools import cache
@@ -37,7 +37,7 @@ def compiled(pattern: str) -> re.Pattern[str]:
 
 
 def slowly_masked(text: str) -> str:
-    """Return a text after every pattern went over all of it."""
+    """Return a text after every pattern was applied to all of it."""
     for name, _, pattern, _, _ in forms():
         pieces, last = [], 0
         for found in compiled(pattern).finditer(text):
@@ -55,7 +55,7 @@ def bare(text: str) -> str:
 
 @given(said)
 def test_what_is_looked_for_quickly_is_found(text: str) -> None:
-    """No secret is missed because of where, or in which order, it was looked for."""
+    """No secret is missed because of its position or the order of the search."""
     assert bare(mask(text)) == slowly_masked(text)
 
 

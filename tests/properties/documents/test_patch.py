@@ -1,4 +1,4 @@
-"""A patch leads from one document to exactly the other: order of keys, types, all bytes."""
+"""A patch leads from one document to exactly the other: key order, types, all bytes."""
 
 from copy import deepcopy
 from typing import Any
@@ -33,7 +33,7 @@ mappings = st.dictionaries(keys, documents, max_size=6)
 
 @st.composite
 def neighbours(draw: st.DrawFn) -> tuple[Any, Any]:
-    """Return a document and one made from it by a few changes."""
+    """Return a document, and one that differs from it by a few changes."""
     old = draw(mappings)
     new = deepcopy(old)
     for _ in range(draw(st.integers(0, 4))):
@@ -56,7 +56,7 @@ def neighbours(draw: st.DrawFn) -> tuple[Any, Any]:
 
 
 def alike(values: list[Any]) -> st.SearchStrategy[tuple[Any, Any]]:
-    """Return two small documents made of values that look the same, or nearly."""
+    """Return two small documents with values that look equal or nearly equal."""
     document = st.dictionaries(st.sampled_from("ab"), st.sampled_from(values))
     return st.tuples(document, document)
 
@@ -82,7 +82,7 @@ def test_leads_exactly_to_the_other(pair: tuple[Any, Any]) -> None:
 @laws
 @given(pairs)
 def test_survives_being_stored(pair: tuple[Any, Any]) -> None:
-    """A patch that was written to the log and read again leads there as well."""
+    """A patch that was recorded and read again leads to the same document."""
     old, new = pair
     stored = msgspec.json.decode(msgspec.json.encode(diff(old, new)))
     assert msgspec.json.encode(apply(deepcopy(old), stored)) == msgspec.json.encode(new)
@@ -91,7 +91,7 @@ def test_survives_being_stored(pair: tuple[Any, Any]) -> None:
 @laws
 @given(pairs)
 def test_is_empty_for_equals_alone(pair: tuple[Any, Any]) -> None:
-    """No operations mean the same bytes, and the same bytes mean no operations."""
+    """There are no operations if and only if the bytes are the same."""
     old, new = pair
     is_same = msgspec.json.encode(old) == msgspec.json.encode(new)
     assert (diff(old, new) == []) is is_same

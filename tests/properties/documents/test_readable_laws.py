@@ -1,4 +1,4 @@
-"""Laws of text that is not UTF-8: it is stored reversibly, and reads as plain text."""
+"""Laws of text that is not UTF-8: it is stored reversibly, and is readable."""
 
 from typing import Any
 
@@ -35,7 +35,7 @@ def test_what_is_stored_can_be_recovered(value: Any) -> None:
 @example(f"{TYPED}\udce9")
 @given(texts)
 def test_every_reader_of_json_gets_readable_text(text: str) -> None:
-    """A parser that knows nothing of the spelling reads the same as a person does."""
+    """A parser that knows nothing of the escapes reads the same text as a person."""
     assert msgspec.json.decode(as_json(text)) == readable(text)
     assert readable(text).encode().decode() == readable(text)
 

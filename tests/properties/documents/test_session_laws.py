@@ -1,4 +1,4 @@
-"""A session that is read as it grows gives the same as one reading at its end."""
+"""Reading a session while it grows gives the same result as reading it at the end."""
 
 from typing import Any
 
@@ -51,7 +51,7 @@ def grown(steps: list[dict[str, int]]) -> list[dict[str, int]]:
 
 
 def taken_in(readings: list[AgentRan]) -> list[AgentRan]:
-    """Return the runs that are recorded when readings are taken in, one by one."""
+    """Return the runs that are recorded if several reads are imported in turn."""
     runs: list[AgentRan] = []
     for one in readings:
         before = runs_of(one, runs)
@@ -62,7 +62,7 @@ def taken_in(readings: list[AgentRan]) -> list[AgentRan]:
 
 
 def totals(runs: list[AgentRan]) -> dict[str, int]:
-    """Return what runs come to together."""
+    """Return the totals of runs."""
     used = [asdict(run.usage) for run in runs if run.usage is not None]
     found = {name: sum(one[name] or 0 for one in used) for name in FIGURES}
     return found | {"tool_calls": sum(run.tool_calls or 0 for run in runs)}
@@ -71,7 +71,7 @@ def totals(runs: list[AgentRan]) -> dict[str, int]:
 @laws
 @given(STEPS)
 def test_in_pieces_it_is_what_it_is_at_once(steps: list[dict[str, int]]) -> None:
-    """However often it is read, what is recorded adds up to its own figures."""
+    """However often it is read, the recorded figures add up to the session's own."""
     said = grown(steps)
     readings = [reading(one, sha256=f"d{n}") for n, one in enumerate(said)]
     assert totals(taken_in(readings)) == said[-1]
@@ -104,7 +104,7 @@ def test_what_was_run_here_is_never_doubled(
 
 
 def test_a_long_session_is_several_events_of_bounded_length() -> None:
-    """All of its calls are recorded, its figures once, and an import again adds nothing."""
+    """All its calls are recorded, its figures once, and importing it again adds nothing."""
     count = CALLS_MAX + 1
     call = ModelCall(key="", input_tokens=1, output_tokens=1)
     calls = tuple(replace(call, key=f"{n:016x}") for n in range(count))
@@ -115,7 +115,7 @@ def test_a_long_session_is_several_events_of_bounded_length() -> None:
 
 
 def test_another_session_is_nothing_of_it() -> None:
-    """Sessions are told apart by their ids; without one by their bytes."""
+    """Sessions are distinguished by their ids; without an id by their bytes."""
     one = AgentRan("", "completed", sessions=("a",), output_sha256="x")
     other = AgentRan("", "completed", sessions=("b",), output_sha256="x")
     unnamed = AgentRan("", "completed", output_sha256="x")

@@ -1,4 +1,4 @@
-"""A text that is made from the one before it is the text that is made as a whole."""
+"""A text based on the previous one equals a completely generated text."""
 
 from collections.abc import Iterator
 from hashlib import sha256
@@ -44,7 +44,7 @@ def small_blocks() -> Iterator[None]:
 @pytest.mark.long
 @given(st.lists(documents, min_size=1, max_size=4), st.booleans())
 def test_any_document_after_any_other(ones: list[dict[str, Any]], is_kept: bool) -> None:
-    """Whatever the document before said, the text is the whole writer's."""
+    """Whatever the previous document was, the text equals the complete writer's."""
     text = NOTHING
     for document in ones:
         text = dump_after(document, text, is_kept=is_kept)
@@ -111,7 +111,7 @@ def test_only_what_was_asked_for_has_changed(seed: int) -> None:
 
 @given(st.lists(st.binary(max_size=40), min_size=1, max_size=6), st.data())
 def test_a_sum_that_goes_on(contents: list[bytes], data: st.DataObject) -> None:
-    """Whatever is known of the beginning, the sum is that of the whole content."""
+    """Whatever prefix is known, the digest is that of the complete content."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sums, "STEP", 8)
         found, before = Sum(), b""
@@ -123,7 +123,7 @@ def test_a_sum_that_goes_on(contents: list[bytes], data: st.DataObject) -> None:
 
 
 def test_only_what_changed_is_made_anew() -> None:
-    """One changed item costs one block; one at the end of the list the last one."""
+    """One changed item costs one block; one at the end of the list, the last block."""
     items: list[Any] = [{"id": f"p{number}"} for number in range(100)]
     text = dump_after({"id": "s", "phases": items, "z": 1}, NOTHING)
     assert text.made == 50
@@ -136,7 +136,7 @@ def test_only_what_changed_is_made_anew() -> None:
 
 @pytest.mark.parametrize("value", [float("nan"), 2**63, 2**64, "half \ud83d", (1,), {1: 2}])
 def test_what_cannot_be_written_is_refused_by_its_path(value: object) -> None:
-    """What YAML cannot hold is refused with the field that the whole writer names."""
+    """A value that YAML cannot represent is refused with the same field."""
     items: list[Any] = [{}, {}, {}]
     text = dump_after({"phases": items}, NOTHING)
     items[2] = {"prompt": value}

@@ -58,7 +58,7 @@ def lines_of(name: str) -> tuple[list[bytes], list[bytes]]:
 
 @st.composite
 def splits(draw: st.DrawFn, lines: int) -> Split:
-    """Return a way to spread lines over up to four files."""
+    """Return a way to distribute lines over up to four files."""
     count = draw(st.integers(1, 4))
     masks = st.integers(1, 2**count - 1)
     files = draw(st.lists(masks, min_size=lines, max_size=lines))
@@ -105,7 +105,7 @@ def whole(name: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", FILES)
 def test_files_add_up_to_the_session(name: str) -> None:
-    """Any partition and order of a session's lines into files gives the same totals."""
+    """Any distribution of a session's lines over files results in the same totals."""
     head, lines = lines_of(name)
 
     @laws

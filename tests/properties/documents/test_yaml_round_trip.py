@@ -65,7 +65,7 @@ resolve(
 @given(documents)
 @example({"a": " \n", "b": "\n ", "c": "  x\n ", "d": -0.0, "e": "+.5"})
 def test_reading_undoes_writing(document: dict[str, Any]) -> None:
-    """A document reads back with its values, their types and the order of its keys."""
+    """A document is read back with its values, their types and the order of its keys."""
     assert repr(load(dump(document).encode())) == repr(document)
 
 
@@ -78,13 +78,13 @@ def test_pyyaml_reads_the_same(document: dict[str, Any]) -> None:
 
 @given(documents)
 def test_pyyaml_with_its_own_schema_reads_the_same(document: dict[str, Any]) -> None:
-    """PyYAML as most people call it, with YAML 1.1, finds nothing to misread."""
+    """PyYAML with its default YAML 1.1 schema reads the same data."""
     assert repr(yaml.load(dump(document), Loader=yaml.CSafeLoader)) == repr(document)
 
 
 @given(documents)
 def test_parts_join_to_the_whole(document: dict[str, Any]) -> None:
-    """Entries and items written on their own are the lines of the whole document."""
+    """Separately written entries and items are the lines of the complete document."""
     entries = [dump_entry(key, value) for key, value in document.items()]
     assert ("".join(entries) or "{}\n") == dump(document)
     items = [dump_item(value) for value in [document, *document.values()]]
@@ -94,7 +94,7 @@ def test_parts_join_to_the_whole(document: dict[str, Any]) -> None:
 
 @given(st.binary(max_size=60) | texts.map(str.encode))
 def test_any_bytes_are_read_or_refused(data: bytes) -> None:
-    """Reading arbitrary bytes ends in data or in one refusal without line breaks."""
+    """Reading arbitrary bytes results in data, or in one refusal without line breaks."""
     said = ""
     try:
         load(data, file="PROGRESS.yaml")

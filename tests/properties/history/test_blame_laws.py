@@ -1,6 +1,6 @@
-"""Blame names exactly the versions that its definition does, over random histories.
+"""Blame names exactly the versions of its definition, over random histories.
 
-The other side is brute force: the document of every version, each folded from nothing.
+The other side is brute force: the document of every version, folded from nothing.
 """
 
 from typing import Any
@@ -51,7 +51,7 @@ number = st.integers(0, 10**6)
 
 
 def reader_of(world: World, kept: set[int]) -> Repository[Sprint]:
-    """Return a reader of a world's stream, with the states of some versions kept."""
+    """Return a reader of a world's stream with the saved states of some versions."""
     log = MemoryLog(clock=lambda: 0, entropy=bytes)
     checkpoints = SavedStates(log.checkpoints, SPRINTS, log)
     new_events = [new_event(event, at=at, actor="runtime") for _, at, event in world.events]
@@ -67,7 +67,7 @@ def documents(world: World) -> list[Data]:
 
 
 def token(value: Any) -> Any:
-    """Return what equals for equal values alone."""
+    """Return a token that is equal only for equal values."""
     return value if value is MISSING else msgspec.json.encode(value)
 
 
@@ -87,7 +87,7 @@ def expected(world: World, values: list[Any], until: int) -> Setting:
 def test_names_what_the_definition_says(
     world: World, kept: set[int], k: int, data: st.DataObject
 ) -> None:
-    """For every field, at every version, and whatever checkpoints there are."""
+    """Blame equals its definition for every field, version and choice of checkpoints."""
     until = 1 + k % len(world.events) if k % 3 else len(world.events)
     every = documents(world)
     names = sorted({name for document in every for name in line_fields(document)} - {""})
@@ -126,7 +126,7 @@ def test_names_the_same_line_by_line(world: World) -> None:
 @laws
 @given(worlds(*KINDS))
 def test_every_line_has_its_field(world: World) -> None:
-    """A line names the field whose value, and nothing else, it shows."""
+    """A line names exactly the field whose value it shows."""
     document = copied(world.sprint.document)
     lines = dump(document).split("\n")[:-1]
     names = list(line_fields(document))

@@ -1,6 +1,6 @@
-"""Blame of an imported history names the version of the file that changed a field.
+"""Blame of an imported history names the file version that changed a field.
 
-The other side knows nothing of events: each version of the file beside the one before.
+The other side knows nothing of events: it compares each version with the previous one.
 """
 
 from itertools import pairwise
@@ -48,7 +48,7 @@ def imported(documents: list[Document]) -> tuple[Repository[Any], list[int]]:
 
 
 def wrong_answers(documents: list[Document]) -> tuple[int, list[Any]]:
-    """Return how many questions were asked, and the answers that are wrong."""
+    """Return the number of questions asked, and the wrong answers."""
     documents = [{**document, "sprint-id": "s"} for document in documents]
     repository, ends = imported(documents)
     every = [{}, *documents]
@@ -81,7 +81,7 @@ def wrong_answers(documents: list[Document]) -> tuple[int, list[Any]]:
 
 
 def token(value: Any) -> Any:
-    """Return what equals for equal values alone."""
+    """Return a token that is equal only for equal values."""
     return value if value is MISSING else msgspec.json.encode(value)
 
 

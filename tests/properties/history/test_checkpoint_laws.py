@@ -29,10 +29,10 @@ number = st.integers(0, 10**6)
 
 
 def bound(version: int, head: int) -> int:
-    """Return how many events are folded at most to read a version from saved states.
+    """Return the maximum number of events folded to read a version from saved states.
 
-    For the plan as for the knowledge one is saved at most two slots before. Where
-    rollbacks were undone the state of a slot may lie on another branch: one more each.
+    Both the plan and the knowledge have a state at most two slots before. If rollbacks were
+    undone, the state of a slot may be on another branch, which adds one slot for each.
     """
     return 6 * (slots_of(head).width(version) + EVERY)
 
@@ -51,7 +51,7 @@ def test_every_version_is_what_it_is_from_nothing(
 @laws
 @given(worlds(*KINDS), st.sets(number, max_size=6), number)
 def test_a_rollback_is_caught_up_with(world: World, kept: set[int], k: int) -> None:
-    """A state that somebody has kept is brought to the head over any rollbacks."""
+    """A state in memory is updated to the head over any rollbacks."""
     reader = reader_of(world, kept)
     known = world.rebuilt(k % (len(world.events) + 1))
     assert pack(reader.catch_up(known)) == pack(world.rebuilt())
@@ -82,7 +82,7 @@ def test_what_is_in_force_is_what_lies_on_the_path(steps: list[tuple[int, int]])
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("seed", range(3))
 def test_reading_any_version_folds_in_proportion_to_its_distance(seed: int) -> None:
-    """Of every branch, as a new process reads it, in a stream that went back often."""
+    """Reads of every branch are near, even in a new process, after many rollbacks."""
     chance = random.Random(seed)
     stream = Branching()
     stream.live(2000, chance, far=(0.0, 0.05, 0.5)[seed])
@@ -133,7 +133,7 @@ def test_only_what_is_in_force_counts_as_near() -> None:
 
 
 def test_a_rebuild_saves_states_on_the_way() -> None:
-    """After it old versions are near, though nothing had been saved before."""
+    """Afterwards old versions are near a saved state, although none existed before."""
     stream = Branching()
     stream.live(3000, random.Random(5), far=0.1)
     stream.log.checkpoints.forget(STREAM)
@@ -163,7 +163,7 @@ def _format(stream: Branching) -> int:
 
 
 def _folded(stream: Branching, reader: Repository[Sprint], version: int) -> int:
-    """Return how many events reading a version folds; it is right."""
+    """Return the number of events folded to read a version, which must be right."""
     before = stream.log.folded
     found = reader.at_version("s", version)
     folded = stream.log.folded - before
@@ -173,7 +173,7 @@ def _folded(stream: Branching, reader: Repository[Sprint], version: int) -> int:
 
 
 def test_a_state_of_another_history_is_not_believed() -> None:
-    """Whatever its version: a log that was put back grew on differently."""
+    """After a log was restored, the state of a version may belong to another history."""
     mine, other = Branching(), Branching()
     mine.work(200, random.Random(1))
     other.work(200, random.Random(2))

@@ -1,4 +1,4 @@
-"""What an export holds, over random plans and random histories."""
+"""The content of exports, over random plans and random histories."""
 
 import tempfile
 from itertools import pairwise
@@ -24,7 +24,7 @@ laws = settings(
 
 
 def recorded(folder: Path, *named: World) -> Workspace:
-    """Return a log of several histories, their appends one by one in turns."""
+    """Return a log of several histories with interleaved appends."""
     workspace = Workspace.in_memory(folder)
     ends = {f"s{n}": list(pairwise(world.ends)) for n, world in enumerate(named)}
     for turn in range(max(map(len, ends.values()))):

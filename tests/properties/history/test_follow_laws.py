@@ -1,4 +1,4 @@
-"""Following a log, whatever others append meanwhile, is reading it."""
+"""Following a log returns the same events as reading it, with concurrent appends."""
 
 import tempfile
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ class Over(Exception):  # noqa: N818 - not an error
     st.lists(st.tuples(st.integers(0, 3), st.booleans()), max_size=12), st.integers(0, 5)
 )
 def test_following_is_reading(steps: list[tuple[int, bool]], there: int) -> None:
-    """Every event comes once and in order, also while the head file lags behind."""
+    """Every event arrives once, in order, even while the head file lags behind."""
     with tempfile.TemporaryDirectory() as name:
         path = Path(name, "log", "log.db")
         log = SqliteLog.create(path, clock=lambda: 0, entropy=urandom)

@@ -21,7 +21,7 @@ from .test_exchange_laws import laws, recorded
 
 
 def plan_of(sprint: Sprint) -> list[Any]:
-    """Return all that decides how a sprint goes on, but its name and place."""
+    """Return everything that determines how a sprint continues, except name and path."""
     document = {**sprint.document, "sprint-id": None}
     plan = sprint.plan
     last = {name: kept.keys() for name, kept in plan.last.stored().items()}
@@ -33,8 +33,8 @@ def plan_of(sprint: Sprint) -> list[Any]:
 def test_fork_is_the_fold_to_there(world: World, data: st.DataObject) -> None:
     """A fork at a version folds to the state at that version, with the same appends.
 
-    It belongs to the work tree in which it is made. Restores of files stay with the
-    source: they were about its files.
+    It belongs to the work tree in which it is created. Restores of files stay with the
+    source: they concern its files.
     """
     version = data.draw(st.sampled_from(world.ends[1:]))
     with tempfile.TemporaryDirectory() as name, recorded(Path(name), world) as workspace:

@@ -1,4 +1,4 @@
-"""Whatever became of a file in git: every version of its sprint is found, no other's."""
+"""All versions of a sprint's file in git are found, and no other sprint's."""
 
 import os
 import random
@@ -69,7 +69,7 @@ class Repository:
         self.write(self.path, self.now)
 
     def rename(self) -> None:
-        """Move the file, perhaps with a change, perhaps with another in its old place."""
+        """Move the file, perhaps with a change, perhaps with another file in its place."""
         old, self.path = self.path, f"sprints/{self.day}/PROGRESS.yaml"
         (self.root / self.path).parent.mkdir(parents=True)
         (self.root / old).rename(self.root / self.path)
@@ -99,7 +99,7 @@ class Repository:
         self.commit()
 
     def part(self) -> None:
-        """Change the file on two branches, and merge them for one side or the other."""
+        """Change the file on two branches, and merge them in favour of one side."""
         side = f"side-{self.day}"
         self.git("checkout", "-q", "-b", side)
         self.edit()
@@ -111,7 +111,7 @@ class Repository:
         self.now -= "theirs" in way
 
     def ended(self) -> list[int]:
-        """Return all versions; what the last merge chose stands again at the end."""
+        """Return all versions; the last merge's choice is repeated at the end."""
         last = self.versions[-1]
         return self.versions if last == self.now else [*self.versions, self.now]
 

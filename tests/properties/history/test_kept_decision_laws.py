@@ -31,7 +31,7 @@ def made_anew(workspace: Workspace, version: int) -> list[Decision]:
 @laws
 @given(worlds(*KINDS), st.data())
 def test_carried_on_they_are_those_made_anew(world: World, data: st.DataObject) -> None:
-    """Kept at any points and carried on, they are at each version what its events say."""
+    """Whatever points they are stored at, they equal newly computed ones."""
     with (
         pytest.MonkeyPatch.context() as patch,
         TemporaryDirectory() as folder,

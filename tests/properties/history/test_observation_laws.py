@@ -21,7 +21,7 @@ PICKS = st.lists(st.integers(0, 10**6), min_size=2, max_size=6)
 
 
 def versions(world: World, picks: list[int]) -> list[dict[str, Any]]:
-    """Return documents of one sprint, in any order: a history may go back."""
+    """Return documents of one sprint in any order, because a history may go back."""
     numbers = [1 + pick % len(world.events) for pick in picks]
     return [copied(world.rebuilt(number).document) for number in numbers]
 
@@ -48,7 +48,7 @@ def test_observed_events_replay_to_the_same_versions(
 @laws
 @given(worlds("inject", "iterate"), PICKS)
 def test_what_is_equal_tells_nothing(world: World, picks: list[int]) -> None:
-    """A version beside itself says that nothing happened and nothing was lost."""
+    """Comparing a version with itself reports no event and no loss."""
     for document in versions(world, picks):
         assert observations(document, document, source="x") == []
         assert losses(document, document) == ()
@@ -57,7 +57,7 @@ def test_what_is_equal_tells_nothing(world: World, picks: list[int]) -> None:
 @laws
 @given(worlds("inject", "iterate"), PICKS)
 def test_losses_were_done_and_are_not(world: World, picks: list[int]) -> None:
-    """Lost work was completed or skipped before and is not in the later version."""
+    """Lost work was completed or skipped before, and not in the later version."""
     older, newer = versions(world, picks)[:2]
     done = {leaf.address for leaf in Tree(older).leaves if leaf.status in _DONE}
     still = {leaf.address for leaf in Tree(newer).leaves if leaf.status in _DONE}

@@ -1,4 +1,4 @@
-"""What the tables of the read model say, over random plans and random histories."""
+"""The content of the read model's tables, over random plans and random histories."""
 
 import sqlite3
 import tempfile
@@ -39,7 +39,7 @@ def contents(path: Path) -> dict[str, list[Any]]:
 @laws
 @given(worlds(*KINDS), st.data())
 def test_catches_up_to_what_is_made_anew(world: World, data: st.DataObject) -> None:
-    """Tables that were brought up to date at any points are those made from nothing."""
+    """Tables updated at any points equal newly created ones."""
     with (
         tempfile.TemporaryDirectory() as name,
         Workspace.in_memory(Path(name)) as workspace,

@@ -27,7 +27,7 @@ KINDS = ("import", "inject", "iterate", "queue", "queue", "back", "back", "undo"
 
 @contextmanager
 def recorded(events: Iterable[tuple[str, Event]]) -> Iterator[Workspace]:
-    """Give a log in memory of some events of a sprint."""
+    """Provide a log in memory with some events of a sprint."""
     with (
         tempfile.TemporaryDirectory() as name,
         Workspace.in_memory(Path(name)) as workspace,
@@ -40,7 +40,7 @@ def recorded(events: Iterable[tuple[str, Event]]) -> Iterator[Workspace]:
 @laws
 @given(worlds(*KINDS), st.integers(0, 10**6))
 def test_says_what_comparing_whole_documents_says(world: World, k: int) -> None:
-    """For every event after any version, also once all later ones were looked at."""
+    """The changes of every event after any version are right, in any order of reads."""
     since = k % len(world.events) if k % 3 else 0
     with recorded((at, event) for _, at, event in world.events) as workspace:
         steps = list(replay(workspace, "s", since=f"version:{since}" if since else None))
@@ -55,7 +55,7 @@ def test_says_what_comparing_whole_documents_says(world: World, k: int) -> None:
 
 
 def test_a_resumed_sprint_ends_the_wait_of_its_leaf() -> None:
-    """The replay shows that `sprint resume` makes a waiting phase due at once."""
+    """The replay shows that `sprint resume` makes a waiting phase due immediately."""
     phase = {"id": "p", "status": "pending", "prompt": "x"}
     document = {"sprint-id": "s", "status": "not-started", "phases": [phase]}
     wait = f.RetryScheduled("p", "2099-01-01T05:00:00Z", "x")

@@ -18,9 +18,9 @@ from .test_exchange_laws import laws
 
 
 def by_definition(workspace: Workspace, world: World) -> int:
-    """Return the latest effective decision that no other event of its append caused.
+    """Return the latest effective decision not caused by another event of its append.
 
-    The event that stopped the sprint counts too: from the first event of its append on.
+    The event that stopped the sprint also counts, from the first event of its append on.
     """
     live, found, caused, begin = world.live(len(world.events)), [0], False, 0
     for event in workspace.log.read_stream("sprint/s"):
@@ -37,7 +37,7 @@ def by_definition(workspace: Workspace, world: World) -> int:
 @laws
 @given(worlds("inject", "back", "back", "undo", "queue", "sprint"), st.integers(1, 5))
 def test_the_latest_decision_is_found_from_the_end(world: World, near: int) -> None:
-    """However many events are looked at first, it is the one of the definition."""
+    """However many events are read first, the result is the decision by definition."""
     with (
         tempfile.TemporaryDirectory() as name,
         Workspace.in_memory(Path(name)) as workspace,

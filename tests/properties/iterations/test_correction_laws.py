@@ -25,7 +25,7 @@ def judge_of(found: Measured) -> Judge:
 
 
 def retract(found: Measured, number: int) -> MeasurementRetracted:
-    """Take a measurement of a loop back."""
+    """Discard a measurement of a loop."""
     event = retraction(found.tracker, number, "wrong", judge_of(found).score_of)
     found.take(event)
     return event
@@ -62,7 +62,7 @@ def test_counts_as_if_it_had_never_been_measured(found: Measured, random: Any) -
 @laws
 @given(loops(), METRICS, st.randoms(use_true_random=False))
 def test_can_be_measured_anew(found: Measured, whole: Any, random: Any) -> None:
-    """After that another measurement of the iteration is the one that counts."""
+    """Afterwards, another measurement of the iteration is the effective one."""
     assume(found.tracker.measured)
     number = random.choice(found.tracker.numbers())
     retract(found, number)

@@ -1,4 +1,4 @@
-"""Laws of the judgement: it looks back only, and reads the same in every way."""
+"""Laws of the judgement: it depends only on the past, however it is computed."""
 
 from functools import partial
 from typing import Any
@@ -28,7 +28,7 @@ RULES = st.builds(
 
 @st.composite
 def loops(draw: st.DrawFn) -> Measured:
-    """Return a loop that jumps back at times, and whose rules change."""
+    """Return a loop with rollbacks and rule changes."""
     found = Measured(draw(st.none() | METRICS))
     for number in range(1, draw(st.integers(1, 15))):
         if draw(st.integers(0, 5)) == 0:
@@ -43,7 +43,7 @@ def loops(draw: st.DrawFn) -> Measured:
 @laws
 @given(loops())
 def test_a_judgement_looks_back_only(found: Measured) -> None:
-    """What happens after an iteration was measured changes nothing of its judgement."""
+    """Events after an iteration's measurement do not change its judgement."""
     at_the_end = {one.number: one for one in found.all()}
     again = Measured()
     for event in found.events.values():
@@ -55,7 +55,7 @@ def test_a_judgement_looks_back_only(found: Measured) -> None:
 @laws
 @given(loops())
 def test_one_is_judged_as_all_are(found: Measured) -> None:
-    """An iteration read by its chain is judged as in one reading of all."""
+    """An iteration judged by its chain has the same judgement as in a full read."""
     for one in found.all():
         assert found.judge(one.number) == one
 
@@ -112,7 +112,7 @@ def naive_best(measured: list[Judgement]) -> Judgement | None:
 @laws
 @given(loops(), st.none() | st.integers(1, 20))
 def test_always_gives_advice(found: Measured, limit: int | None) -> None:
-    """There is an answer to every loop: one of four actions, with a confidence."""
+    """Every loop gets advice: one of four actions, with a confidence."""
     best = found.best()
     for one in found.all():
         path = [found.judge(n) for n in range(one.number, 0, -1)]
@@ -131,7 +131,7 @@ def test_always_gives_advice(found: Measured, limit: int | None) -> None:
 @laws
 @given(loops())
 def test_selects_the_best_of_those_that_may_be(found: Measured) -> None:
-    """No verified iteration that has all the selected one has is above it there."""
+    """No verified iteration with all components of the selected one is better."""
     measured = found.all()
     if not measured:
         return

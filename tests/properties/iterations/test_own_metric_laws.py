@@ -45,7 +45,7 @@ def test_better_never_gives_less(a: float, b: float, base: float, better: str) -
 def test_unweighted_ones_change_no_score(
     now: Metrics, base: Metrics, declared: tuple[OwnMetric, ...]
 ) -> None:
-    """Without a weight a metric is in no score, whatever it is."""
+    """A metric without a weight does not affect any score."""
     mine, then = figures(now), figures(base)
     shown = [OwnMetric(one.name, one.better, 0.0, one.target) for one in declared]
     assert score(mine, then, Weights(), own=shown) == score(mine, then, Weights())
@@ -56,7 +56,7 @@ def test_unweighted_ones_change_no_score(
 def test_kept_parts_give_the_same_scores(
     now: Metrics, base: Metrics, declared: tuple[OwnMetric, ...]
 ) -> None:
-    """The stored part of a score gives the same as the score, on any of its components."""
+    """The stored part of a score equals the score on any of its components."""
     unique = {one.name: one for one in declared}.values()
     found = score(figures(now), figures(base), Weights(), own=[*unique])
     kept = score_parts(found.parts)

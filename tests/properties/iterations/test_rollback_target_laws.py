@@ -1,4 +1,4 @@
-"""Laws of going back to the best: no work that is as good is ever taken away."""
+"""Laws of rollbacks to the best: equally good work is never discarded."""
 
 from typing import Any
 
@@ -109,7 +109,7 @@ def test_what_was_found_before_changes_no_advice(steps: list[Any]) -> None:
 @laws
 @given(loop_histories())
 def test_advice_and_target_agree(history: LoopHistory) -> None:
-    """Advice to roll back has the target of `--to best`."""
+    """Advice to roll back has the same target as `--to best`."""
     judged = history.judged
     if judged.last is None and unmeasured_iteration(history.sprint) is None:
         return

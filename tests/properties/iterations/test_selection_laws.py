@@ -1,4 +1,4 @@
-"""Laws of the selection over loops that are mostly healthy: their work is handed over."""
+"""Laws of the selection over mostly healthy loops: their work is selected."""
 
 from hypothesis import given
 
@@ -13,7 +13,7 @@ from .test_judging_laws import naive_best
 @laws
 @given(loop_histories())
 def test_the_baseline_is_no_result_of_a_healthy_loop(history: LoopHistory) -> None:
-    """It is selected only where whatever may be selected is a regression against it."""
+    """It is selected only if all other candidates are regressions from it."""
     judged = history.judged
     base = judged.baseline()
     fit = [one for one in judged.all() if refusal(one, judged.rules) is None]
@@ -31,6 +31,6 @@ def test_the_baseline_is_no_result_of_a_healthy_loop(history: LoopHistory) -> No
 @laws
 @given(loop_histories())
 def test_the_best_one_is_compared_on_what_both_have(history: LoopHistory) -> None:
-    """An iteration of which more was measured can take the place of the best one."""
+    """An iteration with more measurements can replace the best one."""
     best, kept = naive_best(history.judged.all()), history.judged.tracker.best
     assert (kept and kept.number) == (best and best.number)

@@ -54,7 +54,7 @@ def take(life: Life, step: int) -> str:
 @laws
 @given(st.randoms(use_true_random=False))
 def test_no_later_look_replaces_what_was_measured(chance: Random) -> None:
-    """Whatever is kept after an iteration's end, its files are those it ended with."""
+    """Whatever is saved after an iteration's end, its files are those it ended with."""
     life, ended = measured_files(chance)
     for number, name in ended.items():
         assert snapshot_of(life.sprint, number, tree=WorkTree(None)).snapshot == name

@@ -1,4 +1,4 @@
-"""Sums of money: exact, in any order, and the same whenever they are looked at."""
+"""Sums of money: exact, in any order, and always the same."""
 
 from decimal import Decimal, localcontext
 
@@ -37,7 +37,7 @@ def exactly(costs: list[float]) -> Decimal:
 
 @given(COSTS)
 def test_a_sum_is_that_of_the_decimals(costs: list[float]) -> None:
-    """No cent is made or lost, however small or large the amounts are."""
+    """The sum is exact, however small or large the amounts are."""
     assert Decimal(added(costs) or "0") == exactly(costs)
 
 
@@ -50,7 +50,7 @@ def test_the_order_makes_no_difference(pair: tuple[list[float], list[float]]) ->
 
 @given(COSTS, COSTS)
 def test_a_saved_state_goes_on_with_the_sum(first: list[float], then: list[float]) -> None:
-    """Folded on from a saved state the sums are those of all; a run has only its own."""
+    """Continued from a saved state, the sums include everything; a run has only its own."""
     begin = RunStarted("r", AT, "box", 1, "1", "b")
     events: list[Versioned] = [(n, AT, ran(cost)) for n, cost in enumerate(first, 1)]
     events.append((len(first) + 1, AT, begin))
@@ -78,7 +78,7 @@ def test_what_is_compared_is_what_is_written(one: float, other: float) -> None:
 
 @given(st.integers(0, 10**12), AMOUNTS, st.integers(0, 9))
 def test_a_product_is_exact(count: int, each: float, places: int) -> None:
-    """So many times a price, for so many tokens, is that in decimals."""
+    """A price times a number of tokens is exact in decimals."""
     with localcontext(prec=400):
         exact = count * Decimal(repr(each)) / 10**places
         assert Decimal(product(count, each, places=places)) == exact

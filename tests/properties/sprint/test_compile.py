@@ -1,4 +1,4 @@
-"""What holds of compiling, whatever people write."""
+"""Laws of compiling any definition."""
 
 import json
 import re
@@ -98,7 +98,7 @@ def compiled(sprint: Data, *flows: Data) -> Compiled:
 @given(hostile.filter(str.strip), st.sampled_from(["", "\\", "{", "{{", "{{item.id", "$"]))
 @example("{{item.id}} {{item.prompt}} {{nope}}", "")
 def test_the_text_of_an_item_survives(text: str, before: str) -> None:
-    """Whatever an item's prompt holds stands unchanged in the sub-phases' prompts."""
+    """An item's prompt is contained unchanged in the sub-phases' prompts."""
     flow = {"phases": [{"id": "a", "prompt": f"{before} {{{{item.prompt}}}}>"}]}
     main = {"phases": [{"id": "all", "for-each": "step", "workflow": "w1"}]}
     found = compiled({"workflow": "w0", "steps": [{"prompt": text}]}, main, flow)
@@ -126,7 +126,7 @@ def test_braces_can_be_written(text: str) -> None:
 def test_what_compiles_can_be_recorded(
     sprint: Data, main: Data, first: Data, second: Data
 ) -> None:
-    """A plan that comes out is one that `create_sprint` takes, the same every time."""
+    """`create_sprint` accepts any compiled plan, which is always the same."""
     before = deepcopy((sprint, main, first, second))
     found = compiled(sprint, main, first, second)
     assert (sprint, main, first, second) == before

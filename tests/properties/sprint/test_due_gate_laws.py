@@ -1,6 +1,6 @@
-"""Laws of what waits for a gate, over random histories and injections at every place.
+"""Laws of pending gates, over random histories and injections at every position.
 
-`make test-long` takes more examples, with `SPRINTLOG_EXAMPLES=10` ten times as many.
+`make test-long` uses more examples, with `SPRINTLOG_EXAMPLES=10` ten times as many.
 """
 
 from collections.abc import Iterator
@@ -34,7 +34,7 @@ NOW = "2026-02-01T00:00:00Z"
 
 @st.composite
 def gated(draw: st.DrawFn, *kinds: str) -> World:
-    """Return a history in which work is done where gates are, at any level."""
+    """Return a history in which work is done below gates at any level."""
 
     def node(identity: str, **keys: Any) -> Data:
         gate = {"gate": {"script": "x", "max-retries": 5}} if draw(st.booleans()) else {}
@@ -58,7 +58,7 @@ def gated(draw: st.DrawFn, *kinds: str) -> World:
 
 
 def check_named_gate(sprint: Sprint) -> None:
-    """Check that a gate that is next has nothing left to wait for, and can be run."""
+    """Check that a gate that is next waits for nothing else, and can be run."""
     action = next_action(sprint, now=NOW)
     event(action.do)
     if action.do != GATE:
@@ -84,7 +84,7 @@ def check_named_gate(sprint: Sprint) -> None:
 
 
 def injected_anywhere(sprint: Sprint) -> Iterator[Sprint]:
-    """Yield copies of a sprint into each of which something came, at every place."""
+    """Yield copies of a sprint, each with work injected at a different position."""
     for address in list(sprint.plan.tree.nodes):
         for kind in (*BESIDE, END_OF_PHASE):
             copy, position = copied(sprint), InjectionPosition(kind, address)
@@ -100,7 +100,7 @@ def injected_anywhere(sprint: Sprint) -> Iterator[Sprint]:
 @laws
 @given(gated())
 def test_names_no_gate_of_unfinished_work(world: World) -> None:
-    """Whatever is injected, anywhere: a gate that is next has all of its work finished."""
+    """Whatever is injected, all work of a gate that is next is finished."""
     for sprint in injected_anywhere(world.sprint):
         check_named_gate(sprint)
 
@@ -108,5 +108,5 @@ def test_names_no_gate_of_unfinished_work(world: World) -> None:
 @laws
 @given(st.one_of(worlds(*MOVES, "import"), gated("import", "import")))
 def test_names_no_gate_that_cannot_be_run(world: World) -> None:
-    """Whatever other tools say in a document, a gate that is next can be run."""
+    """Whatever other tools write into a document, a gate that is next can be run."""
     check_named_gate(copied(world.sprint))

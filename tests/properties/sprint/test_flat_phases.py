@@ -1,4 +1,4 @@
-"""A sprint whose nodes are made when they are asked for goes on like any other."""
+"""A sprint whose nodes are created on demand behaves like any other."""
 
 from random import Random
 
@@ -23,7 +23,7 @@ PHASES = [{"id": f"p{number}", "prompt": "x"} for number in range(1000)]
 def lived(life: Life, *, long: int) -> Sprint:
     """Return the state after a sprint's events, saved and read after each of them.
 
-    A rollback ends it: later events were decided on another state.
+    A rollback ends it, because later events were decided on another state.
     """
     sprint = Sprint("s")
     with pytest.MonkeyPatch.context() as patch:
@@ -37,7 +37,7 @@ def lived(life: Life, *, long: int) -> Sprint:
 
 @given(st.integers(0, 2**32))
 def test_lives_are_the_same(seed: int) -> None:
-    """Whatever happens to it, a sprint is the same whether all nodes are made or not."""
+    """A sprint is the same whether or not all its nodes are created."""
     life = Life(Random(seed))
     for _ in range(12):
         life.meddle()
@@ -48,7 +48,7 @@ def test_lives_are_the_same(seed: int) -> None:
 
 @pytest.fixture
 def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Give the address of each node that was made."""
+    """Return the address of each created node."""
     found: list[str] = []
 
     def counting(data: Data, address: str, place: tuple[int, ...], parent: Node) -> Node:
@@ -73,7 +73,7 @@ def test_a_command_makes_few_nodes(made: list[str]) -> None:
 
 
 def test_a_phase_that_changes_again_is_noted() -> None:
-    """Also one that was changed before the notes began, which a fold then finds faster."""
+    """A phase is noted even if it changed before the notes started."""
     life = Life(Random(1), document={"phases": copied(PHASES)})
     sprint = life.sprint
     for event in [PhaseStarted("p500"), PhaseCompleted("p500", "done")] * 2:
@@ -106,7 +106,7 @@ def test_a_document_ends_what_was_saved_of_its_phases() -> None:
 
 
 def test_finished_phases_are_passed_without_nodes(made: list[str]) -> None:
-    """The pointer goes over what is finished and has no gate without making it."""
+    """The pointer passes finished phases without gates, without creating their nodes."""
     phases = copied(PHASES)
     for number, phase in enumerate(phases):
         phase["status"] = "completed" if number < 900 else "pending"

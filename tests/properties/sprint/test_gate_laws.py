@@ -1,4 +1,4 @@
-"""Laws of gates over random histories in which the work goes on from gate to gate."""
+"""Laws of gates over random histories in which work advances from gate to gate."""
 
 from itertools import pairwise
 

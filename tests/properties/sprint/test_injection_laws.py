@@ -1,6 +1,6 @@
 """Laws of injection: any started sprint, any position, any injected work.
 
-`make test-long` takes more examples, with `SPRINTLOG_EXAMPLES=10` ten times as many.
+`make test-long` uses more examples, with `SPRINTLOG_EXAMPLES=10` ten times as many.
 """
 
 from copy import deepcopy
@@ -97,7 +97,7 @@ def test_gives_every_node_an_id_of_its_own(world: World, i: int, j: int) -> None
 @laws
 @given(worlds("inject", "inject", "inject", "back", "undo"))
 def test_has_unique_ids_among_siblings(world: World) -> None:
-    """Without documents of other tools no two siblings ever share an id."""
+    """Without documents of other tools, no two siblings ever share an id."""
     document = world.sprint.document
     for holder in (document, *(node for node, _ in walk(document))):
         for key in ("phases", "steps"):
@@ -112,7 +112,7 @@ def test_adds_and_takes_nothing_away(world: World, i: int, j: int) -> None:
     derived = ("status", "started-at", "completed-at", "elapsed", "gate-tracking", "error")
 
     def rest(document: Data, new: list[int]) -> Data:
-        """Return a copy without what is new and without what is derived."""
+        """Return a copy without new or derived parts."""
         taken = {
             key: [
                 rest(c, new) if isinstance(c, dict) else c
@@ -139,7 +139,7 @@ def test_adds_and_takes_nothing_away(world: World, i: int, j: int) -> None:
 @laws
 @given(worlds(*HISTORIES), number, number)
 def test_rebuilds_and_undoes_to_the_same_bytes(world: World, i: int, j: int) -> None:
-    """Rebuild = catch-up, and a rollback over it gives the bytes from before."""
+    """A rebuild equals an update, and a rollback restores the bytes from before."""
     before, version = written(world.sprint), world.sprint.version
     injected(world, i, j)
     after = written(world.sprint)
@@ -153,7 +153,7 @@ def test_rebuilds_and_undoes_to_the_same_bytes(world: World, i: int, j: int) -> 
 @laws
 @given(worlds(*HISTORIES, "inject"))
 def test_indexes_as_if_built_anew(world: World) -> None:
-    """The index that grew with the plan is the one that its document gives."""
+    """The index that grew with the plan equals the one built from its document."""
     grown = world.sprint.plan
     built = Tree(grown.document, held=grown.held)
     assert index_of(grown.tree) == index_of(built)
@@ -161,7 +161,7 @@ def test_indexes_as_if_built_anew(world: World) -> None:
 
 
 def place_of(leaf: Node | None) -> tuple[int, ...] | None:
-    """Return where the pointer of an index stands."""
+    """Return the position of the pointer in an index."""
     return leaf.place if leaf is not None else None
 
 
@@ -180,7 +180,7 @@ def index_of(tree: Tree) -> Any:
 @laws
 @given(worlds(*HISTORIES), number, number)
 def test_records_nothing_the_second_time(world: World, i: int, j: int) -> None:
-    """The same command again changes nothing, wherever `current` is seen."""
+    """Repeating the command changes nothing, wherever `current` is then."""
     command = injection(world.sprint, i, j)
     working = world.sprint.plan.tree.open_leaf()
     assume(world.handle_with(inject, asked=command))
@@ -193,7 +193,7 @@ def test_records_nothing_the_second_time(world: World, i: int, j: int) -> None:
 @laws
 @given(worlds(*HISTORIES, "inject", "inject"))
 def test_never_gives_an_id_twice(world: World) -> None:
-    """Ids made from a prefix are new for ever, whatever was rolled back since."""
+    """Ids generated from a prefix are always new, even after rollbacks."""
     given_ids = [
         node["id"]
         for _, _, event in world.events

@@ -1,4 +1,4 @@
-"""Laws of `next` and of hints: they lead to an end, or to a person who can go on."""
+"""Laws of `next` and of hints: they lead to the end, or to a person who can continue."""
 
 from random import Random
 
@@ -14,8 +14,8 @@ chances = st.randoms(use_true_random=False)
 @laws
 @given(chances)
 def test_doing_what_next_says_ends_the_sprint_or_asks_a_person(chance: Random) -> None:
-    """From any reachable state, doing what `next` answers ends it, or asks a person.
+    """From any reachable state, following `next` ends the sprint or requires a person.
 
-    On the way there a person did what hints said, and none of them led in a circle.
+    A person followed the hints until then, and none of them led in a circle.
     """
     live_to_the_end(chance)

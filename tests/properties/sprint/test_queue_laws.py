@@ -1,4 +1,4 @@
-"""Laws of the operator queue: whatever is queued, done, rolled back and undone."""
+"""Laws of the operator queue, with work, rollbacks and undos."""
 
 from itertools import pairwise
 from typing import Any
@@ -32,7 +32,7 @@ STEADY = ("queue",) * 4 + ("work",) * 6 + ("back", "undo", "complete")
 
 @st.composite
 def steady(draw: st.DrawFn) -> World:
-    """Return a sprint whose work is done step by step while the queue is used."""
+    """Return a sprint that works step by step while the queue is used."""
     world = World(draw(plans()))
     kind, number = st.sampled_from(STEADY), st.integers(0, 59)
     for _ in range(draw(st.sampled_from([10, 20, 40]))):
@@ -47,7 +47,7 @@ def steady(draw: st.DrawFn) -> World:
 
 
 def work(world: World) -> None:
-    """Do the work that the pointer is on, and let its gate pass."""
+    """Do the work at the pointer, and let its gate pass."""
     world.move(("wake", 0, 0))
     for command in (phases.StartPhase, phases.CompletePhase):
         leaf = world.sprint.plan.pointed()
@@ -75,7 +75,7 @@ def test_every_request_stands_there_once(world: World) -> None:
 @laws
 @given(worlds(*MOVES, "import", "import"))
 def test_every_request_has_one_status_in_any_document(world: World) -> None:
-    """Also with imported documents that change the queue, ids stay one request each."""
+    """Even with imported documents that change the queue, an id is one request."""
     ids = [entry["id"] for entry in world.sprint.queue]
     assert len(set(ids)) == len(ids)
     assert all(entry["status"] in REQUEST_STATUSES for entry in world.sprint.queue)
@@ -84,9 +84,9 @@ def test_every_request_has_one_status_in_any_document(world: World) -> None:
 @laws
 @given(st.one_of(worlds(*MOVES, "inject"), steady()))
 def test_every_approval_has_its_phases(world: World) -> None:
-    """What an approval injected is in the plan exactly as long as the approval counts.
+    """The work of an approval is in the plan exactly as long as the approval is effective.
 
-    Taking only the decision back leaves it there.
+    If only the decision is discarded, the work remains.
     """
     for version in world.ends[1:]:
         sprint, live = world.rebuilt(version), world.live(version)
@@ -109,9 +109,9 @@ def test_every_approval_has_its_phases(world: World) -> None:
 @laws
 @given(st.one_of(worlds(*MOVES), steady(), steady(), steady()))
 def test_every_deferral_comes_back_once(world: World) -> None:
-    """A deferral comes back in the append that reaches its end, once; else it waits.
+    """A deferred request returns in the append that reaches its end, once; else it waits.
 
-    One that a person has reopened meanwhile comes back no more.
+    A request that a person has reopened in the meantime does not return.
     """
     version = len(world.events)
     live = world.live(version)

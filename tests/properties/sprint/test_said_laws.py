@@ -1,4 +1,4 @@
-"""Whatever an agent answers: it is read in bounds, queued once, and decides nothing."""
+"""Any answer of an agent is read within limits, queued once, and decides nothing."""
 
 import msgspec
 from hypothesis import given
@@ -42,7 +42,7 @@ PLANS = (simple("a", "b"), {**simple("a"), "mode": "ralph", "goal": "Win"})
 def test_any_answer_is_taken_and_decides_nothing(
     own: dict[str, object], plan: dict[str, object]
 ) -> None:
-    """Nothing is refused, the log takes it, no phase changes; said again it is the same."""
+    """Any answer is accepted and recorded without changing a phase, and only once."""
     scenario = Scenario().given(plan, f.SprintStarted(), f.PhaseStarted("a"))
     before = msgspec.json.encode(scenario.sprint.plan.document["phases"])
     said = read_said(own)

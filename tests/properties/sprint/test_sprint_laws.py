@@ -1,6 +1,6 @@
 """Laws of the sprint over random plans and random histories.
 
-`make test-long` takes more examples, with `SPRINTLOG_EXAMPLES=10` ten times as many.
+`make test-long` uses more examples, with `SPRINTLOG_EXAMPLES=10` ten times as many.
 """
 
 from typing import Any
@@ -35,7 +35,7 @@ Leaf = tuple[tuple[int, int | None, int | None], bool]  # position; may it be pa
 @laws
 @given(worlds(*EVERYTHING), place)
 def test_continues_where_a_fold_stopped(world: World, k: int) -> None:
-    """fold(a + b) = continue(fold(a), b), where b holds no rollback."""
+    """fold(a + b) = continue(fold(a), b) if b contains no rollback."""
     rollbacks = [v for v, _, event in world.events if isinstance(event, f.RolledBack)]
     first = max(rollbacks, default=0)
     split = first + k % (len(world.events) + 1 - first)
@@ -55,7 +55,7 @@ def test_rebuilds_to_what_was_carried_along(world: World) -> None:
 def test_reads_any_version_through_checkpoints(
     world: World, kept: set[int], k: int
 ) -> None:
-    """From the newest checkpoint on the path a version is the same as from nothing."""
+    """From the newest checkpoint on its path, a version is the same as from nothing."""
     version = k % (len(world.events) + 1)
     live = world.live(version)
     states = {n: pack(world.rebuilt(n)) for n in (x % (version + 1) for x in kept)}
@@ -81,7 +81,7 @@ def test_undoes_a_rollback_to_before(world: World, k: int) -> None:
 @laws
 @given(worlds(*EVERYTHING), place)
 def test_goes_back_to_what_was_seen(world: World, k: int) -> None:
-    """After a rollback the document is its target's, and requests made since stay."""
+    """After a rollback the document is its target's, plus requests recorded since."""
     to = world.ends[1 + k % (len(world.ends) - 1)]
     seen = world.rebuilt(to)
     rolled = f.RolledBack(to)
@@ -124,7 +124,7 @@ def test_changes_nothing_by_saving(world: World, saves: set[int]) -> None:
 @laws
 @given(worlds("import", "import", "iterate", "iterate", "back", "undo"))
 def test_never_gives_a_number_twice(world: World) -> None:
-    """Iteration numbers only rise, over rollbacks and imported numbers as well."""
+    """Iteration numbers only increase, over rollbacks and imported numbers as well."""
     highest = 0
     for _, _, event in world.events:
         if isinstance(event, f.SprintImported):
@@ -213,7 +213,7 @@ observed = st.one_of(
 @laws
 @given(worlds("import"), st.lists(observed, max_size=20))
 def test_takes_any_event_that_happened(world: World, happened: list[Any]) -> None:
-    """The fold never raises, whatever was observed; a rebuild still gives the same."""
+    """The fold never raises, whatever was observed, and a rebuild gives the same result."""
     for event in happened:
         if not isinstance(event, f.RolledBack):
             world.append([event])
@@ -288,7 +288,7 @@ def naive_pointer(document: Data) -> Data:
 
 
 def naive_phases(document: Data, began: bool) -> list[str]:
-    """Return the top phases' words; an empty one is completed once it is reached."""
+    """Return the top phases' statuses; an empty one is completed once it is reached."""
     words = []
     for p, phase in enumerate(document["phases"]):
         before = [passed for where, passed in naive_leaves(document) if where[0] < p]
@@ -302,6 +302,6 @@ def naive_phases(document: Data, began: bool) -> list[str]:
 
 
 def is_passed_over(phase: Data) -> bool:
-    """Return whether a phase has no steps, and nothing that holds the pointer there."""
+    """Return whether a phase has no steps and nothing else that stops the pointer."""
     holds = "gate" in phase or phase.get("break") is True
     return phase.get("steps") == [] and not holds

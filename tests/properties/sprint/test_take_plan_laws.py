@@ -1,6 +1,6 @@
-"""Laws of compiling again: any plan, whatever has happened to its sprint since.
+"""Laws of compiling again: any plan, at any progress of its sprint.
 
-`make test-long` takes more examples, with `SPRINTLOG_EXAMPLES=10` ten times as many.
+`make test-long` uses more examples, with `SPRINTLOG_EXAMPLES=10` ten times as many.
 """
 
 from copy import deepcopy
@@ -27,7 +27,7 @@ def definition(world: World) -> Data:
 
 
 def enlarged(plan: Data, places: list[int]) -> Data:
-    """Return a plan with a new node at each place, of the kind of its siblings."""
+    """Return a plan with a new node at each position, of the same kind as its siblings."""
     for count, place in enumerate(places):
         holders = [plan, *(node for node, _ in walk(plan))]
         lists = [
@@ -51,7 +51,7 @@ def enlarged(plan: Data, places: list[int]) -> Data:
 @laws
 @given(worlds(*HISTORIES))
 def test_the_same_plan_is_never_a_difference(world: World) -> None:
-    """However far a sprint is, the plan that it was made from changes nothing."""
+    """Whatever the progress of a sprint, compiling its own plan changes nothing."""
     assert (
         TakePlan(plan=definition(world)).decide(world.sprint, "2026-01-15T09:00:00Z") == []
     )
@@ -60,7 +60,7 @@ def test_the_same_plan_is_never_a_difference(world: World) -> None:
 @laws
 @given(worlds(*HISTORIES), numbers)
 def test_additions_come_in_where_they_stand(world: World, places: list[int]) -> None:
-    """New nodes are added once, in the plan's order; all others stay."""
+    """New nodes are added once, in the plan's order; all others are unchanged."""
     plan = enlarged(definition(world), places)
     before = [node for node, _ in walk(deepcopy(world.sprint.plan.document))]
     assume(world.handle_with(TakePlan(plan=plan)))

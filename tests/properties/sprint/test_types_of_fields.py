@@ -1,4 +1,4 @@
-"""Commands whose fields hold values of another type, as only Python can make them."""
+"""Commands whose fields have values of a wrong type, as only Python can create."""
 
 from pathlib import Path
 
@@ -37,7 +37,7 @@ def workspace(tmp_path: Path) -> Workspace:
 def test_a_value_of_another_type_breaks_nothing(
     kind: type[Command], workspace: Workspace
 ) -> None:
-    """Whatever a field holds, its command is taken or refused, and all can be read."""
+    """Such a command is accepted or refused, and everything stays readable."""
     needed = kind.__struct_fields__[
         : len(kind.__struct_fields__) - len(kind.__struct_defaults__)
     ]
@@ -78,7 +78,7 @@ def test_fields_of_their_types_are_not_refused() -> None:
 
 
 def test_what_nobody_can_read_is_not_recorded(workspace: Workspace) -> None:
-    """An event that could not be read again is refused before it is in the log."""
+    """An event that could not be read again is refused before it is recorded."""
     before = workspace.log.last_position()
     with pytest.raises(InvalidInputError, match=r"reason: expected .* in rolled-back"):
         workspace.handle(commands.RollBack(1, reason=5), sprint_id="s")  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Random histories of work trees, and the shortest part of one that fails."""
+"""Random histories of work trees, and the shortest failing part of one."""
 
 import shutil
 from collections.abc import Callable, Sequence
@@ -20,7 +20,7 @@ Make = Callable[[Path], World]
 
 
 class Failure(NamedTuple):
-    """A history that contradicts the model, as short as it could be made."""
+    """A history that contradicts the model, shortened as far as possible."""
 
     seed: int
     steps: list[Step]
@@ -33,7 +33,7 @@ class Failure(NamedTuple):
 
 
 class _Drawn:
-    """What the steps drawn so far have come to in a tree, roughly."""
+    """A rough model of a tree after the steps drawn so far."""
 
     def __init__(self) -> None:
         self.open = self.ended = self.undoable = self.redoable = 0
@@ -94,7 +94,7 @@ def steps_of(seed: int, count: int = STEPS) -> list[Step]:
 def contradiction(
     steps: Sequence[Step], folder: Path, make: Make = World
 ) -> BaseException | None:
-    """Play steps in a new folder; return what contradicts the model, if anything."""
+    """Play steps in a new folder; return the contradiction to the model, if any."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     history = History(make(folder))

@@ -1,8 +1,8 @@
 """The expected knowledge about some work trees, derived from the actions in them.
 
 A tree has files, a file has lines, and no line's text is ever written twice. Snapshots
-decide the author of a line: a new line in one was written since the previous one, by one
-of those who worked between the two.
+determine the author of a line: a new line in a snapshot was written since the previous one,
+by one of those who worked between the two.
 """
 
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ Authors = dict[Line, Writers]
 
 
 class Point(NamedTuple):
-    """What a snapshot must hold."""
+    """The required content of a snapshot."""
 
     files: Files
     authors: Authors
@@ -70,7 +70,7 @@ class Tree:
     redoable: list[Change] = field(default_factory=list)
 
     def author(self, line: Line) -> Writers | None:
-        """Return who wrote a line that a snapshot holds, None for another."""
+        """Return who wrote a line in a snapshot; None for any other line."""
         return (self.known or {}).get(line)
 
     def at_work(self) -> Writers:
@@ -78,16 +78,16 @@ class Tree:
         return frozenset(self.open | self.lost)
 
     def is_right(self, writers: Writers, told: Writers) -> bool:
-        """Return whether one of some may be reported as the author of a line.
+        """Return whether a set of authors may be reported for a line.
 
-        The log does not know the end of an unfinished iteration: somebody outside may
-        have written, too.
+        The log does not know the end of an unfinished iteration: somebody outside may also
+        have written.
         """
         is_watched = bool(writers) and writers <= self.ended
         return told == (writers if is_watched else writers | {OUTSIDE})
 
     def record(self, found: Files, number: int | None = None) -> Point:
-        """Record a snapshot, that of an iteration if it has a number."""
+        """Record a snapshot, which belongs to an iteration if it has a number."""
         known, new = self.known or {}, self.at_work()
         authors = {line: known.get(line, new) for line in lines(found)}
         point = Point(held(found), authors, left_out(found))
@@ -114,12 +114,12 @@ class Tree:
         self.forget()
 
     def lose(self, number: int) -> None:
-        """Record nothing of an iteration whose recorder was killed."""
+        """Record nothing for an iteration whose recorder was killed."""
         self.open.discard(number)
         self.lost.add(number)
 
     def finish(self) -> None:
-        """Record the end of the sprint: the next iteration begins another one."""
+        """Record the end of the sprint; the next iteration starts another one."""
         if self.sprint is not None:
             self.finished.append(self.sprint)
             self.number = len(self.finished) * SPRINT
@@ -144,7 +144,7 @@ def left_out(found: Files) -> Files:
 
 
 def lines(found: Files) -> Iterator[Line]:
-    """Yield the lines that a snapshot of some files holds."""
+    """Yield the lines of some files in a snapshot."""
     for path, content in held(found).items():
         for text in content.decode().splitlines():
             yield path, text

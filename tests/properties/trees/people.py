@@ -1,4 +1,4 @@
-"""What people and agents do to work trees: edits, git, and the fate of whole trees."""
+"""Actions of people and agents in work trees: edits, git, and moves of whole trees."""
 
 import shutil
 from contextlib import suppress
@@ -87,7 +87,7 @@ class People:
     # --- Copied, moved and deleted trees --------------------------------------------------
 
     def _is_busy(self, name: str) -> bool:
-        """Return whether an agent is at work in a tree, or in one whose log it holds."""
+        """Return whether an agent works in a tree, or in one whose log it contains."""
         names = [*TREES] if name == "main" else [name]
         return any(self.trees[one].open for one in names)
 
@@ -112,7 +112,7 @@ class People:
             self.paths[name] = after
 
     def _remove(self, name: str, chance: Random) -> None:
-        """Remove a worktree, and add another one in its place and with its name."""
+        """Remove a worktree, and add another one with its path and name."""
         if name not in ("left", "right") or self._is_busy(name):
             return
         path, top = self.paths[name], self.paths["main"]

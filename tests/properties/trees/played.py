@@ -1,7 +1,7 @@
 """A history of work trees as played: real commands, checked against the model.
 
-A step is a tuple of its name, a tree and a number that decides all random choices in it.
-A step that is impossible changes nothing, so that any part of a history is a history.
+A step is a tuple of its name, a tree and a number that determines its random choices. An
+impossible step changes nothing, so that any part of a history is a history.
 """
 
 from collections.abc import Callable, Iterator
@@ -35,12 +35,12 @@ class History(People):
         self.agents: dict[tuple[str, int], Agent] = {}
 
     def close(self) -> None:
-        """Let nothing run on."""
+        """End all processes."""
         for agent in self.agents.values():
             agent.kill()
 
     def play(self, step: Step) -> None:
-        """Play one step, and check all that must hold after it."""
+        """Play one step, and check all invariants after it."""
         name, tree, number = step
         if tree in self.trees:
             method = f"_{name}".replace(" ", "_")
@@ -74,7 +74,7 @@ class History(People):
         self._check_recorded(name, chance)
 
     def _mortal_begin(self, name: str, chance: Random) -> None:
-        """Begin an iteration whose recorder is killed somewhere at its start or end."""
+        """Start an iteration whose recorder is killed somewhere at its start or end."""
         self._begin(name, chance, die_at=chance.randint(1, OPERATIONS["recorder"]))
 
     def _end(self, name: str, chance: Random) -> None:
@@ -105,7 +105,7 @@ class History(People):
         tree.lose(number)
 
     def _finish(self, name: str, chance: Random) -> None:
-        """Complete the sprint, after which an agent begins another one."""
+        """Complete the sprint, after which an agent starts another one."""
         tree = self.trees[name]
         if tree.open or tree.sprint is None:
             return
@@ -227,7 +227,7 @@ class History(People):
 
     @contextmanager
     def _only(self, name: str, *, writes: bool = False) -> Iterator[None]:
-        """Check that a command changes one tree alone, or none."""
+        """Check that a command changes only one tree, or none."""
         before = self._seen(name, writes=writes)
         yield
         after = self._seen(name, writes=writes)

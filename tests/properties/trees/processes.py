@@ -80,7 +80,7 @@ class RealAgent(Agent):
             os.kill(self._recorder, signal.SIGKILL)
 
     def end(self) -> str:
-        """Let its command end; return what `wrap` printed."""
+        """Let its command end; return the output of `wrap`."""
         self._let_go()
         if self._dies and self._recorder:
             time.sleep(random.random() * KILL_SECONDS / 2)
@@ -90,7 +90,7 @@ class RealAgent(Agent):
         return (self._place / "said").read_text()
 
     def kill(self) -> None:
-        """Kill `wrap` and its recorder at once; let the command end."""
+        """Kill `wrap` and its recorder together; let the command end."""
         self._kill_recorder()
         self._wrap.kill()
         self._wrap.wait()
@@ -102,7 +102,7 @@ class Processes(World):
     """The folders of a history, in which each command is a process."""
 
     def run(self, tree: Path, *words: str, die_at: int = 0) -> Result:
-        """Run a command in a tree; kill it after a moment if it is to die."""
+        """Run a command in a tree; kill it after a moment if requested."""
         ran = subprocess.Popen(
             [*COMMAND, *words],
             cwd=tree,

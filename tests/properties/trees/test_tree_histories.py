@@ -2,9 +2,9 @@
 
 A model runs alongside the real commands, and after each step six rules are checked: (a)
 only the command's tree has changed; (b) every line has the author that the model predicts;
-(c) "nothing to do" is printed if and only if nothing differs; (d) a restore brings the
-predicted files back, and `undo` the previous ones; (e) everything that a snapshot does not
-hold is named; (f) the log verifies.
+(c) "nothing to do" is printed if and only if nothing differs; (d) a restore produces the
+predicted files, and `undo` the previous ones; (e) everything omitted from a snapshot is
+named; (f) the log verifies.
 """
 
 import os
@@ -34,7 +34,7 @@ Plant = Callable[[pytest.MonkeyPatch], None]
 
 @pytest.fixture(autouse=True)
 def _plain(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Let commands find no settings but those of the repository."""
+    """Make commands use only the repository's settings."""
     for name in [n for n in os.environ if n.startswith(("GIT_", "SPRINTLOG_"))]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "no-settings"))
@@ -109,7 +109,7 @@ FAILED: dict[str, list[Step]] = {
 
 @pytest.mark.parametrize("name", FAILED)
 def test_a_history_that_failed_once_holds(tmp_path: Path, name: str) -> None:
-    """A history that contradicted a rule once contradicts none any more."""
+    """A history that once contradicted a rule no longer does."""
     if (found := contradiction(FAILED[name], tmp_path / "world")) is not None:
         raise found
 
@@ -131,12 +131,12 @@ def writes_into_another_tree(patch: pytest.MonkeyPatch) -> None:
 
 
 def shares_sprints(patch: pytest.MonkeyPatch) -> None:
-    """Let every work tree have the sprints of all others."""
+    """Give every work tree the sprints of all others."""
     patch.setattr(WorkTree, "has", lambda self, one: True)
 
 
 def overlooks_the_start(patch: pytest.MonkeyPatch) -> None:
-    """Let an iteration begin with the files of the last snapshot, whatever has changed."""
+    """Start iterations with the files of the last snapshot, whatever has changed."""
     files_at_start: Any = start_files.files_at_start
 
     def last_files(workspace: Any, sprint_id: str, **named: Any) -> Any:
@@ -150,12 +150,12 @@ def overlooks_the_start(patch: pytest.MonkeyPatch) -> None:
 
 
 def overlooks_who_overlaps(patch: pytest.MonkeyPatch) -> None:
-    """Let an iteration begin as if no agent worked in the tree."""
+    """Start iterations as if no other agent worked in the tree."""
     patch.setattr(at_work, "begin_iteration", lambda *given: None)
 
 
 def overlooks_a_single_file(patch: pytest.MonkeyPatch) -> None:
-    """Let a restore of one file pass for nothing to do."""
+    """Treat a restore of one file as nothing to do."""
     plan_for: Any = vars(restore)["plan_for"]
 
     def overlook(*given: Any) -> Any:

@@ -1,8 +1,8 @@
 """A repository with two worktrees and a submodule, and everybody who works in it.
 
-Commands run in this process. An agent is a fork of it that runs `wrap`; the test edits
-the files while its command waits. A command to be killed is a fork, too, which kills
-itself at one of its file operations, appends or starts of programs.
+Commands run in this process. An agent is a fork of it that runs `wrap`; the test edits the
+files while its command waits. A command to be killed is also a fork, which kills itself at
+one of its file operations, appends or starts of programs.
 """
 
 import json
@@ -41,7 +41,7 @@ Files = dict[str, bytes]
 
 
 class Result(NamedTuple):
-    """What a command printed, and how it ended; None for a killed one."""
+    """The output of a command, and its exit status; None for a killed command."""
 
     code: int | None
     out: str
@@ -88,13 +88,13 @@ class Agent:
         return (self._place / "killed").exists()
 
     def end(self) -> str:
-        """Let its command end; return what `wrap` printed."""
+        """Let its command end; return the output of `wrap`."""
         self._let_go()
         status_of(self.pid)
         return (self._place / "said").read_text()
 
     def kill(self) -> None:
-        """Kill `wrap` and its recorder at once; let the command end."""
+        """Kill `wrap` and its recorder together; let the command end."""
         with suppress(OSError, ValueError):
             process = os.pidfd_open(int((self._place / "begun").read_text()))
             signal.pidfd_send_signal(process, signal.SIGKILL)
@@ -106,7 +106,7 @@ class Agent:
         self._let_go()
 
     def _let_go(self, seconds: float = PATIENCE_SECONDS) -> None:
-        """Let the command end, which opens its pipe in a moment.
+        """Let the command end, which is about to open its pipe.
 
         Raise `OSError` if it does not.
         """
@@ -160,7 +160,7 @@ class World:
         return Result(code, out.read_text(), err.read_text())
 
     def agent(self, tree: Path, *, die_at: int = 0) -> Agent:
-        """Start an agent in a tree, whose recorder may be killed at so many operations."""
+        """Start an agent in a tree; its recorder may be killed after some operations."""
         self._agents += 1
         place = self.folder / f"agent-{self._agents}"
         place.mkdir()
@@ -177,7 +177,7 @@ class World:
 
 
 def _be_wrap(tree: Path, place: Path, script: str, die_at: int) -> NoReturn:
-    """Run `wrap` in a separate process, which notes when the iteration has begun."""
+    """Run `wrap` in a separate process, which reports when the iteration has started."""
     try:
         os.chdir(tree)
         said = os.open(place / "said", os.O_WRONLY | os.O_CREAT)
@@ -283,7 +283,7 @@ def _inside(tree: Path) -> Iterator[None]:
 
 @contextmanager
 def _captured(place: Path) -> Iterator[tuple[Path, Path]]:
-    """Let standard output and error go to two files."""
+    """Redirect standard output and error to two files."""
     files = (place.with_suffix(".out"), place.with_suffix(".err"))
     sys.stdout.flush()
     sys.stderr.flush()
@@ -338,7 +338,7 @@ def _checked_out(tree: Path) -> bytes:
 
 
 def stats(top: Path) -> Stats:
-    """Return of everything below a folder what changes when somebody writes it."""
+    """Return the statuses of all files below a folder, which change on every write."""
     found: Stats = {}
     for folder, folders, names in os.walk(top):
         folders[:] = [n for n in folders if n not in ("sprintlog", "objects", *OWN[1:])]
@@ -393,7 +393,7 @@ def _make(folder: Path, name: str) -> None:
 
 
 def _point_to_each_other(folder: Path, before: Path) -> None:
-    """Let the worktrees of a copied repository be those of the copy."""
+    """Make the worktrees of a copied repository belong to the copy."""
     private = folder / "main" / ".git" / "worktrees"
     for path in (*private.glob("*/gitdir"), *folder.glob("*/.git")):
         if path.is_file():
