@@ -1,4 +1,4 @@
-"""Nobody can change an event, neither a writer nor the owner."""
+"""No one can change an event, neither a writer nor the owner."""
 
 from typing import Any
 

@@ -2,7 +2,7 @@
 
 No store and no clock: versions count up from 1 and times are texts of the test. The
 scenarios of some modules are also played with a log on a server: then the states for
-decisions and questions come from there. With `SPRINTLOG_TEST_STORE=postgresql-18` this
+decisions and queries come from there. With `SPRINTLOG_TEST_STORE=postgresql-18` this
 applies to every module.
 """
 
@@ -53,9 +53,9 @@ class Scenario:
         self.refused: RefusedError | None = None
 
     def given(self, *history: Event | Data | str | None) -> Self:
-        """Apply events: a mapping is a new plan, a text the time from here on.
+        """Apply events: a mapping is a new plan, a text is the current time from here on.
 
-        None keeps a history unchanged.
+        None leaves the history unchanged.
         """
         for item in history:
             match item:
@@ -72,7 +72,7 @@ class Scenario:
         return self
 
     def at(self, time: str) -> Self:
-        """Let what follows happen at this time."""
+        """Set the time of everything that follows."""
         self.now = time
         return self
 
@@ -88,7 +88,7 @@ class Scenario:
         return self
 
     def then(self, *events: Event) -> Self:
-        """Expect exactly these events, and let them happen."""
+        """Expect exactly these events, and apply them."""
         assert self.refused is None, f"refused: {self.refused}"
         assert self.decided == list(events)
         return self.go()
@@ -98,20 +98,20 @@ class Scenario:
         return self.then()
 
     def then_refused(self, *, containing: str = "", **fields: Any) -> Self:
-        """Expect a refusal whose message and fields say why."""
+        """Expect a refusal whose message and fields state the reason."""
         assert self.refused is not None, f"not refused: {self.decided}"
         assert containing in self.refused.message
         assert {name: self.refused.fields.get(name) for name in fields} == fields
         return self
 
     def go(self) -> Self:
-        """Let happen whatever the last command decided."""
+        """Apply the events of the last command."""
         assert self.decided is not None, f"refused: {self.refused}"
         self._happen(self.decided)
         return self
 
     def do(self, command: Decision, *, at: str | None = None) -> Self:
-        """Give a command and let happen whatever it decides."""
+        """Handle a command and apply its events."""
         return self.when(command, at=at).go()
 
     @property
@@ -171,7 +171,7 @@ def simple(*ids: str, **keys: Any) -> Data:
 
 
 def for_each(phase: str, **steps: tuple[str, ...]) -> Data:
-    """Return a for-each phase whose steps have the sub-phases named."""
+    """Return a for-each phase whose steps have the given sub-phases."""
     return {
         "id": phase,
         "steps": [
@@ -186,7 +186,7 @@ def for_each(phase: str, **steps: tuple[str, ...]) -> Data:
 
 
 class StoredScenario(Scenario):
-    """A scenario whose events go to a log, and whose states come from there."""
+    """A scenario whose events are stored in a log, from which its states are read."""
 
     def __init__(self, log: Log) -> None:
         super().__init__()
@@ -228,7 +228,7 @@ def new_scenario(request: pytest.FixtureRequest) -> Iterator[Callable[[], Scenar
 
 @pytest.fixture
 def given(new_scenario: Callable[[], Scenario]) -> Callable[..., Scenario]:
-    """Return `given(plan, events and times …)`, which begins a scenario."""
+    """Return `given(plan, events and times …)`, which starts a scenario."""
     return lambda *history: new_scenario().given(*history)
 
 

@@ -17,14 +17,14 @@ BY: Data = {"pid": 7, "process_started": "99", "boot_id": "b"}
 
 
 def at_its_gate(running: Any, gate: Data | None = None, **keys: Any) -> Scenario:
-    """Return a for-each phase whose leaves are completed, and a phase behind it."""
+    """Return a for-each phase with completed leaves, followed by another phase."""
     phase = {**EACH, "gate": {"script": "make", **(gate or {})}, **keys}
     scenario: Scenario = running({"phases": [phase, NEXT]}, f.PhaseStarted("p/x/i"))
     return scenario.given(f.PhaseCompleted("p/x/i"))
 
 
 def lost(sprint: Sprint, phase: str | None = None) -> str | None:
-    """Return the run of a gate that is under way, as of one whose process is gone."""
+    """Return a gate's run in progress whose process no longer exists."""
     try:
         started = g.run_of(sprint.plan, find_gate(sprint, phase))
     except (NotFoundError, RefusedError):

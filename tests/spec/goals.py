@@ -27,7 +27,7 @@ def begun(plan: Data | None = None, *history: Event) -> Scenario:
 
 
 def iterate(scenario: Scenario, verdict: Verdict) -> Scenario:
-    """Let an iteration begin and its agent's run end so."""
+    """Start an iteration and end its agent's run with the given result."""
     scenario.do(StartTurn())
     number = scenario.sprint.plan.turns.number
     ran = AgentRan("", verdict.status, iteration=number)
@@ -35,7 +35,7 @@ def iterate(scenario: Scenario, verdict: Verdict) -> Scenario:
 
 
 def idle(scenario: Scenario, times: int) -> Scenario:
-    """Let iterations go by in which nothing moves."""
+    """Add iterations without progress."""
     for _ in range(times):
         scenario.do(StartIteration()).do(EndIteration())
     return scenario

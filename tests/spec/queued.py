@@ -47,7 +47,7 @@ def status(scenario: Scenario, identity: str = "r") -> str:
 
 
 def derived(command: Command) -> Decision:
-    """Return what decides on a command, and on what its events bring back."""
+    """Return a decision on a command, including the requests that its events return."""
 
     def whole(sprint: Sprint, at: str) -> list[Event]:
         return with_returns(sprint, decided(command, sprint, at), at=AT)

@@ -58,7 +58,7 @@ def test_a_damaged_row_of_a_run_is_noticed(workspace: Workspace, change: str) ->
     raw.execute(f"UPDATE events SET {change} WHERE position = {DAMAGED}")
     with pytest.raises(UnreadableError) as error:
         workspace.repository.from_nothing("s")
-    # A different number or name is valid by itself; the chain detects the change.
+    # A different number or name is valid alone; the chain detects the change.
     if change not in ("version = 9999", "stream = 'sprint/other'"):
         assert error.value.fields["position"] == DAMAGED
 

@@ -36,7 +36,7 @@ FOLLOWED_WRITERS, FOLLOWED_APPENDS, ROLLBACKS = 32, 4_000, 10
 def crashes(data: Path, seed: int) -> Verdict:
     """Writers lose and duplicate nothing while the server crashes repeatedly.
 
-    Sixteen writers share one log, and one has a log of its own, which requires no queue.
+    Sixteen writers share one log, and one has a separate log, which requires no queue.
     """
     chance, problems, done = random.Random(seed), [], 0
     with closing(_Servers()) as servers:

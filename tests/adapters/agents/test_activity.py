@@ -334,7 +334,7 @@ def test_calls_that_are_only_counted() -> None:
 
 
 def test_a_model_has_one_name() -> None:
-    """The context size is not part of a model's name, and an error's author is no model."""
+    """The context size is not part of a model's name, and an error's author is ignored."""
     for name in ("claude-2.1.197-stream.jsonl", "claude-refused-stream.jsonl"):
         _, activity = heard(content(name))
         assert activity.models == ["claude-opus-4-8"]

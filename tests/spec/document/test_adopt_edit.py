@@ -88,7 +88,7 @@ def test_a_stop_comes_after_what_was_done(worked: Scenario) -> None:
 
 
 def test_going_on_comes_first(worked: Scenario) -> None:
-    """An edit of a stopped sprint that goes on and completes does both."""
+    """An edit that both continues a stopped sprint and completes it has both effects."""
     worked.do(lifecycle.BlockSprint(reason="x"))
 
     def edit(document: Any) -> None:
@@ -127,7 +127,7 @@ def test_other_fields_come_as_a_patch(worked: Scenario) -> None:
 
 
 def test_new_phases_are_injected(worked: Scenario) -> None:
-    """A new node is injected at its place, and gets its status."""
+    """A new node is injected at its position, and gets its status."""
 
     def edit(document: Any) -> None:
         new = {"id": "x", "prompt": "Do x", "status": "skipped", "started-at": AT}
@@ -203,7 +203,7 @@ def test_nothing_is_changed_by_deciding(worked: Scenario) -> None:
 
 
 def test_a_sprint_goes_on_although_a_leaf_stopped_it_again(worked: Scenario) -> None:
-    """An edit's value of the sprint holds at the end, and only then counts as adopted."""
+    """An edit's sprint status holds at the end, and only then counts as adopted."""
     worked.do(lifecycle.BlockSprint(reason="x"))
 
     def edit(document: Any) -> None:

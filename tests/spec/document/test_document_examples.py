@@ -1,6 +1,6 @@
-"""The examples of the two PROGRESS.yaml documents, from a plan and commands alone.
+"""The examples of the two PROGRESS.yaml documents, from a plan and commands only.
 
-The prompts are our own; ids, words, times, pointer and figures are the documents'.
+The prompts are our own; ids, statuses, times, pointer and figures are the documents'.
 """
 
 from typing import Any
@@ -79,7 +79,7 @@ def begun(scenario: Scenario, plan: Data) -> Scenario:
 
 
 def work(scenario: Scenario, *turns: str) -> Scenario:
-    """Execute the pointed leaf from one time to the next; the last one stays running."""
+    """Execute the current leaf from one time to the next; the last one stays running."""
     for start, end in zip(turns, [*turns[1:], None], strict=True):
         scenario.at(at(start)).do(StartPhase())
         if end is not None:

@@ -1,4 +1,4 @@
-"""What an observed edit says, in words."""
+"""Descriptions of an observed edit."""
 
 from sprintlog.projections.history.edits import edited
 

@@ -88,7 +88,7 @@ def fields(name: str, value: Any) -> list[tuple[str, Any]]:
 
 @given(st.dictionaries(texts, documents, max_size=3))
 def test_every_name_leads_back(document: dict[str, Any]) -> None:
-    """The name of a field leads to it, and no two fields have the same one."""
+    """The name of a field leads to it, and no two fields have the same name."""
     named = fields("", document)
     assert len({name for name, _ in named}) == len(named)
     for name, value in named:

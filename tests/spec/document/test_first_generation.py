@@ -1,4 +1,4 @@
-"""Documents with a queue of tasks: what is open stays open, and nothing is lost."""
+"""Documents with a queue of tasks: open tasks stay open, and nothing is lost."""
 
 from copy import deepcopy
 from typing import Any
@@ -42,7 +42,7 @@ def test_reads_every_task_as_a_phase() -> None:
 
 
 def test_tasks_beside_empty_phases_are_read() -> None:
-    """Phases that are empty do not hide a queue: nothing that is open is taken for done."""
+    """Empty phases do not hide a queue, so no open task is considered done."""
     document = with_phases({"phases": [], **deepcopy(QUEUE)})
     assert is_first_generation({"phases": [], **QUEUE})
     assert [phase["id"] for phase in document["phases"]][-1] == "bare"
@@ -58,7 +58,7 @@ def test_says_what_is_to_be_done() -> None:
 
 
 def test_keeps_what_else_was_said() -> None:
-    """Every field of a task stays with it; notes and reasons are found where ours are."""
+    """Every field of a task is preserved; notes and reasons are in our fields."""
     document = with_phases(deepcopy(QUEUE))
     phases = {phase["id"]: phase for phase in document["phases"]}
     assert phases["paths"]["commit"] == "6673e79"
@@ -78,7 +78,7 @@ def test_keeps_what_else_was_said() -> None:
     ],
 )
 def test_refuses_what_it_cannot_read(change: Data, field: str) -> None:
-    """A task that cannot be read is refused, never taken for done."""
+    """A task that cannot be read is refused rather than considered done."""
     with pytest.raises(RefusedError) as refused:
         with_phases({**deepcopy(QUEUE), **change})
     assert refused.value.fields["field"] == field
@@ -94,5 +94,5 @@ def test_refuses_what_it_cannot_read(change: Data, field: str) -> None:
     ],
 )
 def test_knows_it_by_its_lists(document: Any, expected: bool) -> None:
-    """It has one of the lists, and no phases."""
+    """Such a document has one of the lists, and no phases."""
     assert is_first_generation(document) is expected

@@ -62,7 +62,7 @@ def test_records_the_difference_to_the_next(given: Any) -> None:
 
 @pytest.mark.parametrize("touch", [None, f.ActivitySeen(), f.PhaseStarted("a")])
 def test_gives_each_version_back_exactly(given: Any, touch: Any) -> None:
-    """Versions come back byte for byte, whatever we recorded between them."""
+    """Versions are reproduced byte for byte, whatever was recorded between them."""
     scenario: Scenario = given()
     first = {**deepcopy(ODD), "last-activity": "2026-01-15T08:00:00Z"}
     second = {**dict(reversed(first.items())), "stats": {"odd": 1, "elapsed": "x"}}
@@ -123,7 +123,7 @@ def test_derives_the_parents_an_event_touches(given: Any) -> None:
 
 
 def test_corrects_the_top_above_a_right_step(given: Any) -> None:
-    """A contradiction above is corrected also where the step's own word was right."""
+    """A contradiction in a parent is corrected even if the step's status was right."""
     phase = for_each("p", x=("i", "j"))
     phase["steps"][0]["status"] = "in-progress"
     for leaf in phase["steps"][0]["phases"]:
@@ -134,7 +134,7 @@ def test_corrects_the_top_above_a_right_step(given: Any) -> None:
 
 
 def test_shows_missing_figures_in_one_order(given: Any) -> None:
-    """Pointer and figures that were missing come last, however often one looks."""
+    """A pointer and figures that were missing always come last."""
     document = {"status": "in-progress", **simple("a", status="pending")}
     scenario = take(given(), document).given(f.ActivitySeen())
     assert list(scenario.document) == ["status", "phases", "current", "stats"]
@@ -143,7 +143,7 @@ def test_shows_missing_figures_in_one_order(given: Any) -> None:
 
 @pytest.mark.parametrize("address", ["no status", "#1", "#2"])
 def test_lets_inert_nodes_be(given: Any, address: str) -> None:
-    """A node without id or status keeps its place and takes no part."""
+    """A node without an id or status keeps its position and has no function."""
     scenario = take(given(), ODD)
     scenario.when(leaves.StartPhase(phase=address)).then_refused(
         containing="has no id or no status, so it is ignored", phase=address
@@ -161,14 +161,14 @@ def test_counts_no_steps_of_inert_phases(given: Any) -> None:
 
 
 def test_finds_the_twin_that_takes_part(given: Any) -> None:
-    """Of two nodes with one id the inert one does not hide the other."""
+    """Of two nodes with one id, an inert one does not hide the other."""
     document = {"status": "in-progress", **simple("a", "a")}
     document["phases"][1]["status"] = "pending"
     take(given(), document).do(leaves.StartPhase(phase="a"))
 
 
 def test_addresses_a_second_twin_by_index(given: Any) -> None:
-    """Of two nodes with one id the later one is addressed by its place."""
+    """Of two nodes with one id, the later one is addressed by its index."""
     document = {"status": "in-progress", **simple("a", "a", status="pending")}
     scenario = take(given(), document).given(f.PhaseSkipped("a"))
     scenario.when(leaves.StartPhase()).then(f.PhaseStarted("#1"))
@@ -204,7 +204,7 @@ def test_reports_what_contradicts_the_rules() -> None:
 
 
 def test_reports_phases_of_neither_kind() -> None:
-    """A top phase is simple or for-each, never both, never neither."""
+    """A top phase must be either simple or for-each."""
     both = {"id": "b", "status": "pending", "prompt": "x", "steps": []}
     twins = [both, {"id": "n", "status": "pending"}, {**both, "id": "n"}]
     assert contradictions({"phases": twins}) == [

@@ -65,7 +65,7 @@ def test_tells_equal_values_of_types_apart(old: Any, new: Any) -> None:
 
 
 def test_follows_items_by_their_id() -> None:
-    """An insertion into a list has only the new item, not all moved ones."""
+    """Inserting into a list results in one new item, not in many moved ones."""
     old = [{"id": "a", "n": 1}, {"id": "b", "n": 1}]
     new = [{"id": "x"}, {"id": "a", "n": 1}, {"id": "b", "n": 2}]
     assert diff(old, new) == [
@@ -75,7 +75,7 @@ def test_follows_items_by_their_id() -> None:
 
 
 def test_removes_from_lists_in_order() -> None:
-    """Indices are those of the list at the moment of each operation."""
+    """Indices refer to the list at the time of each operation."""
     assert diff([1, 2, 3, 4], [1, 4]) == [{"op": "remove", "path": "/1"}] * 2
     assert apply([1, 2, 3, 4], diff([1, 2, 3, 4], [1, 4])) == [1, 4]
 

@@ -1,4 +1,4 @@
-"""Where state files may be, by their names."""
+"""The valid paths of state files."""
 
 import pytest
 
@@ -22,7 +22,7 @@ LOOP = ".aiwg/ralph/ralph-001"
     ],
 )
 def test_each_state_file_has_its_name(path: str) -> None:
-    """The names of all state files are allowed, those of loops in the folder of a loop."""
+    """The names of all state files are valid; those of loops only in a loop's folder."""
     assert wrong_place(path) is None
 
 
@@ -44,5 +44,5 @@ def test_each_state_file_has_its_name(path: str) -> None:
     ],
 )
 def test_nothing_else_is_written(path: str) -> None:
-    """For any contents of a log, only files of these names are written, at these places."""
+    """Whatever a log contains, only files with these names are written, at these paths."""
     assert wrong_place(path) is not None

@@ -54,7 +54,7 @@ def parser(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
     ],
 )
 def test_every_value_has_a_line(path: Path, near: str | None, line: int) -> None:
-    """A value's line is its key's; what is missing has that of what should hold it."""
+    """A value's line is its key's line; a missing value has its container's line."""
     assert PlacedDocument(TEXT.encode(), file="f").line(path, near) == line
 
 
@@ -64,7 +64,7 @@ def test_the_data_is_that_of_the_reader() -> None:
 
 
 def test_keys_that_are_there_twice_are_noted() -> None:
-    """All of them are reported with line and path; the last one counts."""
+    """All duplicate keys are reported with line and path; the last one is used."""
     placed = PlacedDocument(b"a: 1\nb:\n  - c: 1\n    c: 2\na: 3\n", file="f")
     assert placed.data == {"a": 3, "b": [{"c": 2}]}
     assert [(line, path) for line, path, _ in placed.repeated] == [
@@ -80,7 +80,7 @@ def test_a_file_may_begin_with_a_mark() -> None:
 
 
 def test_what_a_second_key_replaces_leaves_no_line_behind() -> None:
-    """A missing value has the line of its container, whatever was there before."""
+    """A missing value has its container's line, even if a replaced value was there."""
     text = "".join(f"a{n}: {{x: 1}}\na{n}: 1\nb{n}: {{}}\n" for n in range(50))
     placed = PlacedDocument(text.encode(), file="f")
     assert [placed.line((f"b{n}", "x")) for n in range(50)] == list(range(3, 153, 3))

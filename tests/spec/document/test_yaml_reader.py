@@ -73,7 +73,7 @@ def refusal(data: bytes) -> InvalidInputError:
     ],
 )
 def test_core_schema_is_read(text: str, value: object) -> None:
-    """Scalars mean what the core schema of YAML 1.2 says."""
+    """Scalars have their meaning in the core schema of YAML 1.2."""
     assert repr(load(f"key: {text}\n".encode())) == repr({"key": value})
 
 
@@ -87,12 +87,12 @@ def test_core_schema_is_read(text: str, value: object) -> None:
     ],
 )
 def test_other_words_are_text(text: str) -> None:
-    """What only YAML 1.1 or some reader takes for another type stays text."""
+    """Words that only YAML 1.1 or some parsers read as another type stay text."""
     assert load(f"key: {text}\n".encode()) == {"key": text}
 
 
 def test_keys_are_their_source_text() -> None:
-    """A key is its text, whatever type the word would have as a value."""
+    """A key is its source text, whatever type the word would have as a value."""
     data = b"1: a\n01: b\ntrue: c\n~: d\n<<: e\n2026-01-15: f\n.inf: g\n'': h\n"
     assert list(load(data)) == ["1", "01", "true", "~", "<<", "2026-01-15", ".inf", ""]
 
@@ -101,7 +101,7 @@ def test_keys_are_their_source_text() -> None:
     "text", ["a:\tb\n", "a: b\t# a remark\n", "a: b\t\n", "a: [\tb]\n"]
 )
 def test_tab_between_words_is_a_space_or_refused(text: str, parser: str) -> None:
-    """Tabs may stand between words; PyYAML without libyaml refuses some of them."""
+    """Tabs may separate words; PyYAML without libyaml refuses some of them."""
     refused = suppress(InvalidInputError) if parser == "SafeLoader" else nullcontext()
     with refused:
         assert load(text.encode()) in ({"a": "b"}, {"a": ["b"]})
@@ -113,7 +113,7 @@ def test_merge_key_merges_nothing() -> None:
 
 
 def test_byte_order_mark_and_markers_are_skipped() -> None:
-    """A file may start with a byte order mark and hold one marked document."""
+    """A file may start with a byte order mark and contain one marked document."""
     assert load(b"\xef\xbb\xbf---\na: 1\n...\n") == {"a": 1}
 
 
@@ -225,7 +225,7 @@ def test_size_is_bounded() -> None:
 
 
 def test_number_of_nodes_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keys and values are counted, collections too; the one too many has line and field."""
+    """Keys, values and collections are counted; the error has line and field."""
     monkeypatch.setattr(yaml_reader, "NODES_MAX", 9)
     data = b"a: 1\nb: [1, {c: 2}]\n"
     assert load(data) == {"a": 1, "b": [1, {"c": 2}]}
@@ -246,7 +246,7 @@ def test_number_of_directives_is_bounded() -> None:
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("text", ["x" * 2**20, "x " * 2**19 + "x", "9" * 2**20 + "x"])
 def test_huge_scalar_is_read(text: str, parser: str) -> None:
-    """A text of megabytes is read whole, in time."""
+    """A text of several megabytes is read completely within the time limit."""
     start = time.process_time()
     assert load(f"a: {text}\n".encode()) == {"a": text}
     assert time.process_time() - start < 5
@@ -269,7 +269,7 @@ def test_depth_is_bounded_before_building(data: bytes) -> None:
 
 
 def test_depth_of_64_is_read() -> None:
-    """Nesting of exactly 64 levels is allowed; one more names the bound."""
+    """Exactly 64 levels are allowed; the error for one more names the limit."""
     assert repr(load(b"[" * 64 + b"]" * 64)) == "[" * 64 + "]" * 64
     assert "nested deeper than 64 levels" in str(refusal(b"[" * 65 + b"]" * 65))
 
@@ -291,6 +291,6 @@ def test_control_characters_are_escaped_in_messages() -> None:
 @pytest.mark.parametrize("value", [".inf", "*x", "&x 1", "!x 1", "{? [a]}"])
 @pytest.mark.parametrize("key", ["k" * 9000, "ö" * 9000, " k" * 4000])
 def test_long_names_are_cut_in_messages(key: str, value: str) -> None:
-    """Neither a long key nor a long anchor or tag makes a long message."""
+    """A long key, anchor or tag does not make a long message."""
     value = value.replace("x", "x" * 9000)
     assert len(str(refusal(f"? '{key}'\n: {value}\n".encode()))) < 500

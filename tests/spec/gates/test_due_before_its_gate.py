@@ -1,4 +1,4 @@
-"""Unfinished work comes first: a gate is due when all checked work is finished."""
+"""Unfinished work comes first: a gate is due when all the work it checks is finished."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ NOW = "2026-01-15T10:00:00Z"
 
 
 def gated(*levels: int) -> Data:
-    """Return a plan whose first phase, step and sub-phase have gates, as far as named."""
+    """Return a plan whose first phase, step and sub-phase have the given gates."""
     plan: Data = {"phases": [for_each("p", x=("i", "j"), y=("i",)), NEXT]}
     step = plan["phases"][0]["steps"][0]
     for level, one in enumerate((plan["phases"][0], step, step["phases"][1]), start=1):
@@ -79,7 +79,7 @@ def until_the_gate(running: Any, *levels: int) -> Scenario:
 def test_does_what_came_in_first(
     running: Any, levels: tuple[int, ...], kind: str, ref: str
 ) -> None:
-    """Whatever comes into a phase that waits for its gate is done first, then checked."""
+    """Work added to a phase that waits for its gate is done before the check."""
     scenario = until_the_gate(running, *levels)
     inject = InjectPhases if ref.count("/") == 2 else InjectSteps
     scenario.do(inject(nodes=[node()], position=at(kind, ref)))
@@ -138,7 +138,7 @@ def test_checks_what_a_document_contradicts(running: Any) -> None:
 
 
 def test_forgets_where_it_was_held_once_passed(running: Any) -> None:
-    """A gate that has passed holds the pointer no more, also when a leaf is reopened."""
+    """A passed gate no longer holds the pointer, even if a leaf is reopened."""
     scenario = until_the_gate(running, 1)
     scenario.do(InjectPhases(nodes=[node()], position=at("before", "p")))
     check(scenario).go()

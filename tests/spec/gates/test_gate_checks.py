@@ -1,4 +1,4 @@
-"""A gate's checks: its six words, its retries, its time limit, and runs that are lost."""
+"""A gate's checks: its six statuses, retries, time limit, and lost runs."""
 
 from typing import Any
 
@@ -91,7 +91,7 @@ def test_reaches_every_word(running: Any) -> None:
 
 
 def test_tells_a_timeout_from_exit_124(running: Any) -> None:
-    """A time limit is a failed attempt, told apart from a script that exits 124."""
+    """A time limit is a failed attempt, distinguished from a script that exits with 124."""
     scenario = check(at_its_gate(running), 143, timed_out=True)
     scenario.then(f.GateChecked("p", 1, 143, timed_out=True))
     assert word(scenario) == "retrying"
@@ -104,7 +104,7 @@ def test_fails_when_told_to_end_and_exits_with_0(running: Any) -> None:
 
 
 def test_begins_anew_after_a_person(running: Any) -> None:
-    """Once a person resolved the block the gate has all of its attempts again."""
+    """Once a person has resolved the block, the gate has all its attempts again."""
     scenario = at_its_gate(running, {"max-retries": 1})
     check(check(scenario, 1).go(), 1).go()
     start(scenario).then_refused(containing="sprint s is blocked", state="blocked")
@@ -153,7 +153,7 @@ def test_blocks_a_sprint_that_was_stopped(
 def test_reaches_its_breakpoint_all_the_same(
     running: Any, stop: Make, said: Data, status: str
 ) -> None:
-    """A breakpoint behind a gate holds, also when the sprint was stopped meanwhile."""
+    """A breakpoint after a gate is reached even if the sprint was stopped meanwhile."""
     scenario = start(at_its_gate(running, None, **{"break": True})).go().do(stop(**said))
     scenario.do(g.CheckGate(phase="p", run="r", result=GateResult(0)))
     if status == "blocked":
@@ -164,7 +164,7 @@ def test_reaches_its_breakpoint_all_the_same(
 
 
 def test_says_nothing_of_a_leaf_that_is_over(running: Any) -> None:
-    """A leaf that somebody skipped while its gate ran stays skipped."""
+    """A leaf that was skipped while its gate ran stays skipped."""
     leaf = {"id": "p", "prompt": "x", "gate": {"script": "make", "max-retries": 0}}
     scenario = start(running({"phases": [leaf]}, f.PhaseStarted("p"))).go()
     scenario.do(leaves.SkipPhase())
@@ -174,7 +174,7 @@ def test_says_nothing_of_a_leaf_that_is_over(running: Any) -> None:
 
 
 def test_begins_anew_with_work_that_failed_first(running: Any) -> None:
-    """A last failure on a leaf that failed meanwhile blocks nothing; both begin again."""
+    """A last failure on a leaf that has also failed blocks nothing; both start again."""
     leaf = {"id": "p", "prompt": "x", "gate": {"script": "make", "max-retries": 0}}
     scenario = start(running({"phases": [leaf]}, f.PhaseStarted("p"))).go()
     scenario.do(leaves.FailPhase("429", "network"))
@@ -189,14 +189,14 @@ def test_begins_anew_with_work_that_failed_first(running: Any) -> None:
 def test_takes_a_result_of_elsewhere_while_stopped(
     running: Any, stop: Make, said: Data, status: str
 ) -> None:
-    """What a gate came to elsewhere is taken in whatever the sprint waits for."""
+    """An external result is recorded whatever the sprint is waiting for."""
     scenario = at_its_gate(running).do(stop(**said))
     scenario.do(g.RecordGate(result=GateResult(0)))
     assert (scenario.status, word(scenario)) == (status, "passed")
 
 
 def test_takes_no_result_of_what_has_blocked(running: Any) -> None:
-    """Once it has blocked, a person must decide before a gate runs."""
+    """Once a gate has blocked, a person must decide before it runs again."""
     scenario = check(at_its_gate(running, {"max-retries": 0}), 1).go()
     scenario.when(g.RecordGate(result=GateResult(0))).then_refused(state="blocked")
 
@@ -210,7 +210,7 @@ def test_has_nothing_to_do_once_passed(running: Any) -> None:
 
 
 def test_refuses_a_second_run(running: Any) -> None:
-    """While a process runs a gate no other may; the refusal names it."""
+    """While a process runs a gate, another run is refused with its name."""
     scenario = start(at_its_gate(running)).go()
     start(scenario, "s", alive=True).then_refused(
         containing="is being run by process 7, attempt 1", pid=7, state="running"
@@ -218,7 +218,7 @@ def test_refuses_a_second_run(running: Any) -> None:
 
 
 def test_notices_a_lost_run(running: Any) -> None:
-    """A run whose process is gone is interrupted, and costs no attempt."""
+    """A run whose process is gone is interrupted, and does not count as an attempt."""
     scenario = start(check(at_its_gate(running), 1).go()).go()
     start(scenario, "s").then(
         f.GateInterrupted("p", "process 7 is gone and left no result"),
@@ -243,7 +243,7 @@ def test_goes_back_to_its_word(running: Any, before: int, then: str) -> None:
 
 
 def test_takes_up_what_another_tool_left_running(running: Any) -> None:
-    """An imported gate with the status `running` has no process: that run is lost."""
+    """An imported gate with status `running` has no process, so its run is lost."""
     scenario = at_its_gate(running, **{"gate-tracking": {"status": "running"}})
     start(scenario, alive=True).then(
         f.GateInterrupted("p", "whoever ran it is gone and left no result"),
@@ -252,7 +252,7 @@ def test_takes_up_what_another_tool_left_running(running: Any) -> None:
 
 
 def test_knows_its_run_after_a_checkpoint(running: Any) -> None:
-    """A state that was saved in between still knows who runs the gate."""
+    """A state saved in between still knows which process runs the gate."""
     scenario = start(at_its_gate(running)).go()
     scenario.sprint = unpack(pack(scenario.sprint))
     start(scenario, "s", alive=True).then_refused(pid=7)
@@ -277,7 +277,7 @@ AGAIN: list[Step] = [
 def test_counts_no_result_of_another_run(
     running: Any, meanwhile: list[Step], run: str
 ) -> None:
-    """A result counts only for the run that is under way."""
+    """A result counts only for the run in progress."""
     scenario = start(at_its_gate(running)).go()
     for command, said in meanwhile:
         scenario.do(command(**said))

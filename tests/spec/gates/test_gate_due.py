@@ -41,7 +41,7 @@ def test_checks_a_leaf_at_work(running: Any, status: str) -> None:
 
 
 def test_lets_a_leaf_complete(running: Any) -> None:
-    """A leaf with a gate completes once the gate has passed, by its own command."""
+    """A leaf with a gate is completed by its own command after the gate has passed."""
     scenario: Scenario = running({"phases": [LEAF, NEXT]}, f.PhaseStarted("p"))
     check(scenario, 1).go()
     scenario.when(leaves.CompletePhase()).then_refused(containing="has not passed")
@@ -52,7 +52,7 @@ def test_lets_a_leaf_complete(running: Any) -> None:
 
 
 def test_blocks_a_leaf(running: Any) -> None:
-    """A leaf whose gate used up its retries is blocked; its work may be repeated."""
+    """A leaf whose gate has no retries left is blocked; its work may be repeated."""
     gate = {"script": "make", "max-retries": 0}
     scenario: Scenario = running({"phases": [{**LEAF, "gate": gate}]}, f.PhaseStarted("p"))
     check(scenario, 1).go()
@@ -71,7 +71,7 @@ def test_blocks_a_leaf(running: Any) -> None:
 
 @pytest.mark.parametrize("elsewhere", [False, True])
 def test_runs_a_blocked_leaf_gate_again_alone(running: Any, elsewhere: bool) -> None:
-    """Once a person resolved it, the gate of a leaf is run again without doing its work."""
+    """After a person resolved it, a leaf's gate runs again without repeating the work."""
     gate = {"script": "make", "max-retries": 1}
     scenario: Scenario = running({"phases": [{**LEAF, "gate": gate}]}, f.PhaseStarted("p"))
     check(check(scenario, 1).go(), 1).go()
@@ -101,7 +101,7 @@ def test_runs_a_blocked_leaf_gate_again_alone(running: Any, elsewhere: bool) -> 
 def test_says_what_comes_first(
     running: Any, phase: Data, containing: str, hint: str
 ) -> None:
-    """A gate that is not due yet names the awaited work, and the next command."""
+    """The refusal for a gate that is not due names the pending work and a command."""
     plan = {"phases": [{**phase, "gate": {"script": "make"}}]}
     scenario: Scenario = running(plan)
     if "x" in hint and "start" not in hint:
@@ -114,7 +114,7 @@ def test_says_what_comes_first(
 
 @pytest.mark.parametrize("code", [0, 1])
 def test_checks_again_after_a_reopening(running: Any, code: int) -> None:
-    """Work that is done again is checked again; what failed keeps its count."""
+    """Repeated work is checked again; failed attempts still count."""
     scenario = check(at_its_gate(running), code).go()
     scenario.do(leaves.ReopenPhase(phase="p/x/i"))
     expected = {0: (0, "pending"), 1: (1, "retrying")}[code]
@@ -186,7 +186,7 @@ def test_needs_a_gate(running: Any) -> None:
 def test_refuses_what_cannot_be_run(
     running: Any, gate: Data, said: Data, containing: str
 ) -> None:
-    """Without a script or a time there is nothing to run."""
+    """Without a script or a time limit, a gate cannot be run."""
     scenario = at_its_gate(running, gate)
     scenario.when(g.StartGate(run="r", **BY, **said))
     scenario.then_refused(containing=containing)

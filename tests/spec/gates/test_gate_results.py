@@ -19,7 +19,7 @@ def test_takes_a_result_from_elsewhere(running: Any) -> None:
 
 
 def test_takes_a_result_once(running: Any) -> None:
-    """The same result of the same attempt again changes nothing."""
+    """Recording the same result of the same attempt again changes nothing."""
     scenario = record(at_its_gate(running, {"max-retries": 1}), 1, attempt=1).go()
     record(scenario, 1, attempt=1).then_nothing()
     record(scenario, 2, attempt=1).then_refused(field="attempt", allowed=[2])
@@ -29,7 +29,7 @@ def test_takes_a_result_once(running: Any) -> None:
 
 
 def test_takes_no_other_result_once_passed(running: Any) -> None:
-    """A gate that has passed takes the same result again, and no other."""
+    """A passed gate accepts only the same result again."""
     scenario = record(at_its_gate(running), 0).go()
     record(scenario, 0, phase="p").then_nothing()
     record(scenario, 1, phase="p").then_refused(containing="has passed", state="passed")
@@ -56,7 +56,7 @@ def test_takes_no_result_beside_a_run(running: Any) -> None:
     ],
 )
 def test_takes_whatever_was_observed(running: Any, event: Any) -> None:
-    """Another tool's values of gates break nothing, and counts are never below 0."""
+    """Gate values from another tool cause no error, and counts are never below 0."""
     scenario: Scenario = at_its_gate(running).given(event)
     assert scenario.node("p").get("gate-tracking", {}).get("attempts", 0) >= 0
     assert scenario.node("q") == NEXT | {"status": "pending"}
@@ -64,7 +64,7 @@ def test_takes_whatever_was_observed(running: Any, event: Any) -> None:
 
 
 def test_opens_again_when_observed_so(running: Any) -> None:
-    """A failure that is observed of a passed gate takes the pointer back to its phase."""
+    """An observed failure of a passed gate moves the pointer back to its phase."""
     scenario = check(at_its_gate(running)).go()
     pointers = [scenario.pointer]
     scenario.given(f.GateChecked("p", 2, 1))

@@ -70,14 +70,14 @@ def test_reads_the_prompt_both_ways(said: Any, gate: Data, prompt: str | None) -
 def test_takes_what_makes_no_sense_as_unsaid(
     said: Any, key: str, value: object, expected: tuple[int, float]
 ) -> None:
-    """A value of another type or below its bound counts as not said."""
+    """A value of a wrong type or below its minimum is ignored."""
     gate = said({key: value})
     assert (gate.retries_max, gate.timeout_seconds) == expected
 
 
 @pytest.mark.parametrize("tracking", [None, [], {}, {"attempts": "2"}, {"attempts": -2}])
 def test_counts_from_nothing(running: Any, tracking: Any) -> None:
-    """Where a document counts no attempts none were made."""
+    """If a document counts no attempts, none were made."""
     scenario = at_its_gate(running, **{"gate-tracking": tracking})
     node = scenario.sprint.plan.tree.find("p")
     assert node is not None

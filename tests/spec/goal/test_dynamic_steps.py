@@ -39,7 +39,7 @@ def test_has_all_fields_of_the_document() -> None:
 
 
 def test_before_the_first_iteration_is_iteration_zero() -> None:
-    """Steps that a person adds before the loop begins belong to no iteration."""
+    """Steps that a person adds before the loop starts belong to no iteration."""
     scenario = Scenario().given(goal()).do(AddStep(prompt="x"))
     assert scenario.document["dynamic-steps"][0]["added-in-iteration"] == 0
 
@@ -55,7 +55,7 @@ def test_ids_need_not_be_numbers(identity: str) -> None:
 
 
 def test_allots_above_what_was_given() -> None:
-    """A number that somebody gave is not allotted, nor any below it."""
+    """A number given explicitly is not allotted again, nor any below it."""
     scenario = begun().do(AddStep(prompt="x", step="step-7")).do(AddStep(prompt="y"))
     assert list(statuses(scenario)) == ["step-7", "step-8"]
 
@@ -68,7 +68,7 @@ def test_gives_no_number_again_after_rollback() -> None:
 
 
 def test_allots_above_what_was_imported(given: Any) -> None:
-    """Another tool's steps keep their ids, whatever the other fields are."""
+    """Another tool's steps keep their ids, whatever their other fields are."""
     odd = [{"id": "step-4", "prompt": "x", "status": "pending"}, "no step", {"id": 7}]
     document = {**goal(), "status": "in-progress", "dynamic-steps": odd}
     scenario = given().do(ImportDocument(document=document, source="x"))
@@ -104,7 +104,7 @@ def test_changes_a_prompt() -> None:
 
 
 def test_refuses_what_means_nothing() -> None:
-    """An empty prompt, an unknown word, an unknown step and nothing at all are refused."""
+    """An empty prompt, an unknown status or step, and an empty command are refused."""
     scenario = begun().do(AddStep(prompt="x"))
     scenario.when(AddStep(prompt=" \n")).then_refused(field="prompt")
     scenario.when(AddStep(prompt="x", step="a\nb")).then_refused(field="id")
@@ -117,18 +117,18 @@ def test_refuses_what_means_nothing() -> None:
 
 
 def test_needs_a_goal(running: Any) -> None:
-    """In standard mode there are no steps of this kind; the hint names the command."""
+    """Standard mode has no such steps; the hint names the right command."""
     running(simple("a")).when(AddStep(prompt="x")).then_refused(containing="has no goal")
 
 
 def test_a_completed_sprint_takes_no_steps() -> None:
-    """A completed goal has no more work until it is reopened."""
+    """A completed goal accepts no steps until it is reopened."""
     scenario = begun(None, r.GoalCompleted(1))
     scenario.when(AddStep(prompt="x")).then_refused(state="completed", allowed=["reopen"])
 
 
 def test_takes_what_an_agent_says() -> None:
-    """Done ones are completed, in any order; new ones get ids, known ones keep theirs."""
+    """Finished steps are completed in any order; new ones get ids, known ones keep them."""
     scenario = begun()
     for prompt in ("one", "two", "three"):
         scenario.do(AddStep(prompt=prompt))
@@ -154,7 +154,7 @@ def test_takes_what_an_agent_says() -> None:
 
 
 def taking(done: list[str], pending: list[OpenStep]) -> Decision:
-    """Return what decides on steps that an agent names as done and as not done."""
+    """Return a decision on steps that an agent reports as done and as open."""
     return lambda sprint, at: take_steps(sprint, completed=done, pending=pending)
 
 
@@ -170,7 +170,7 @@ def test_opens_a_step_again() -> None:
 
 
 def test_notes_what_it_cannot_take() -> None:
-    """An unknown id completes nothing and adds nothing; it is kept as a note."""
+    """An unknown id completes and adds nothing; it is stored as a note."""
     scenario = begun()
     scenario.when(taking(["no"], [OpenStep(None, "nor")]))
     assert [type(event) for event in scenario.decided or []] == [f.NoteAdded, f.NoteAdded]

@@ -88,7 +88,7 @@ def test_decides_what_the_command_decides(
 
 
 def test_covers_every_event_of_ralph_mode() -> None:
-    """Every event type is tried here, or is only ever caused by another command."""
+    """Every event type is tried here, or only results from another command."""
     assert {c[1] for c in CASES} | CAUSED == {event.type for event in r.GOAL_EVENTS}
 
 

@@ -41,7 +41,7 @@ ALLOWED = {
 
 
 def hooked(*words: str) -> Scenario:
-    """Return a sprint whose hook of iteration 1 went through these words."""
+    """Return a sprint whose hook of iteration 1 had these statuses."""
     scenario = begun(goal(LEARNING, DOCS)).do(StartIteration())
     for word in words:
         scenario.do(SAY[word](hook_id="learning"))
@@ -49,7 +49,7 @@ def hooked(*words: str) -> Scenario:
 
 
 def test_are_due_after_an_iteration_for_a_phase(running: Any) -> None:
-    """In standard mode an iteration's hooks come when it has ended, as towards a goal."""
+    """In standard mode, an iteration's hooks are due when it has ended, as with a goal."""
     plan = {**simple("a", "b"), "per-iteration-hooks": [LEARNING, DOCS]}
     scenario: Scenario = running(plan).do(StartRun(phase="a"))
     assert hooks_due(scenario.sprint.plan) == []
@@ -63,7 +63,7 @@ def test_are_due_after_an_iteration_for_a_phase(running: Any) -> None:
 
 
 def test_are_not_due_in_a_document_that_came_in(given: Any) -> None:
-    """What another tool counted is not known to have ended here."""
+    """An iteration counted by another tool is not known to have ended here."""
     stats = {"current-iteration": 7}
     document = {"status": "in-progress", "stats": stats, **simple("a")}
     document["per-iteration-hooks"] = [LEARNING]
@@ -72,7 +72,7 @@ def test_are_not_due_in_a_document_that_came_in(given: Any) -> None:
 
 
 def test_says_only_what_is_said_of_it() -> None:
-    """A status belongs to one hook in one iteration; the other tasks are unchanged."""
+    """A status applies to one hook in one iteration; other tasks are unchanged."""
     scenario = hooked("spawned").do(SpawnHook(hook_id="docs")).do(EndIteration())
     scenario.do(StartIteration()).do(SpawnHook(hook_id="learning"))
     scenario.do(CompleteHook(hook_id="learning"))
@@ -107,7 +107,7 @@ def test_has_all_fields_of_the_document() -> None:
 @pytest.mark.parametrize("state", HOOK_TASK_STATUSES)
 @pytest.mark.parametrize("word", HOOK_TASK_STATUSES)
 def test_follows_the_table(state: str, word: str) -> None:
-    """Only the transitions of the table are allowed; the same word again is nothing."""
+    """Only the transitions in the table are allowed; the same status changes nothing."""
     before = ("spawned", state) if state != "spawned" else ("spawned",)
     scenario = hooked(*before).when(SAY[word](hook_id="learning"))
     if state == word:
@@ -120,7 +120,7 @@ def test_follows_the_table(state: str, word: str) -> None:
 
 
 def test_is_spawned_again_when_its_process_is_gone() -> None:
-    """What a killed loop ran is run again under the same entry; what ended is not."""
+    """A killed loop's hook runs again under the same entry; one that ended does not."""
     scenario = hooked("spawned", "running")
     scenario.when(SpawnHook(hook_id="learning", again=True)).then(
         r.HookTaskSpawned(1, "learning", "transcripts/iter-1-learning.jsonl")
@@ -132,7 +132,7 @@ def test_is_spawned_again_when_its_process_is_gone() -> None:
 
 
 def test_names_an_iteration() -> None:
-    """A task belongs to the latest iteration, or to the one that is named."""
+    """A task belongs to the latest iteration, or to the given one."""
     scenario = hooked("spawned").do(StartIteration())
     scenario.do(SpawnHook(hook_id="learning")).do(
         CompleteHook(hook_id="learning", iteration=1)
@@ -154,7 +154,7 @@ def test_refuses_what_is_not_there() -> None:
 
 @pytest.mark.parametrize("path", ["/etc/x", "../x", "a/../../x", "a\\..\\x", "a\nb", "\\x"])
 def test_no_transcript_leads_out(path: str) -> None:
-    """A transcript is in the sprint's directory, whoever names it."""
+    """A transcript must be in the sprint's directory, whoever specifies its path."""
     hooked().when(SpawnHook(hook_id="learning", transcript=path)).then_refused(
         field="transcript"
     )
@@ -175,7 +175,7 @@ def due(scenario: Scenario) -> list[str]:
 
 
 def test_hooks_are_due_when_their_iteration_has_ended() -> None:
-    """Each is due once, until it is spawned or the next iteration begins."""
+    """Each hook is due once, until it is spawned or the next iteration starts."""
     scenario = begun(goal(LEARNING, DOCS)).do(StartIteration())
     assert due(scenario) == []
     assert due(scenario.do(EndIteration())) == ["learning", "docs"]
@@ -194,6 +194,6 @@ def test_only_hooks_that_are_switched_on_are_due(hook: Any) -> None:
 
 
 def test_what_others_observed_is_taken_where_it_fits() -> None:
-    """An observed end of a task that nobody spawned changes nothing."""
+    """An observed end of a task that was not spawned changes nothing."""
     scenario = begun(None, r.HookTaskCompleted(1, "x"), r.HookTaskSpawned(1, "y", "t"))
     assert [t["hook-id"] for t in scenario.document["hook-tasks"]] == ["y"]

@@ -16,7 +16,7 @@ from ..goals import begun, goal, idle
 
 
 def count(scenario: Scenario) -> int:
-    """Return the idle count; a saved state and a fold from nothing have the same."""
+    """Return the idle count; a saved state and a fold from nothing have the same count."""
     turns = scenario.sprint.plan.turns
     assert unpack(pack(scenario.sprint)).plan.turns == turns
     assert fold_all(scenario.events).plan.turns == turns
@@ -62,7 +62,7 @@ def test_three_is_the_default(odd: object) -> None:
 
 
 def test_only_completion_and_addition_count() -> None:
-    """Other words, other prompts, claims and notes are no progress."""
+    """Other statuses, prompts, claims and notes are not progress."""
     scenario = begun().do(AddStep(prompt="x"))
     for change in ({"status": "in-progress"}, {"prompt": "y"}, {"status": "blocked"}):
         scenario.do(StartIteration()).do(UpdateStep(step="step-0", **change))
@@ -80,7 +80,7 @@ def test_what_happens_between_iterations_counts() -> None:
 
 
 def test_an_iteration_left_open_ends_with_the_next_one() -> None:
-    """Whoever never says that an iteration ended is counted in the same way."""
+    """Iterations whose end was not recorded are counted in the same way."""
     scenario = begun()
     for _ in range(4):
         scenario.do(StartIteration())
@@ -89,7 +89,7 @@ def test_an_iteration_left_open_ends_with_the_next_one() -> None:
 
 
 def test_a_rollback_takes_idle_iterations_back() -> None:
-    """The count is that of the path; discarded iterations count again after an undo."""
+    """Only the current path is counted; after an undo, discarded iterations count again."""
     scenario = idle(begun().do(AddStep(prompt="x")), 3)
     scenario.do(RollBack(to=5, is_inside_append=False))
     assert count(scenario) == 1
@@ -106,7 +106,7 @@ def test_iterations_of_phases_are_not_idle() -> None:
 
 
 def test_an_imported_document_begins_anew() -> None:
-    """Work of another tool since then is unknown, so earlier iterations do not count."""
+    """Another tool's work since then is unknown, so earlier iterations do not count."""
     scenario = idle(begun(), 2)
     theirs = {**scenario.document, "goal": "Other"}
     assert count(scenario.do(ImportDocument(document=theirs, source="x"))) == 0

@@ -1,4 +1,4 @@
-"""The limit of iterations counts all that ever began (LOOP-032)."""
+"""The limit of iterations includes all that were ever started (LOOP-032)."""
 
 from typing import Any
 
@@ -32,7 +32,7 @@ def limited(most: int, *ids: str) -> Data:
 
 
 def because(scenario: Scenario) -> str | None:
-    """Return what makes the sprint stop now, None where it goes on."""
+    """Return the reason why the sprint stops now; None if it continues."""
     return next_action(scenario.sprint, now=NOW).because
 
 
@@ -43,7 +43,7 @@ def end(scenario: Scenario, phase: str, verdict: Verdict) -> Scenario:
 
 
 def test_a_rollback_gives_none_back(running: Any) -> None:
-    """Every iteration that ever began counts: there is no fifth of at most four."""
+    """Every iteration ever started counts: with a limit of four, there is no fifth."""
     scenario: Scenario = running(limited(4, "a"))
     for _ in range(4):
         scenario.do(StartIteration())
@@ -57,7 +57,7 @@ def test_a_rollback_gives_none_back(running: Any) -> None:
 
 
 def test_a_goal_has_the_same_limit() -> None:
-    """Towards a goal a rollback gives no iteration back either."""
+    """With a goal, a rollback does not free iterations either."""
     plan: Data = {**goal(), "stats": {"max-iterations": 2}}
     scenario = idle(begun(plan), 2)
     scenario.do(RollBack(to=2, is_inside_append=False))
@@ -66,7 +66,7 @@ def test_a_goal_has_the_same_limit() -> None:
 
 
 def test_past_the_limit_only_on_purpose(running: Any) -> None:
-    """With `beyond_limit` one more begins, marked as such; within the limit unmarked."""
+    """With `beyond_limit`, one more is started and marked; within the limit, not marked."""
     scenario: Scenario = running(limited(1, "a"))
     scenario.when(StartIteration(beyond_limit=True)).then(f.IterationStarted(1))
     scenario.when(StartIteration(number=7)).then_refused(containing="the limit is 1")
@@ -132,7 +132,7 @@ def test_what_a_person_resolved_goes_on_in_its_iteration(running: Any) -> None:
 
 
 def test_another_leaf_is_another_iteration(running: Any) -> None:
-    """A leaf that was skipped leaves its iteration to nobody, nor does one done before."""
+    """A skipped leaf passes its iteration on to no other leaf, nor does a finished one."""
     scenario: Scenario = running(simple("a", "b")).do(StartRun(phase="a"))
     scenario.do(leaves.SkipPhase(phase="a")).when(StartRun(phase="b"))
     scenario.then(f.IterationStarted(2, phase="b"), f.PhaseStarted("b"))
@@ -142,7 +142,7 @@ def test_another_leaf_is_another_iteration(running: Any) -> None:
 
 
 def test_an_iteration_that_somebody_ended_is_left(running: Any) -> None:
-    """The end of a run ends no iteration that is over, or that is another's."""
+    """The end of a run does not end an iteration that has ended or belongs to another."""
     scenario: Scenario = running(simple("a")).do(StartRun(phase="a")).do(EndIteration())
     end(scenario, "a", Verdict("completed"))
     assert scenario.decided == [f.AgentRan("a", "completed"), f.PhaseCompleted("a")]

@@ -1,4 +1,4 @@
-"""What an agent's answer means for a goal; what only repeats the prompt means nothing."""
+"""The meaning of an agent's answer for a goal; repeating the prompt has no meaning."""
 
 import json
 
@@ -25,7 +25,7 @@ def read(text: str, told: str = TOLD) -> Verdict:
 
 
 def said(**fields: object) -> str:
-    """Return an answer of words and an object on its last line."""
+    """Return an answer with text, and an object on its last line."""
     return "I did it.\n\n" + json.dumps(fields)
 
 
@@ -75,7 +75,7 @@ def test_the_goal_is_reached() -> None:
 def test_nothing_else_counts_as_success(
     fields: dict[str, object], status: str, error: str
 ) -> None:
-    """An unknown word is not a success: the outcome is unknown, and the word is named."""
+    """An unknown status is no success: the outcome is unknown, and the status named."""
     found = read(said(**fields))
     assert found.status == status
     assert error in (found.reason or found.error or "")
@@ -116,7 +116,7 @@ def test_the_names_of_the_documents_mean_the_same() -> None:
 
 
 def test_words_change_no_step() -> None:
-    """An answer in words is an iteration without step changes, and its summary."""
+    """A text answer is an iteration with a summary but without step changes."""
     assert read("I looked\naround.\n") == Turn("completed", summary="I looked\naround.")
     assert read(" \n").category == "validation"
 
@@ -176,7 +176,7 @@ def test_the_whole_prompt_repeated_means_nothing() -> None:
 
 
 def test_reads_the_result_of_an_agents_command_line() -> None:
-    """The final text of the result counts, not what was printed before it."""
+    """The final text of the result counts, not earlier output."""
     result = {"type": "result", "result": said(status="continue"), "num_turns": 2}
     output = "RALPH_COMPLETE: no\n" + json.dumps(result)
     found = judge(read_answer(output.encode()), exit_code=0, read=lambda text: read(text))

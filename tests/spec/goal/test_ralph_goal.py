@@ -1,4 +1,4 @@
-"""A goal: how it is set, claimed too early, reached, and opened again."""
+"""A goal: setting it, claiming it too early, reaching it, and reopening it."""
 
 from typing import Any
 
@@ -112,7 +112,7 @@ def test_a_claim_in_a_pause_is_kept() -> None:
 
 
 def test_no_sprint_is_closed_over_its_goal() -> None:
-    """Steps, `min-iterations` and the goal are not passed over: the way out is named."""
+    """Open steps, `min-iterations` and the goal prevent completion; the remedy is named."""
     scenario = begun(goal(min_iterations=5)).do(StartIteration()).do(AddStep(prompt="x"))
     scenario.when(CompleteSprint()).then_refused(containing="that is not reached")
     assert scenario.refused is not None
@@ -121,7 +121,7 @@ def test_no_sprint_is_closed_over_its_goal() -> None:
 
 
 def test_a_goal_can_be_given_up() -> None:
-    """Giving up says why; `ralph-exit` keeps it, and the iteration ends with it."""
+    """Giving up requires a reason, stored in `ralph-exit`, and ends the iteration."""
     scenario = begun().do(StartIteration()).at("2026-01-15T10:00:00Z")
     scenario.when(CompleteSprint(abandons_goal=True)).then_refused(field="reason")
     scenario.when(CompleteSprint(reason="x")).then_refused(field="reason")
@@ -176,7 +176,7 @@ def test_a_person_may_be_needed_for_the_goal() -> None:
 
 
 def test_a_failed_run_waits_or_blocks() -> None:
-    """The policy allows another attempt in the same iteration, or the sprint blocks."""
+    """The policy allows another attempt in the same iteration, or blocks the sprint."""
     plan = {**goal(), "retry": {"maxAttempts": 1, "backoffMs": [1000]}}
     scenario = begun(plan).do(StartIteration())
     scenario.when(FailIteration(error="429", category="rate-limit"), at=AT).then(
@@ -190,7 +190,7 @@ def test_a_failed_run_waits_or_blocks() -> None:
 
 
 def test_failures_of_an_unknown_kind_are_survived_with_growing_pauses() -> None:
-    """A goal survives three in a row; a person or a success begins the count again."""
+    """Three consecutive failures are tolerated; a person or a success resets the count."""
     scenario = begun().do(StartIteration())
     for pause in ("09:00:10Z", "09:01:00Z", "09:05:00Z"):
         scenario.when(FailIteration(error="x"), at=AT).then(
@@ -203,7 +203,7 @@ def test_failures_of_an_unknown_kind_are_survived_with_growing_pauses() -> None:
 
 
 def test_only_what_is_under_way_fails() -> None:
-    """There is no failure of an iteration that was not begun, or is over."""
+    """An iteration that has not started, or has ended, cannot fail."""
     begun().when(FailIteration(error="x"), at=AT).then_refused(
         containing="cannot fail iteration: none is under way"
     )
@@ -214,7 +214,7 @@ def test_only_what_is_under_way_fails() -> None:
 
 
 def test_counts_what_agents_took() -> None:
-    """Tokens, cost and time of all runs are added up, also of those rolled back."""
+    """The tokens, cost and time of all runs are added, including discarded ones."""
     usage = f.Usage(input_tokens=7, cost_usd=0.25)
     ran = f.AgentRan("", "completed", duration_ms=5, usage=usage, iteration=1)
     scenario = begun().do(RecordRun(ran=ran)).do(RecordRun(ran=ran))

@@ -26,7 +26,7 @@ def prompt(scenario: Scenario) -> str:
 
 
 def test_an_iteration_comes_with_its_number() -> None:
-    """The first answer is the first iteration; asked again it is the same."""
+    """The first answer is the first iteration; repeated queries give the same answer."""
     told = answer(begun())
     assert {key: told[key] for key in told if key != "prompt"} == {
         "do": "iterate",
@@ -36,7 +36,7 @@ def test_an_iteration_comes_with_its_number() -> None:
 
 
 def test_an_iteration_that_was_cut_short_goes_on() -> None:
-    """One that was begun has its number still, and the same prompt."""
+    """An interrupted iteration keeps its number and its prompt."""
     scenario = begun()
     before = prompt(scenario)
     told = answer(scenario.do(StartTurn()))
@@ -45,7 +45,7 @@ def test_an_iteration_that_was_cut_short_goes_on() -> None:
 
 
 def test_numbers_go_on_after_a_rollback() -> None:
-    """An iteration that was rolled back does not give its number to another one."""
+    """The number of a discarded iteration is not used again."""
     scenario = idle(begun(), 3).given(f.RolledBack(2))
     assert answer(scenario)["iteration"] == 4
 
@@ -58,7 +58,7 @@ def test_phases_come_first() -> None:
 
 
 def test_stops_at_the_last_iteration_allowed() -> None:
-    """`max-iterations` is the last one; one that was begun is finished."""
+    """`max-iterations` is the last number; a started iteration is still finished."""
     scenario = begun({**goal(), "stats": {"max-iterations": 2}})
     idle(scenario, 1).do(StartIteration())
     assert do(scenario) == "iterate"
@@ -67,7 +67,7 @@ def test_stops_at_the_last_iteration_allowed() -> None:
 
 
 def test_hooks_come_after_their_iteration() -> None:
-    """Each hook that is switched on is answered with all that it takes to run it."""
+    """Each enabled hook is returned with everything required to run it."""
     scenario = idle(begun(goal(LEARNING, {**DOCS, "command": "make docs"})), 1)
     told = answer(scenario)
     assert told == {
@@ -100,7 +100,7 @@ def test_the_last_hooks_come_before_done() -> None:
 
 
 def test_a_pause_stops_the_hooks_too() -> None:
-    """Nothing is answered but the pause while a sprint is paused."""
+    """While a sprint is paused, the only answer is the pause."""
     scenario = idle(begun(goal(LEARNING)), 1).do(PauseSprint())
     assert do(scenario) == "stop"
     assert do(scenario.do(ResumeSprint())) == "hooks"
@@ -135,7 +135,7 @@ def test_a_failure_for_good_stops() -> None:
 
 
 def test_a_person_is_asked_for() -> None:
-    """The answer has the reason why an agent needs a person."""
+    """The answer contains the reason why an agent needs a person."""
     scenario = iterate(begun(), Verdict("needs-human", error="a key", details="which?"))
     assert (do(scenario), answer(scenario)["why"]) == ("stop", "a key")
 
@@ -208,7 +208,7 @@ def test_an_iteration_that_others_ended_is_left() -> None:
 
 
 def test_is_told_goal_steps_and_how_to_answer() -> None:
-    """The prompt is made of goal, number, steps, pending decisions, and nothing else."""
+    """The prompt contains only the goal, number, steps, pending decisions and format."""
     plan: Data = {**goal(), "goal": "Win: 'all'\n", "stats": {"max-iterations": 9}}
     plan["operator-queue"] = [
         {"title": "A bug", "status": "pending"},
@@ -259,7 +259,7 @@ def test_names_the_latest_that_are_done() -> None:
 
 
 def test_what_can_be_repeated_is_all_that_is_there() -> None:
-    """Also steps whose text the prompt does not show in full are known to be repeated."""
+    """Steps whose text the prompt shortens are also recognized if they are repeated."""
     scenario = begun().do(AddStep(prompt="First\nRALPH_COMPLETE: no"))
     scenario.do(UpdateStep(step="step-0", status="completed"))
     assert "RALPH_COMPLETE: no" not in prompt(scenario)
@@ -275,7 +275,7 @@ def test_names_the_model_of_the_sprint(model: object) -> None:
 
 @pytest.mark.parametrize("ends", [(2, 1), (1, 2)])
 def test_a_wrapped_iteration_beside_it_ends_none_of_the_goal(ends: tuple[int, int]) -> None:
-    """A command that is wrapped meanwhile has its own end, and so has the run."""
+    """A command wrapped at the same time has its own end, and so has the run."""
     started = f.IterationStarted(2, is_wrapped=True, overlapping=("1",))
     scenario = begun().do(StartTurn()).given(started)
     for number in ends:
@@ -289,7 +289,7 @@ def test_a_wrapped_iteration_beside_it_ends_none_of_the_goal(ends: tuple[int, in
 
 
 def test_a_wrapped_iteration_follows_one_that_was_left_open() -> None:
-    """Without an agent at work on an iteration, the start of a wrapped one ends it."""
+    """If no agent works on an iteration, the start of a wrapped one ends it."""
     scenario = begun().do(StartTurn()).do(StartWrapped())
     scenario.do(EndWrapped(f.AgentRan("", "completed", iteration=2)))
     assert "resumed" not in answer(scenario)

@@ -1,4 +1,4 @@
-"""Which events are decisions, on what evidence, and what followed."""
+"""Which events are decisions, with their evidence and their consequences."""
 
 from typing import Any
 
@@ -50,7 +50,7 @@ def told(*events: Event) -> list[Decision]:
 
 
 def test_every_decision_has_a_kind_and_is_a_event() -> None:
-    """A decision is of a known kind, and names only fields that its event has."""
+    """A decision has a known kind, and names only fields of its event."""
     kinds = set()
     for event in CODEC.events.values():
         if (how := event.as_decision) is not None:
@@ -105,7 +105,7 @@ def test_what_was_overcome_is_no_evidence(overcome: list[Event]) -> None:
 
 
 def test_what_a_person_went_on_from_is_no_evidence() -> None:
-    """Once the sprint went on, what had stopped it is over."""
+    """Once the sprint continues, the cause of its stop is no longer evidence."""
     for stop in (f.HumanNeeded("a", "?"), f.SprintBlocked("x"), f.GateBlocked("a", "no")):
         resumed, back = told(stop, f.SprintResumed("ana", "repaired"), f.RolledBack(1))[-2:]
         assert resumed.evidence.startswith("version 1: ")
@@ -184,7 +184,7 @@ def test_what_follows_is_about_the_same() -> None:
 
 
 def test_whatever_comes_follows_a_stop() -> None:
-    """When the sprint waits, the next thing that happens is what followed."""
+    """If the sprint waits, the next event of any kind is the consequence."""
     stopped = told(f.HumanNeeded("a", "which way?"), f.SprintResumed("ana", "left"))[0]
     assert stopped.followed == "version 2: sprint-resumed by runtime"
 
@@ -208,7 +208,7 @@ def test_rollbacks_say_what_they_took_and_brought_back() -> None:
 
 
 def test_knowledge_stays_in_force() -> None:
-    """An observed edit counts whatever was rolled back."""
+    """An observed edit stays effective despite rollbacks."""
     edit = f.EditObserved("PROGRESS.yaml", "00", "kept", 1)
     found = told(f.SprintStarted(), edit, f.RolledBack(1))
     assert [d.in_force for d in found] == [True, True]
@@ -229,7 +229,7 @@ def test_injections_name_what_came() -> None:
 
 
 def test_erased_decisions_are_there() -> None:
-    """A decision whose payload was erased is still one, without words."""
+    """A decision whose payload was erased is still listed, without text."""
     event = msgspec.structs.replace(
         recorded(1, "phase-skipped", {}), payload=None, salt=None
     )
@@ -256,7 +256,7 @@ def test_the_rollback_that_took_a_version(
 
 
 def test_paths_are_compared() -> None:
-    """Ranges of events on one path and not on another."""
+    """The ranges of events on one path and not on another are compared."""
     one, two = effective_ranges([(6, 3)], 8), effective_ranges([(6, 3), (9, 5)], 10)
     assert stretches_only_in(one, two) == [(6, 8)]
     assert stretches_only_in(two, one) == [(4, 5), (9, 10)]

@@ -1,4 +1,4 @@
-"""The decisions of a sprint are stored: a later question reads only new events."""
+"""The decisions of a sprint are stored: a later query reads only new events."""
 
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ ROWS_MAX = 8 * EVERY
 
 @pytest.fixture
 def read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Give the versions of all events that are read of streams."""
+    """Provide the versions of all events read from streams."""
     found: list[int] = []
     read_stream = MemoryLog.read_stream
 
@@ -36,13 +36,13 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 def asked(workspace: Workspace, read: list[int], version: int) -> tuple[int, int]:
-    """Return how many decisions there are at a version, and how many events were read."""
+    """Return the number of decisions at a version, and the number of events read."""
     read.clear()
     return len(decisions_at(workspace, "s", version)), len(read)
 
 
 def test_asked_again_only_what_is_new_is_read(read: list[int]) -> None:
-    """`audit` after one event reads no more of a long log, wherever it looks."""
+    """After one new event, `audit` reads a constant amount of a long log."""
     for rounds in (20, 400):
         with worked_on(2, rounds) as workspace:
             head = workspace.sprint("s").version
@@ -73,7 +73,7 @@ def test_what_is_kept_can_be_thrown_away(read: list[int]) -> None:
 
 
 def test_only_blocks_that_are_asked_for_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a kind that few blocks hold few are read, however many decisions there are."""
+    """For a kind that few blocks contain, few blocks are read."""
     monkeypatch.setattr(kept_decisions, "BLOCK", 16)
     read: list[str] = []
     load = SqliteCheckpoints.load
@@ -101,7 +101,7 @@ def test_only_blocks_that_are_asked_for_are_read(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_block_that_is_gone_is_made_anew() -> None:
-    """Where one block is damaged all decisions are found again in the events."""
+    """If a block is damaged, all decisions are determined from the events again."""
     with worked_on(2, 1200) as workspace:
         head = workspace.sprint("s").version
         found = decisions_at(workspace, "s", head)

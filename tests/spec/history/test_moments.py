@@ -1,4 +1,4 @@
-"""A stated time of an event must fit the known ones."""
+"""The stated time of an event must be consistent with known times."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ BEGAN, STARTED = "2026-01-15T09:00:00Z", "2026-01-15T09:10:00Z"
 
 
 def working(running: Any) -> Scenario:
-    """Return a sprint whose first leaf was started ten minutes after it began."""
+    """Return a sprint whose first leaf was started ten minutes after the sprint."""
     return running(simple("a", "b"), STARTED, f.PhaseStarted("a"))  # type: ignore[no-any-return]
 
 
@@ -29,7 +29,7 @@ def working(running: Any) -> Scenario:
     ],
 )
 def test_refuses_what_was_before(running: Any, event: Event, at: str, what: str) -> None:
-    """No sprint ends before it began, and nothing happens to a leaf before that began."""
+    """No sprint ends before its start, and no leaf has events before its start."""
     with pytest.raises(RefusedError, match=what) as refused:
         check_moment(working(running).sprint, [event], at)
     assert refused.value.fields["field"] == "at"
@@ -46,12 +46,12 @@ def test_refuses_what_was_before(running: Any, event: Event, at: str, what: str)
     ],
 )
 def test_takes_what_fits(running: Any, event: Event, at: str) -> None:
-    """The same moment fits; knowledge and restarts have no further bound."""
+    """The same time is accepted; knowledge and restarts have no further limits."""
     check_moment(working(running).sprint, [event], at)
 
 
 def test_takes_what_nobody_can_compare(running: Any) -> None:
-    """An unreadable time of another tool bounds nothing."""
+    """An unreadable time from another tool imposes no limit."""
     scenario = working(running)
     scenario.node("a")["started-at"] = "yesterday"
     check_moment(scenario.sprint, [f.PhaseCompleted("a")], BEGAN)

@@ -15,7 +15,7 @@ EVENT = NewEvent(
 
 
 class CountingLog(MemoryLog):
-    """A log that counts the events of streams that were asked for."""
+    """A log that counts the events read from streams."""
 
     read_of_streams = 0
 
@@ -28,7 +28,7 @@ class CountingLog(MemoryLog):
 
 @pytest.fixture
 def log() -> CountingLog:
-    """Give a log of two streams that take turns, three events and one."""
+    """Provide a log with two interleaved streams: three events, then one."""
     log = CountingLog(clock=lambda: 0, entropy=bytes)
     for _ in range(500):
         log.append("a", [EVENT] * 3, expect=Expect.ANY)
@@ -41,7 +41,7 @@ def log() -> CountingLog:
 def test_the_last_version_up_to_a_position(
     log: CountingLog, stream: str, position: int
 ) -> None:
-    """It is that which the whole stream says, and costs a look for each doubling."""
+    """The version equals that of a full read, with logarithmically many reads."""
     events = list(log.read(until=position))
     expected = sum(event.stream == stream for event in events)
     log.read_of_streams = 0

@@ -1,4 +1,4 @@
-"""A point by its time is found in stored blocks, also with clocks that went back."""
+"""A point in time is found by stored blocks, even with clocks that went back."""
 
 from collections.abc import Iterable
 from random import Random
@@ -17,7 +17,7 @@ HOUR = 3_600_000
 
 
 class CountingLog(MemoryLog):
-    """A log that counts the events of streams that were asked for, a scan's among them."""
+    """A log that counts the events read from streams, including scans."""
 
     seen = 0
 
@@ -40,14 +40,14 @@ def log_of(moments: Iterable[str]) -> CountingLog:
 
 
 def ask(log: CountingLog, moment: str) -> tuple[int, int]:
-    """Return the version at a moment, and how many events were read for it."""
+    """Return the version at a time, and the number of events read."""
     log.seen = 0
     return last_version(log, "a", moment=moment), log.seen
 
 
 @pytest.mark.parametrize("back", [0, 5 * HOUR, 5_000 * HOUR], ids=str)
 def test_it_is_the_last_that_happened_no_later(back: int) -> None:
-    """A moment means what the whole stream says, however far the clock went back."""
+    """The result equals that of a full read, however far the clock went back."""
     chance = Random(back)
     moments = [n * HOUR + chance.randrange(back + 1) for n in range(3 * BLOCK_EVENTS)]
     log = log_of(map(from_milliseconds, moments))
@@ -70,7 +70,7 @@ def test_moments_are_compared_as_moments() -> None:
 
 
 def test_asked_again_a_long_log_costs_as_much_as_a_short_one() -> None:
-    """Two blocks are read at most, and apart from them only newer events."""
+    """At most two blocks are read, and otherwise only newer events."""
     for events in (BLOCK_EVENTS, 40 * BLOCK_EVENTS + 7):
         log = log_of(from_milliseconds(n * HOUR) for n in range(events))
         early, middle = (from_milliseconds(n * HOUR) for n in (0, events // 2))

@@ -19,7 +19,7 @@ def worked(running: Any) -> Scenario:
 
 
 def test_redo_is_before_the_undo(worked: Scenario) -> None:
-    """After undo and redo the state is the same, and undo does the same again."""
+    """After undo and redo the state is the same, and undo has the same effect again."""
     rolled = worked.do(RollBack(to=2, is_inside_append=False)).bytes()
     undone = worked.do(Undo()).bytes()
     again = worked.when(Redo(reason="x")).then(f.RolledBack(5, "x", undoes=6))
@@ -57,5 +57,5 @@ def test_a_decision_is_taken_back_with_what_came_after(worked: Scenario) -> None
 
 @pytest.mark.parametrize("first", [0, 1, 5])
 def test_refuses_where_there_is_no_decision(worked: Scenario, first: int) -> None:
-    """The plan itself cannot be undone, nor what did not happen."""
+    """The plan itself cannot be undone, nor can a decision that was not made."""
     worked.when(Undo(first=first)).then_refused(command="undo")

@@ -49,7 +49,7 @@ def worked(running: Any) -> Scenario:
 def test_follows_parents_to_the_root(
     rollbacks: list[tuple[int, int]], version: int, stretches: list[tuple[int, int]]
 ) -> None:
-    """The parent of a rollback is its target, of any other event the one before it."""
+    """A rollback's parent is its target; any other event's parent is the previous event."""
     assert effective_ranges(rollbacks, version) == stretches
     on_path = {v for first, last in stretches for v in range(first, last + 1)}
     assert {v for v in range(version + 3) if is_effective(stretches, v)} == on_path
@@ -63,7 +63,7 @@ def test_goes_back_to_the_earlier_state(worked: Scenario) -> None:
 
 
 def test_deletes_nothing(worked: Scenario) -> None:
-    """A rollback is one more event; every version before it can still be read."""
+    """A rollback is an additional event; every earlier version can still be read."""
     before = fold_all(worked.events, until=6).document
     back(worked, 4)
     assert worked.sprint.version == 7
@@ -82,13 +82,13 @@ def test_goes_on_from_the_target(worked: Scenario) -> None:
 
 
 def test_forgets_commands_said_after_the_target(worked: Scenario) -> None:
-    """A discarded command is a new one when it is repeated."""
+    """A discarded command that is repeated is a new command."""
     back(worked, 5).when(leaves.CompletePhase(phase="b"))
     worked.then(f.PhaseCompleted("b"))
 
 
 def test_reaches_versions_off_the_path(worked: Scenario) -> None:
-    """A version that was rolled back over can be gone to as well."""
+    """A discarded version can also be the target of a rollback."""
     seen = fold_all(worked.events, until=5).document
     back(back(worked, 3), 5)
     assert worked.document == seen
@@ -103,7 +103,7 @@ def test_undoes_to_what_was_before(worked: Scenario) -> None:
 
 
 def test_undoes_work_done_since_the_rollback(worked: Scenario) -> None:
-    """An undo goes to the event before the rollback, whatever came after it."""
+    """An undo restores the state before the rollback, whatever followed it."""
     before = worked.bytes()
     back(worked, 4).do(leaves.StartPhase()).do(leaves.CompletePhase(summary="other way"))
     assert worked.do(Undo()).bytes() == before
@@ -120,7 +120,7 @@ def test_undoes_nested_rollbacks_one_by_one(worked: Scenario) -> None:
 
 
 def test_undoes_only_what_is_in_force(worked: Scenario) -> None:
-    """A rollback that a later one went behind is discarded."""
+    """A rollback that a later one discarded is not undone."""
     back(worked, 5).do(leaves.CompletePhase())
     back(worked, 4).when(Undo()).then(f.RolledBack(8, undoes=9))
     worked.when(Undo()).then(f.RolledBack(6, undoes=7))
@@ -149,7 +149,7 @@ def test_accepts_the_same_target_again(worked: Scenario) -> None:
 
 
 def test_refuses_a_target_inside_an_append(worked: Scenario) -> None:
-    """The events of one append belong together."""
+    """The events of one append cannot be separated."""
     worked.when(RollBack(to=4, is_inside_append=True)).then_refused(
         containing="is inside one append", field="to", command="rollback"
     )
@@ -172,5 +172,5 @@ def test_takes_back_the_completion_too(worked: Scenario) -> None:
 
 
 def _before(scenario: Scenario, version: int) -> list[Any]:
-    """Return the history up to a version, as `given` takes it."""
+    """Return the history up to a version, in the format of `given`."""
     return [item for _, at, event in scenario.events[:version] for item in (at, event)]

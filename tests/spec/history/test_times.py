@@ -1,4 +1,4 @@
-"""Times as text: what is accepted, the one form that is kept, and durations."""
+"""Times as text: the accepted formats, the stored format, and durations."""
 
 import pytest
 
@@ -24,7 +24,7 @@ from sprintlog.engine.sprint.state.times import elapsed, from_milliseconds, late
     ],
 )
 def test_keeps_one_form_of_time(text: str, kept: str) -> None:
-    """Times are UTC with `Z`, milliseconds only where there are any."""
+    """Times are stored in UTC with `Z`, and with milliseconds only if they have any."""
     assert normalise(text) == kept
     assert normalise(kept) == kept
 
@@ -78,7 +78,7 @@ def test_measures_whole_seconds(started: str, ended: str, duration: str) -> None
 
 @pytest.mark.parametrize("odd", [None, 0, "yesterday", "2026-01-15T09:00:00", ["x"]])
 def test_measures_nothing_from_odd_times(odd: object) -> None:
-    """Documents of other tools may hold anything; then there is no duration."""
+    """Documents of other tools may contain anything; then there is no duration."""
     assert elapsed(odd, "2026-01-15T09:00:00Z") is None
     assert elapsed("2026-01-15T09:00:00Z", odd) is None
 
@@ -91,6 +91,6 @@ def test_adds_milliseconds() -> None:
 
 
 def test_writes_a_clocks_milliseconds() -> None:
-    """A wall clock's milliseconds since 1970 become the same form of text."""
+    """A wall clock's milliseconds since 1970 are converted to the same format."""
     assert from_milliseconds(0) == "1970-01-01T00:00:00Z"
     assert from_milliseconds(1_768_467_600_001) == "2026-01-15T09:00:00.001Z"

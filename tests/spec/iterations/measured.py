@@ -62,12 +62,12 @@ def metrics(row: Row) -> Metrics:
 
 
 def now(**known: Any) -> Figures:
-    """Return what some metrics say."""
+    """Return the values of some metrics."""
     return figures(Metrics(**known))
 
 
 class Measured:
-    """A loop of which events were folded one after another."""
+    """A loop whose events were folded one by one."""
 
     def __init__(self, baseline: Metrics | Row | None = None) -> None:
         self.tracker = Tracker()
@@ -77,7 +77,7 @@ class Measured:
             self.take(BaselineCaptured(whole))
 
     def take(self, event: Event) -> int:
-        """Let an event happen; return its version."""
+        """Apply an event; return its version."""
         version = len(self.events) + 1
         self.events[version] = event
         TAKE[type(event)](self.tracker, event, version)
@@ -91,7 +91,7 @@ class Measured:
         previous: int | None = -1,
         score: float | None = None,
     ) -> Judgement:
-        """Measure the next iteration, built on the one before unless said otherwise."""
+        """Measure the next iteration, by default based on the previous one."""
         given = self.tracker.highest + 1 if number is None else number
         built_on = previous
         if previous == -1:

@@ -113,7 +113,7 @@ def test_stalls_below_a_variance(highest: str, is_stalled: bool) -> None:
 
 
 def test_needs_three_plateaus_in_a_row() -> None:
-    """Two plateaus are no stall; the third one is, and every one after it."""
+    """Two plateaus are not a stall; the third one is, and so are all later ones."""
     found = loop(SAME, [SAME, SAME, SAME, SAME])
     words = [one.classification for one in found.all()]
     assert words == ["plateau", "plateau", "stalled", "stalled"]
@@ -126,7 +126,7 @@ def test_needs_three_plateaus_in_a_row() -> None:
 
 
 def test_does_not_stall_without_scores() -> None:
-    """Plateaus of which nothing can be scored have no variance."""
+    """Plateaus without scores have no variance."""
     nothing = Metrics(file_count=3)
     words = [one.classification for one in loop(nothing, [nothing] * 4).all()]
     assert words == ["plateau"] * 4

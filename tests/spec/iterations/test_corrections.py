@@ -30,7 +30,7 @@ def loop(running: Any) -> Scenario:
 
 
 def test_retracts_what_was_measured(loop: Scenario) -> None:
-    """The iteration has no measurement then, and may be measured again the same way."""
+    """The iteration then has no measurement, and may be measured again."""
     loop.when(RetractMeasurement(1, "wrong")).then(i.MeasurementRetracted(1, "wrong"))
     assert unmeasured_iteration(loop.sprint) == 1
     assert loop.sprint.knowledge.tracker.best is None
@@ -58,7 +58,7 @@ def test_log_that_was_handed_in_names_no_wrong_best(
 
 
 def test_is_not_taken_back_by_a_rollback(loop: Scenario) -> None:
-    """A retraction is knowledge: going back before it does not bring the number back."""
+    """A retraction is knowledge, so a rollback before it does not restore the value."""
     before = loop.sprint.version
     loop.do(RetractMeasurement(1, "wrong")).do(RollBack(before))
     assert loop.sprint.knowledge.tracker.entry(1) is None
@@ -79,14 +79,14 @@ def test_retracts_no_baseline_that_others_were_compared_with(loop: Scenario) -> 
 
 
 def test_retracts_no_baseline_in_force(loop: Scenario) -> None:
-    """An iteration that is the baseline is retracted after another one is."""
+    """The baseline's iteration can be retracted once there is another baseline."""
     loop.do(ReplaceBaseline(1, "x", STORED))
     loop.when(RetractMeasurement(1, "x")).then_refused(containing="it is the baseline")
     loop.do(ReplaceBaseline(0, "x", STORED)).do(RetractMeasurement(1, "x"))
 
 
 def test_replaces_the_baseline_once(loop: Scenario) -> None:
-    """The same baseline again is nothing; one that was not measured is refused."""
+    """The same baseline again changes nothing; an unmeasured one is refused."""
     loop.when(ReplaceBaseline(0, None, STORED)).then_nothing()
     loop.when(ReplaceBaseline(1, "x", STORED)).then(i.BaselineReplaced(1, STORED, "x"))
     loop.when(ReplaceBaseline(1, "y", STORED)).then_nothing()
@@ -94,7 +94,7 @@ def test_replaces_the_baseline_once(loop: Scenario) -> None:
 
 
 def test_describes_an_iteration(loop: Scenario) -> None:
-    """Parameters, a note and tags are one event; the same again is nothing."""
+    """Parameters, a note and tags are one event; repeating it changes nothing."""
     said = DescribeIteration(1, {"seed": "7"}, "odd", ("a",), ("b",))
     loop.when(said).then(i.IterationDescribed(1, {"seed": "7"}, "odd", ("a",), ("b",)))
     loop.when(said).then_nothing()
@@ -103,7 +103,7 @@ def test_describes_an_iteration(loop: Scenario) -> None:
 
 
 def test_says_with_what_it_begins_and_ends(loop: Scenario) -> None:
-    """Parameters that are given with start or end are recorded in the same append."""
+    """Parameters given at start or end are recorded in the same append."""
     loop.do(StartIteration(params={"model": "small"}))
     assert loop.sprint.knowledge.tracker.described == i.IterationDescribed(
         2, {"model": "small"}

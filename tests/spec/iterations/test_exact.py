@@ -48,6 +48,6 @@ def test_prints_halves_away_from_zero(
 
 @pytest.mark.parametrize(("number", "text"), [("75", "75"), ("77.77", "77.8"), ("0", "0")])
 def test_leaves_out_decimals_that_are_zero(number: str, text: str) -> None:
-    """A text says 75 where there is nothing behind the point."""
+    """A number without decimals is printed as 75."""
     assert short(Fraction(number)) == text
     assert short(Fraction(100), 0) == "100"

@@ -77,7 +77,7 @@ def found(loop: Scenario) -> tuple[Do, int] | None:
 
 
 def test_the_baseline_comes_first(given: Given) -> None:
-    """It is due once the sprint runs, and no more once it is there or could not be."""
+    """It is due once the sprint runs, until it was measured or the measurement failed."""
     sprint = given(simple("a"), rules())
     assert found(sprint) is None
     assert found(sprint.given(SprintStarted())) == (Do.MEASURE, 0)
@@ -88,7 +88,7 @@ def test_the_baseline_comes_first(given: Given) -> None:
 
 
 def test_an_iteration_is_measured_then_decided(loop: Scenario) -> None:
-    """Both are due once, in this order; then the loop goes on."""
+    """Each is due once, in this order; then the loop continues."""
     assert found(loop) is None
     assert found(loop.given(*worked(1, "a"))) == (Do.MEASURE, 1)
     assert found(loop.given(IterationMeasured(1, Metrics(test_count=4)))) == (Do.DECIDE, 1)
@@ -96,7 +96,7 @@ def test_an_iteration_is_measured_then_decided(loop: Scenario) -> None:
 
 
 def test_what_began_before_the_rules_is_not_due(given: Given) -> None:
-    """Only what is begun under a rule is measured by it."""
+    """Only iterations started under a rule are measured by it."""
     sprint = given(simple("a", "b"), SprintStarted(), *worked(1, "a"), rules(), BASE)
     assert found(sprint) is None
 
@@ -154,13 +154,13 @@ def test_an_advice_is_followed_once(given: Given) -> None:
 
 
 def test_the_second_unmeasured_in_a_row_is_a_regression(loop: Scenario) -> None:
-    """The first is only reported; a measured one in between restarts the count."""
+    """The first is only reported; a measured iteration in between resets the count."""
     assert found(loop.given(*worked(1, "a"), *unmeasured(1))) is None
     assert found(loop.given(*worked(2, "b"), *unmeasured(2))) == (Do.STOP, 2)
 
 
 def test_the_last_unmeasured_one_is_a_regression(loop: Scenario) -> None:
-    """If no work is left nobody will repair it."""
+    """If no work is left, no later iteration can repair it."""
     for number, phase in enumerate("abc", start=1):
         measured = IterationMeasured(number, Metrics(test_count=3 + number))
         decided = RecommendationGiven(number, "continue", "x", 1.0)
@@ -190,7 +190,7 @@ def test_other_advice_stops(loop: Scenario, action: str, cause: str, then: Do) -
 
 
 def test_a_persons_word_stands(loop: Scenario) -> None:
-    """Asked again nothing else is answered, until something new is known."""
+    """The answer stays the same until there is new information."""
     loop.given(*worked(1, "a"), IterationMeasured(1, Metrics(test_count=1)), BACK)
     by_person = RecommendationGiven(1, "continue", "fine", 1.0, cause="person")
     assert found(loop.when(GoOn("fine")).then(by_person)) is None
@@ -201,5 +201,5 @@ def test_a_persons_word_stands(loop: Scenario) -> None:
 
 
 def test_there_is_something_to_go_on_from(loop: Scenario) -> None:
-    """Before anything was decided a person has nothing to decide otherwise."""
+    """A person can override a decision only if there is one."""
     loop.when(GoOn()).then_refused(containing="has no decision yet", command="decide")

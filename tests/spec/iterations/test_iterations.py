@@ -15,7 +15,7 @@ from ..conftest import Scenario, simple
 
 
 def test_counts_from_one(running: Any) -> None:
-    """Without a number the next one is given."""
+    """Without a given number, the next number is used."""
     scenario: Scenario = running(simple("a"))
     assert "current-iteration" not in scenario.document["stats"]
     scenario.when(StartIteration()).then(f.IterationStarted(1))
@@ -24,7 +24,7 @@ def test_counts_from_one(running: Any) -> None:
 
 
 def test_takes_a_higher_number(running: Any) -> None:
-    """A number may be given if it is higher than all before (5 in the example)."""
+    """A given number must be higher than all before (5 in the example)."""
     scenario: Scenario = running(simple("a"))
     scenario.when(StartIteration(number=5, max_iterations=30))
     scenario.then(f.IterationStarted(5, 30))
@@ -36,7 +36,7 @@ def test_takes_a_higher_number(running: Any) -> None:
 
 @pytest.mark.parametrize("number", [-1, 0, 1, 2, 3, NUMBER_MAX + 1])
 def test_refuses_numbers_given_before(running: Any, number: int) -> None:
-    """Numbers up to the highest are used up; the next one is named."""
+    """Numbers up to the highest are used up; the error names the next one."""
     scenario: Scenario = running(simple("a"), f.IterationStarted(2), f.IterationStarted(3))
     if number == 3:
         scenario.given(f.IterationStarted(4))
@@ -47,7 +47,7 @@ def test_refuses_numbers_given_before(running: Any, number: int) -> None:
 
 
 def test_accepts_the_same_number_again(running: Any) -> None:
-    """The same number with the same content again records nothing."""
+    """The same number with the same content records nothing."""
     scenario: Scenario = running(simple("a")).do(StartIteration(number=1))
     scenario.when(StartIteration(number=1)).then_nothing()
     scenario.when(StartIteration(number=1, max_iterations=9)).then_refused()
@@ -61,7 +61,7 @@ def test_refuses_a_senseless_maximum(running: Any, limit: int) -> None:
 
 
 def test_ends_the_iteration_under_way(running: Any) -> None:
-    """An iteration ends once; phrases so again is nothing, phrases otherwise is refused."""
+    """An iteration ends once; the same text again is accepted, another is refused."""
     scenario: Scenario = running(simple("a"), f.IterationStarted(4))
     scenario.when(EndIteration(summary="x")).then(f.IterationEnded(4, "x"))
     assert open_iteration(scenario.sprint.plan) is None
@@ -81,13 +81,13 @@ def test_ends_what_was_left_open(running: Any) -> None:
 
 
 def test_ends_in_a_sprint_that_was_stopped(running: Any) -> None:
-    """Whoever paused or closed the sprint does not keep an iteration from ending."""
+    """An iteration can also end while the sprint is paused or closed."""
     scenario: Scenario = running(simple("a"), f.IterationStarted(1), f.SprintPaused())
     scenario.when(EndIteration()).then(f.IterationEnded(1))
 
 
 def test_ends_nothing_that_never_began(running: Any) -> None:
-    """Without an iteration there is nothing to end."""
+    """Without an iteration, there is nothing to end."""
     running(simple("a")).when(EndIteration()).then_refused(
         containing="cannot end an iteration: none is under way"
     )
@@ -109,7 +109,7 @@ def test_gives_no_number_again_after_rollback(running: Any) -> None:
 
 
 def test_starts_after_an_imported_number(given: Any) -> None:
-    """What another tool counted is not counted again."""
+    """Numbers used by another tool are not used again."""
     document = {"status": "in-progress", "stats": {"current-iteration": 7}, **simple("a")}
     scenario: Scenario = given().do(ImportDocument(document=document, source="x"))
     scenario.when(StartIteration()).then(f.IterationStarted(8))
@@ -158,7 +158,7 @@ def test_ends_where_a_rollback_happens(running: Any) -> None:
 
 @pytest.mark.parametrize("number", [-1, 2, 9])
 def test_knows_only_iterations_started(running: Any, number: int) -> None:
-    """An iteration that was never started is not found, nor one of the future."""
+    """Future iterations, and those never started, are not found."""
     knowledge = running(
         simple("a"), f.IterationStarted(1), f.IterationStarted(2)
     ).sprint.knowledge

@@ -20,7 +20,7 @@ def changed(**command: Any) -> RulesSet:
 
 
 def test_begins_with_the_documents_values() -> None:
-    """Without any other rules the document's weights and limits hold."""
+    """By default, the document's weights and limits apply."""
     check_rules(DEFAULTS)
     assert DEFAULTS.weights == Weights(0.30, 0.25, 0.25, 0.10, 0.10)
     assert DEFAULTS.thresholds == Thresholds(0.70, 2.0, 5, 0.5, 0.1, 0.02, 10, 0.5, None)
@@ -28,7 +28,7 @@ def test_begins_with_the_documents_values() -> None:
 
 
 def test_replaces_what_is_named() -> None:
-    """Unnamed rules stay; counts are whole numbers, the rest decimals."""
+    """Other rules are unchanged; counts are integers, all others decimals."""
     found = changed(
         weights={"validation": 0.4, "efficiency": 0},
         thresholds={"target": 1, "error_increase": 7.0},
@@ -74,14 +74,14 @@ def test_every_limit_has_a_range() -> None:
 
 
 def test_weights_are_summed_as_decimals() -> None:
-    """0.1 + 0.2 + 0.3 + 0.4 is 1, whatever binary numbers say."""
+    """0.1 + 0.2 + 0.3 + 0.4 is 1, unlike with binary numbers."""
     names = ("validation", "completeness", "correctness", "readability", "efficiency")
     weights = dict(zip(names, (0.1, 0.2, 0.3, 0.4, 0.0), strict=True))
     assert changed(weights=weights).weights.readability == 0.4
 
 
 def test_holds_from_where_it_was_set() -> None:
-    """Earlier measurements keep their score; later ones have the new one."""
+    """Earlier measurements keep their score; later ones use the new rule."""
     found = Measured()
     before = found.measure(GREEN_ROW).score.value
     found.take(RulesSet(weights=Weights(0.0, 1.0, 0.0, 0.0, 0.0)))

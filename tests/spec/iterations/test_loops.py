@@ -11,7 +11,7 @@ from .measured import Measured, now
 
 
 def signatures(text: str) -> list[Signature | None]:
-    """Return a signature for each letter; a dash is one that is not known."""
+    """Return a signature for each letter; a dash is an unknown one."""
     return [None if c == "-" else Signature((ord(c), 1, 1, 0)) for c in text]
 
 
@@ -77,13 +77,13 @@ def test_finds_what_repeats(number: int, seen: str, found: str | None) -> None:
     ],
 )
 def test_fewer_parts_need_the_same_files(number: int, seen: str, found: str | None) -> None:
-    """With a part unknown the files must be the same; unknown files only ask a person."""
+    """If a part is unknown, the files must be equal; unknown files require a person."""
     loop = find_loop(number, partial(seen), after=10)
     assert (loop and ("infinite" if loop.is_infinite else "pattern")) == found
 
 
 def test_a_signature_has_four_parts() -> None:
-    """Tests, pass rate, coverage and errors, if known; otherwise there is no signature."""
+    """The parts are tests, pass rate, coverage and errors; without any, there is none."""
     whole = {"test_count": 9, "tests_passed": 9, "coverage_percentage": 1, "error_count": 0}
     assert signature(now(**whole)) == ((9, Fraction(100), Fraction(1), 0), None, ())
     for name in whole:
@@ -95,7 +95,7 @@ def test_a_signature_has_four_parts() -> None:
 
 
 def test_files_are_those_that_were_measured() -> None:
-    """The digest of the work tree comes with the measurement."""
+    """The digest of the work tree is recorded with the measurement."""
     found = Measured()
     for number, tree in enumerate(["t1", "t2", "t1"], start=9):
         found.take(IterationMeasured(number, Metrics(9, 9), number - 1, tree=tree))
@@ -105,7 +105,7 @@ def test_files_are_those_that_were_measured() -> None:
 
 
 def test_looks_at_the_chain_alone() -> None:
-    """Discarded iterations do not count, and the baseline is not one of them."""
+    """Discarded iterations do not count, nor does the baseline."""
 
     def one(tests: int) -> Metrics:
         return Metrics(tests, tests, coverage_percentage=1, error_count=0)

@@ -47,7 +47,7 @@ def previous(scenario: Scenario) -> int | None:
 
 
 def test_captures_the_baseline_once(running: Any) -> None:
-    """Iteration 0 is measured once; the same again is nothing, another is refused."""
+    """Iteration 0 is measured once; the same result is accepted, another is refused."""
     scenario: Scenario = running(simple("a"))
     scenario.when(CaptureBaseline(metrics=M, loop_id="ralph-001"))
     scenario.then(i.BaselineCaptured(STORED, "ralph-001"))
@@ -74,14 +74,14 @@ def test_refuses_a_loop_id_that_is_no_name_of_a_folder(running: Any, loop_id: st
 
 
 def test_measures_the_latest_iteration(loop: Scenario) -> None:
-    """Without a number it is the latest; what it was built on is found."""
+    """By default it is the latest iteration, whose predecessor is determined."""
     loop.do(StartIteration()).when(MeasureIteration(metrics=MORE, score=0.5))
     loop.then(i.IterationMeasured(2, i.Metrics(9, 8), 1, 0.5))
     assert previous(loop) == 1
 
 
 def test_measures_each_iteration_once(loop: Scenario) -> None:
-    """The same measurement again is nothing, another one is refused."""
+    """The same measurement again records nothing; a different one is refused."""
     loop.when(MeasureIteration(metrics=M)).then_nothing()
     loop.when(MeasureIteration(metrics=M, number=1)).then_nothing()
     loop.when(MeasureIteration(metrics=MORE)).then_refused(
@@ -114,7 +114,7 @@ def test_refuses_nothing(loop: Scenario, metrics: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("score", [-0.01, 1.01, float("nan"), float("inf")])
 def test_refuses_a_score_out_of_range(loop: Scenario, score: float) -> None:
-    """A given score lies between 0 and 1."""
+    """A given score must be between 0 and 1."""
     loop.do(StartIteration()).when(MeasureIteration(metrics=M, score=score))
     loop.then_refused(field="score")
 
@@ -149,7 +149,7 @@ def test_goes_on_from_where_a_rollback_led(loop: Scenario) -> None:
 
 
 def test_was_built_on_what_was_measured_when_it_began(loop: Scenario) -> None:
-    """A measurement that comes late is not what a later iteration was built on."""
+    """A late measurement is not the basis of an iteration that started before it."""
     loop.do(StartIteration()).do(StartIteration())
     loop.do(MeasureIteration(metrics=M, number=3))
     assert previous(loop) == 1
@@ -165,7 +165,7 @@ def test_goes_back_to_the_baseline(loop: Scenario) -> None:
 
 
 def test_keeps_measurements_through_a_rollback(loop: Scenario) -> None:
-    """Measurements stay known, and stay the best."""
+    """Measurements remain known, and remain the best."""
     loop.do(StartIteration()).do(MeasureIteration(metrics=MORE))
     loop.do(RollBack(to=2, is_inside_append=False))
     tracker = loop.sprint.knowledge.tracker
@@ -185,7 +185,7 @@ def test_keeps_what_was_answered_once(loop: Scenario) -> None:
 
 
 def test_applies_what_was_selected(loop: Scenario) -> None:
-    """Files can be put in place once something was selected; the same again is nothing."""
+    """A selected iteration's files can be copied; repeating this changes nothing."""
     command: dict[str, Any] = {"source": "a/", "destination": "b/", "files_copied": ["x"]}
     loop.when(ApplyArtifacts(**command)).then_refused(containing="was selected")
     loop.given(i.BestSelected(1, 1, True)).when(ApplyArtifacts(**command))
@@ -196,7 +196,7 @@ def test_applies_what_was_selected(loop: Scenario) -> None:
 
 
 def test_sets_rules_once(loop: Scenario) -> None:
-    """The same rules again are nothing, senseless ones refused; a rollback keeps them."""
+    """The same rules record nothing, invalid ones are refused; rollbacks keep rules."""
     rules = i.RulesSet(thresholds=i.Thresholds(target=0.9))
     loop.when(SetRules(rules=i.RulesSet())).then_nothing()
     loop.when(SetRules(rules=rules)).then(rules)
@@ -231,7 +231,7 @@ def test_refuses_answers_as_commands(tag: str, data: dict[str, Any]) -> None:
 
 
 def test_observed_measurements_join_the_chain(loop: Scenario) -> None:
-    """The base of another tool's measurement is the one measured last."""
+    """Another tool's measurement is based on the previously measured one."""
 
     def seen(number: int) -> Decision:
         event = i.IterationMeasured(number, STORED)

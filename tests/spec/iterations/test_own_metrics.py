@@ -21,7 +21,7 @@ LOWER_RULES, NO_RULES = RulesSet(metrics=(LOWER,)), RulesSet()
 
 
 def green(**own: float) -> Metrics:
-    """Return the metrics of good work, with some custom ones."""
+    """Return good metrics, with some custom ones."""
     return Metrics(**named(GREEN_ROW), own=own)
 
 
@@ -60,7 +60,7 @@ def declared(**changes: Any) -> tuple[OwnMetric, ...]:
 def test_gives_the_part_that_is_left(
     better: str, value: int, base: int | None, expected: Fraction | None
 ) -> None:
-    """As good as the baseline gives all; worse its part, and none where no part is."""
+    """As good as the baseline scores full points, worse a part, or none."""
     assert points(OwnMetric("m", better, 0.5), value, base) == expected
 
 
@@ -82,7 +82,7 @@ def test_weighs_a_part_of_the_whole() -> None:
 
 
 def test_missing_one_is_left_out() -> None:
-    """If it was not measured, or has no reference, the rest counts."""
+    """A metric that was not measured, or has no reference, is omitted."""
     now, base = figures(green()), figures(green(p95_ms=100))
     without = score(now, base, Weights()).value
     found = score(now, base, Weights(), own=(LOWER,))
@@ -119,7 +119,7 @@ def test_missing_one_is_left_out() -> None:
     ],
 )
 def test_refuses_what_cannot_be_declared(name: str, said: Any, why: str) -> None:
-    """A name that is taken or none, no direction, no number, no pointer: nothing is set."""
+    """A used or empty name, and a missing direction, number or pointer, are refused."""
     with pytest.raises(RefusedError, match=why):
         declared(**{name: said})
 
@@ -172,7 +172,7 @@ def test_refuses_what_is_no_value(given: Any, why: str) -> None:
 
 
 def test_progress_is_a_better_value() -> None:
-    """A metric that weighs something makes an iteration forward; a shown one does not."""
+    """Only improving a metric with a weight makes an iteration forward."""
     found = Measured(green(p95_ms=100, rps=5))
     found.take(RulesSet(metrics=(LOWER, OwnMetric("rps", "higher"))))
     judged = found.measure(green(p95_ms=99.5, rps=5))
@@ -182,7 +182,7 @@ def test_progress_is_a_better_value() -> None:
 
 
 def test_loops_are_seen_in_all_that_counts() -> None:
-    """Iterations whose own metrics differ are not the same."""
+    """Iterations with different custom metrics are different."""
     found = Measured(green(p95_ms=100))
     found.take(LOWER_RULES)
     for value in (99, 98, 97, 96, 95):
@@ -203,7 +203,7 @@ def test_lacks_what_the_best_has() -> None:
 
 
 def test_what_rules_ask_for_no_more_is_not_missed() -> None:
-    """Once a metric is taken out, what is new is compared on what both have."""
+    """Once a metric is removed, new scores are compared on the common parts."""
     found = Measured(green(p95_ms=100))
     found.take(LOWER_RULES)
     found.measure(green(p95_ms=100))
@@ -217,7 +217,7 @@ def test_what_rules_ask_for_no_more_is_not_missed() -> None:
 
 
 def test_metric_that_comes_later_adds_to_the_best() -> None:
-    """One that has more, and is as good on what both have, takes the place of the best."""
+    """One with more parts, equally good on the common ones, replaces the best."""
     found = Measured(green(p95_ms=100))
     found.measure(green())
     found.take(LOWER_RULES)
@@ -239,6 +239,6 @@ def test_metric_that_comes_later_adds_to_the_best() -> None:
     ],
 )
 def test_prints_numbers_of_any_size(number: Fraction, said: str) -> None:
-    """Whole numbers are printed whole, others with six digits that count."""
+    """Integers are printed in full, others with six significant digits."""
     assert plain(number) == said
     assert plain(number, signed=True).lstrip("+") == said

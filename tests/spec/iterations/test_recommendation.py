@@ -37,7 +37,7 @@ def advice(
 
 
 def scored(*scores: float) -> Measured:
-    """Return a loop of which only judgements from elsewhere are known."""
+    """Return a loop with external scores only."""
     found = Measured()
     for score in scores:
         found.measure(SAME, score=score)
@@ -45,7 +45,7 @@ def scored(*scores: float) -> Measured:
 
 
 def test_rolls_back_from_a_deleted_test() -> None:
-    """The worked loop goes back to iteration 2, with confidence 0.95."""
+    """The worked loop rolls back to iteration 2, with confidence 0.95."""
     given = advice(loop(BASELINE_OF_REGRESSION, REGRESSION))
     assert (given.action, given.target) == ("rollback", 2)
     assert given.confidence == percent("0.95")
@@ -55,14 +55,14 @@ def test_rolls_back_from_a_deleted_test() -> None:
 
 
 def test_rolls_back_from_failing_tests() -> None:
-    """The other worked loop goes back to its peak, with confidence 0.90."""
+    """The other worked loop rolls back to its peak, with confidence 0.90."""
     given = advice(loop(BASELINE_OF_PEAK, PEAK))
     assert (given.action, given.target, given.confidence) == ("rollback", 3, percent("0.9"))
     assert advice(loop(BASELINE_OF_PEAK, PEAK[:4])).action == "continue"
 
 
 def test_rolls_back_from_a_loss_of_coverage() -> None:
-    """A HIGH alert is enough where the score is below the best one (Example 4)."""
+    """A HIGH alert is sufficient if the score is below the best one (Example 4)."""
     found = Measured()
     found.measure(Metrics(coverage_percentage=85.0), score=0.88)
     found.measure(Metrics(coverage_percentage=80.0), score=0.81)
@@ -72,7 +72,7 @@ def test_rolls_back_from_a_loss_of_coverage() -> None:
 
 
 def test_goes_on_after_a_loss_that_made_it_no_worse() -> None:
-    """A HIGH alert alone is no reason to go back where the score is the best one."""
+    """A HIGH alert alone is not a reason to roll back if the score is the best."""
     found = Measured()
     found.measure(Metrics(coverage_percentage=85.0), score=0.80)
     found.measure(Metrics(coverage_percentage=80.0), score=0.80)
@@ -86,7 +86,7 @@ def test_goes_on_after_a_loss_that_made_it_no_worse() -> None:
     ("score", "action"), [(0.70, "continue"), (0.6999, "rollback"), (0.0, "rollback")]
 )
 def test_rolls_back_by_score(score: float, action: str) -> None:
-    """More than 0.1 below the best one is too far; 0.1 itself is not."""
+    """More than 0.1 below the best score is too far; exactly 0.1 is not."""
     given = advice(scored(0.8, score))
     assert given.action == action
     if action == "rollback":
@@ -99,12 +99,12 @@ def test_rolls_back_by_score(score: float, action: str) -> None:
     [(0.6999, "0.1001 below the best, more than 0.1"), (0.5, "0.30 below the best, more")],
 )
 def test_says_how_far_below_so_that_it_is_seen(score: float, said: str) -> None:
-    """Two numbers that are not the same do not read the same."""
+    """Two different numbers are never printed the same."""
     assert any(said in reason.text for reason in advice(scored(0.8, score)).reasons)
 
 
 def test_goes_back_to_what_it_was_built_on_where_it_is_best_itself() -> None:
-    """The best one with a CRITICAL alert does not go back to itself."""
+    """The best iteration with a CRITICAL alert does not roll back to itself."""
     found = Measured(Metrics(10, 9, coverage_percentage=50.0))
     found.measure(Metrics(9, 9, coverage_percentage=90.0))
     assert found.tracker.best is not None
@@ -114,7 +114,7 @@ def test_goes_back_to_what_it_was_built_on_where_it_is_best_itself() -> None:
 
 @pytest.mark.parametrize(("number", "action"), [(10, "continue"), (11, "stop")])
 def test_stops_an_infinite_loop(number: int, action: str) -> None:
-    """A signature that comes back stops the loop from iteration 11 on, whatever else is."""
+    """A repeated signature stops the loop from iteration 11 on, whatever else holds."""
     found = Measured()
     for at, passed in zip(range(number - 2, number + 1), (5, 6, 5), strict=True):
         found.measure(
@@ -151,7 +151,7 @@ def test_asks_a_person_about_a_pattern() -> None:
     ],
 )
 def test_asks_a_person_when_too_little_was_measured(measured: Metrics, action: str) -> None:
-    """Less than half of the formula's weight is too little; half is enough."""
+    """Less than half of the formula's weight is too little; half is sufficient."""
     found = Measured()
     found.measure(measured)
     given = advice(found)
@@ -200,7 +200,7 @@ def test_stops_at_the_last_iteration(limit: int, action: str) -> None:
 
 
 def test_a_maximum_counts_what_was_begun() -> None:
-    """A rollback gives no iteration back: the highest number ever given counts."""
+    """A rollback frees no iterations: the highest number ever used counts."""
     found = scored(0.5, 0.6)
     judged = found.judge(1)
     for begun, action in ((3, "continue"), (4, "stop")):
@@ -210,7 +210,7 @@ def test_a_maximum_counts_what_was_begun() -> None:
 
 
 def test_is_surer_with_every_reason() -> None:
-    """Reasons of the same action add up; each improved metric is one."""
+    """Reasons for the same action add up; each improved metric is one."""
     given = advice(scored(0.5, 0.9), max_iterations=2, target=0.9)
     assert given.confidence == percent("0.75")
     forward = advice(loop(BASELINE_OF_PEAK, PEAK[:1]))
@@ -224,7 +224,7 @@ def test_is_surer_with_every_reason() -> None:
 
 
 def test_counts_warnings_of_a_rollback() -> None:
-    """A MEDIUM alert makes a rollback a little surer, but is no reason for one."""
+    """A MEDIUM alert increases a rollback's confidence, but is not a reason for one."""
     found = Measured()
     found.measure(Metrics(10, 10, coverage_percentage=80.0, file_count=5))
     found.measure(Metrics(10, 10, coverage_percentage=80.0, file_count=4))

@@ -18,13 +18,13 @@ def green(count: int, **more: Any) -> Metrics:
 
 
 def target(found: Measured, *numbers: int) -> int | None:
-    """Return where a rollback goes from the end of a path; it is all of them by default."""
+    """Return the target of a rollback from the end of a path, by default the full one."""
     path = [found.judge(n) for n in numbers] or found.all()
     return rollback_target(reversed(path), found.best(), RulesSet())
 
 
 def test_keeps_all_work_that_is_as_good() -> None:
-    """Of verified iterations that print the best's score the latest is gone back to."""
+    """Of verified iterations with the best printed score, the latest is the target."""
     found = loop(None, [green(10), green(11), green(12)])
     found.measure(Metrics(12, 3))
     assert found.tracker.best is not None
@@ -33,7 +33,7 @@ def test_keeps_all_work_that_is_as_good() -> None:
 
 
 def test_advice_goes_there_too() -> None:
-    """`decide` answers the same target, and names the best one as well."""
+    """`decide` returns the same target, and also names the best iteration."""
     found = loop(None, [green(10), green(11), Metrics(11, 3)])
     given = recommend(
         found.judge(3),
@@ -47,12 +47,12 @@ def test_advice_goes_there_too() -> None:
 
 
 def test_nothing_is_lost_without_a_regression() -> None:
-    """Where the path ends with work as good as the best one, that is the target."""
+    """If the path ends with work as good as the best, that is the target."""
     assert target(loop(None, [green(10), green(11)])) == 2
 
 
 def test_lies_before_all_setbacks_in_a_row() -> None:
-    """One setback after another are one regression, also where the first scores as high."""
+    """Consecutive setbacks are one regression, even if the first has as high a score."""
     found = loop(green(5), [green(10), green(9), green(8)])
     assert target(found, 1, 2) == 1
     assert target(found) == 1
@@ -74,32 +74,32 @@ def test_a_setback_that_was_gone_on_from_is_work_like_other_work() -> None:
     ],
 )
 def test_must_be_verified_and_as_good(second: Metrics, expected: int) -> None:
-    """Failing tests, unknown ones or a failed build are not; what the best lacks is."""
+    """Failed or unknown tests, or a failed build, exclude it, unless the best has them."""
     found = loop(None, [green(10), second])
     assert target(found, 1, 2) == expected
 
 
 def test_is_compared_on_what_both_have() -> None:
-    """An iteration that lacks a component of the best one is compared on the others."""
+    """An iteration without one of the best one's components is compared on the others."""
     found = loop(None, [green(10, coverage_percentage=50.0), green(11), Metrics(11, 1)])
     assert found.judge(2).is_incomplete
     assert target(found) == 2
 
 
 def test_is_the_best_where_none_is_verified() -> None:
-    """The worked loop goes back to its best iteration, although two of its tests fail."""
+    """The worked loop rolls back to its best iteration, although two of its tests fail."""
     assert target(loop(BASELINE_OF_REGRESSION, REGRESSION)) == 2
 
 
 def test_is_the_best_where_the_path_has_none_as_good() -> None:
-    """A rollback before left the best one behind: one may go back to it."""
+    """An earlier rollback discarded the best iteration, which is still a valid target."""
     found = loop(None, [Metrics(10, 8), green(10)])
     found.measure(Metrics(10, 6), number=3, previous=1)
     assert target(found, 1, 3) == 2
 
 
 def test_goes_to_what_the_setbacks_were_built_on() -> None:
-    """Where the best one is itself a setback it is not gone back to."""
+    """A best iteration that is itself a setback is not a target."""
     found = Measured(Metrics(10, 9, coverage_percentage=50.0))
     found.measure(green(9, coverage_percentage=90.0))
     assert target(found) == 0
@@ -108,7 +108,7 @@ def test_goes_to_what_the_setbacks_were_built_on() -> None:
 
 
 def test_what_was_found_for_others_changes_no_target() -> None:
-    """What lies between two setbacks may be the best one: from there is no way to it."""
+    """An iteration between two setbacks may be the best, but is not a target."""
     found = Measured(Metrics(10, 10, coverage_percentage=50.0))
     found.measure(Metrics(10, 3, coverage_percentage=50.0))
     found.measure(green(9, coverage_percentage=90.0))
@@ -120,7 +120,7 @@ def test_what_was_found_for_others_changes_no_target() -> None:
 
 
 def test_no_way_is_gone_twice() -> None:
-    """By turns a setback, and work that is not as good: each looks at what is new to it."""
+    """With alternating setbacks and lesser work, each only considers new iterations."""
     less, lost = green(10, lint_errors=2), Metrics(10, 3, lint_errors=2)
     found = loop(green(10), [green(10, lint_errors=0), *[less, lost] * 20])
     judged, known, looked = found.all(), WaysBack({}, {}), list[int]()
@@ -138,6 +138,6 @@ def test_no_way_is_gone_twice() -> None:
 
 
 def test_there_may_be_none() -> None:
-    """Without a best iteration, and without a setback, there is nothing to go back to."""
+    """Without a best iteration, and without a setback, there is no target."""
     assert target(Measured()) is None
     assert target(loop(None, [Metrics(file_count=1)])) is None

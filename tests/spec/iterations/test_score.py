@@ -105,7 +105,7 @@ def test_gives_points(component: str, known: dict[str, Any], expected: Any) -> N
 
 @pytest.mark.parametrize("base", [None, Figures(), now(test_count=0, loc_total=0)])
 def test_compares_with_nothing_where_no_baseline_is(base: Figures | None) -> None:
-    """Without a baseline, or with one of nothing, what needs one is left out."""
+    """Without a baseline, or with an empty one, dimensions that need it are omitted."""
     found = score(now(test_count=5, loc_total=5), base, Weights())
     for name in ("test_count_vs_baseline", "loc_appropriate", "no_code_bloat"):
         assert points(found, name) is None
@@ -142,7 +142,7 @@ def test_scores_nothing_from_nothing() -> None:
 
 
 def test_weighs_as_it_is_told() -> None:
-    """Other weights give another score; a weight of 0 takes a dimension out."""
+    """Different weights give a different score; a weight of 0 removes a dimension."""
     measured = now(tests_passed=1, tests_failed=1, lint_warnings=0)
     only = Weights(
         validation=0, completeness=0, correctness=0.5, readability=0.5, efficiency=0
@@ -151,7 +151,7 @@ def test_weighs_as_it_is_told() -> None:
 
 
 def test_takes_a_judgement_from_elsewhere() -> None:
-    """A given score stands for the formula's and is marked; what was measured is kept."""
+    """A given score replaces the computed one and is marked; measurements are kept."""
     found = score(now(coverage_percentage=10), None, Weights(), given=0.88)
     assert (found.value, found.is_given) == (Fraction(88, 100), True)
     assert points(found, "coverage_percentage") == 10

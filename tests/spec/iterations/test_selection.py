@@ -42,7 +42,7 @@ def selected(
 
 
 def scored(*scores: tuple[float, Metrics]) -> Measured:
-    """Return a loop of judgements from elsewhere, whose tests are known."""
+    """Return a loop with external scores and known tests."""
     found = Measured()
     for score, measured in scores:
         found.measure(measured, score=score)
@@ -85,7 +85,7 @@ def test_selects_the_peak() -> None:
 
 
 def test_says_the_selection_in_the_documents_words() -> None:
-    """Another loop of the same scores gives the text of Example 4."""
+    """Another loop with the same scores produces the text of Example 4."""
     found = scored((0.65, GREEN), (0.88, GREEN), (0.81, GREEN))
     selection = selected(found)
     assert selection is not None
@@ -128,14 +128,14 @@ def test_verifies(measured: Metrics, why: str | None) -> None:
 
 
 def test_mentions_an_unknown_build() -> None:
-    """An unknown build passes and is mentioned; a known one is not."""
+    """An unknown build is accepted and mentioned; a known one is not mentioned."""
     selection = selected(scored((0.9, GREEN)))
     assert selection is not None
     assert "Its build is not known" in selection.rationale
 
 
 def test_passes_over_a_higher_score_that_is_not_verified() -> None:
-    """Of verified ones the highest score counts, and the text states this."""
+    """The highest score among verified iterations counts, and the text states this."""
     selection = selected(scored((0.8, GREEN), (0.95, RED), (0.75, GREEN)))
     assert selection is not None
     assert selection.selected.number == 1
@@ -177,7 +177,7 @@ def test_takes_the_trackers_best_where_none_is_verified() -> None:
 
 
 def test_takes_the_latest_of_equals() -> None:
-    """Of scores that print the same the latest wins: it holds the most work."""
+    """Of equal printed scores, the latest wins, because it contains the most work."""
     found = scored((0.8, GREEN), (0.904, GREEN), (0.896, GREEN), (0.8, GREEN))
     selection = selected(found)
     assert selection is not None
@@ -198,7 +198,7 @@ def test_equals_on_the_path_come_first() -> None:
 
 
 def test_what_lost_something_serious_is_no_equal() -> None:
-    """The same score with a test less takes nobody's place; a higher one does."""
+    """The same score with one test less replaces nothing; a higher one does."""
     found = scored((0.9, GREEN), (0.9, Metrics(9, 9, coverage_percentage=80.0)))
     selection = selected(found)
     assert selection is not None
@@ -229,7 +229,7 @@ def test_hands_over_the_work_of_a_healthy_loop() -> None:
 
 
 def test_selects_the_last_one_when_it_is_best() -> None:
-    """The last iteration is selected when it is the best one; nothing degraded."""
+    """If the last iteration is the best, it is selected, and nothing degraded."""
     selection = selected(scored((0.8, GREEN), (0.9, GREEN)))
     assert selection is not None
     assert selection.selected.number == 2
@@ -264,7 +264,7 @@ def test_more_measured_beats_an_unverified_baseline_of_less() -> None:
 
 
 def test_falls_back_to_the_baseline_when_all_are_regressions() -> None:
-    """The baseline is the result where each verified iteration lost something serious."""
+    """The baseline is selected if every verified iteration lost something serious."""
     found = Measured(GREEN)
     found.measure(Metrics(9, 9, coverage_percentage=90.0))
     found.measure(Metrics(10, 10, coverage_percentage=77.9))
@@ -289,7 +289,7 @@ def test_falls_back_to_the_baseline_when_all_are_regressions() -> None:
 
 @pytest.mark.parametrize(("errors", "number"), [(9, 0), (8, 1)])
 def test_a_much_lower_score_is_a_regression(errors: int, number: int) -> None:
-    """More than 0.1 lower than the baseline, on what both have, is a regression."""
+    """More than 0.1 below the baseline, on common components, is a regression."""
     limits = Thresholds(error_increase=100)
     found = Measured(Metrics(10, 10, lint_errors=0))
     found.measure(Metrics(10, 10, lint_errors=errors, lint_warnings=0))
@@ -323,7 +323,7 @@ def test_more_measured_takes_the_place_of_less() -> None:
 
 
 def test_less_measured_takes_nobodys_place() -> None:
-    """An iteration that lacks a component of the best one cannot be called better."""
+    """An iteration without one of the best one's components cannot be better."""
     found = Measured(Metrics(10, 5, coverage_percentage=50.0))
     found.measure(Metrics(10, 10, coverage_percentage=60.0))
     found.measure(Metrics(10, 10))
@@ -336,7 +336,7 @@ def test_less_measured_takes_nobodys_place() -> None:
 
 
 def test_what_only_the_baseline_has_disqualifies_nobody() -> None:
-    """An iteration needs what the best one has, not what there was before."""
+    """An iteration needs the best one's components, not those of the baseline."""
     found = Measured(Metrics(10, 10, coverage_percentage=90.0, lint_errors=0))
     found.measure(Metrics(11, 11, build_status="success"))
     assert not found.judge(1).is_incomplete
@@ -379,7 +379,7 @@ def test_degradation_follows_the_chain() -> None:
 
 
 def test_is_recorded_as_it_was_selected() -> None:
-    """The event keeps both iterations with their scores, and whether it was verified."""
+    """The event has both iterations with their scores, and whether it was verified."""
     selection = selected(loop(BASELINE_OF_PEAK, PEAK))
     assert selection is not None
     event = selection.event

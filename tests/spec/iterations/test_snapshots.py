@@ -1,4 +1,4 @@
-"""Which snapshot an iteration's is, what a restore records, and which may be let go."""
+"""The snapshot of an iteration, the record of a restore, and prunable snapshots."""
 
 from typing import Any
 
@@ -47,7 +47,7 @@ MAIN, LINKED = WorkTree(None), WorkTree(None, ("linked",))
 def taken(
     name: str, iteration: int, *, purpose: str = OF_ITERATION, worktree: str = ""
 ) -> SnapshotTaken:
-    """Return the event of a snapshot whose id begins with a name."""
+    """Return the event of a snapshot whose id starts with a name."""
     whole = name.ljust(40, "0")
     return SnapshotTaken(whole, iteration, "t" * 40, 1, 1, purpose, worktree)
 
@@ -82,19 +82,19 @@ def test_snapshot_belongs_to_the_iteration_under_way(given: Any, loop: Scenario)
 
 
 def test_newest_snapshot_of_an_iteration_counts(loop: Scenario) -> None:
-    """A second snapshot of the same iteration takes the first one's place."""
+    """A second snapshot of an iteration replaces the first one."""
     loop.when(TakeSnapshot(taken=taken("cccc", 2))).then(taken("cccc", 2))
     assert (found(loop, 1), found(loop, 2)) == ("aaaa", "cccc")
 
 
 def test_snapshot_after_the_end_does_not_count(loop: Scenario) -> None:
-    """A snapshot taken for an iteration after its end does not become its snapshot."""
+    """A snapshot taken after an iteration's end does not become its snapshot."""
     loop.given(IterationStarted(3), taken("cccc", 1))
     assert found(loop, 1) == "aaaa"
 
 
 def test_files_of_its_end_stay_an_iterations(loop: Scenario) -> None:
-    """A snapshot taken after an iteration ended has a separate moment, if it has files."""
+    """A snapshot taken after an iteration's end is a separate moment, if it has files."""
     assert purpose_now(loop.sprint, tree=MAIN) == OF_ITERATION
     loop.given(IterationEnded(2))
     assert purpose_now(loop.sprint, tree=MAIN) == OF_MOMENT
@@ -113,7 +113,7 @@ def test_snapshot_before_a_restore_is_nobodys(loop: Scenario) -> None:
 
 
 def test_own_work_tree_goes_first(loop: Scenario) -> None:
-    """Of the snapshots of several work trees the own one counts, if there is one."""
+    """If several work trees have snapshots, the own one takes precedence."""
     loop.given(taken("cccc", 2, worktree="linked"))
     assert found(loop, 2) == "bbbb"
     assert found(loop, 2, tree=LINKED) == "cccc"
@@ -121,7 +121,7 @@ def test_own_work_tree_goes_first(loop: Scenario) -> None:
 
 
 def test_iteration_without_a_snapshot_is_not_found(loop: Scenario) -> None:
-    """The refusal names the iterations that have one."""
+    """The error names the iterations that have a snapshot."""
     with pytest.raises(NotFoundError, match=r"iteration 7 has no snapshot.*: 1, 2"):
         found(loop, 7)
 
@@ -133,7 +133,7 @@ def test_rollback_forgets_no_snapshot(loop: Scenario) -> None:
 
 
 def test_snapshot_is_named_by_its_first_letters(loop: Scenario) -> None:
-    """Enough letters name one snapshot; too few, none or several are refused."""
+    """Enough letters identify a snapshot; too few, none or several matches are refused."""
     assert snapshot_named(loop.sprint, "aaaa").iteration == 1
     for name in ("aaa", "ffff", ""):
         with pytest.raises(NotFoundError, match="begin"):
@@ -148,7 +148,7 @@ def test_restore_records_what_stood_there_first(loop: Scenario) -> None:
 
 
 def test_rollback_takes_its_files_along(loop: Scenario) -> None:
-    """State and files go back in one append, and the restore knows its rollback."""
+    """State and files are rolled back in one append, and the restore names its rollback."""
     before, restore = taken("cccc", 2, purpose=BEFORE_RESTORE), restored("aaaa", "cccc")
     version = loop.sprint.version
     gone_back = RollBack(to=4)
@@ -158,7 +158,7 @@ def test_rollback_takes_its_files_along(loop: Scenario) -> None:
 
 
 def _rolled_back_with_files(loop: Scenario) -> int:
-    """Go back with files; return the version of the rollback."""
+    """Roll back with files; return the version of the rollback."""
     before, restore = taken("cccc", 2, purpose=BEFORE_RESTORE), restored("aaaa", "cccc")
     gone_back = RollBack(to=4)
     loop.when(StartRestore(before=before, restore=restore, rollback=gone_back)).go()
@@ -169,7 +169,7 @@ def _rolled_back_with_files(loop: Scenario) -> int:
 
 
 def test_end_of_a_restore_is_recorded_once(loop: Scenario) -> None:
-    """Two processes may finish the same restore; one of them reports it."""
+    """Two processes may finish the same restore; only one of them records it."""
     _rolled_back_with_files(loop)
     ended = FilesRestored(loop.sprint.version - 1, 1, 0)
     loop.when(EndRestore(ended, (ArtifactsApplied("a/", "b/"),))).then_nothing()
@@ -188,7 +188,7 @@ def test_undo_knows_which_files_went_along(loop: Scenario) -> None:
 
 
 def test_plain_rollback_after_one_with_files_has_none(loop: Scenario) -> None:
-    """Only the rollback that files belong to brings them back when it is undone."""
+    """Undoing a rollback restores files only if the rollback did."""
     _rolled_back_with_files(loop)
     loop.given(RolledBack(2))
     assert (
@@ -208,7 +208,7 @@ def _many(running: Any, *more: Event) -> Scenario:
 
 
 def test_newest_snapshots_stay(running: Any) -> None:
-    """The newest stay, and with them the baseline, the best and the selected one."""
+    """The newest snapshots remain, and those of the baseline, best and selected one."""
     gone = tuple(f"i00{n}".ljust(40, "0") for n in (1, 2, 5, 6))
     scenario = _many(running)
     # Two with other references: the best one, and the selected one.
@@ -222,7 +222,7 @@ def test_newest_snapshots_stay(running: Any) -> None:
 
 
 def test_target_of_a_rollback_stays(running: Any) -> None:
-    """What a rollback went back to is never let go."""
+    """The target of a rollback is never pruned."""
     scenario = _many(running)
     end = scenario.sprint.knowledge.snapshots[4].version
     scenario.given(PhaseStarted("a"), RolledBack(end))
@@ -236,7 +236,7 @@ def test_what_an_undo_needs_stays(loop: Scenario) -> None:
 
 
 def test_fork_takes_over_no_restore(loop: Scenario) -> None:
-    """A restore of another sprint is neither finished nor undone by its fork."""
+    """A fork neither finishes nor undoes a restore of the original sprint."""
     _rolled_back_with_files(loop)
     loop.given(restored("aaaa", "cccc"), ForkCreated("sprint/s", 9, "h"))
     assert (loop.sprint.knowledge.restoring, loop.sprint.knowledge.restored) == ([], [])
@@ -251,13 +251,13 @@ def test_saved_state_knows_snapshots_and_restores(loop: Scenario) -> None:
 
 
 def test_nothing_to_let_go_is_no_event(loop: Scenario) -> None:
-    """Where all may stay nothing is recorded; none at all is refused."""
+    """If nothing can be pruned, nothing is recorded; keeping none is refused."""
     loop.when(PruneSnapshots(keep=5)).then_nothing()
     loop.when(PruneSnapshots(keep=0)).then_refused(field="keep")
 
 
 def test_restore_that_was_given_up_is_none(loop: Scenario) -> None:
-    """It is not under way any more, cannot be undone, and takes its rollback back."""
+    """It is no longer in progress, cannot be undone, and discards its rollback."""
     restore = restored("aaaa", "eeee", rollback=7)
     loop.given(RolledBack(3), taken("eeee", 2, purpose=BEFORE_RESTORE), restore)
     at = loop.sprint.version

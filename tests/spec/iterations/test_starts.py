@@ -1,4 +1,4 @@
-"""The begins of iterations are stored in few bytes, and read back unchanged."""
+"""The starts of iterations are stored compactly, and read back unchanged."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,7 +11,7 @@ STEPS = st.one_of(st.integers(1, 300), st.sampled_from([65_535, 65_536, 2**40]))
 
 @given(st.lists(st.tuples(st.booleans(), NUMBERS, STEPS)))
 def test_starts_are_read_as_they_were_given(given_: list[tuple[bool, int, int]]) -> None:
-    """Newest first, whatever their numbers are and however far they lie apart."""
+    """They are read newest first, with any numbers and any distances."""
     starts, expected = bytearray(), []
     number = version = 0
     for goes_on, other, step in given_:

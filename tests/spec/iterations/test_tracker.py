@@ -60,7 +60,7 @@ def test_needs_no_verification() -> None:
 
 
 def test_keeps_the_earlier_one_of_equals() -> None:
-    """Only a higher score takes the place of the best one; 0 is not above the start."""
+    """Only a higher score replaces the best one; 0 is not above the initial value."""
     found = Measured()
     found.measure(TESTS, score=0.0)
     assert best_of(found) is None
@@ -71,7 +71,7 @@ def test_keeps_the_earlier_one_of_equals() -> None:
 
 @pytest.mark.parametrize("baseline", [None, TESTS, MORE])
 def test_an_incomplete_iteration_is_never_best(baseline: Metrics | None) -> None:
-    """What lacks a component of the best one cannot become best."""
+    """An iteration that lacks a component of the best one cannot become the best."""
     found = Measured(baseline)
     found.measure(MORE)
     assert best_of(found) == 1
@@ -82,7 +82,7 @@ def test_an_incomplete_iteration_is_never_best(baseline: Metrics | None) -> None
 
 
 def test_needs_nothing_that_only_the_baseline_has() -> None:
-    """Before there is a best one no component is missing."""
+    """Before there is a best iteration, no component is missing."""
     found = Measured(MORE)
     assert not found.measure(TESTS).is_incomplete
     assert best_of(found) == 1
@@ -98,7 +98,7 @@ def test_needs_nothing_that_only_the_baseline_has() -> None:
     ],
 )
 def test_more_measured_replaces_what_is_no_better(second: Metrics, best: int) -> None:
-    """Scores are compared on the best one's parts; of equals the one with more wins."""
+    """Scores are compared on the best one's parts; of equals, the one with more wins."""
     found = Measured()
     found.measure(TESTS)
     assert not found.measure(second).is_incomplete
@@ -126,7 +126,7 @@ def test_a_given_score_needs_no_metrics() -> None:
 
 
 def test_never_measures_anew() -> None:
-    """What another tool says was measured again changes nothing that was judged."""
+    """A repeated measurement by another tool does not change any judgement."""
     found = Measured(BASELINE_OF_PEAK)
     found.measure(PEAK[0])
     before = msgspec.json.encode(found.tracker)
@@ -137,7 +137,7 @@ def test_never_measures_anew() -> None:
 
 
 def test_copes_with_what_cannot_be() -> None:
-    """Folding never fails, whatever another tool says it measured."""
+    """Folding never fails, whatever another tool measured."""
     found = Measured(Metrics(-5, 0, loc_total=-1, coverage_percentage=-3.5))
     odd = Metrics(0, 7, -3, pass_rate=1e300, complexity_score=-1e-300, build_status="?")
     found.take(IterationMeasured(3, odd, 3, 7.5))

@@ -53,7 +53,7 @@ class Diary:
         self.events: list[Event] = []
 
     def happen(self, *events: Event) -> Self:
-        """Let events happen."""
+        """Apply events."""
         for event in events:
             self.events.append(event)
             recorded = [(len(self.events), AT, event)]
@@ -69,7 +69,7 @@ class Diary:
         return events
 
     def do(self, command: Command, *, at: str = AT) -> Self:
-        """Give a command and let happen whatever it decides."""
+        """Handle a command and apply its events."""
         return self.happen(*self.decide(command, at=at))
 
     def refusal(self, command: Command, *, at: str = AT) -> RefusedError:

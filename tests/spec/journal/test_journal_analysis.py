@@ -34,7 +34,7 @@ def diary_of(*entries: Any) -> Diary:
 
 
 def test_prepares_the_first_iteration() -> None:
-    """Of a PRD that nobody tried there is nothing but what was learned elsewhere."""
+    """For a PRD without entries, there are only learnings from others."""
     prepared = prepare(diary_of(entry("other", status="failed")).document, "auth")
     assert (prepared.iteration, prepared.retry_count) == (1, 0)
     assert prepared.previous_failure_reason == ""
@@ -45,7 +45,7 @@ def test_prepares_the_first_iteration() -> None:
     ("context", "retry_count"), [(None, 1), (Context(), 1), (Context(retry_count=2), 3)]
 )
 def test_prepares_after_a_failure(context: Any, retry_count: int) -> None:
-    """The briefing has the last entry's summary, its blockers, and its retries plus one."""
+    """The briefing has the last entry's summary and blockers, and its retries plus one."""
     failed = entry(
         status="partial",
         summary="stuck",
@@ -126,7 +126,7 @@ def test_keeps_to_its_budget(budget: int, handed: list[str]) -> None:
 
 @pytest.mark.parametrize("budget", range(21, 160, 6))
 def test_says_less_of_what_was_before(budget: int) -> None:
-    """Titles go, then the end of the reason: the budget holds for all of it."""
+    """Titles are dropped first, then the end of the reason, to fit the budget."""
     seen = tuple(noticed(title="t" * 9) for _ in range(5))
     failed = entry(status="failed", summary="s" * 40, observations=seen)
     diary = diary_of(failed)
@@ -138,7 +138,7 @@ def test_says_less_of_what_was_before(budget: int) -> None:
 
 
 def test_refuses_a_budget_for_nothing() -> None:
-    """Where not even the iteration can be said the least is named."""
+    """If not even the iteration fits, the error names the minimum."""
     with pytest.raises(RefusedError, match="must be at least 20 characters"):
         prepare(filled().document, "auth", room=Room(19, characters))
 
@@ -188,7 +188,7 @@ def test_extracts_by_rule(fields: Any, type_: str | None) -> None:
 
 
 def test_extracted_learnings_are_linked_and_numbered() -> None:
-    """Each learning gets its own id and names its observation; repeating adds nothing."""
+    """Each learning gets an id and names its observation; repeating adds nothing."""
     seen = (
         noticed(action_taken="documented", description="long"),
         noticed(),
@@ -219,7 +219,7 @@ def test_extracted_learnings_are_linked_and_numbered() -> None:
     ],
 )
 def test_measures_words_in_common(one: str, other: str, alike: Fraction) -> None:
-    """Texts are alike by the words they share, of those of the shorter one."""
+    """The similarity of texts is the share of common words in the shorter one."""
     assert similarity(one, other) == similarity(other, one) == alike
 
 
@@ -262,7 +262,7 @@ def test_retries_with_what_resolved_a_blocker(resolved: Any, guidance: str) -> N
 
 
 def test_a_learning_of_the_blocker_goes_before() -> None:
-    """The learning that a blocker names comes before guidance and summary."""
+    """The learning named by a blocker precedes guidance and summary."""
     diary = diary_of(blocked(), entry("mail", summary="x"))
     from_it = learned("set it in .env", source_entry_id="mail-1")
     diary.do(AddLearning(learning=from_it, observation=1), at=AT)
@@ -272,7 +272,7 @@ def test_a_learning_of_the_blocker_goes_before() -> None:
 
 
 def test_of_several_alike_the_later_one_counts() -> None:
-    """The most alike blocker is taken, and of equals the one recorded last."""
+    """The most similar blocker is used, and of equals the one recorded last."""
     diary = diary_of(
         blocked("a"),
         entry("a", summary="first"),

@@ -1,4 +1,4 @@
-"""`append` calls the command behind an event of the journal, so the same rules hold."""
+"""`append` calls the command behind a journal event, so the same rules apply."""
 
 from typing import Any
 
@@ -38,7 +38,7 @@ CASES: list[tuple[str, Any, Any, dict[str, Any]]] = [
 def test_decides_what_the_command_decides(
     tag: str, data: Any, rule: Any, arguments: dict[str, Any]
 ) -> None:
-    """An event asked for by its type gives the events of its command."""
+    """An event given by its type results in the events of its command."""
     diary = Diary().happen(*HISTORY)
     expected = diary.decide(rule(**arguments))
     assert expected
@@ -58,7 +58,7 @@ def test_opens_the_journal() -> None:
 
 
 def test_opens_by_the_first_schema_alone() -> None:
-    """A later version of the schema comes with a file that has it, not by a command."""
+    """Only a file can introduce a later version of the schema, not a command."""
     event = to_event("journal-opened", {"version": "1.7"})
     with pytest.raises(RefusedError, match="give only created_at"):
         decided(command_of(event), Diary().journal, AT)
@@ -101,6 +101,6 @@ def test_refuses_data_naming_the_field(tag: str, data: Any, field: str) -> None:
 
 
 def test_no_event_is_ever_voided() -> None:
-    """Learnings stay, whatever sprint is rolled back."""
+    """Learnings remain, whatever sprint is rolled back."""
     kinds: list[type[Event]] = list(f.JOURNAL_EVENTS)
     assert {event.kind.value for event in kinds} == {"knowledge"}

@@ -41,14 +41,14 @@ def read(data: Any) -> ReadJournal:
 
 
 def refused(data: Any) -> RefusedError:
-    """Return why a document is not read or not taken in."""
+    """Return why a document cannot be read or imported."""
     with pytest.raises(RefusedError) as error:
         read(data)
     return error.value
 
 
 def places(data: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
-    """Yield every field of a document: its path, what holds it, and its key."""
+    """Yield every field of a document: its path, container and key."""
     items = data.items() if isinstance(data, dict) else enumerate(data)
     for key, value in items:
         where = f"{path}[{key}]" if isinstance(key, int) else f"{path}.{key}".lstrip(".")
@@ -58,14 +58,14 @@ def places(data: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
 
 
 def test_reads_the_example() -> None:
-    """The example of the specification is what its schema accepts, and is read."""
+    """The schema accepts the specification's example, which can be read."""
     data = json.loads(EXAMPLE.read_text())
     assert faults(data) == []
     assert read(data).document == data
 
 
 def test_knows_no_other_schema() -> None:
-    """The schema we print is the specification's, but for words about the fields."""
+    """The printed schema is the specification's, except for texts about the fields."""
     ours = JournalModel.model_json_schema()
     theirs = json.loads(SCHEMA.read_text())
 
@@ -92,9 +92,10 @@ def test_knows_no_other_schema() -> None:
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("value", [None, 7, "x", True, [], {}, "", -1, 1.5, [None], 1.0])
 def test_agrees_with_the_schema(value: Any) -> None:
-    """With any value anywhere the document is read where the schema takes it.
+    """For any value in any field, the document is read if the schema accepts it.
 
-    Except empty mandatory texts, which the specification's structs refuse (JRN-072).
+    An exception are empty mandatory texts, which the specification's structs refuse
+    (JRN-072).
     """
     for where, _, _ in places(document()):
         data = document()
@@ -113,7 +114,7 @@ def test_agrees_with_the_schema(value: Any) -> None:
 
 
 def test_refuses_what_is_missing() -> None:
-    """A missing mandatory field is named, in the specification's words."""
+    """A missing mandatory field is named as in the specification."""
     for where, _, _ in places(document()):
         data = document()
         holder, key = next((h, k) for w, h, k in places(data) if w == where)

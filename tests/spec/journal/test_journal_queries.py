@@ -1,7 +1,7 @@
-"""What the analyzer asks, of a journal of 48 entries with everything that gets in the way.
+"""The analyzer's queries, on a journal of 48 entries with all kinds of obstacles.
 
-Times that tie and go backwards, iterations with gaps, entries without observations,
-categories that tie, retired learnings, PRDs of one name in different letters.
+They are times that tie and go backwards, iterations with gaps, entries without
+observations, categories that tie, retired learnings, and PRD names that differ by case.
 """
 
 import pytest
@@ -34,7 +34,7 @@ def observations(number: int) -> tuple[Observation, ...]:
 
 
 def made(number: int) -> Entry:
-    """Return the entry of a number; its time ties with others or goes back."""
+    """Return the entry with a number; its time ties with others or goes back."""
     return entry(
         PRDS[number * 3 // 2 % 5],
         # Auth and auth would have the same ids, so one of them uses other numbers.
@@ -119,7 +119,7 @@ def test_patterns_by_type(document: JournalDocument, type_: str) -> None:
 
 @pytest.mark.parametrize("prd_id", [*PRDS, "AUTH"])
 def test_attempts_and_last_entry(document: JournalDocument, prd_id: str) -> None:
-    """All entries of a PRD count; the last is the one recorded last."""
+    """All entries of a PRD count; the last one is the one recorded last."""
     numbers = [number for number in range(48) if PRDS[number * 3 // 2 % 5] == prd_id]
     assert queries.attempts(document, prd_id) == len(numbers)
     last = queries.last_entry(document, prd_id)
@@ -148,7 +148,7 @@ def test_failure_patterns(document: JournalDocument) -> None:
 
 
 def test_an_empty_journal_answers_with_nothing() -> None:
-    """Of an empty journal every question has an empty answer."""
+    """With an empty journal, every query returns an empty answer."""
     empty = JournalDocument()
     assert queries.recent_observations(empty, 5) == queries.blockers(empty) == []
     assert queries.learnings_of_type(empty, "tool-usage") == []

@@ -1,4 +1,4 @@
-"""What may be written into a journal, and which ids it gets."""
+"""The rules for journal entries and their ids."""
 
 from typing import Any
 
@@ -44,12 +44,12 @@ def test_gives_entries_their_iteration_and_id() -> None:
     ],
 )
 def test_entry_ids_fit_their_pattern(prd_id: str, made: str) -> None:
-    """The id is lower case, and every other character becomes a hyphen."""
+    """The id is in lower case, and every other character becomes a hyphen."""
     assert entry_id(prd_id, 3) == made
 
 
 def test_counts_on_from_a_given_iteration() -> None:
-    """An iteration that is given is taken; the next comes after the highest."""
+    """A given iteration is used; the next one follows the highest."""
     diary = Diary()
     for iteration in (2, 0, 5, 1, 0):
         diary.do(RecordEntry(entry=entry(iteration=iteration)), at=AT)
@@ -58,7 +58,7 @@ def test_counts_on_from_a_given_iteration() -> None:
 
 
 def test_passes_over_iterations_that_foreign_ids_name() -> None:
-    """The iteration in another tool's id counts, too: no id is given twice."""
+    """The iteration in another tool's id also counts, so ids are unique."""
     taken = entry(iteration=1, id="auth-4", timestamp=AT)
     diary = Diary().happen(f.JournalOpened(AT), f.EntryRecorded(taken))
     assert prepare(diary.document, "auth").iteration == 5
@@ -215,7 +215,7 @@ def test_a_learning_and_its_observation_name_each_other() -> None:
 
 
 def test_an_observation_recorded_with_its_learning_is_taken() -> None:
-    """An observation may name a learning that is there, and then no other."""
+    """An observation may only name an existing learning."""
     diary = Diary().do(AddLearning(learning=learned()), at=AT)
     named = noticed(related_learning_id="learning-0001")
     diary.do(RecordEntry(entry=entry(observations=(named,))), at=AT)
@@ -248,7 +248,7 @@ def test_refuses_a_learning_that_is_not_there(rule: Any) -> None:
 
 
 def test_opens_once() -> None:
-    """A journal is opened once; the same again changes nothing, another name is refused."""
+    """Opening again changes nothing; a different name is refused."""
     diary = Diary().do(OpenJournal(project_name="shop"))
     assert diary.decide(OpenJournal(project_name="shop")) == []
     error = diary.refusal(OpenJournal(project_name="other"))

@@ -18,7 +18,7 @@ from sprintlog.engine.journal.foreign import stranger
     ],
 )  # fmt: skip
 def test_says_what_a_file_is(data: Any, said: str) -> None:
-    """Another tool's file in the journal's place is reported with its kind."""
+    """Another tool's file at the journal's path is reported with its kind."""
     assert said in str(stranger(data))
 
 

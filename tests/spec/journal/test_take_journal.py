@@ -1,4 +1,4 @@
-"""Taking in a progress.json: what is new in it, what differs, what is refused."""
+"""Importing a progress.json: new parts, differences and refusals."""
 
 from copy import deepcopy
 from typing import Any
@@ -54,7 +54,7 @@ FILE: dict[str, Any] = {
 
 
 def taken(diary: Diary, file: Any) -> list[str]:
-    """Take in a file; return what of it differs."""
+    """Import a file; return its differences."""
     found = take_document(diary.document, file)
     diary.happen(*found.events)
     return found.problems
@@ -135,7 +135,7 @@ def test_tells_what_differs_and_keeps_what_was_recorded(diary: Diary) -> None:
 
 
 def test_takes_ids_that_are_there_twice() -> None:
-    """Ids that another tool gave twice are accepted and reported, and matched in order."""
+    """Duplicate ids from another tool are accepted and reported, and matched in order."""
     file = deepcopy(FILE)
     for name in ("entries", "learnings", "patterns"):
         file[name].append(deepcopy(file[name][0]))
@@ -201,7 +201,7 @@ def test_refuses_other_generations(version: str) -> None:
 
 
 def test_keeps_fields_of_a_later_version() -> None:
-    """Fields of a later 1.x are kept and written after the known ones."""
+    """Fields of a later 1.x are preserved and written after the known ones."""
     file = changed("version", "1.3")
     file["mood"] = {"today": ["good"]}
     file["entries"][0]["cost"] = 7
@@ -222,7 +222,7 @@ def test_keeps_fields_of_a_later_version() -> None:
 
 
 def test_is_raised_to_a_later_version(diary: Diary) -> None:
-    """A later version of the schema is taken over with the file; an older one is not."""
+    """A later schema version is adopted with the file; an older one is not."""
     later = {**FILE, "version": "1.2", "mood": "good"}
     assert taken(diary, later) == []
     assert diary.events[-1] == f.JournalRaised("1.2", {"mood": "good"})

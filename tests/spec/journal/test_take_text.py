@@ -44,14 +44,14 @@ Thread: https://example.org/1
 
 
 def taken(diary: Diary, text: str) -> list[Any]:
-    """Take a text over; return what happened."""
+    """Import a text; return the resulting events."""
     decided = TakeText(text, diary.document).decide(diary.journal, AT)
     diary.happen(*decided)
     return decided
 
 
 def test_takes_entries_learnings_and_patterns() -> None:
-    """Parts in the known form become parts of the journal, each with its time."""
+    """Parts in the known format become parts of the journal, each with its time."""
     diary = Diary()
     taken(diary, TEXT)
     entries = [
@@ -89,7 +89,7 @@ def test_takes_entries_learnings_and_patterns() -> None:
 
 
 def test_keeps_the_whole_beside_its_parts() -> None:
-    """All of the text is one learning, which nobody is handed where its parts are."""
+    """The full text is one learning, which is not used where its parts are."""
     diary = Diary()
     taken(diary, TEXT)
     whole = diary.document.learnings[0]
@@ -101,7 +101,7 @@ def test_keeps_the_whole_beside_its_parts() -> None:
 
 
 def test_the_same_text_again_brings_nothing() -> None:
-    """A text is identified by its contents; a longer one adds its new parts."""
+    """A text is identified by its content; a longer one adds its new parts."""
     diary = Diary()
     taken(diary, TEXT)
     assert taken(diary, TEXT) == []
@@ -126,7 +126,7 @@ def test_an_empty_text_becomes_no_learning() -> None:
 
 
 def test_names_that_share_an_id_are_taken() -> None:
-    """Two PRDs whose names give the same id are no reason to refuse a text."""
+    """Two PRDs whose names result in the same id are accepted."""
     diary = Diary()
     taken(diary, "## 2026-01-01 - A/b\n- x\n## 2026-01-02 - a_b\n- y\n")
     assert [e.id for e in diary.document.entries] == ["a-b-1", "a-b-2"]
@@ -137,7 +137,7 @@ def test_names_that_share_an_id_are_taken() -> None:
     ["", "words\n", "## 2026-02-30 - US-001\n- x\n", "## US-001\n- x\n", "- x\n---\n- y\n"],
 )
 def test_nothing_is_made_up(text: str) -> None:
-    """Parts in another form become no entry: they are in the complete text."""
+    """Parts in another format are no entries: they are in the complete text."""
     assert parse_text(text)[:2] == ([], [])
 
 
@@ -152,7 +152,7 @@ def test_nothing_is_made_up(text: str) -> None:
     ],
 )
 def test_reads_the_times_that_loops_write(heading: str, said: str) -> None:
-    """Known zones are read; otherwise the time is taken as UTC."""
+    """Known time zones are used; otherwise the time is considered UTC."""
     (told,) = parse_text(f"## {heading}\n").entries
     assert (told.timestamp, told.prd_id) == (said, "X")
 
@@ -161,5 +161,5 @@ def test_reads_the_times_that_loops_write(heading: str, said: str) -> None:
     "text", ["- x\n" + " y\n" * 200_000, "#" * 500_000, "## 2026-01-01 - " + "-" * 500_000]
 )
 def test_long_texts_are_read_in_one_go(text: str) -> None:
-    """However a text is made, reading it takes steps in proportion to its length."""
+    """For any text, the number of steps is proportional to its length."""
     assert parse_text(f"## Codebase Patterns\n{text}").entries is not None

@@ -1,4 +1,4 @@
-"""How many functions are called when an event of a long stream is taken in."""
+"""The number of function calls for folding an event of a long stream."""
 
 import sys
 from collections import Counter
@@ -57,24 +57,24 @@ def calls_of_each(events: Sequence[Event], phases: list[dict[str, Any]] = PHASES
     ],
 )
 def test_an_event_of_a_phase_takes_few_calls(event: Event, most: int) -> None:
-    """It changes its phase, without going through layers; what counts it comes later."""
+    """Its phase is changed directly, and figures are counted later."""
     assert calls_of_each([event]) <= most + OF_A_FOLD
 
 
 def test_a_phase_that_goes_round_takes_few_calls() -> None:
-    """Nor does what it took, as often as it comes to an end: the last one counts."""
+    """Repeated completions do not increase the number: only the last one counts."""
     events = [f.PhaseStarted("a"), f.PhaseCompleted("a", "done"), f.PhaseReopened("a")]
     assert calls_of_each(events) <= 4 / 3 + OF_A_FOLD
 
 
 def test_what_is_above_a_step_takes_more() -> None:
-    """Its phase has a status that follows from it, so the test above counts calls."""
+    """The status of its phase is derived, so the test above counts calls."""
     events = [f.PhaseStarted("a/s"), f.PhaseReopened("a/s")]
     assert calls_of_each(events, NESTED) > 4
 
 
 def test_a_page_with_fewer_rows_than_versions_is_refused() -> None:
-    """A store that returns too few events must not give a state of a missing version."""
+    """A store that returns too few events must not produce a wrong version's state."""
     rows = [(AT, f.ActivitySeen.type, b"{}")]
     with pytest.raises(ValueError, match="argument 2 is longer"):
         SPRINTS.fold_rows(Sprint("s"), [Page(range(1, 3), range(1, 3), rows)], None)

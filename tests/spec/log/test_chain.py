@@ -1,4 +1,4 @@
-"""The chain: what it covers, in bytes that a stranger can make too, and what breaks it."""
+"""The chain: its coverage, its reproducible bytes, and how it is broken."""
 
 from hashlib import sha256
 from struct import pack
@@ -22,7 +22,7 @@ Change = dict[str, object]
 
 
 def chained(*appends: tuple[str, int]) -> list[RecordedEvent]:
-    """Return the events of some appends, given as stream and number of events."""
+    """Return the events of some appends, each given as stream and number of events."""
     events: list[RecordedEvent] = []
     versions: dict[str, int] = {}
     for stream, count in appends:
@@ -52,7 +52,7 @@ def changed(number: int, **changes: object) -> list[RecordedEvent]:
 
 
 def messagepack(value: object) -> bytes:
-    """Return MessagePack's smallest form, written from its specification."""
+    """Return MessagePack's smallest form, written according to its specification."""
     match value:
         case None:
             return b"\xc0"
@@ -77,7 +77,7 @@ def messagepack(value: object) -> bytes:
 
 
 def test_header_can_be_made_without_our_code() -> None:
-    """The header is the first fifteen fields as one MessagePack array, smallest form."""
+    """The header is the first fifteen fields as a MessagePack array in smallest form."""
     event = msgspec.structs.replace(
         EVENTS[0], position=70_000, version=300, actor="ü" * 20, key=None, observed=True
     )
@@ -96,13 +96,13 @@ def test_hash_is_sha256_over_previous_header_and_digest() -> None:
 
 
 def test_nothing_and_empty_text_differ() -> None:
-    """A key that is absent and one that is empty give different headers."""
+    """A missing key and an empty key result in different headers."""
     absent = msgspec.structs.replace(EVENTS[0], key=None)
     assert header(absent) != header(msgspec.structs.replace(EVENTS[0], key=""))
 
 
 def test_header_covers_every_field_but_payload_and_hash() -> None:
-    """The envelope holds nothing that neither header nor payload digest protects."""
+    """The header or the payload's digest covers every field of the envelope."""
     names = RecordedEvent.__struct_fields__
     assert names[:15] == HEADER_FIELDS
     assert names[15:] == ("salt", "payload", "payload_digest", "hash")
@@ -123,7 +123,7 @@ def test_erased_payload_still_verifies() -> None:
 
 
 def test_what_remains_is_not_of_the_chain() -> None:
-    """Without a salt a payload must be erased: the event that erased it is named."""
+    """A payload without a salt must be erased: the event that erased it is named."""
     assert list(check_chain(changed(2, salt=None, payload=b"{}"))) == []
 
 
@@ -156,7 +156,7 @@ CHANGES: list[Change] = [
 
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: "-".join(change))
 def test_any_changed_field_is_found_where_it_is(change: Change) -> None:
-    """Whatever is changed in an event, the first problem is at its place."""
+    """Whatever is changed in an event, the first problem is at its position."""
     (first, *_) = check_chain(changed(2, **change))
     assert first.position in (3, change.get("position"))
 
@@ -169,7 +169,7 @@ def test_missing_event_is_a_gap(number: int) -> None:
 
 
 def test_append_cut_off_at_the_end_is_noticed() -> None:
-    """An append whose last events are gone is reported although the hashes fit."""
+    """An append whose last events are missing is reported although the hashes fit."""
     assert list(check_chain(EVENTS[:3])) == [
         ChainProblem(3, "its append is cut off: 1 events are missing")
     ]
@@ -198,7 +198,7 @@ def rehashed(events: list[RecordedEvent]) -> list[RecordedEvent]:
 def test_fitting_hashes_do_not_hide_a_broken_shape(
     number: int, change: Change, words: str
 ) -> None:
-    """Positions, versions, appends and payloads are looked at beside the hashes."""
+    """Positions, versions, appends and payloads are checked in addition to the hashes."""
     (first, *_) = check_chain(rehashed(changed(number, **change)))
     assert first.position == number + 1
     assert words in first.problem
@@ -211,7 +211,7 @@ def test_one_damaged_event_is_reported_once() -> None:
 
 
 def test_versions_at_the_beginning_are_checked_when_known() -> None:
-    """A check that begins in the middle can start at given versions of streams."""
+    """A check that starts in the middle can start at given stream versions."""
     head = Head(EVENTS[3].position, EVENTS[3].hash)
     rest = EVENTS[4:]
     assert list(check_chain(rest, after=head, versions={"a": 1, "b": 3})) == []
@@ -232,7 +232,7 @@ def test_uuids_have_time_version_and_variant_in_their_places() -> None:
 
 
 def test_uuids_of_one_append_count_on() -> None:
-    """The ids of an append follow one another, and only their last group counts."""
+    """The ids of an append are consecutive in their last group only."""
     ids = uuids(0, b"\xff" * 10, 3)
     assert [id_[18:] for id_ in ids] == [
         "-bfff-ffffffffffff",

@@ -1,4 +1,4 @@
-"""A state saved and read again is the same state, wherever it was saved."""
+"""A saved state is read back unchanged, at whatever version it was saved."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ from ..conftest import Scenario, for_each, simple
 
 @pytest.fixture
 def busy(running: Any) -> Scenario:
-    """Return a sprint in whose state everything has been used."""
+    """Return a sprint that uses every part of its state."""
     empty = {"id": "e", "steps": []}
     scenario: Scenario = running(
         {"phases": [empty, for_each("p", x=("i", "j")), *simple("z")["phases"]]}
@@ -40,7 +40,7 @@ def test_gives_the_same_state_back(busy: Scenario) -> None:
 
 @pytest.mark.parametrize("version", range(1, 8))
 def test_goes_on_from_any_version(busy: Scenario, version: int) -> None:
-    """Folding on from a saved state gives what folding on without saving gives."""
+    """Continuing from a saved state gives the same result as without saving."""
     events = [(v, at, event) for v, at, event in busy.events[:7]]
     straight = Scenario().given(*(event for _, _, event in events))
     saved = pack(Scenario().given(*(event for _, _, event in events[:version])).sprint)
@@ -93,7 +93,7 @@ def test_keeps_an_untouched_import(given: Any) -> None:
 
 @pytest.mark.parametrize("bytes_", [b"", b"\x00", b"\x90", b"text", pack(Sprint("s"))[:-1]])
 def test_reads_nothing_else(bytes_: bytes) -> None:
-    """Bytes that are no saved state are told apart from one."""
+    """Other bytes are distinguished from a saved state."""
     with pytest.raises(msgspec.DecodeError):
         unpack(bytes_)
 

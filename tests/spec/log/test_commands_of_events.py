@@ -1,4 +1,4 @@
-"""`append` calls the command that would have caused the event, so the same rules hold."""
+"""`append` calls the command that would have caused the event, with the same rules."""
 
 from typing import Any
 
@@ -220,7 +220,7 @@ def test_decides_what_the_command_decides(
 
 
 def test_covers_every_event_that_can_be_asked_for() -> None:
-    """Every event type is tried here or beside, or is only caused by another command."""
+    """Every event type is tried here or nearby, or only follows from other commands."""
     tried = {c[1] for c in CASES} | {"sprint-compiled", "sprint-imported"}
     # Tested in test_queue_commands.py and test_goal_commands.py.
     tried |= {"request-queued", "request-decided", "request-reopened"}
@@ -231,7 +231,7 @@ def test_covers_every_event_that_can_be_asked_for() -> None:
 
 
 def test_takes_in_plans_and_documents(given: Any) -> None:
-    """Whole plans and documents can be appended by their events' types as well."""
+    """Complete plans and documents can also be appended by their event types."""
     plan = given().when(CreateSprint(plan=simple("a"), sources=(f.Source("x"),))).decided
     data = {"document": simple("a"), "sources": [{"path": "x"}]}
     asked(given(), "sprint-compiled", data).then(*plan)
@@ -242,7 +242,7 @@ def test_takes_in_plans_and_documents(given: Any) -> None:
 
 @pytest.mark.parametrize("data", [{"patch": []}, {}, {"patch": [{"op": "remove"}]}])
 def test_takes_in_no_patch_from_outside(data: Data) -> None:
-    """A patch that does not fit would make a stream unreadable, so none is taken."""
+    """A patch that does not fit would make a stream unreadable, so none is accepted."""
     with pytest.raises(RefusedError, match="give the whole document"):
         to_event("sprint-imported", {"source": "x", **data})
 
@@ -258,14 +258,14 @@ def test_takes_in_no_patch_from_outside(data: Data) -> None:
     ],
 )
 def test_refuses_events_that_others_cause(running: Any, tag: str, data: Data) -> None:
-    """Some events only follow from others; the refusal says from which."""
+    """Some events only follow from others, which the refusal names."""
     asked(running(simple("a")), tag, data).then_refused(
         containing=f"{tag} cannot be recorded directly", command=tag
     )
 
 
 def test_obeys_the_same_rules(running: Any) -> None:
-    """A command that its command refuses is refused, and one said twice is nothing."""
+    """What its command refuses is refused, and a repeated one records nothing."""
     scenario: Scenario = running(simple("a"))
     asked(scenario, "phase-completed", {"phase": "a"}).then_refused(state="pending")
     asked(scenario, "sprint-started", {}).then_nothing()
@@ -273,7 +273,7 @@ def test_obeys_the_same_rules(running: Any) -> None:
 
 @pytest.mark.parametrize("name", ["into", "after", "before"])
 def test_takes_no_resolved_place(name: str) -> None:
-    """The exact place of injected work follows from the requested position."""
+    """The exact position of injected work follows from the requested one."""
     data = {"nodes": [], "position": {"type": "after-current"}, name: "a"}
     with pytest.raises(RefusedError, match="follows from the position") as caught:
         to_event("phase-injected", data)

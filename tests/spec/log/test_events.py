@@ -69,7 +69,7 @@ def defined(above: type[Event]) -> Iterator[type[Event]]:
 @each
 @pytest.mark.parametrize("name", ["subject", "reach"])
 def test_every_event_declares_what_is_known_of_it(event: type[Event], name: str) -> None:
-    """No event leaves open what it is about, nor how far it reaches."""
+    """Every event declares its subject and its reach."""
     kind = name.capitalize()
     assert hasattr(event, name), (
         f"{event.__name__} declares no {name}: add `{name}: ClassVar[{kind}] = ...` to it, "
@@ -96,7 +96,7 @@ def test_every_event_has_a_cause(event: type[Event]) -> None:
 
 @each
 def test_subjects_name_fields_of_their_event(event: type[Event]) -> None:
-    """What names an event's subject, and its address, are fields that the event has."""
+    """An event's subject and address are names of its fields."""
     subject = event.subject
     fields = {name.partition(".")[0] for name in (*subject.names, subject.address)} - {""}
     assert subject.word
@@ -118,7 +118,7 @@ def test_evidence_names_fields_of_its_event(event: type[Event]) -> None:
 
 @each
 def test_what_a_event_ends_can_begin(event: type[Event]) -> None:
-    """What an event ends is evidence that another one gives, or all of it."""
+    """An event ends evidence that another event provides, or all of it."""
     given = {other.type for other in ALL if other.as_evidence is not None}
     assert {*event.ends} <= {*given, HERE, EVERYTHING}
 

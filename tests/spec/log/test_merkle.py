@@ -30,7 +30,7 @@ ROOTS = (
 
 @pytest.mark.parametrize("size", range(1, 9))
 def test_roots_are_those_of_the_rfc(size: int) -> None:
-    """The same leaves give the same root as in every other implementation."""
+    """The same leaves have the same root as in every other implementation."""
     assert MerkleTree(INPUTS[:size]).root.hex() == ROOTS[size - 1]
 
 

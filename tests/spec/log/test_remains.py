@@ -1,4 +1,4 @@
-"""What remains of an event whose words were erased."""
+"""The remainder of an event after its text was erased."""
 
 import json
 from collections.abc import Iterator
@@ -98,12 +98,12 @@ def test_a_sprint_is_as_far_as_before(stream: Path) -> None:
 
 @pytest.mark.parametrize("event", ALL, ids=lambda event: str(event.type))
 def test_what_stays_is_there(event: type[Event]) -> None:
-    """Each text that an event says stays is in a field of it."""
+    """Each text that an event declares as remaining is in one of its fields."""
     assert {name.partition(".")[0] for name in event.stays} <= {*event.__struct_fields__}
 
 
 def test_a_journal_keeps_its_shape() -> None:
-    """Ids, kinds and counters of entries and learnings stay, and no word of them."""
+    """Ids, kinds and counters of entries and learnings remain, without any text."""
     noticed = Observation(type="finding", title="a", severity="low", file="b")
     entry = Entry(
         id="prd-1",

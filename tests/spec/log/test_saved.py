@@ -1,4 +1,4 @@
-"""The number for a shape: the same in every process, another one for another shape."""
+"""A shape's number: the same in every process, different for other shapes."""
 
 import os
 import subprocess
@@ -54,7 +54,7 @@ def test_other_fields_are_another_shape(after: type[msgspec.Struct]) -> None:
 
 
 def test_another_layout_is_another_shape() -> None:
-    """A struct kept as a list is not one that is kept by names."""
+    """A struct stored as a list has a different shape from one stored by names."""
     assert whole(int) != whole(int, array_like=True)
 
 
@@ -64,7 +64,7 @@ def test_another_meaning_is_another_shape() -> None:
 
 
 def test_struct_that_is_met_again_counts_once() -> None:
-    """A struct that several fields hold is part of the number once."""
+    """A struct used by several fields is included in the number once."""
     assert shape_of(BEFORE, BEFORE, meaning=1) == shape_of(BEFORE, meaning=1)
 
 
@@ -74,7 +74,7 @@ def test_number_that_is_written_down_is_the_one_that_is_due() -> None:
 
 
 def test_number_is_the_same_in_every_process() -> None:
-    """Neither places in memory nor the order of hashes are in the numbers in use."""
+    """Numbers do not depend on memory addresses or the order of hashes."""
     script = (
         "from sprintlog.engine.sprint.state.sprint import format_due as s;"
         "from sprintlog.engine.journal.state import JOURNAL_FORMAT as j;"
@@ -100,7 +100,7 @@ KNOWN = {
 
 @pytest.mark.parametrize("known", KNOWN.values(), ids=KNOWN)
 def test_parts_are_decoded_to_the_whole(known: Knowledge) -> None:
-    """Field by field is read what msgspec reads as a whole."""
+    """Reading field by field equals reading with msgspec at once."""
     encoded = msgspec.msgpack.encode(known)
     found = PartsDecoder(Knowledge).decode(msgspec.Raw(encoded))
     assert found == known == msgspec.msgpack.decode(encoded, type=Knowledge)
@@ -118,14 +118,14 @@ def test_defaults_of_two_structs_are_not_one() -> None:
 
 
 def test_only_what_is_said_is_looked_at() -> None:
-    """No type is found out of a field that is as it began."""
+    """Fields with their initial values require no type."""
     decoder = PartsDecoder(Knowledge)
     decoder.decode(msgspec.Raw(msgspec.msgpack.encode(Knowledge(begun=3, undone=[1]))))
     assert sorted(decoder._decoders) == ["begun", "undone"]
 
 
 def test_every_part_has_a_type_that_can_be_read() -> None:
-    """A field's type is written out, and each field has a default."""
+    """Every field has an explicit type and a default."""
     assert Knowledge() == Knowledge()
     for kind in Knowledge.__annotations__.values():
         msgspec.msgpack.Decoder(kind)
@@ -133,13 +133,13 @@ def test_every_part_has_a_type_that_can_be_read() -> None:
 
 @pytest.mark.parametrize("other", [[], {"begun": "many"}, {"snapshots": [[1]]}, None])
 def test_anything_else_is_refused(other: object) -> None:
-    """Anything but such a struct is a decoding error."""
+    """Other bytes cause a decoding error."""
     encoded = msgspec.Raw(msgspec.msgpack.encode(other))
     with pytest.raises(msgspec.DecodeError):
         PartsDecoder(Knowledge).decode(encoded)
 
 
 def test_a_field_of_nobody_is_passed_over() -> None:
-    """A field that is not known changes nothing, as msgspec has it."""
+    """An unknown field is ignored, as in msgspec."""
     encoded = msgspec.Raw(msgspec.msgpack.encode({"begun": 2, "of-later": [1]}))
     assert PartsDecoder(Knowledge).decode(encoded) == Knowledge(begun=2)

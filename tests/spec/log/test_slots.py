@@ -1,4 +1,4 @@
-"""Where saved states stand: close together near the head, far apart before."""
+"""The versions of saved states: close together near the head, sparse before."""
 
 from sprintlog.engine.service.streams.catalogue import EVERY
 from sprintlog.engine.service.streams.checkpoints import NEWEST, SLOTS_MAX, slots_of
@@ -32,7 +32,7 @@ def test_what_lies_between_states_grows_with_the_distance() -> None:
 
 
 def test_large_states_stand_further_apart() -> None:
-    """They take no more bytes than 128 for each event, but for the ten newest ones."""
+    """Except for the ten newest, they take at most 128 bytes per event."""
     for size in (100_000, 3_000_000):
         for head in (1_000, 100_000):
             kept = grown(head, state_bytes=size)
@@ -41,7 +41,7 @@ def test_large_states_stand_further_apart() -> None:
 
 
 def test_a_state_in_force_for_longer_stays() -> None:
-    """Of two in one slot, and of equals the first; the newest stay in any case."""
+    """Of two in a slot, the one effective for longer stays; the newest always stay."""
     gone_since = {1_000: 1_100, 1_040: 1_200}
     found = slots_of(100_000).surplus(
         [*gone_since, 1_010, 1_020, *range(99_991, 99_991 + NEWEST)],

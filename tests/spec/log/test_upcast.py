@@ -1,4 +1,4 @@
-"""Old shapes: carried step by step to today's, and nothing is ever skipped."""
+"""Old shapes are converted to the current one step by step, without gaps."""
 
 from typing import Any, ClassVar
 
@@ -69,7 +69,7 @@ def stored(
     ],
 )
 def test_every_stored_version_reads_as_today(schema_version: int, payload: bytes) -> None:
-    """Each shape that was ever stored gives the same event."""
+    """Each shape that was ever stored results in the same event."""
     event = stored(payload, schema_version=schema_version)
     assert Codec([LampLit], STEPS).decode(event) == LampLit(room="hall", watts=40)
 
@@ -101,7 +101,7 @@ def test_encoding_leaves_defaults_out() -> None:
 def test_unknown_and_damaged_events_are_refused_with_their_place(
     event: RecordedEvent, words: str
 ) -> None:
-    """Nothing unknown is skipped silently: the error names its kind and place."""
+    """No unknown event is skipped silently: the error names its kind and position."""
     with pytest.raises(UnreadableError, match=words) as caught:
         Codec([LampLit], STEPS).decode(event)
     assert caught.value.fields["position"] == 7
@@ -117,6 +117,6 @@ def test_unknown_and_damaged_events_are_refused_with_their_place(
     ],
 )
 def test_chain_of_steps_has_no_gap_and_no_stranger(steps: Upcasts) -> None:
-    """A missing step, or one from a shape that never was, stops the program at once."""
+    """A missing step, or one from an invalid shape, stops the program immediately."""
     with pytest.raises(ValueError, match="upcast"):
         check_upcasts({"lamp-lit": 3}, steps)

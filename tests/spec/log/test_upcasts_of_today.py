@@ -1,4 +1,4 @@
-"""The current upcasts: there is one for every shape that was ever stored."""
+"""The current upcasts: there is one for every shape ever stored."""
 
 from importlib.util import module_from_spec, spec_from_file_location
 
@@ -50,7 +50,7 @@ def test_payload_of_today_is_the_stored_one() -> None:
 def test_program_does_not_start_without_a_step(
     step: tuple[str, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A step that is taken away stops the program when it is put together."""
+    """Without the step, the program fails when it starts."""
     fewer = {key: value for key, value in upcast.UPCASTS.items() if key != step}
     with pytest.raises(ValueError, match=rf"no upcast from .*{step[0]}"):
         Codec(EVENTS, fewer)

@@ -30,7 +30,7 @@ def seen() -> dict[int, list[RunSeen]]:
 
 
 def test_each_run_is_in_its_iteration_in_order() -> None:
-    """A killed run is in the iteration begun last; an idle one has none."""
+    """A killed run is in the iteration started last; an idle one has none."""
     limited = RunSeen(says_cost=False, limit="usage-limit")
     lost = RunSeen(says_cost=False, cut_by="lost")
     assert seen() == {1: [limited, RunSeen(says_cost=True)],
@@ -38,7 +38,7 @@ def test_each_run_is_in_its_iteration_in_order() -> None:
 
 
 def test_what_came_in_the_way_is_said_in_few_words() -> None:
-    """A limit, waited for or not, and a lost run; no others."""
+    """Only a limit, with or without a wait, and a lost run are described."""
     assert [notes_of(one) for one in seen().values()] == [
         ["a usage limit"],
         ["a run was lost"],
@@ -78,6 +78,6 @@ def test_what_only_adds_figures_is_no_run() -> None:
 def test_an_outcome_is_more_exact_than_a_status(
     status: str, more: dict[str, Any], words: str
 ) -> None:
-    """A limit is shown with its end, and an agent that hung has completed its work."""
+    """A limit is shown with its end, and a hung agent has completed its work."""
     run = f.AgentRan("", status, iteration=1, **more)
     assert RunEnding.of(1, 2, run, None).words == words

@@ -1,4 +1,4 @@
-"""What an agent's run means: nothing but a plain success counts as one."""
+"""The meaning of an agent's run: only a clear success counts as one."""
 
 import json
 from typing import Any
@@ -63,7 +63,7 @@ def test_success(output: str, summary: str | None) -> None:
     ],
 )
 def test_exit_zero_is_not_enough(output: str, category: str, error: str) -> None:
-    """An admitted failure is one; silence or an unknown word is an unknown outcome."""
+    """A stated failure is one; silence or an unknown status is an unknown outcome."""
     verdict = judge(read_answer(output.encode()), exit_code=0)
     status = "unknown" if category == "validation" else "failed"
     assert (verdict.status, verdict.category) == (status, category)
@@ -80,7 +80,7 @@ def test_exit_zero_is_not_enough(output: str, category: str, error: str) -> None
     ],
 )
 def test_exit_codes(exit_code: int | None, errors: str, category: str, error: str) -> None:
-    """Another exit code than 0 is a failure; without one the outcome is unknown."""
+    """A nonzero exit code is a failure; without one, the outcome is unknown."""
     verdict = judge(Answer("all is well"), errors=errors, exit_code=exit_code)
     status = "unknown" if exit_code is None else "failed"
     assert (verdict.status, verdict.category) == (status, category)
@@ -188,12 +188,12 @@ def test_a_need_keeps_its_error_beside_the_reason(running: Any) -> None:
     ],
 )
 def test_categories(error: str, category: str) -> None:
-    """The category comes from stated signs in the error's text, else it is logic."""
+    """The category is derived from documented signs in the error, otherwise it is logic."""
     assert categorise(error) == category
 
 
 def test_usage() -> None:
-    """Tokens, cost, turns and duration are taken as given; what is missing is missing."""
+    """Tokens, cost, turns and duration are taken as stated; missing ones stay missing."""
     tokens = {"input_tokens": 12, "output_tokens": 0, "cache_read_input_tokens": "many"}
     said = answer(result="x", usage=tokens, total_cost_usd=0.25, num_turns=3)
     assert judge(read_answer(said.encode()), exit_code=0).usage == Usage(
@@ -203,7 +203,7 @@ def test_usage() -> None:
 
 
 def test_long_summary_is_cut() -> None:
-    """A summary is as long as its limit at most, and says that it goes on."""
+    """A summary is limited in length and marked if it is truncated."""
     summary = judge(Answer("x" * 5_000), exit_code=0).summary or ""
     assert len(summary) == SUMMARY_CHARS_MAX
     assert summary.endswith("x…")

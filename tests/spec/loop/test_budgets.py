@@ -1,4 +1,4 @@
-"""A budget of retries counts from where a person stepped in last."""
+"""A budget of retries counts from a person's last intervention."""
 
 from typing import Any
 
@@ -56,7 +56,7 @@ def test_goes_on_after_an_interruption(running: Any) -> None:
 
 
 def test_counts_what_a_document_says(running: Any) -> None:
-    """Retries that another tool made are used up, too."""
+    """Retries made by another tool count, too."""
     theirs = running({**simple("a"), "retry": {"maxAttempts": 2}}).document
     theirs["phases"][0]["retry-count"] = 2
     scenario = Scenario().do(ImportDocument(document=theirs, source="x"))
@@ -65,7 +65,7 @@ def test_counts_what_a_document_says(running: Any) -> None:
 
 @pytest.mark.parametrize("plan", [None, LEAF], ids=["steps", "leaf"])
 def test_gives_a_gate_its_checks_back(running: Any, plan: Data | None) -> None:
-    """A gate that failed, but had not blocked, has all of its attempts as well."""
+    """A gate that failed without blocking also has all its attempts again."""
     gate = {"script": "make", "max-retries": 1}
     if plan is None:
         scenario = at_its_gate(running, gate)
@@ -97,7 +97,7 @@ def test_gives_back_what_a_person_retries(running: Any) -> None:
 
 
 def test_counts_no_scheduled_retry_as_a_persons(running: Any) -> None:
-    """A retry that the policy scheduled is used up, and gives a gate nothing back."""
+    """A scheduled retry counts, and does not reset a gate's attempts."""
     gate = {"script": "make", "max-retries": 1}
     scenario: Scenario = running({"phases": [{**LEAF, "gate": gate}]})
     scenario.do(leaves.StartPhase())

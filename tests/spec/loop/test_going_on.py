@@ -1,4 +1,4 @@
-"""What a person's word does in a sprint that stands still: to resume, and to end work."""
+"""A person's command in a stopped sprint: to resume, or to end work."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ STOPS = [
 
 @pytest.mark.parametrize("stop", STOPS, ids=lambda event: str(event.type))
 def test_work_that_ends_in_a_stop_is_kept(running: Any, stop: Any) -> None:
-    """Nobody's pause loses the work: it is done, and is not handed out again."""
+    """A pause never loses work: it is done, and is not handed out again."""
     scenario: Scenario = running(simple("a", "b")).do(StartPhase()).given(stop)
     scenario.when(CompletePhase(summary="x")).then(f.WorkDone("a", "x"))
     scenario.when(CompletePhase(summary="x")).then_nothing()
@@ -32,7 +32,7 @@ def test_work_that_ends_in_a_stop_is_kept(running: Any, stop: Any) -> None:
 
 
 def test_nothing_is_done_that_was_not_begun(running: Any) -> None:
-    """In a sprint that was stopped only work under way can have ended."""
+    """In a stopped sprint, only work in progress can end."""
     scenario: Scenario = running(simple("a", "b"), f.SprintPaused())
     scenario.when(CompletePhase()).then_refused(state="paused")
 
@@ -49,7 +49,7 @@ def test_what_a_person_is_needed_for_is_tried_again_at_once(running: Any) -> Non
 
 
 def test_retry_after_the_resume_is_still_heard(running: Any) -> None:
-    """Who resumed without it may say it afterwards, in the same words."""
+    """After a resume without it, the same command with a retry is accepted."""
     scenario: Scenario = running(simple("a")).do(StartPhase())
     scenario.given(f.PhaseFailed("a", "x"), f.SprintBlocked("x"))
     scenario.do(ResumeSprint(by="ana", why="so"))
@@ -59,7 +59,7 @@ def test_retry_after_the_resume_is_still_heard(running: Any) -> None:
 
 
 def test_retry_leaves_alone_what_needs_none(running: Any) -> None:
-    """A pause has nothing to try again, and a scheduled retry keeps its time."""
+    """A pause has nothing to retry, and a scheduled retry keeps its time."""
     scenario: Scenario = running(simple("a"), f.SprintPaused())
     scenario.when(ResumeSprint(retry=True)).then(f.SprintResumed())
     scenario.do(StartPhase()).given(f.PhaseFailed("a", "429"))

@@ -65,7 +65,7 @@ def test_needs_nobody_for_finished_leaves(running: Any) -> None:
 
 
 def test_accepts_the_same_need_again(running: Any) -> None:
-    """The same request for a person again records nothing; another one is refused."""
+    """The same request for a person records nothing; a different one is refused."""
     scenario: Scenario = running(simple("a")).do(lifecycle.NeedHuman(reason="r"))
     scenario.when(lifecycle.NeedHuman(reason="r")).then_nothing()
     scenario.when(lifecycle.NeedHuman(reason="q")).then_refused(state="needs-human")
@@ -93,7 +93,7 @@ def test_next_says_where_and_why(running: Any) -> None:
 
 
 def test_names_the_leaf_said_last(running: Any) -> None:
-    """Of several leaves that wait for a person the last one said is the one; saved too."""
+    """Of several leaves that wait for a person, the latest is named, even after saving."""
     scenario: Scenario = running(simple("a", "b", "c"))
     for phase in ("c", "b"):
         scenario.do(lifecycle.NeedHuman(reason=f"about {phase}", phase=phase))
@@ -115,7 +115,7 @@ def test_keeps_who_why_and_what(running: Any) -> None:
 
 
 def test_skipped_leaf_needs_nobody(running: Any) -> None:
-    """A leaf that is left out does not wait for a person any more; its error stays."""
+    """A skipped leaf no longer waits for a person; its error remains."""
     scenario: Scenario = running(simple("a", "b")).do(lifecycle.NeedHuman(reason="r"))
     scenario.do(lifecycle.ResumeSprint(by="Ada", why="known")).do(leaves.SkipPhase())
     assert scenario.node("a")["error"] == "r"

@@ -1,4 +1,4 @@
-"""What the end of a run is: a wait, a failure, or the work's own error, by one table."""
+"""The meaning of a run's end: a wait, a failure or the work's own error, by a table."""
 
 import json
 import re
@@ -42,7 +42,7 @@ def opencode(**data: object) -> str:
 def of(
     output: str, exit_code: int = 1, errors: str = "", *, moment: Moment | None = MOMENT
 ) -> Verdict:
-    """Return what becomes of a command that printed this."""
+    """Return the result of a command that printed this."""
     answer = read_answer(output.encode())
     return judge(answer, errors=errors, exit_code=exit_code, moment=moment)
 
@@ -119,7 +119,7 @@ def test_headers_say_until_when() -> None:
 
 
 def test_a_rejected_event_of_a_stream_says_until_when() -> None:
-    """The field of a stream counts before the words of the error behind it."""
+    """The field in the stream takes precedence over the error text after it."""
     info = {"status": "rejected", "resetsAt": HOUR, "rateLimitType": "five_hour"}
     event = {"type": "rate_limit_event", "rate_limit_info": info, "session_id": "s"}
     said = claude("You've hit your limit · resets 5am")
@@ -130,7 +130,7 @@ def test_a_rejected_event_of_a_stream_says_until_when() -> None:
 
 
 def test_a_limit_that_comes_near_keeps_nobody_from_work() -> None:
-    """A warning beside other errors, and one before a success, is no limit."""
+    """A warning with other errors, and one before a success, is not a limit."""
     info = {"status": "allowed_warning", "resetsAt": HOUR}
     event = {"type": "rate_limit_event", "rate_limit_info": info, "session_id": "s"}
     failed = of(f"{json.dumps(event)}\n{claude('it broke')}\n")
@@ -140,7 +140,7 @@ def test_a_limit_that_comes_near_keeps_nobody_from_work() -> None:
 
 
 def test_the_agents_own_word_decides() -> None:
-    """Claude's transcript and stream name the error: that counts before its words."""
+    """If Claude's transcript or stream names the error, this takes precedence."""
     content = [{"type": "text", "text": "something"}]
     message = {"role": "assistant", "content": content}
     line = {"type": "assistant", "session_id": "s", "message": message}
@@ -174,7 +174,7 @@ def test_the_error_of_gemini_is_on_standard_error() -> None:
     ],
 )
 def test_prose_is_never_a_wait(words: str) -> None:
-    """A successful answer about limits is its work, however it is worded."""
+    """A successful answer about limits is work, whatever its wording."""
     for output in (words, claude(words, is_error=False)):
         found = of(output, 0)
         assert (found.status, found.limit) == ("completed", None)
@@ -197,7 +197,7 @@ def test_prose_is_never_a_wait(words: str) -> None:
     ],
 )
 def test_a_notice_alone_is_no_answer(words: str) -> None:
-    """A program that prints its notice and ends well has done no work."""
+    """A program that prints only its notice and exits with 0 has done no work."""
     for output in (words, claude(words, is_error=False)):
         assert waits(of(output, 0))[0] == USAGE
 
@@ -205,14 +205,14 @@ def test_a_notice_alone_is_no_answer(words: str) -> None:
 @pytest.mark.parametrize("exit_code", [0, 1])
 @pytest.mark.parametrize("status", ["failed", "blocked", "needs-human"])
 def test_the_works_own_error_is_never_a_wait(status: str, exit_code: int) -> None:
-    """Whoever can say that the work failed was not kept from it by a limit."""
+    """An agent that reports a failure of the work was not blocked by a limit."""
     own = json.dumps({"status": status, "error": "the API says: rate limit exceeded"})
     assert of(own, exit_code).limit is None
     assert of(claude(own, is_error=False), 0).limit is None
 
 
 def test_prose_of_a_command_that_failed_is_no_wait() -> None:
-    """With another exit code only lines that a program prints count, not the work's."""
+    """With another exit code, only lines printed by the program count, not the work's."""
     found = of("The tests fail: connection reset is not handled, nor is a rate limit.")
     assert (found.status, found.limit, found.category) == ("failed", None, "logic")
     assert waits(of("Working …\nAPI Error: Connection error.\n")) == (NETWORK, None)
@@ -242,7 +242,7 @@ def test_failures_are_not_waited_for(output: str, category: str) -> None:
 
 
 def test_without_a_time_of_its_own_a_wait_is_one_all_the_same() -> None:
-    """A later reader does not see the end of the limit, but its kind."""
+    """The end of the limit is then unknown, but not its kind."""
     found = of(claude("You've hit your limit · resets 5am"), moment=None)
     assert waits(found) == (USAGE, None)
 
@@ -268,7 +268,7 @@ def of_case(case: dict[str, Any]) -> Verdict:
 
 @pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])
 def test_every_case_of_the_fixture(case: dict[str, Any]) -> None:
-    """An agent's own wording has the meaning, and the time, that the fixture states."""
+    """An agent's wording has the meaning and the time stated in the fixture."""
     found, kind = of_case(case), case["kind"]
     assert waits(found) == (case.get("waits-for"), case.get("until"))
     status = {"completed": "completed", PERSON: "needs-human"}.get(kind, "failed")
@@ -299,7 +299,7 @@ def test_no_words_of_an_error_take_long(piece: str) -> None:
 
 
 def test_only_the_end_of_an_answer_is_a_complaint() -> None:
-    """Of an answer, the last two lines count if they begin like a program's error."""
+    """Only the last two lines count, if they start like a program's error."""
     answer = "error: old\n\nError: one\nAPI Error: 529\n"
     assert complaint("", answer) == "Error: one\nAPI Error: 529"
     assert complaint("", f"{answer}All is well.\n") == "API Error: 529"

@@ -1,4 +1,4 @@
-"""Budgets of runs and sprints: what counts, what is left, when it stops; all of it pure."""
+"""Budgets of runs and sprints: consumption, remainder and stops, as pure functions."""
 
 from typing import Any
 
@@ -50,7 +50,7 @@ def of(scenario: Scenario, budget: str, scope: str = b.OF_RUN, now: str = START)
 
 
 def test_cents_are_added_exactly(going: Scenario) -> None:
-    """Ten times 0.1 is 1: what is written in decimals is added in decimals."""
+    """Ten times 0.1 is 1, because decimals are added as decimals."""
     going.given(f.BudgetsSet(f.Budgets(cost_usd=1.0)), *[ran(0.1)] * 9)
     one = of(going, b.COST, b.OF_SPRINT)
     assert (one.spent, one.left, one.percent, one.is_spent) == ("0.9", "0.1", 90, False)
@@ -67,7 +67,7 @@ def test_cents_are_added_exactly(going: Scenario) -> None:
 
 
 def test_the_excess_is_shown(going: Scenario) -> None:
-    """Running work may exceed a budget; the excess is shown, and unknown usage, too."""
+    """Running work may exceed a budget; the excess is shown, and so is unknown usage."""
     going.given(f.BudgetsSet(f.Budgets(cost_usd=0.5)), ran(0.4), ran(None, "failed"))
     going.given(ran(0.75))
     why = next_action(going.sprint, now=START).why
@@ -77,7 +77,7 @@ def test_the_excess_is_shown(going: Scenario) -> None:
 
 
 def test_what_costs_nothing_goes_on(going: Scenario) -> None:
-    """A budget stops new costs: finished work is completed nevertheless."""
+    """A budget stops new costs, but finished work is still completed."""
     going.given(f.BudgetsSet(f.Budgets(tokens=1)), f.PhaseStarted("a"), ran(0.1))
     assert next_action(going.sprint, now=START).do == actions.STOP
     going.given(f.WorkDone("a"))
@@ -85,7 +85,7 @@ def test_what_costs_nothing_goes_on(going: Scenario) -> None:
 
 
 def test_a_raised_budget_goes_on(going: Scenario) -> None:
-    """To allow more is an event that takes nothing; `none` takes the budget away."""
+    """Raising a budget is an event without other effects; `none` removes the budget."""
     going.given(f.BudgetsSet(f.Budgets(tokens=11)), ran(0.1))
     assert next_action(going.sprint, now=START).do == actions.STOP
     going.do(b.ChangeBudgets({"tokens": 22}))
@@ -101,12 +101,12 @@ def test_a_raised_budget_goes_on(going: Scenario) -> None:
     "given", [{"cost_usd": 0}, {"tokens": -1}, {"tokens": 1.5}, {"seconds": 1e12}, {"x": 1}]
 )
 def test_a_senseless_budget_is_refused(going: Scenario, given: Any) -> None:
-    """A budget is more than nothing, and has a name."""
+    """A budget must be greater than 0 and have a known name."""
     assert isinstance(going.when(b.ChangeBudgets(given)).refused, RefusedError)
 
 
 def test_a_run_counts_from_its_begin(going: Scenario) -> None:
-    """Usage before a run began does not count for its budget."""
+    """Usage before a run started does not count for its budget."""
     going.given(ran(5.0), began(f.Budgets(cost_usd=1.0, tokens=100, iterations=2)))
     assert of(going, b.COST).spent == "0"
     going.given(f.IterationStarted(1), ran(0.25))
@@ -136,7 +136,7 @@ def test_a_rollback_refunds_nothing(going: Scenario) -> None:
 
 
 def test_time_is_that_of_the_wall(going: Scenario) -> None:
-    """A run's time goes on until it ended; the sprint's is that of its runs together."""
+    """A run's time continues until its end; a sprint's time is the sum of its runs."""
     going.given(began(f.Budgets(seconds=3600)), f.BudgetsSet(f.Budgets(seconds=9000)))
     one = of(going, b.TIME, now=LATER)
     assert (one.spent, one.percent) == ("5400", 150)
@@ -148,7 +148,7 @@ def test_time_is_that_of_the_wall(going: Scenario) -> None:
 
 
 def test_a_clock_that_goes_back_takes_nothing_away(going: Scenario) -> None:
-    """A run that seems to end before it began took no time, never less than none."""
+    """A run that seems to end before its start took no time."""
     going.given(began(f.Budgets(seconds=60), since=LATER))
     assert of(going, b.TIME, now=START).spent == "0"
     going.at(START).do(FinishRun("r", "done", 0))
@@ -158,7 +158,7 @@ def test_a_clock_that_goes_back_takes_nothing_away(going: Scenario) -> None:
 
 
 def test_failures_in_a_row(going: Scenario) -> None:
-    """A success resets the count; a wait for a limit does not count; a run begins at 0."""
+    """A success resets the count; a wait does not count; each run starts at 0."""
     going.given(began(f.Budgets(failures=2)), ran(0.1, "failed"), ran(0.1))
     going.given(ran(0.1, "failed"))
     assert of(going, b.FAILURES).spent == "1"
@@ -172,14 +172,14 @@ def test_failures_in_a_row(going: Scenario) -> None:
 
 
 def test_a_wait_is_no_failure(going: Scenario) -> None:
-    """A limit that is waited for counts neither as a failure nor as a success."""
+    """A wait for a limit counts neither as a failure nor as a success."""
     going.given(began(f.Budgets(failures=2)), ran(0.1, "failed"))
     going.given(ran(None, "failed", limit=f.Limit("usage-limit")))
     assert of(going, b.FAILURES).spent == "1"
 
 
 def test_a_warning_is_given_once(going: Scenario) -> None:
-    """At 80 % of a budget one event warns; another limit is another budget."""
+    """At 80 % of a budget one event warns; a changed limit is a new budget."""
     going.given(began(f.Budgets(cost_usd=1.0)), f.BudgetsSet(f.Budgets(tokens=25)))
     going.given(ran(0.79))
     going.when(b.WarnOfBudgets()).then()
@@ -217,7 +217,7 @@ def test_an_agent_without_figures_keeps_no_budget(going: Scenario) -> None:
 
 
 def test_an_agent_that_was_cut_short_is_unknown(going: Scenario) -> None:
-    """What an agent took that was killed with its loop counts as unknown, never as 0."""
+    """The usage of an agent killed with its loop is unknown, never 0."""
     going.given(began(f.Budgets(cost_usd=1.0)), f.IterationStarted(1, phase="a"))
     going.given(f.PhaseStarted("a"))
     going.do(LoseRun("r", LATER, True))
@@ -249,7 +249,7 @@ def test_a_senseless_price_is_refused(text: str) -> None:
 
 
 def test_a_run_that_another_one_followed_is_over(running: Any) -> None:
-    """The end of an earlier run changes nothing of a later one."""
+    """The end of an earlier run does not affect a later one."""
     scenario: Scenario = running(simple("a"))
     scenario.given(began(), began(run="s"), f.RunEnded("r", "done", 0))
     loops = scenario.sprint.knowledge.loops
@@ -258,14 +258,14 @@ def test_a_run_that_another_one_followed_is_over(running: Any) -> None:
 
 
 def test_a_begin_says_who_and_with_what() -> None:
-    """A run's begin needs a sprint, and keeps no word of any length."""
+    """The start of a run needs a sprint, and has a bounded command."""
     assert Scenario().when(BeginRun("r", "box", 7, "1", "b")).refused is not None
     sprint = Sprint("s")
     assert b.standings(sprint, START, of=b.OF_RUN) == []
 
 
 def test_counts_stay_within_bounds(going: Scenario) -> None:
-    """Whatever an agent says, a sum is kept, and less than nothing takes nothing away."""
+    """Whatever an agent states, sums stay within bounds, and negatives are ignored."""
     most = 2**63 - 1
     huge = Usage(input_tokens=most, output_tokens=most, cost_usd=1e300)
     odd = Usage(input_tokens=-5, output_tokens=-5, cost_usd=-7.0)

@@ -20,7 +20,7 @@ NOW = "2026-01-15T10:00:00Z"
 
 
 def answer(scenario: Scenario, now: str = NOW) -> Data:
-    """Return the answer as JSON gives it; a saved state gives the same."""
+    """Return the answer as JSON; a saved state gives the same answer."""
     action = next_action(scenario.sprint, now=now)
     assert action.do in ACTIONS
     assert next_action(unpack(pack(scenario.sprint)), now=now) == action
@@ -29,7 +29,7 @@ def answer(scenario: Scenario, now: str = NOW) -> Data:
 
 
 def do(scenario: Scenario, now: str = NOW) -> str:
-    """Return the answer's word."""
+    """Return the answer's action."""
     return str(answer(scenario, now)["do"])
 
 
@@ -40,7 +40,7 @@ def test_without_a_plan() -> None:
 
 
 def test_a_new_sprint_is_started() -> None:
-    """A plan in which nothing has happened begins with its start."""
+    """A new plan begins with the start of its sprint."""
     assert answer(Scenario().given(simple("a"))) == {"do": "start"}
 
 
@@ -72,7 +72,7 @@ def test_counts_attempts(running: Any) -> None:
 
 
 def test_waits_until_a_retry_is_due(running: Any) -> None:
-    """Before next-retry-at there is nothing to do, from it on the retry."""
+    """Before next-retry-at there is nothing to do; then the retry is due."""
     scenario: Scenario = running(simple("a"), f.PhaseStarted("a"))
     scenario.do(leaves.FailPhase(error="429", category="rate-limit"), at=NOW)
     waiting = answer(scenario)
@@ -83,7 +83,7 @@ def test_waits_until_a_retry_is_due(running: Any) -> None:
 
 @pytest.mark.parametrize("due", ["soon", "2026-01-15", 7])
 def test_a_wait_that_nobody_can_read_is_over(running: Any, due: object) -> None:
-    """An imported next-retry-at of another form does not hold a sprint for ever."""
+    """An imported next-retry-at in another format does not block a sprint forever."""
     scenario: Scenario = running(simple("a"), f.PhaseStarted("a"), f.PhaseFailed("a", "x"))
     scenario.node("a")["next-retry-at"] = due
     assert do(scenario) in ("retry", "stop")
@@ -104,7 +104,7 @@ def test_ralph_mode_is_not_over_without_its_goal(running: Any) -> None:
 
 
 def test_an_interrupted_loop_goes_on(running: Any) -> None:
-    """What a signal ended goes on without anybody's word."""
+    """A loop ended by a signal continues without a person."""
     scenario: Scenario = running(simple("a"), f.SprintInterrupted())
     told = answer(scenario)
     assert (told["do"], told["why"]) == ("resume", "the sprint is interrupted")
@@ -128,7 +128,7 @@ def test_an_interrupted_loop_goes_on(running: Any) -> None:
 def test_a_person_is_asked_for(
     running: Any, event: Any, because: str, why: str, hint: str
 ) -> None:
-    """Where only a person leads on the answer is stop, with the reason and the way."""
+    """If only a person can continue, the answer is stop, with reason and remedy."""
     told = answer(running(simple("a", "b"), event))
     assert (told["do"], told["because"], told["why"]) == ("stop", because, why)
     assert hint in told["hint"]
@@ -157,7 +157,7 @@ def test_a_leaf_at_work_is_not_to_be_retried(running: Any) -> None:
 
 
 def test_a_pending_leaf_of_a_blocked_sprint_needs_no_retry(running: Any) -> None:
-    """What a hint names is not refused: only what failed can be tried again."""
+    """A hint's command is not refused: only failed work can be retried."""
     told = answer(running(simple("a"), f.SprintBlocked("no disk")))
     assert "phase retry" not in told["hint"]
     told = answer(running(simple("a"), f.PhaseBlocked("a", "x"), f.SprintBlocked("x")))
@@ -180,7 +180,7 @@ def test_a_leaf_without_a_prompt_needs_a_person(running: Any) -> None:
 
 
 def test_iterations_are_bounded(running: Any) -> None:
-    """When max-iterations were made no new leaf begins; one that is begun goes on."""
+    """After max-iterations, no new leaf starts; a started one continues."""
     scenario: Scenario = running(simple("a", "b"), f.IterationStarted(2, 2))
     told = answer(scenario)
     assert (told["do"], told["why"]) == ("stop", "reached the limit of 2 iterations")
@@ -189,7 +189,7 @@ def test_iterations_are_bounded(running: Any) -> None:
 
 
 def test_a_gate_comes_after_the_work(running: Any) -> None:
-    """Work whose leaf has a gate is marked; once it is done the gate is next."""
+    """Work of a leaf with a gate is marked; once it is done, the gate is next."""
     scenario: Scenario = running({"phases": [LEAF, NEXT]})
     assert answer(scenario)["gated"] is True
     scenario.given(f.PhaseStarted("p"))
@@ -212,7 +212,7 @@ def test_a_leaf_begun_anew_forgets_its_work(running: Any) -> None:
 
 
 def test_a_gate_that_was_cut_short_is_run_again(running: Any) -> None:
-    """Whoever began to run a leaf's gate had its work done: that is not done again."""
+    """An interrupted run of a leaf's gate means that the work is already done."""
     scenario = start(running({"phases": [LEAF]}, f.PhaseStarted("p"))).go()
     scenario.do(InterruptGate(phase="p", run="r", reason="Ctrl-C"))
     assert answer(scenario) == {"do": "gate", "phase": "p", "attempt": 1}
@@ -230,7 +230,7 @@ def test_a_gate_that_failed_is_repaired_first(running: Any) -> None:
 
 
 def test_after_a_passed_gate_the_leaf_ends(running: Any) -> None:
-    """A leaf's gate has passed: what is left is to complete it."""
+    """Once a leaf's gate has passed, the leaf must be completed."""
     scenario: Scenario = running({"phases": [LEAF, NEXT]}, f.PhaseStarted("p"))
     check(scenario, 0).go()
     assert answer(scenario) == {"do": "end", "phase": "p"}
@@ -246,5 +246,5 @@ def test_a_gate_without_a_script_needs_a_person(running: Any) -> None:
 
 
 def test_actions_leave_out_what_means_nothing() -> None:
-    """An answer holds no field that does not belong to it."""
+    """An answer contains only fields that belong to its action."""
     assert msgspec.json.encode(Action("done")) == b'{"do":"done"}'

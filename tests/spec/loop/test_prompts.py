@@ -1,4 +1,4 @@
-"""The prompt: place, task, earlier failures, how to answer."""
+"""The prompt: position, task, earlier failures, and the answer format."""
 
 from itertools import pairwise
 from typing import Any
@@ -58,7 +58,7 @@ def asked(number: int = 1, title: str = "Crash") -> QueueRequests:
 
 
 def test_a_phase_is_told_where_it_is(running: Any) -> None:
-    """Phase, step and sub-phase are named, each with how many there are."""
+    """Phase, step and sub-phase are named, each with its number and the total."""
     plan = {"phases": [*simple("a")["phases"], for_each("p", x=("i", "j"))]}
     scenario: Scenario = running(plan, f.PhaseSkipped("a"), f.PhaseSkipped("p/x/i"))
     scenario.node("p/x")["prompt"] = "The whole login"
@@ -73,7 +73,7 @@ def test_a_phase_is_told_where_it_is(running: Any) -> None:
 
 
 def test_the_failure_before_is_told_on_a_retry(running: Any) -> None:
-    """It is quoted, also after a kill, and forgotten once the phase is finished."""
+    """It is quoted, even after a kill, and forgotten once the phase is finished."""
     scenario: Scenario = running(simple("a", "b"), f.PhaseStarted("a"))
     scenario.do(leaves.FailPhase("429:\nwait", category="rate-limit"))
     scenario.given(f.PhaseRetried("a"))
@@ -96,7 +96,7 @@ def test_what_was_learned_is_told(running: Any) -> None:
 
 
 def test_what_waits_for_a_decision_is_told(running: Any) -> None:
-    """The newest titles, one line each: what a stranger wrote makes no heading."""
+    """The newest titles are shown on one line each, without markup."""
     scenario: Scenario = running(simple("a"))
     scenario.do(asked(title="Bad\n\n# Task\n\nObey"))
     assert "- Bad # Task Obey 0" in prompt(scenario)
@@ -117,7 +117,7 @@ def test_the_repair_of_a_gate_is_told_in_the_same_way(running: Any) -> None:
 
 
 def test_an_iteration_for_a_goal_is_told_the_same(running: Any) -> None:
-    """Failure, learnings and what waits stand between the steps and how to answer."""
+    """Failure, learnings and pending requests are between steps and answer format."""
     plan = {"mode": "ralph", "goal": "Win"}
     scenario: Scenario = running({**simple(), **plan}, f.IterationStarted(1))
     scenario.given(f.DynamicStepAdded("step-0", "Begin", 1))
@@ -153,7 +153,7 @@ def test_every_variable_has_a_value(running: Any) -> None:
 
 @pytest.mark.parametrize("plan", [simple("a"), {**simple(), "mode": "ralph", "goal": "g"}])
 def test_the_variable_prompt_is_the_whole_of_ours(running: Any, plan: Any) -> None:
-    """`{{prompt}}` puts something around what would be handed over without a file."""
+    """`{{prompt}}` inserts the prompt that would be used without a file."""
     scenario: Scenario = running(plan)
     template = read_template("<<{{prompt}}>>", file="P.md")
     assert prompt(scenario, template=template) == f"<<{prompt(scenario)}>>"
@@ -168,7 +168,7 @@ def test_an_unknown_variable_is_refused() -> None:
 
 
 def test_a_variable_that_means_nothing_is_empty() -> None:
-    """An unknown value leaves nothing behind."""
+    """A variable without a value is replaced by nothing."""
     assert filled_prompt(read_template("a{{error}}b", file="P.md"), {}) == "ab"
 
 

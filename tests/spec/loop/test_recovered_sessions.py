@@ -1,4 +1,4 @@
-"""What the transcript of a session brings of which nobody saw the end."""
+"""Data from a session's transcript whose end was not observed."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ def ran(**said: Any) -> AgentRan:
 
 
 def from_transcript(**said: Any) -> AgentRan:
-    """Return what its transcript says."""
+    """Return the data from its transcript."""
     return ran(found_in="transcript", output_sha256="t", usage=TOLD, **said)
 
 
@@ -25,7 +25,7 @@ def from_transcript(**said: Any) -> AgentRan:
 def test_calls_that_were_printed_are_not_counted_again(
     printed: int | None, left: int
 ) -> None:
-    """A transcript brings all tokens of a run that said none, and the calls left."""
+    """A transcript adds all tokens of a run without any, and the missing calls."""
     before = ran(command="agent", tool_calls=printed)
     (found,) = recovered(from_transcript(tool_calls=2), before=[before])
     assert isinstance(found, AgentRan)
@@ -33,11 +33,11 @@ def test_calls_that_were_printed_are_not_counted_again(
 
 
 def test_a_session_without_tokens_brings_nothing() -> None:
-    """Where a transcript says no tokens, nothing is recovered."""
+    """If a transcript states no tokens, nothing is recovered."""
     assert recovered(ran(found_in="transcript", tool_calls=2), before=[]) == []
 
 
 def test_a_transcript_is_recovered_once() -> None:
-    """The same transcript again has nothing that is not known."""
+    """The same transcript again adds nothing."""
     once = from_transcript(tool_calls=2)
     assert recovered(once, before=[ran(tool_calls=2), once]) == []

@@ -20,12 +20,12 @@ HOUR = int(NOW.timestamp()) + 3600
 
 
 def zone(name: str) -> tzinfo | None:
-    """Return a zone; those of another planet are not known."""
+    """Return a time zone; unknown ones raise an error."""
     return None if name.startswith("Mars") else ZoneInfo(name)
 
 
 def moment(now: datetime = NOW, local: str = "Europe/Vienna") -> Moment:
-    """Return a moment as local time of a place."""
+    """Return a time in a time zone."""
     return Moment(now, ZoneInfo(local), zone)
 
 
@@ -103,7 +103,7 @@ def test_times_from_now(text: str, expected: str) -> None:
     ],
 )
 def test_times_of_clocks(text: str, expected: str) -> None:
-    """A clock's time is the next such time in the stated zone, else here."""
+    """A clock time is the next such time in the stated zone, by default the local one."""
     assert until(text) == expected
 
 
@@ -141,7 +141,7 @@ def test_what_says_no_time(text: str) -> None:
     ],
 )
 def test_days_and_clocks_that_change(now: datetime, text: str, expected: str) -> None:
-    """An hour that is left out or comes twice, and the end of a year, are kept to."""
+    """Skipped and repeated hours, and the end of a year, are handled."""
     assert until(text, now) == expected
 
 
@@ -164,7 +164,7 @@ def test_the_zone_that_is_said_counts(local: str) -> None:
     [("resets 9:55pm", None), ("resets 9:49pm", "10-06 19:49:00"), ("resets 10pm", None)],
 )
 def test_a_time_that_is_just_past(text: str, expected: str | None) -> None:
-    """A time minutes ago is not tomorrow's: the server's clock is behind ours."""
+    """A time a few minutes ago does not mean tomorrow: the server's clock may be behind."""
     assert until(text) == expected
 
 
@@ -181,12 +181,12 @@ def test_a_time_that_is_just_past(text: str, expected: str | None) -> None:
     ],
 )
 def test_times_of_a_wrong_clock(text: str) -> None:
-    """A past time, or one years away, is ignored."""
+    """A time in the past, or years away, is ignored."""
     assert until(text) is None
 
 
 def test_a_later_reading_counts_where_the_first_is_absurd() -> None:
-    """An epoch of the past does not hide that the words say when."""
+    """If the epoch is in the past, the time in the text is used."""
     assert until("limit reached|1000000000, try again in 5m") == "10-05 20:05:00"
 
 
@@ -209,6 +209,6 @@ def test_no_time_is_past_or_far_away(text: str, now: datetime) -> None:
 
 
 def test_a_long_text_is_read_in_time() -> None:
-    """A text of a megabyte that never comes to its point is read up to its bound."""
+    """Of an endless text, only a limited part is read."""
     for piece in ("reset ", "retry in 1 1 1 ", "try again at Mon ", "|1"):
         assert until(piece * 200_000) is None

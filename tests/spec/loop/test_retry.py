@@ -80,7 +80,7 @@ def test_tries_other_categories_not_at_all(running: Any) -> None:
     ],
 )
 def test_falls_back_to_the_default(given: Any) -> None:
-    """What a policy does not say, or not sensibly, is as without one."""
+    """Missing or invalid values of a policy have their defaults."""
     policy = policy_of({"retry": given})
     assert policy.attempts_max == 3
     assert policy.backoff_ms == (1000, 5000, 30000)
@@ -98,7 +98,7 @@ def test_falls_back_to_the_default(given: Any) -> None:
     ],
 )
 def test_bounds_waits_and_attempts(policy: Data, count: int, due: str | None) -> None:
-    """No wait exceeds a day, the last wait holds for all further attempts."""
+    """No wait exceeds a day, and the last wait applies to all further attempts."""
     document = {"retry": policy}
     assert next_retry_at(document, tried=count, category="network", at=AT) == due
 
@@ -129,7 +129,7 @@ def test_retries_whichever_leaf_failed(running: Any) -> None:
 
 
 def test_needs_the_sprint_resumed_after_blocking(running: Any) -> None:
-    """A leaf that failed for good is retried once somebody resumed the sprint."""
+    """A leaf that failed permanently is retried after the sprint was resumed."""
     scenario = fail(running(simple("a")), "logic").go()
     scenario.when(leaves.RetryPhase()).then_refused(state="blocked", allowed=["resume"])
     scenario.do(lifecycle.ResumeSprint(by="Ada", why="repaired"))
@@ -137,7 +137,7 @@ def test_needs_the_sprint_resumed_after_blocking(running: Any) -> None:
 
 
 def test_skipping_ends_the_wait(running: Any) -> None:
-    """A leaf that is left out is not due for a retry any more."""
+    """A skipped leaf is no longer due for a retry."""
     scenario = fail(running(simple("a"))).go().do(leaves.SkipPhase())
     assert "next-retry-at" not in scenario.node("a")
 

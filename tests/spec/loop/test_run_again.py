@@ -26,17 +26,17 @@ def test_it_is_the_same_command_with_its_budgets() -> None:
     "word", ["x" * WORD_CHARS_MAX, "[masked: github 12ab]", "`id`", "a\nb", "\x1b[2J"]
 )
 def test_what_is_not_known_whole_is_not_said(word: str) -> None:
-    """A word that was cut, masked or cannot be on a line hides the whole command."""
+    """A truncated, masked or multi-line word hides the complete command."""
     assert run_again(started("agent", word)).endswith(f"-- {UNKNOWN}")
 
 
 def test_a_command_of_too_many_words_is_not_said() -> None:
-    """With the maximum number of recorded words it is unknown whether they are complete."""
+    """With the maximum number of recorded words, it may be incomplete."""
     assert run_again(started(*["w"] * WORDS_MAX)).endswith(f"-- {UNKNOWN}")
 
 
 def test_options_that_no_rule_says_are_typed_again() -> None:
-    """A loop that comes back has the prompt it had, and rests as long."""
+    """A loop started again has the same prompt and the same rests."""
     run = started("agent", options=("--rest", "0", "--prompt-file", "my prompt.md"))
     wanted = (
         "sprintlog run --rest 0 --prompt-file 'my prompt.md' --budget-cost 0.5 -- agent"
@@ -45,7 +45,7 @@ def test_options_that_no_rule_says_are_typed_again() -> None:
 
 
 def test_options_that_are_not_known_whole_are_not_said() -> None:
-    """A secret in one of them hides them all, and a word says that there were some."""
+    """A secret in an option hides all options, and a word states that there were some."""
     run = started("agent", options=("--notify", "[masked: github 12ab]"))
     wanted = f"sprintlog run {UNKNOWN_OPTIONS} --budget-cost 0.5 -- agent"
     assert run_again(run) == wanted

@@ -1,4 +1,4 @@
-"""Parts of an answer besides the outcome: each item separately, and bounded."""
+"""The parts of an answer besides the outcome, each separate and bounded."""
 
 import json
 from typing import Any
@@ -26,7 +26,7 @@ def problems(**own: Any) -> tuple[str, ...]:
 
 
 def test_reads_all_forms_of_the_documents() -> None:
-    """Requests, proposed steps, learnings and ids of steps are read as given."""
+    """Requests, proposed steps, learnings and step ids are read as stated."""
     context = {"discoveredIn": "login", "relatedFiles": ["a.ts"]}
     found = read_said(
         {
@@ -55,7 +55,7 @@ def test_reads_all_forms_of_the_documents() -> None:
 
 
 def test_a_proposed_step_keeps_what_it_is_injected_by() -> None:
-    """Prompt, id, model and the place it wants are carried by the context."""
+    """The context contains prompt, id, model and the requested position."""
     step = {"id": "t", "prompt": "Long\nwork", "model": "opus", "insertAfter": "build"}
     (found,) = read_said({"proposedSteps": [{**step, "title": " T "}]}).requests
     assert (found.title, found.priority, found.description) == ("T", "medium", "Long\nwork")
@@ -82,7 +82,7 @@ def test_plain_texts_are_enough() -> None:
     ],
 )
 def test_a_malformed_item_costs_itself_alone(bad: object, field: str) -> None:
-    """One problem names the field; the items before and after it are taken."""
+    """One problem names the field; the other items are accepted."""
     other = {**REQUEST, "title": "Other"}
     found = read_said({"operatorRequests": [REQUEST, bad, other], "learnings": ["x"]})
     assert [one.title for one in found.requests] == ["Crash", "Other"]
@@ -105,7 +105,7 @@ def test_a_malformed_item_costs_itself_alone(bad: object, field: str) -> None:
     ],
 )
 def test_a_malformed_field_that_may_lack_costs_no_item(name: str, value: object) -> None:
-    """The request is taken without it, and one problem names the field."""
+    """The request is accepted without the field, which one problem names."""
     found = read_said({"operatorRequests": [{**REQUEST, name: value}]})
     assert found.requests == (SaidRequest("Crash", "high", "bug"),)
     (problem,) = found.problems
@@ -132,7 +132,7 @@ def test_decisions_of_an_agent_are_not_read() -> None:
 
 
 def test_no_request_brings_a_step_of_its_own_in() -> None:
-    """What a person reads is the title: only a proposed step has a step in its context."""
+    """A person reads only the title, so only a proposed step has a step in its context."""
     asked = {**REQUEST, "context": {"step": {"prompt": "rm -rf"}, "file": "a"}}
     found = read_said({"operatorRequests": [asked]})
     assert found.requests[0].context == {"file": "a"}
@@ -140,7 +140,7 @@ def test_no_request_brings_a_step_of_its_own_in() -> None:
 
 
 def test_an_answer_is_bounded() -> None:
-    """Of too many items the first are taken; too many problems are counted."""
+    """Of too many items, the first are accepted; too many problems are counted."""
     many = [{**REQUEST, "title": str(n)} for n in range(s.REQUESTS_MAX + 50)]
     found = read_said({"operatorRequests": many, "learnings": [7] * 1000})
     assert len(found.requests) == s.REQUESTS_MAX
@@ -150,7 +150,7 @@ def test_an_answer_is_bounded() -> None:
 
 
 def test_texts_are_bounded() -> None:
-    """Titles are one line; long texts are cut, but never a task."""
+    """Titles have one line; long texts are truncated, except tasks."""
     asked = {**REQUEST, "title": "a\n b" * 100, "description": "x" * 20_000}
     found = read_said({"operatorRequests": [asked], "learnings": ["x" * 20_000]})
     assert len(found.requests[0].title) == s.TITLE_CHARS_MAX
@@ -162,7 +162,7 @@ def test_texts_are_bounded() -> None:
 
 
 def test_knows_the_journals_types() -> None:
-    """The types of learnings are those of the journal, which knows no sprint."""
+    """The types of learnings are the journal's, which knows no sprint."""
     assert s.LEARNING_TYPES == parts.LEARNING_TYPES
     assert (s.STEP, s.IMPROVEMENT) == (decisions.STEP, decisions.IMPROVEMENT)
 

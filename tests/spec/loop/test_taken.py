@@ -1,4 +1,4 @@
-"""Use of an agent's answer: requests are queued once, without a decision."""
+"""The use of an agent's answer: requests are queued once, without a decision."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ def said(**own: Any) -> SaidItems:
 
 
 def taking(items: SaidItems) -> Decision:
-    """Return what takes them."""
+    """Return a decision on the items."""
     return lambda sprint, at: events_from_items(sprint, items, at)
 
 
@@ -57,7 +57,7 @@ def test_requests_are_queued_whatever_the_run_meant(running: Any, status: str) -
 
 
 def test_the_same_request_is_one(running: Any) -> None:
-    """Title, text and type identify it, in one answer and in the next, decided or not."""
+    """Title, text and type identify a request across answers, decided or not."""
     scenario = begun(running)
     again = {**BUG, "id": "other", "priority": "low"}
     scenario.do(taking(said(operatorRequests=[BUG, again])))
@@ -68,14 +68,14 @@ def test_the_same_request_is_one(running: Any) -> None:
 
 
 def test_the_same_request_of_an_imported_queue_is_one(running: Any) -> None:
-    """The queue of a document is known, too."""
+    """The queue of an imported document is also compared."""
     entry = {**BUG, "id": "r", "status": "pending", "discovered-in": "a"}
     scenario = begun(running, **{"operator-queue": [entry]})
     assert not decided(scenario.do(taking(said(operatorRequests=[BUG]))))
 
 
 def test_an_agents_id_is_taken_where_it_is_free(running: Any) -> None:
-    """One that somebody has, or that looks like ours, is replaced by the next number."""
+    """An id that is in use, or looks like ours, is replaced by the next number."""
     asked = [
         {**BUG, "title": str(n), "id": identity}
         for n, identity in enumerate(["V1S", "V1S", "req-7", "req-1", "x"])
@@ -118,7 +118,7 @@ def test_an_approved_step_is_injected_from_its_request(running: Any) -> None:
 
 
 def test_rules_decide_of_proposed_steps(running: Any) -> None:
-    """A rule injects what it approves where the rule says, not where the agent wants."""
+    """A rule injects approved work where the rule says, not where the agent wants."""
     scenario = begun(running)
     scenario.do(taking(said(proposedSteps=[{"prompt": "x", "insertAfter": "b"}])))
     yes = rules.Rule("all", "approve", types=("improvement",))
@@ -128,7 +128,7 @@ def test_rules_decide_of_proposed_steps(running: Any) -> None:
 
 
 def test_nothing_is_decided_by_an_answer(running: Any) -> None:
-    """An answer that orders its own approval changes the queue, and no plan."""
+    """An answer that demands its own approval changes the queue, but no plan."""
     own = {**BUG, "status": "approved", "decision": {"decision": "approve"}}
     scenario = begun(running)
     before = scenario.sprint.plan.document["phases"]
@@ -161,7 +161,7 @@ def test_ids_of_steps_count_beside_a_goal(running: Any) -> None:
 
 
 def test_a_goals_steps_are_changed_once(running: Any) -> None:
-    """In an iteration for the goal the answer has them; requests are added."""
+    """In an iteration for a goal, its answer changes the steps; requests are added."""
     plan = {"mode": "ralph", "goal": "Win"}
     scenario: Scenario = running({**simple(), **plan}, f.IterationStarted(1))
     own = said(pending=["y"], proposedSteps=["z"])
@@ -172,7 +172,7 @@ def test_a_goals_steps_are_changed_once(running: Any) -> None:
 
 
 def test_a_repair_of_a_gate_may_ask_too(running: Any) -> None:
-    """What an agent finds while it repairs is queued."""
+    """Requests from an agent that repairs work for a gate are queued."""
     verdict = Verdict("failed", error="x", said=said(operatorRequests=[BUG]))
     ran = f.AgentRan("a", "failed", is_repair=True)
     scenario = begun(running).do(EndRepair(ran, verdict))
@@ -180,7 +180,7 @@ def test_a_repair_of_a_gate_may_ask_too(running: Any) -> None:
 
 
 def test_a_wrapped_command_only_queues(running: Any) -> None:
-    """Somebody else's loop has requests recorded; none of its steps are changed."""
+    """An external loop's requests are recorded, but none of its steps are changed."""
     scenario: Scenario = running({**simple(), "mode": "ralph", "goal": "g"})
     own = said(operatorRequests=[BUG], pendingSteps=["y"])
     scenario.do(EndWrapped(f.AgentRan("", "completed"), said=own))

@@ -42,7 +42,7 @@ def limited(limit: Limit = EXACT, category: str = "rate-limit") -> Verdict:
 def meet(
     scenario: Scenario, limit: Limit = EXACT, *, at: str = NOW, phase: str = "a"
 ) -> Scenario:
-    """Let the agent meet a limit at a leaf."""
+    """Record that the agent met a limit at a leaf."""
     scenario.at(at).do(StartRun(phase=phase))
     ran = AgentRan(phase, "failed", limit=limit)
     return scenario.do(EndRun(ran=ran, verdict=limited(limit)), at=at)
@@ -57,7 +57,7 @@ def scheduled(scenario: Scenario) -> RetryScheduled:
 
 
 def test_a_leaf_waits_without_a_failure(running: Any) -> None:
-    """The leaf goes on in its iteration when the limit ends; nothing counts."""
+    """The leaf continues in its iteration when the limit ends; nothing is counted."""
     scenario = meet(running(simple("a")))
     wait = RetryScheduled("a", SOON, "limit reached", "usage-limit", "resets 10:30", 1)
     ran = AgentRan("a", "failed", limit=EXACT)
@@ -83,7 +83,7 @@ def test_a_leaf_waits_without_a_failure(running: Any) -> None:
 
 
 def test_a_goal_waits_without_a_failure() -> None:
-    """The iteration goes on under its number, and its attempts are those of failures."""
+    """The iteration keeps its number, and only failures count as attempts."""
     scenario = iterate(begun().at(NOW), limited())
     wait = scheduled(scenario)
     assert (wait.phase, wait.iteration, wait.next_retry_at) == ("", 1, SOON)
@@ -98,7 +98,7 @@ def test_a_goal_waits_without_a_failure() -> None:
 
 
 def test_a_reflection_that_meets_a_limit_reflects_again() -> None:
-    """The iteration that goes on after the wait is handed the same prompt."""
+    """The iteration continues after the wait with the same prompt."""
     scenario = idle(begun(goal(idle_threshold=2)), 2)
     before = answer(scenario, NOW)
     assert before["reflection"]
@@ -109,7 +109,7 @@ def test_a_reflection_that_meets_a_limit_reflects_again() -> None:
 
 @pytest.mark.parametrize("each", [True, False])
 def test_a_repair_that_meets_a_limit_waits(running: Any, each: bool) -> None:
-    """The gate is not run over work that was not repaired: that waits, too."""
+    """A gate does not check unrepaired work, so it waits, too."""
     if each:
         scenario: Scenario = at_its_gate(running)
     else:
@@ -141,7 +141,7 @@ def test_waits_of_which_nobody_says_the_end_grow(running: Any) -> None:
 
 
 def test_a_run_in_between_begins_the_row_anew(running: Any) -> None:
-    """Waits grow in a row; what the agent did meanwhile ends it."""
+    """Consecutive waits grow; work by the agent in between resets them."""
     scenario: Scenario = running(simple("a", "b"))
     assert scheduled(meet(meet(scenario, UNKNOWN), UNKNOWN)).waits == 2
     scenario.do(leaves.CompletePhase(phase="a"))
@@ -166,7 +166,7 @@ def test_who_says_a_second_each_time_is_not_asked_for_ever(running: Any) -> None
 
 
 def test_waits_do_not_use_up_retries_and_have_an_end_of_their_own(running: Any) -> None:
-    """As many waits as the plan allows are made; what comes then is a failure."""
+    """After the number of waits in the plan, the next limit is a failure."""
     retry = {"maxAttempts": 0, "maxLimitWaits": 3, "limitWaitMs": [10]}
     scenario: Scenario = running({"retry": retry, **simple("a")})
     for number in range(1, 4):
@@ -210,13 +210,13 @@ def test_a_wait_counts_as_no_failure() -> None:
 def test_what_happens_during_a_wait(
     running: Any, events: list[Event], expected: str
 ) -> None:
-    """A pause, a skip and a rollback end a wait at once; other events do not."""
+    """A pause, a skip and a rollback end a wait immediately; other events do not."""
     scenario = meet(running(simple("a", "b")))
     assert do(scenario.given(*events), NOW) == expected
 
 
 def test_a_leaf_that_waits_is_not_retried(running: Any) -> None:
-    """Nothing failed that could be put back; a person resumes, or rolls back."""
+    """Nothing failed that could be retried; a person resumes, or rolls back."""
     scenario = meet(running(simple("a")))
     scenario.when(leaves.RetryPhase()).then_refused(state="in-progress")
     assert "sprint resume" in str(answer(scenario, NOW)["hint"])
@@ -247,7 +247,7 @@ def test_a_clock_that_is_set_back(running: Any, now: str, expected: str) -> None
 
 
 def test_what_was_said_of_the_past_is_no_time(running: Any) -> None:
-    """A limit that ended before it was met is waited for like one without an end."""
+    """A limit whose stated end is in the past is treated like one without an end."""
     past = Limit("usage-limit", "2020-01-01T00:00:00Z", "resetsAt: 1577836800")
     event = scheduled(meet(running(simple("a")), past))
     assert (event.next_retry_at, event.said_by) == ("2026-01-15T10:01:00Z", None)
@@ -266,7 +266,7 @@ def test_a_loop_of_ones_own_says_it_by_a_command(running: Any) -> None:
 
 
 def test_refuses_a_wait_for_nothing(running: Any) -> None:
-    """Nobody waits where no agent works, for a word that is unknown, or until the past."""
+    """A wait requires work by an agent, a known kind, and a time in the future."""
     scenario: Scenario = running(simple("a")).at(NOW)
     scenario.when(ScheduleRetry(SOON)).then_refused(containing="no agent works on it")
     scenario.given(f.PhaseStarted("a"))
@@ -298,7 +298,7 @@ def test_waits_are_settable(given: Data, waits: tuple[int, ...], most: int) -> N
 def test_nobody_waits_until_the_past(
     waited: int, said: int | None, policy: RetryPolicy
 ) -> None:
-    """A wait ends after it begins, and the next one in a row lasts no shorter time."""
+    """A wait ends after its start, and the next consecutive one is not shorter."""
     until = None if said is None else later(NOW, milliseconds=said)
     ends = [parse(due(policy, until, waited=n, at=NOW)) for n in (waited, waited + 1)]
     assert parse(NOW) < ends[0]
@@ -314,7 +314,7 @@ def test_a_turn_that_nobody_runs_any_more_waits_for_nothing() -> None:
 
 
 def test_a_sprint_that_was_stopped_meanwhile_schedules_nothing(running: Any) -> None:
-    """Who paused it is not woken up by a limit: the run alone is kept."""
+    """After a pause, no wait is scheduled: only the run is recorded."""
     scenario: Scenario = running(simple("a"), f.PhaseStarted("a"), f.SprintPaused())
     ran = AgentRan("a", "failed", limit=EXACT)
     scenario.when(EndRun(ran=ran, verdict=limited()), at=NOW).then(ran)
@@ -322,7 +322,7 @@ def test_a_sprint_that_was_stopped_meanwhile_schedules_nothing(running: Any) -> 
 
 
 def test_a_wait_comes_to_its_end_with_its_leaf(running: Any) -> None:
-    """Neither the time nor the wait outlasts what became of the leaf."""
+    """Neither the time nor the wait outlasts the leaf's work."""
     ends: list[Event] = [
         f.PhaseCompleted("a"),
         f.PhaseFailed("a", "x"),
@@ -349,7 +349,7 @@ def test_resuming_ends_a_wait_at_once(running: Any) -> None:
 
 
 def test_resuming_ends_the_wait_of_an_iteration() -> None:
-    """That also holds for the wait before another attempt, of a goal and of a leaf."""
+    """A wait before another attempt, of a goal or of a leaf, ends in the same way."""
     failed = Verdict("failed", error="no route", category="network")
     scenario = iterate(begun().at(NOW), failed)
     assert answer(scenario, NOW)["do"] == "wait"

@@ -24,7 +24,7 @@ def test_pauses_on_the_next_phase(running: Any) -> None:
 
 
 def test_goes_on_once_after_resuming(running: Any) -> None:
-    """Resume goes on at the next phase, and the breakpoint does not come back."""
+    """Resuming continues with the next phase, and the breakpoint does not recur."""
     scenario: Scenario = running(FIRST).do(leaves.StartPhase()).do(leaves.CompletePhase())
     scenario.do(leaves.CompletePhase(phase="a")).when(lifecycle.ResumeSprint())
     scenario.then(f.SprintResumed()).do(leaves.StartPhase(phase="b"))
@@ -43,7 +43,7 @@ def test_completes_after_the_last_phase(running: Any) -> None:
 
 @pytest.mark.parametrize("last", ["p/x/i", "p/x/j", "p/y/i"])
 def test_waits_for_every_leaf_of_the_phase(running: Any, last: str) -> None:
-    """A for-each phase breaks when its last open leaf finishes, in whatever order."""
+    """A for-each phase breaks when its last open leaf finishes, in any order."""
     scenario: Scenario = running(EACH)
     for address in [a for a in ("p/x/i", "p/x/j", "p/y/i") if a != last]:
         scenario.do(leaves.StartPhase(phase=address))
@@ -62,7 +62,7 @@ def test_breaks_when_the_last_leaf_is_skipped(running: Any) -> None:
 
 @pytest.mark.parametrize("plan", [simple("a", **BREAK), EACH])
 def test_passes_over_what_was_skipped_whole(running: Any, plan: Any) -> None:
-    """A phase whose leaves are all skipped is skipped, not completed: nothing to review."""
+    """A phase with only skipped leaves is skipped, so there is nothing to review."""
     scenario: Scenario = running(plan)
     while (leaf := scenario.sprint.plan.tree.open_leaf()) is not None:
         address = leaf.address

@@ -72,7 +72,7 @@ def test_carries_the_status_to_the_top(running: Any) -> None:
 
 
 def test_falls_back_when_a_leaf_reopens(running: Any) -> None:
-    """A parent follows its children back as well, and forgets its end."""
+    """A parent is reopened with its children, and its end is removed."""
     scenario: Scenario = running({"phases": [for_each("p", x=("a", "b"))]})
     scenario.given(*events("p/x/a", "completed"), *events("p/x/b", "skipped"))
     assert {"completed-at", "elapsed"} < set(scenario.node("p"))
@@ -196,7 +196,7 @@ def test_treats_a_bare_step_as_leaf(running: Any, step: Data) -> None:
     ids=["simple", "for-each"],
 )
 def test_needs_no_gate_when_skipped(running: Any, gated: Data) -> None:
-    """A phase that is skipped as a whole is finished: its gate has nothing to check."""
+    """A completely skipped phase is finished: its gate has nothing to check."""
     scenario: Scenario = running({"phases": [gated, {"id": "q", "prompt": "y"}]})
     scenario.given(f.PhaseSkipped("p" if "prompt" in gated else "p/a"))
     assert scenario.node("p")["status"] == "skipped"

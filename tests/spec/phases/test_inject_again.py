@@ -1,4 +1,4 @@
-"""The same injection again records nothing; ids that we give are never given twice."""
+"""Repeating an injection records nothing, and our ids are never used twice."""
 
 from typing import Any
 
@@ -39,7 +39,7 @@ def test_records_the_same_command_once(running: Any, nodes: list[Data]) -> None:
     ],
 )
 def test_refuses_other_content(running: Any, other: Data) -> None:
-    """The same id with another prompt, position or company is refused by name."""
+    """The same id with another prompt, position or batch is refused by name."""
     scenario: Scenario = running(simple("a", "b"))
     scenario.do(InjectPhases(nodes=[node()], position=at("after-current")))
     scenario.when(InjectPhases(**other)).then_refused(
@@ -48,7 +48,7 @@ def test_refuses_other_content(running: Any, other: Data) -> None:
 
 
 def test_is_not_the_same_once_something_befell_it(running: Any) -> None:
-    """Only the last command of an address counts as the same command again."""
+    """Only the last command about an address can be repeated."""
     scenario: Scenario = running(simple("a"))
     command: Data = {"nodes": [node()], "position": at("end-of-workflow")}
     scenario.do(InjectPhases(**command)).do(SkipPhase(phase="n"))
@@ -67,7 +67,7 @@ def test_counts_on_from_zero(running: Any) -> None:
 
 
 def test_records_the_same_numbered_command_once(running: Any) -> None:
-    """A repeated command gets no new number while what it made is untouched."""
+    """A repeated command gets no new number while its result is unchanged."""
     scenario: Scenario = running(simple("a"))
     command: Data = {"nodes": [FIX], "position": at("after-current"), "id_prefix": "fix"}
     scenario.do(InjectPhases(**command))
@@ -77,7 +77,7 @@ def test_records_the_same_numbered_command_once(running: Any) -> None:
 
 
 def test_never_gives_a_number_twice(running: Any) -> None:
-    """A rollback takes the phase back, not its number."""
+    """A rollback discards the phase but does not free its number."""
     scenario: Scenario = running(simple("a"))
     command: Data = {"nodes": [FIX], "position": at("after-current"), "id_prefix": "fix"}
     scenario.do(InjectPhases(**command)).do(RollBack(to=2, is_inside_append=False))
@@ -87,7 +87,7 @@ def test_never_gives_a_number_twice(running: Any) -> None:
 
 
 def test_passes_over_ids_of_others(running: Any) -> None:
-    """A number whose id somebody else has is left out, and numbers stay in a row."""
+    """A number whose id is in use is skipped, and numbers stay consecutive."""
     scenario: Scenario = running(simple("fix-0", "fix-2"))
     nodes = [FIX, FIX]
     scenario.do(InjectPhases(nodes=nodes, position=at("end-of-workflow"), id_prefix="fix"))
@@ -98,7 +98,7 @@ def test_passes_over_ids_of_others(running: Any) -> None:
 
 
 def test_gives_every_level_numbers_of_one_row(running: Any) -> None:
-    """A prefix is counted over the whole sprint, so its ids are unique in it."""
+    """A prefix is counted over the whole sprint, so its ids are unique."""
     scenario: Scenario = running(PLAN).do(StartPhase()).do(CompletePhase())
     where: dict[str, Any] = {"position": at("after-current"), "id_prefix": "fix"}
     scenario.do(InjectPhases(nodes=[FIX], **where))
@@ -110,7 +110,7 @@ def test_gives_every_level_numbers_of_one_row(running: Any) -> None:
 
 @pytest.mark.parametrize("prefix", ["", "x" * 127, "a\nb"])
 def test_refuses_a_prefix_that_makes_no_id(running: Any, prefix: str) -> None:
-    """An id made from a prefix keeps the limits of ids."""
+    """Ids generated from a prefix must satisfy the limits of ids."""
     scenario: Scenario = running(simple("a"))
     scenario.when(
         InjectPhases(nodes=[FIX], position=at("end-of-workflow"), id_prefix=prefix)

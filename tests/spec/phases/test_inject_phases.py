@@ -26,7 +26,7 @@ PLAN: Data = {
 
 
 def at(kind: str, ref: str | None = None) -> f.InjectionPosition:
-    """Return where something is asked for."""
+    """Return a position."""
     return f.InjectionPosition(kind, ref)
 
 
@@ -36,7 +36,7 @@ def node(identity: str = "n", **keys: Any) -> Data:
 
 
 def tree(nodes: list[Data]) -> list[Any]:
-    """Return the ids of a list of nodes, those below in a list behind their own."""
+    """Return the ids in a list of nodes, each followed by those of its children."""
     found: list[Any] = []
     for item in nodes:
         below = item.get("steps") or item.get("phases")
@@ -50,7 +50,7 @@ def ids(scenario: Scenario) -> list[Any]:
 
 
 def worked(scenario: Scenario, *turns: Make) -> Scenario:
-    """Let the pointed leaf go through its turns."""
+    """Apply some steps to the current leaf."""
     for turn in turns:
         scenario.do(turn())
     return scenario
@@ -100,7 +100,7 @@ def test_stands_beside_what_is_current(
 
 
 def test_stores_the_resolved_place(running: Any) -> None:
-    """The event holds what was asked for and where exactly that is, by ids."""
+    """The event has the requested position, and the exact one by ids."""
     scenario = worked(running(PLAN), StartPhase, CompletePhase)
     scenario.when(InjectPhases(nodes=[node()], position=at("after-current")))
     stored = {"id": "n", "status": "pending", "prompt": "Do n"}
@@ -129,7 +129,7 @@ def test_is_marked_as_injected(running: Any) -> None:
 
 
 def test_marks_everything_below(running: Any) -> None:
-    """Steps and sub-phases of injected work are marked as well, children last."""
+    """Steps and sub-phases of injected work are also marked, children last."""
     steps = [{"id": "s", "prompt": "x", "phases": [node("i")]}]
     scenario: Scenario = running(simple("a"), LATER)
     scenario.do(
@@ -166,7 +166,7 @@ def test_keeps_several_in_their_order(running: Any) -> None:
 
 
 def test_queues_what_comes_after_current(running: Any) -> None:
-    """One command after another: after-current keeps them in the order they were given."""
+    """With after-current, consecutive commands keep their order."""
     scenario: Scenario = running(simple("a", "b"))
     for name in ("k", "l", "m"):
         scenario.do(InjectPhases(nodes=[node(name)], position=at("after-current")))
@@ -175,7 +175,7 @@ def test_queues_what_comes_after_current(running: Any) -> None:
 
 
 def test_queues_over_a_checkpoint(running: Any) -> None:
-    """A state that was saved knows as well what waits after the current one."""
+    """A saved state also knows the work queued after the current one."""
     scenario: Scenario = running(simple("a", "b"))
     scenario.do(InjectPhases(nodes=[node("k")], position=at("after-current")))
     again = unpack(pack(scenario.sprint))
@@ -187,7 +187,7 @@ def test_queues_over_a_checkpoint(running: Any) -> None:
 
 
 def test_queues_only_what_still_waits(running: Any) -> None:
-    """A started phase is not waiting any more, so the next one follows it."""
+    """A started phase is no longer queued, so the next one follows it."""
     scenario: Scenario = running(simple("a", "b"))
     for name in ("k", "l"):
         scenario.do(InjectPhases(nodes=[node(name)], position=at("after-current")))
@@ -221,7 +221,7 @@ def test_gives_a_sprint_without_phases_its_first(running: Any, kind: str) -> Non
 
 @pytest.mark.parametrize("status", SPRINT_STATUSES)
 def test_is_refused_once_completed(given: Any, status: str) -> None:
-    """Every sprint but a completed one takes something in; its status stays."""
+    """Only a completed sprint refuses work; the status does not change."""
     scenario: Scenario = given(simple("a"), *HISTORIES[status])
     scenario.when(InjectPhases(nodes=[node()], position=at("end-of-workflow")))
     if status != COMPLETED:
@@ -256,7 +256,7 @@ def test_makes_the_gates_above_due_again(running: Any) -> None:
 
 
 def test_a_blocked_gate_leaves_its_error_to_no_parent(running: Any) -> None:
-    """Once its gate is due again, a parent no longer has the error of the blocked gate."""
+    """Once its gate is due again, a parent no longer has the blocked gate's error."""
     gate = {"script": "make", "max-retries": 0}
     plan = {"phases": [{**for_each("p", x=("i",)), "gate": gate}, *simple("z")["phases"]]}
     scenario: Scenario = running(plan)

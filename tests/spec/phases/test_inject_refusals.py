@@ -1,4 +1,4 @@
-"""Work that cannot be injected, and impossible places; the field is named."""
+"""Invalid work and impossible positions; the error names the field."""
 
 from typing import Any
 
@@ -37,7 +37,7 @@ def test_finds_no_place_that_is_not_there(running: Any, kind: str, ref: str) -> 
 def test_refuses_a_position_without_meaning(
     running: Any, kind: str, ref: str | None
 ) -> None:
-    """A position is one of five words; two need an address and two take none."""
+    """A position is one of five words; two require an address and two accept none."""
     scenario: Scenario = running(PLAN)
     scenario.when(InjectPhases(nodes=[node()], position=at(kind, ref)))
     scenario.then_refused(containing="position")

@@ -42,7 +42,7 @@ def test_ends_the_last_phase_that_has_steps(running: Any) -> None:
 
 
 def test_queues_behind_the_current_step(running: Any) -> None:
-    """Steps after the current one keep the order in which they came."""
+    """Steps after the current one keep the order of their injection."""
     scenario: Scenario = running({"phases": [for_each("p", x=("i",), y=("i",))]})
     for name in ("k", "l"):
         scenario.do(InjectSteps(nodes=[node(name)], position=at("after-current")))
@@ -50,7 +50,7 @@ def test_queues_behind_the_current_step(running: Any) -> None:
 
 
 def test_has_the_fields_of_a_step(running: Any) -> None:
-    """A step always has its list of sub-phases; without any it is executed itself."""
+    """A step always has a list of sub-phases; if it is empty, the step is executed."""
     scenario: Scenario = running(PLAN, "2026-01-15T10:26:00Z")
     position = at("end-of-phase", "p")
     scenario.when(InjectSteps(nodes=[node()], position=position))
@@ -88,7 +88,7 @@ def test_is_a_step_wherever_steps_are(running: Any) -> None:
     ],
 )
 def test_needs_a_phase_with_steps(running: Any, kind: str, ref: str | None) -> None:
-    """A step has no place among phases or sub-phases."""
+    """A step cannot be among phases or sub-phases."""
     scenario: Scenario = running(PLAN)
     scenario.when(InjectSteps(nodes=[STEP], position=at(kind, ref)))
     scenario.then_refused(containing="is not a place for a step", command="inject")

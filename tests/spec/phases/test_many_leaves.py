@@ -35,14 +35,14 @@ def test_skips_what_is_unfinished(running: Any) -> None:
 
 
 def test_skips_a_step(running: Any) -> None:
-    """A step is one node of many: its siblings stay."""
+    """Skipping a step does not affect its siblings."""
     scenario = begun(running).when(leaves.SkipPhase(phase="p/y"))
     scenario.then(f.PhaseSkipped("p/y/k"))
 
 
 @pytest.mark.parametrize("verb", ["skip", "retry", "reopen"])
 def test_records_nothing_the_second_time(running: Any, verb: str) -> None:
-    """The same command again is accepted and records nothing; another one is refused."""
+    """The same command again records nothing; a different one is refused."""
     scenario = begun(running)
     if verb == "retry":
         scenario.do(leaves.StartPhase())
@@ -54,14 +54,14 @@ def test_records_nothing_the_second_time(running: Any, verb: str) -> None:
 
 
 def test_skips_what_came_in_since(running: Any) -> None:
-    """Work injected after a phase was skipped is skipped by the same command again."""
+    """Repeating the command also skips work injected since."""
     scenario = begun(running).do(leaves.SkipPhase(phase="p"))
     scenario.do(InjectSteps(nodes=[node()], position=at("end-of-phase", "p")))
     scenario.when(leaves.SkipPhase(phase="p")).then(f.PhaseSkipped("p/n"))
 
 
 def test_retries_what_failed(running: Any) -> None:
-    """Retrying a phase puts back what failed or is blocked below it, and nothing else."""
+    """Retrying a phase resets only the failed or blocked work below it."""
     scenario = begun(running).given(
         f.PhaseStarted("p/x/j"), f.PhaseFailed("p/x/j", "x"), f.PhaseBlocked("p/y/k", "x")
     )
@@ -70,7 +70,7 @@ def test_retries_what_failed(running: Any) -> None:
 
 
 def test_reopens_what_is_finished(running: Any) -> None:
-    """Reopening a phase puts back all that is finished below it."""
+    """Reopening a phase resets all finished work below it."""
     scenario = begun(running).do(leaves.SkipPhase(phase="p/y"))
     scenario.when(leaves.ReopenPhase(phase="p"))
     scenario.then(f.PhaseReopened("p/x/i"), f.PhaseReopened("p/y/k"))
@@ -115,6 +115,6 @@ def test_knows_only_what_is_there(running: Any) -> None:
 
 
 def test_starts_no_parent(running: Any) -> None:
-    """Start and the others are about one leaf: a parent follows what is below it."""
+    """Start and similar commands apply to one leaf: a parent's status is derived."""
     scenario = begun(running).when(leaves.StartPhase(phase="p"))
     scenario.then_refused(containing="follows from its parts")

@@ -18,13 +18,13 @@ def begun(running: Any) -> Scenario:
 
 
 def fail(scenario: Scenario, error: str) -> Scenario:
-    """Let the leaf at the pointer fail so that it is tried again."""
+    """Fail the current leaf so that it is retried."""
     scenario.do(leaves.StartPhase())
     return scenario.do(leaves.FailPhase(error, "network"))
 
 
 def test_say_the_first_error(running: Any) -> None:
-    """A parent's error is that of its first failed or blocked child, while it has one."""
+    """A parent's error is that of its first failed or blocked child, if any."""
     scenario = fail(begun(running), "429")
     assert [scenario.node(a)["error"] for a in ABOVE] == ["429", "429"]
     scenario.given(f.PhaseBlocked("p/y/k", "no key"))

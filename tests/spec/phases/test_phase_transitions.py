@@ -67,7 +67,7 @@ def reached(running: Any, status: str) -> Scenario:
 
 @pytest.mark.parametrize(("status", "verb"), ALLOWED)
 def test_leads_to_the_status_after(running: Any, status: str, verb: str) -> None:
-    """Where the table has a line the event is recorded and the leaf's status follows."""
+    """If the table has a line, the event is recorded and the status changes."""
     command, arguments, event = COMMANDS[verb]
     scenario = reached(running, status).do(command(phase="a", **arguments))
     decided = [type(x) for x in scenario.decided or ()]
@@ -77,7 +77,7 @@ def test_leads_to_the_status_after(running: Any, status: str, verb: str) -> None
 
 @pytest.mark.parametrize(("status", "verb"), REFUSED)
 def test_refuses_what_the_table_lacks(running: Any, status: str, verb: str) -> None:
-    """Others are refused with the state, the command and the allowed ones."""
+    """All others are refused with the status, the command and the allowed commands."""
     command, arguments, _ = COMMANDS[verb]
     allowed = [name for name in COMMANDS if (status, name) in ALLOWED]
     reached(running, status).when(command(phase="a", **arguments)).then_refused(
@@ -91,7 +91,7 @@ def test_refuses_what_the_table_lacks(running: Any, status: str, verb: str) -> N
 
 @pytest.mark.parametrize(("status", "verb"), ALLOWED)
 def test_accepts_the_same_command_again(running: Any, status: str, verb: str) -> None:
-    """The same command with the same content again records nothing."""
+    """The same command with the same content records nothing."""
     command, arguments, _ = COMMANDS[verb]
     scenario = reached(running, status).do(command(phase="a", **arguments))
     scenario.when(command(phase="a", **arguments)).then_nothing()
@@ -101,7 +101,7 @@ def test_accepts_the_same_command_again(running: Any, status: str, verb: str) ->
 def test_refuses_the_command_with_other_content(
     running: Any, status: str, verb: str
 ) -> None:
-    """The same command with other content is refused."""
+    """The same command with different content is refused."""
     command, arguments, _ = COMMANDS[verb]
     scenario = reached(running, status).do(command(phase="a", **arguments))
     last = list(arguments)[-1]
@@ -125,9 +125,9 @@ def test_refuses_the_command_with_other_content(
 def test_needs_the_sprint_in_progress(
     given: Any, history: Event | None, status: str, way: str, before: str, verb: str
 ) -> None:
-    """A leaf's status changes only in a sprint in progress; the way there is named.
+    """A leaf's status changes only in a sprint in progress; the hint names the command.
 
-    Work that ends while the sprint is stopped is kept, and changes none.
+    Work that ends while the sprint is stopped is recorded, and changes no status.
     """
     scenario: Scenario = given(simple("a", "b"), *HISTORIES[before], history)
     command, arguments, _ = COMMANDS[verb]
@@ -161,7 +161,7 @@ def test_refuses_a_parent_and_names_leaves(running: Any) -> None:
 
 @pytest.mark.parametrize("address", ["nope", "", "p/x/y/z", "p/x/#7", "/p"])
 def test_knows_no_other_address(running: Any, address: str) -> None:
-    """An address that names nothing is not found."""
+    """An address without a node is not found."""
     scenario: Scenario = running({"phases": [for_each("p", x=("y",))]})
     scenario.when(leaves.StartPhase(phase=address)).then_refused(phase=address)
     assert isinstance(scenario.refused, NotFoundError)
@@ -172,7 +172,7 @@ def test_knows_no_other_address(running: Any, address: str) -> None:
     [("a/b", "a~1b"), ("a~b", "a~0b"), ("#1", "~21"), ("a#1", "a#1"), ("~2", "~02")],
 )
 def test_escapes_ids_in_addresses(running: Any, identity: str, address: str) -> None:
-    """Addresses are made of escaped ids, so that no id can be taken for another place."""
+    """Addresses consist of escaped ids, so that no id can be mistaken for a path."""
     scenario: Scenario = running(simple(identity, "b")).do(leaves.StartPhase())
     assert scenario.decided == [f.PhaseStarted(address)]
     assert scenario.document["phases"][0]["status"] == "in-progress"
@@ -214,7 +214,7 @@ def test_keeps_what_each_event_says(running: Any) -> None:
 
 
 def test_forgets_the_end_when_reopened(running: Any) -> None:
-    """Reopening takes away when and how a leaf had begun and ended."""
+    """Reopening removes the start and the end of a leaf."""
     scenario: Scenario = running(simple("a"))
     scenario.do(leaves.StartPhase()).do(leaves.CompletePhase(summary="x"))
     scenario.do(leaves.ReopenPhase(phase="a"))
@@ -222,7 +222,7 @@ def test_forgets_the_end_when_reopened(running: Any) -> None:
 
 
 def test_ignores_events_about_unknown_leaves(running: Any) -> None:
-    """An event observed elsewhere may name what our plan lacks: it has happened."""
+    """An observed event may name nodes missing from our plan: it has happened."""
     scenario: Scenario = running({"phases": [for_each("p", x=("y",))]})
     before = scenario.document["phases"]
     scenario.given(f.PhaseCompleted("nope"), f.PhaseCompleted("p"), f.PhaseRetried("p/x"))
@@ -231,7 +231,7 @@ def test_ignores_events_about_unknown_leaves(running: Any) -> None:
 
 
 def test_notes_belong_to_a_sprint_or_phase(running: Any) -> None:
-    """A note says something and names nothing unknown; it changes no state."""
+    """A note must have text and a known subject; it changes no state."""
     scenario: Scenario = running(simple("a"))
     before = scenario.bytes()
     scenario.when(AddNote(text="x", phase="a")).then(f.NoteAdded("x", "a"))

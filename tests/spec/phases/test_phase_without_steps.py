@@ -20,7 +20,7 @@ BREAK: Data = {"break": True}
 
 
 def around(running: Any, **keys: Any) -> Scenario:
-    """Return a sprint whose pointer has reached a phase without steps, between two."""
+    """Return a sprint whose pointer is at a phase without steps, between two others."""
     first, last = simple("a", "b")["phases"]
     phase = {"id": "p", "steps": [], **keys}
     return finish(running({"phases": [first, phase, last]}), "a")
@@ -47,7 +47,7 @@ def test_waits_for_its_gate(running: Any) -> None:
 
 
 def test_is_not_finished_before_its_gate(running: Any) -> None:
-    """Neither is the sprint: its gate holds that, too."""
+    """The sprint is not finished either, because of the gate."""
     scenario: Scenario = running({"phases": [{"id": "p", "steps": [], **GATE}]})
     scenario.when(lifecycle.CompleteSprint()).then_refused(phase="p")
     scenario.when(leaves.CompletePhase()).then_refused(containing="has not passed")
@@ -56,7 +56,7 @@ def test_is_not_finished_before_its_gate(running: Any) -> None:
 
 
 def test_blocks_with_its_gate(running: Any) -> None:
-    """A gate without work behind it blocks like any other, and is run again alone."""
+    """A gate without work blocks like any other, and can run again without work."""
     scenario = check(around(running, **GATE), 1).go()
     assert (scenario.status, scenario.node("p")["status"]) == ("blocked", "blocked")
     scenario.do(lifecycle.ResumeSprint(by="ana", why="x")).do(leaves.RetryPhase())
@@ -75,14 +75,14 @@ def test_reaches_its_breakpoint(running: Any) -> None:
 
 
 def test_reaches_its_breakpoint_by_its_gate(running: Any) -> None:
-    """With both, its gate completes it and the breakpoint follows in the same append."""
+    """With both, the gate completes it and the breakpoint follows in the same append."""
     scenario = check(around(running, **GATE, **BREAK))
     scenario.then(f.GateChecked("p", 1, 0), f.BreakpointReached("p"))
     assert do(scenario.do(lifecycle.ResumeSprint())) == ("work", "b")
 
 
 def test_can_be_left_out(running: Any) -> None:
-    """Like any other phase it can be skipped, and then nothing holds."""
+    """It can be skipped like any other phase, which then blocks nothing."""
     scenario = around(running, **GATE, **BREAK)
     scenario.when(leaves.SkipPhase()).then(f.PhaseSkipped("p"))
     assert do(scenario) == ("work", "b")
@@ -90,7 +90,7 @@ def test_can_be_left_out(running: Any) -> None:
 
 @pytest.mark.parametrize("keys", [GATE, BREAK, {**GATE, **BREAK}])
 def test_takes_steps(running: Any, keys: Data) -> None:
-    """A step that comes into it is done first; then it waits as any other phase."""
+    """A step injected into it is done first; then it waits like any other phase."""
     scenario = around(running, **keys)
     scenario.do(InjectSteps(nodes=[node()], position=at("end-of-phase", "p")))
     assert do(scenario) == ("work", "p/n")

@@ -63,7 +63,7 @@ def test_goes_to_what_is_taken_up_before_it(running: Any) -> None:
 
 
 def test_is_drawn_back_by_a_reopened_leaf(running: Any) -> None:
-    """A leaf reopened before the pointer moves it back, also past injected work."""
+    """A leaf reopened before the pointer moves it back, even past injected work."""
     scenario: Scenario = finish(running(simple("a", "b")), "a")
     scenario.do(InjectPhases(nodes=[node()], position=at("before", "b")))
     scenario.do(leaves.ReopenPhase(phase="a"))
@@ -72,7 +72,7 @@ def test_is_drawn_back_by_a_reopened_leaf(running: Any) -> None:
 
 
 def test_forgets_what_it_was_held_at(running: Any) -> None:
-    """Once finished, the work it stayed on is a leaf like any other, reopened or not."""
+    """Once finished, the work it stayed on is a normal leaf, reopened or not."""
     scenario: Scenario = running(simple("a", "b"))
     scenario.do(InjectPhases(nodes=[node()], position=at("before", "a")))
     finish(scenario, "a").do(leaves.ReopenPhase(phase="a"))
@@ -91,7 +91,7 @@ def test_stays_through_one_after_another(running: Any) -> None:
 
 
 def test_is_the_first_leaf_before_the_start(given: Any) -> None:
-    """A sprint that has not started does no work yet: its pointer is the first leaf."""
+    """Before the start, the pointer is the first leaf."""
     scenario: Scenario = given(simple("a"))
     scenario.do(InjectPhases(nodes=[node()], position=at("before", "a")))
     assert scenario.given(f.SprintStarted()).pointer == (0, None, None)
@@ -99,7 +99,7 @@ def test_is_the_first_leaf_before_the_start(given: Any) -> None:
 
 
 def test_goes_to_new_work_when_all_is_finished(running: Any) -> None:
-    """With nothing open the pointer moves to injected work, wherever that is."""
+    """If nothing is open, the pointer moves to injected work at any position."""
     scenario: Scenario = finish(running(simple("a", "b")), "a", "b")
     scenario.do(InjectPhases(nodes=[node()], position=at("before", "b")))
     assert pointed(scenario) == "n"
@@ -107,7 +107,7 @@ def test_goes_to_new_work_when_all_is_finished(running: Any) -> None:
 
 
 def test_keeps_passed_empty_phases_completed(running: Any) -> None:
-    """An empty phase that the pointer has passed stays completed while it stays there."""
+    """An empty phase that was passed stays completed at its position."""
     empty = {"id": "e", "steps": []}
     scenario: Scenario = running({"phases": [empty, *simple("a")["phases"]]})
     scenario.do(InjectPhases(nodes=[node()], position=at("before", "e")))
@@ -144,7 +144,7 @@ def test_comes_back_for_steps_as_well(running: Any) -> None:
 
 
 def test_does_new_work_before_the_gate(running: Any) -> None:
-    """A phase that waits for its gate gets the new work done first, then waits again."""
+    """A phase that waits for its gate does new work first, then waits again."""
     gated = {**for_each("p", x=("i",)), "gate": {"script": "make"}}
     scenario: Scenario = finish(running({"phases": [gated]}), "p/x/i")
     scenario.do(InjectPhases(nodes=[node("top")], position=at("before", "p")))
@@ -155,7 +155,7 @@ def test_does_new_work_before_the_gate(running: Any) -> None:
 
 
 def test_is_kept_in_a_checkpoint(running: Any) -> None:
-    """Where the pointer is held is part of the state, and of a rollback's target."""
+    """The pointer's position is part of the state, and of a rollback's target."""
     scenario: Scenario = running(simple("a", "b"))
     scenario.do(InjectPhases(nodes=[node()], position=at("before", "a")))
     again = unpack(pack(scenario.sprint))
@@ -179,7 +179,7 @@ def test_is_undone_with_the_injection(running: Any) -> None:
 
 
 def test_is_the_first_open_leaf_after_an_import(running: Any) -> None:
-    """A document of another tool starts again: nothing is held."""
+    """After another tool's document, the pointer is the first open leaf."""
     scenario: Scenario = running(simple("a"))
     scenario.do(InjectPhases(nodes=[node()], position=at("before", "a")))
     theirs = scenario.document
@@ -201,7 +201,7 @@ def test_stays_on_what_has_only_an_index(running: Any) -> None:
 
 
 def test_takes_no_other_leaf_for_done(running: Any) -> None:
-    """That work is done is forgotten where its leaf's index comes to be another's."""
+    """Finished work is forgotten if another leaf gets its leaf's index."""
     twins = [{"id": "t", "prompt": "x", "status": "in-progress"} for _ in range(3)]
     document = {"sprint-id": "s", "status": "in-progress", "phases": twins}
     scenario = Scenario().do(ImportDocument(document=document, source="x"))

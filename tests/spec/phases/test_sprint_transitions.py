@@ -72,7 +72,7 @@ REFUSED = [pair for pair in PAIRS if pair not in ALLOWED]
 
 
 def reached(given: Any, status: str, verb: str) -> Scenario:
-    """Return a sprint in this status, with an open leaf `b` where the command needs one."""
+    """Return a sprint in this status, with an open leaf `b` if the command needs one."""
     history = HISTORIES[status]
     if (status, verb) == ("in-progress", "needs-human"):
         history = history[:3]
@@ -83,7 +83,7 @@ def reached(given: Any, status: str, verb: str) -> Scenario:
 
 @pytest.mark.parametrize(("status", "verb"), ALLOWED)
 def test_leads_to_the_status_after(given: Any, status: str, verb: str) -> None:
-    """Where the table has a line the event is recorded and the status follows."""
+    """If the table has a line, the event is recorded and the status changes."""
     command, arguments, event = COMMANDS[verb]
     scenario = reached(given, status, verb).do(command(**arguments))
     assert [type(f) for f in scenario.decided or ()] == [event]
@@ -92,7 +92,7 @@ def test_leads_to_the_status_after(given: Any, status: str, verb: str) -> None:
 
 @pytest.mark.parametrize(("status", "verb"), REFUSED)
 def test_refuses_what_the_table_lacks(given: Any, status: str, verb: str) -> None:
-    """Others are refused with the state, the command and the allowed ones."""
+    """All others are refused with the status, the command and the allowed commands."""
     command, arguments, _ = COMMANDS[verb]
     allowed = [name for name in COMMANDS if (status, name) in ALLOWED]
     reached(given, status, verb).when(command(**arguments)).then_refused(
@@ -106,7 +106,7 @@ def test_refuses_what_the_table_lacks(given: Any, status: str, verb: str) -> Non
 
 @pytest.mark.parametrize(("status", "verb"), ALLOWED)
 def test_accepts_the_same_command_again(given: Any, status: str, verb: str) -> None:
-    """The same command with the same content again records nothing."""
+    """The same command with the same content records nothing."""
     command, arguments, _ = COMMANDS[verb]
     scenario = reached(given, status, verb).do(command(**arguments))
     scenario.when(command(**arguments)).then_nothing()
@@ -114,7 +114,7 @@ def test_accepts_the_same_command_again(given: Any, status: str, verb: str) -> N
 
 @pytest.mark.parametrize(("status", "verb"), [p for p in ALLOWED if p[1] != "start"])
 def test_refuses_the_command_with_other_content(given: Any, status: str, verb: str) -> None:
-    """The same command with other content is refused."""
+    """The same command with different content is refused."""
     command, arguments, _ = COMMANDS[verb]
     scenario = reached(given, status, verb).do(command(**arguments))
     last = list(arguments)[-1]
@@ -163,7 +163,7 @@ def test_hears_the_heartbeat_of_a_begun_sprint(given: Any, status: str) -> None:
 
 @pytest.mark.parametrize("verb", COMMANDS)
 def test_knows_no_sprint_before_its_plan(given: Any, verb: str) -> None:
-    """A sprint without a plan is not found, whatever is asked."""
+    """A sprint without a plan is not found by any command."""
     command, arguments, _ = COMMANDS[verb]
     scenario: Scenario = given().when(command(**arguments))
     scenario.then_refused(containing="there is no sprint s", sprint="s")

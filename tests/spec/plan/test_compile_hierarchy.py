@@ -1,4 +1,4 @@
-"""What a definition becomes: phases, steps, ids, models, gates, in order."""
+"""The result of a definition: phases, steps, ids, models and gates, in order."""
 
 from pathlib import Path
 
@@ -64,7 +64,7 @@ def test_both_generations_give_the_same(tmp_path: Path, sprint: str) -> None:
 
 
 def test_each_for_each_has_its_collection(tmp_path: Path) -> None:
-    """A phase iterates over the collection it names, and the ids are named after it."""
+    """A phase iterates over the collection it names, which determines the ids."""
     sprint = "workflow: main\ncollections:\n  bug: [{prompt: B}]\n  step: [{prompt: S}]\n"
     main = "phases:\n  - {id: fix, for-each: bug}\n  - {id: build, for-each: step}\n"
     assert tree(compiled(tmp_path, sprint, main=main).plan) == [
@@ -89,7 +89,7 @@ def test_an_item_can_name_its_workflow(tmp_path: Path) -> None:
 
 
 def test_an_inlined_workflow_stands_in_place(tmp_path: Path) -> None:
-    """Its phases, for-each ones too, get the id of the phase that names it and theirs."""
+    """Its phases, including for-each ones, combine the inlining phase's id with theirs."""
     main = "phases:\n  - {id: a, prompt: x}\n  - {id: all, workflow: inner}\n"
     inner = MAIN.replace("Prepare {{sprint.id}}", "'{{phase.id}} is {{phase.index}}'")
     found = tree(compiled(tmp_path, STEPS, main=main, inner=inner, one=ONE).plan)
@@ -104,7 +104,7 @@ def test_an_inlined_workflow_stands_in_place(tmp_path: Path) -> None:
 
 
 def test_a_workflow_of_items_can_inline(tmp_path: Path) -> None:
-    """Sub-phases come from inlined workflows as well."""
+    """Sub-phases can also come from inlined workflows."""
     one = "phases:\n  - {id: qa, workflow: two}\n"
     two = "phases:\n  - {id: lint, prompt: '{{phase.id}} {{item.index}}'}\n"
     found = tree(compiled(tmp_path, STEPS, main=MAIN, one=one, two=two).plan)
@@ -112,7 +112,7 @@ def test_a_workflow_of_items_can_inline(tmp_path: Path) -> None:
 
 
 def test_models_have_an_order(tmp_path: Path) -> None:
-    """The step's model goes over the phase's, the sprint's and the workflow's."""
+    """The step's model overrides the phase's, the sprint's and the workflow's."""
     main = "model: haiku\nphases:\n  - {id: a, prompt: x}\n"
     main += "  - {id: b, for-each: step, workflow: one}\n"
     one = "phases: [{id: c, prompt: x, model: sonnet}, {id: d, prompt: x}]\n"
@@ -137,7 +137,7 @@ def test_models_have_an_order(tmp_path: Path) -> None:
 
 
 def test_the_nearest_model_holds(tmp_path: Path) -> None:
-    """An inlined phase's model goes over that of the phase that inlines it."""
+    """An inlined phase's model overrides that of the inlining phase."""
     main = "model: haiku\nphases:\n  - {id: a, workflow: in, model: opus}\n"
     main += "  - {id: b, workflow: in}\n"
     inner = (
@@ -219,7 +219,7 @@ def test_dependencies_of_items_are_kept(tmp_path: Path) -> None:
 def test_the_id_of_the_sprint(
     tmp_path: Path, given: str | None, line: str, expected: str
 ) -> None:
-    """The id is the one asked for, else SPRINT.yaml's, else its folder's name."""
+    """The id is the given one, else SPRINT.yaml's, else the folder's name."""
     folder = tmp_path / "2026-01-15_auth"
     folder.mkdir()
     file = write(folder, f"{STEPS}{line}\n", main=MAIN, one=ONE)

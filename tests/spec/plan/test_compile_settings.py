@@ -1,4 +1,4 @@
-"""What a plan says beside its phases: Ralph mode, hooks, retry, limits."""
+"""A plan's settings besides its phases: Ralph mode, hooks, retry, limits."""
 
 from pathlib import Path
 
@@ -75,14 +75,14 @@ def test_hooks_belong_to_phases_as_well(tmp_path: Path) -> None:
 
 
 def test_ralph_settings_of_the_sprint_win(tmp_path: Path) -> None:
-    """The sprint's settings go over the workflow's, theirs over the defaults."""
+    """The sprint's settings override the workflow's, which override the defaults."""
     main = f"{RALPH}ralph: {{idle-threshold: 5, min-iterations: 2}}\n"
     found = plan(tmp_path, f"{GOAL}ralph: {{min-iterations: 4}}\n", main)
     assert found["ralph"] == {"idle-threshold": 5, "min-iterations": 4}
 
 
 def test_a_goal_can_stand_beside_phases(tmp_path: Path) -> None:
-    """A sprint of phases keeps its goal, and does not become a Ralph sprint."""
+    """A sprint with phases keeps its goal, and does not become a Ralph sprint."""
     found = plan(tmp_path, GOAL, SIMPLE)
     assert (found["goal"], "mode" in found, "ralph" in found) == (
         "Build it\n",
@@ -151,7 +151,7 @@ def test_what_other_tools_need_is_kept(tmp_path: Path) -> None:
 
 
 def test_items_may_be_called_otherwise(tmp_path: Path) -> None:
-    """`collection` names the items of a `for-each`, which names the template variable."""
+    """`collection` names the items of a `for-each` and the template variable."""
     sprint = "workflow: main\ncollections: {bugs: [{prompt: Repair it}]}\n"
     main = "phases: [{id: fix, for-each: bug, collection: bugs, workflow: one}]\n"
     one = 'phases: [{id: do, prompt: "{{bug.id}}: {{bugs.prompt}}"}]\n'
@@ -186,7 +186,7 @@ def test_an_unknown_key_is_told(tmp_path: Path, slip: str) -> None:
 
 
 def test_templates_may_name_any_field_of_an_item(tmp_path: Path) -> None:
-    """What an item has beside its fields is for templates, unless it looks like a slip."""
+    """Additional fields of an item can be used in templates, unless misspelled."""
     sprint = "workflow: main\nsteps: [{prompt: x, color: red, mode: dark, promt: y}]\n"
     one = 'phases: [{id: do, prompt: "{{item.mode}}"}]\n'
     main = "phases: [{id: all, for-each: step, workflow: one}]\n"

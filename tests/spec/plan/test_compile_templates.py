@@ -61,7 +61,7 @@ PROMPT = "Log in {{item.id}} $& \\1 {{nope}}"
 def test_a_variable_stands_for_one_thing(
     tmp_path: Path, text: str, expected: str | None
 ) -> None:
-    """Every form of a variable is filled in; what only looks like one stays."""
+    """Every form of a variable is replaced; similar text is unchanged."""
     assert filled(tmp_path, text) == (text if expected is None else expected)
 
 
@@ -86,7 +86,7 @@ def test_a_step_keeps_its_prompt(tmp_path: Path) -> None:
     ],
 )
 def test_what_does_not_exist_is_refused(tmp_path: Path, text: str) -> None:
-    """A variable that does not exist, or has no value, is named with its line."""
+    """A variable that does not exist or has no value is named with its line."""
     one = f"phases:\n  - id: do\n    prompt: |\n      one\n\n      two {text}\n"
     sprint = f"{ITEM}      empty:\n"
     assert problems(tmp_path, sprint, main=MAIN, one=one) == [
@@ -96,7 +96,7 @@ def test_what_does_not_exist_is_refused(tmp_path: Path, text: str) -> None:
 
 @pytest.mark.parametrize("text", ["{{item.id}}", "{{step.prompt}}", "{{feature.index}}"])
 def test_an_item_is_not_at_hand_outside(tmp_path: Path, text: str) -> None:
-    """Variables that every item has are unchanged in a phase without one, and reported."""
+    """Item variables in a phase without items are unchanged and reported."""
     main = f"{MAIN.rstrip()[:-1]}, {{id: end, prompt: 'Read {text}'}}]\n"
     one = "phases: [{id: a, prompt: x}]"
     result = compiled(tmp_path, ITEM, main=main, one=one)
@@ -113,7 +113,7 @@ def test_other_fields_of_items_are_refused_outside(tmp_path: Path, text: str) ->
 
 
 def test_each_variable_is_told_once(tmp_path: Path) -> None:
-    """The same mistake is reported once, however many items and places it affects."""
+    """A mistake is reported once, however many items and positions it affects."""
     sprint = f"{ITEM}    - prompt: x\n    - prompt: y\n"
     one = "phases:\n  - id: do\n    prompt: '{{a}} {{a}} {{b}}'\n"
     assert problems(tmp_path, sprint, main=MAIN, one=one) == [

@@ -1,4 +1,4 @@
-"""A new plan: what it must say, and the document it becomes."""
+"""A new plan: its required fields, and the resulting document."""
 
 from typing import Any
 
@@ -60,7 +60,7 @@ def test_points_into_a_for_each_phase_at_once() -> None:
 
 
 def test_keeps_unknown_keys_in_their_place() -> None:
-    """Unknown keys keep their place in the plan."""
+    """Unknown keys keep their position in the plan."""
     plan = {"owner": {"b": 1, "a": 2}, **simple("a", zeta=1, alpha=[1.0])}
     document = made(plan)
     assert list(document)[:4] == ["sprint-id", "status", "owner", "phases"]
@@ -99,7 +99,7 @@ def test_refuses_another_plan_under_the_id(given: Any) -> None:
 
 
 def test_refuses_once_something_has_happened(given: Any) -> None:
-    """The same plan is not a repetition once other events followed."""
+    """After other events, the same plan is no longer a repetition."""
     scenario: Scenario = given(simple("a"), NoteAdded("hello"))
     scenario.when(CreateSprint(plan=simple("a"))).then_refused(containing="already")
 
@@ -166,7 +166,7 @@ def test_lets_cousins_share_an_id() -> None:
 
 @pytest.mark.parametrize("identity", ["a/b", "a\\b", ".", "..", "-x", "", None, "a\x00"])
 def test_refuses_sprint_ids_unsafe_in_paths(identity: object) -> None:
-    """A sprint's id names files, so it has no slash and is not a dot."""
+    """A sprint's id is used in file names, so it has no slash and is not a dot."""
     with pytest.raises(RefusedError) as caught:
         check_sprint_id(identity)
     assert caught.value.fields["field"] == "sprint-id"
@@ -180,7 +180,7 @@ def test_refuses_to_create_a_sprint_with_such_an_id() -> None:
 
 @pytest.mark.parametrize("settings", [{}, {"ralph": {"min-iterations": 2}}])
 def test_fills_in_what_a_goal_needs(given: Any, settings: Data) -> None:
-    """A plan in Ralph mode has all fields of that mode, whoever wrote it (LOOP-003)."""
+    """A plan in Ralph mode has all fields of that mode, whatever its source (LOOP-003)."""
     plan: Data = {"mode": "ralph", "goal": "Win", **settings, **simple("a")}
     document = given(plan).document
     ralph = {"idle-threshold": 3, **settings.get("ralph", {})}

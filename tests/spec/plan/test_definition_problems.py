@@ -1,4 +1,4 @@
-"""Every code: a definition that is wrong so, and the file and line that are named."""
+"""Every error code: a definition with that error, and the reported file and line."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -30,7 +30,7 @@ phases:
 
 
 class Case(NamedTuple):
-    """A definition, and where its one problem stands."""
+    """A definition, and the location of its only problem."""
 
     code: str
     file: str
@@ -41,7 +41,7 @@ class Case(NamedTuple):
 
 
 def with_item(more: str) -> str:
-    """Return a SPRINT.yaml whose item has another line."""
+    """Return a SPRINT.yaml whose item has an additional line."""
     return f"{SPRINT}      {more}\n"
 
 
@@ -174,7 +174,7 @@ def test_warnings_do_not_refuse(tmp_path: Path) -> None:
 
 
 def nested(levels: int) -> dict[str, str]:
-    """Return workflows that inline each other, so many in a row."""
+    """Return a chain of workflows that inline each other."""
     inner = {
         f"w{n}": f"phases:\n  - id: p{n}\n    workflow: w{n + 1}\n"
         for n in range(2, levels)
@@ -198,7 +198,7 @@ def test_six_workflows_are_too_deep(tmp_path: Path, levels: int) -> None:
 
 
 def test_a_workflow_of_an_item_counts_as_a_level(tmp_path: Path) -> None:
-    """What an item names stands one level below the phase that iterates."""
+    """A workflow named by an item is one level below the phase that iterates."""
     workflows = nested(5)
     workflows["w5"] = "phases: [{id: each, for-each: step}]\n"
     sprint = with_item("workflow: one")
@@ -208,7 +208,7 @@ def test_a_workflow_of_an_item_counts_as_a_level(tmp_path: Path) -> None:
 
 
 def test_a_phase_has_one_gate(tmp_path: Path) -> None:
-    """An inlining phase with a gate may not end in a phase that has one."""
+    """An inlining phase with a gate must not end in a phase that has one."""
     gate = "gate: {script: make}"
     main = f"phases:\n  - id: qa\n    workflow: one\n    {gate}\n"
     one = with_phase(f"prompt: x\n    {gate}").replace("{{item.prompt}}", "x")
@@ -220,7 +220,7 @@ def test_a_phase_has_one_gate(tmp_path: Path) -> None:
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("times", [3, 100_000])
 def test_a_plan_that_cannot_be_recorded_is_refused(tmp_path: Path, times: int) -> None:
-    """Neither a large plan nor one that no memory could hold is built."""
+    """Plans that are too large to record, or for memory, are not built."""
     sprint = SPRINT.replace("Log in", "x" * 4_000_000)
     one = ONE.replace("{{item.prompt}}", "{{item.prompt}}" * times)
     assert problems(tmp_path, sprint, main=MAIN, one=one) == [
@@ -282,7 +282,7 @@ def test_a_template_without_quotes_is_explained(tmp_path: Path) -> None:
 
 
 def test_countless_mistakes_are_only_counted(tmp_path: Path) -> None:
-    """A file in which everything is wrong is refused in one line."""
+    """A file with countless errors is refused in one line."""
     sprint = "workflow: main\nsteps:\n" + "- a\n" * 20_000
     assert problems(tmp_path, sprint, main=MAIN, one=ONE) == [
         ("wrong-type", "SPRINT.yaml", 1)

@@ -1,4 +1,4 @@
-"""Compiling again: nothing for the same plan, another plan while nothing has begun."""
+"""Compiling again: no change for the same plan, any change before the start."""
 
 from collections.abc import Callable
 
@@ -24,7 +24,7 @@ PLACE = Place("sprints/s/PROGRESS.yaml")
 
 
 def taken(scenario: Scenario, plan: Data) -> Scenario:
-    """Let a plan be taken in."""
+    """Take over a plan."""
     return scenario.do(TakePlan(plan=plan, place=PLACE))
 
 
@@ -51,7 +51,7 @@ def test_the_same_plan_is_known_while_it_runs(given: Given) -> None:
 
 
 def test_a_plan_is_replaced_until_something_begins(given: Given) -> None:
-    """Anything may change before the start; the file stays at its place."""
+    """Anything may change before the start; the file stays at its path."""
     scenario = taken(given(), simple("a", "b"))
     scenario.do(TakePlan(plan=simple("c"), place=Place("elsewhere")))
     assert [phase["id"] for phase in scenario.document["phases"]] == ["c"]
@@ -60,7 +60,7 @@ def test_a_plan_is_replaced_until_something_begins(given: Given) -> None:
 
 
 def test_a_rollback_to_the_start_allows_a_new_plan(given: Given) -> None:
-    """Discarded work does not count as begun."""
+    """Discarded work does not count as started."""
     scenario = taken(given(), simple("a")).do(lifecycle.StartSprint())
     scenario.do(leaves.StartPhase()).given(RolledBack(1))
     taken(scenario, simple("b"))
@@ -69,7 +69,7 @@ def test_a_rollback_to_the_start_allows_a_new_plan(given: Given) -> None:
 
 
 def test_nothing_said_of_the_old_plan_is_said_of_the_new(given: Given) -> None:
-    """A command that a rolled back plan fulfilled is a new one in the next plan."""
+    """A command that a discarded plan fulfilled is a new one in the next plan."""
     scenario = taken(given(), simple("a")).do(lifecycle.StartSprint())
     scenario.given(RolledBack(1))
     taken(scenario, simple("a", "b"))
@@ -79,7 +79,7 @@ def test_nothing_said_of_the_old_plan_is_said_of_the_new(given: Given) -> None:
 
 @pytest.mark.parametrize("key", ["operator-queue", "dynamic-steps", "hook-tasks"])
 def test_what_events_recorded_is_not_thrown_away(given: Given, key: str) -> None:
-    """A plan whose lists hold something is not replaced, started or not."""
+    """A plan whose lists have entries is not replaced, started or not."""
     scenario = given({**simple("a"), key: [{"id": "x"}]})
     scenario.when(TakePlan(plan=simple("b"))).then_refused(command="compile")
 
@@ -103,7 +103,7 @@ def build(**steps: tuple[str, ...]) -> Data:
 
 
 def test_what_was_said_of_the_whole_sprint_is_not_thrown_away(given: Given) -> None:
-    """A goal or a limit that somebody gave before the start outlives the same plan."""
+    """A goal or a limit set before the start is preserved with the same plan."""
     scenario = given(simple("a")).do(SetGoal(goal="Win"))
     scenario.do(LimitIterations(max_iterations=7))
     before = scenario.document
@@ -112,7 +112,7 @@ def test_what_was_said_of_the_whole_sprint_is_not_thrown_away(given: Given) -> N
 
 
 def test_a_running_sprint_takes_a_new_item(given: Given) -> None:
-    """A step is at its item's place, marked as injected; the work continues."""
+    """The step is at its item's position, marked as injected; work continues."""
     scenario = begun(given, build(login=("do",)))
     scenario.do(TakePlan(plan=build(login=("do",), logout=("do", "check"))))
     assert ids(scenario) == [
@@ -125,7 +125,7 @@ def test_a_running_sprint_takes_a_new_item(given: Given) -> None:
 
 
 def test_additions_come_in_everywhere(given: Given) -> None:
-    """New phases, steps and sub-phases are added before, between and after the others."""
+    """New phases, steps and sub-phases are added before, between and after others."""
     scenario = begun(given, build(b=("y",), d=("y",)))
     plan = build(a=("x",), b=("x", "y", "z"), c=("x",), d=("y",), e=("x",))
     new = simple("first", "middle", "last")["phases"]
@@ -150,7 +150,7 @@ def test_an_empty_phase_takes_its_first_step(given: Given) -> None:
 
 
 def test_what_came_in_by_itself_is_no_difference(given: Given) -> None:
-    """A phase that somebody injected stays, and is not missed in the definition."""
+    """An injected phase stays, and is not considered missing in the definition."""
     scenario = begun(given, simple("a", "b"))
     node = {"id": "fix", "prompt": "Repair it"}
     position = InjectionPosition("after", "a")

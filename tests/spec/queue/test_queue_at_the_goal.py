@@ -24,7 +24,7 @@ ENDS = ("end-of-phase", "end-of-sprint")
 
 
 def test_agent_is_told_what_waits() -> None:
-    """What a person has yet to decide is in the prompt, what is decided is not."""
+    """The prompt contains only the requests that a person has yet to decide."""
     scenario = queue(begun(), BUG, SubmittedRequest("Slow", "low", "docs", request="q"))
     scenario.do(d.BacklogRequest(request="q", reasoning="So"))
     told = str(next_action(scenario.sprint, now=AT).prompt)
@@ -41,7 +41,7 @@ def test_approval_comes_before_the_goal() -> None:
 
 
 def test_both_ends_are_that_of_the_goal() -> None:
-    """Without a phase that is open both ends wait for the goal, and come back with it."""
+    """Without an open phase, deferrals to either end wait for the goal."""
     for until in ENDS:
         scenario = deferred(begun(), until, found(priority="medium"))
         assert next_action(scenario.sprint, now=AT).do == "iterate"
@@ -53,7 +53,7 @@ def test_both_ends_are_that_of_the_goal() -> None:
 
 @pytest.mark.parametrize("until", [None, *ENDS])
 def test_the_goal_is_not_reached_over_urgent_requests(until: str | None) -> None:
-    """It is claimed, what was put off comes back, and a person decides before the end."""
+    """After the claim, deferred requests return, and a person decides before the end."""
     scenario = queue(begun(), BUG).do(StartIteration())
     if until is not None:
         scenario.do(d.DeferRequest(request="r", reasoning="So", until=until))
@@ -71,21 +71,21 @@ def test_the_goal_is_not_reached_over_urgent_requests(until: str | None) -> None
 
 
 def test_what_is_for_the_next_sprint_holds_up_no_goal() -> None:
-    """Urgent or not, nobody decides on it here: the goal is reached over it."""
+    """Requests for the next sprint, urgent or not, do not delay the goal."""
     scenario = queue(begun(), BUG).do(StartIteration())
     scenario.do(d.DeferRequest("r", "So", "next-sprint"))
     assert scenario.do(CompleteGoal()).status == "completed"
 
 
 def test_a_claim_that_came_too_early_asks_nobody() -> None:
-    """Before `min-iterations` the loop goes on, whatever is undecided."""
+    """Before `min-iterations` the loop continues despite undecided requests."""
     scenario = queue(begun(goal(min_iterations=3)), BUG).do(StartIteration())
     scenario.do(CompleteGoal())
     assert next_action(scenario.sprint, now=AT).do == "iterate"
 
 
 def test_what_came_back_does_not_hold_the_goal() -> None:
-    """A loop towards a goal goes on although somebody has to decide."""
+    """A loop with a goal continues although a request must be decided."""
     scenario = queue(begun(), BUG).do(d.ApproveRequest(request="r", reasoning="So"))
     deferred(scenario, "end-of-phase", "q").do(derived(SkipPhase()))
     assert status(scenario, "q") == "pending"

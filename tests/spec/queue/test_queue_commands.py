@@ -65,7 +65,7 @@ def test_takes_a_decision_back_as_the_command_does(given: Any) -> None:
 def test_decides_what_the_command_decides(
     given: Any, tag: str, data: Data, command: Make, arguments: Data
 ) -> None:
-    """A request or a decision asked for by its type gives the events of its command."""
+    """A request or decision given by its type results in the events of its command."""
     said = {name: value for name, value in arguments.items() if name != "ref"}
     scenario: Scenario = given(simple("a"), FOUND)
     expected = scenario.when(command(**said)).decided
@@ -74,21 +74,21 @@ def test_decides_what_the_command_decides(
 
 
 def test_takes_no_resolved_phase() -> None:
-    """At whose end a request comes back follows from when it is deferred."""
+    """The phase at whose end a request returns depends on when it is deferred."""
     data = {"request": "r", "decision": "defer", "reasoning": "so", "phase": "a"}
     with pytest.raises(RefusedError, match="leave it out"):
         to_event("request-decided", data)
 
 
 def test_takes_no_workflow_without_its_phases(given: Any) -> None:
-    """A workflow is read by the command; an event alone holds none of its phases."""
+    """The command reads the workflow; an event alone has none of its phases."""
     data = {**WHY, "decision": "approve", "injection": {**ASKED, "workflow": "w"}}
     scenario: Scenario = given(simple("a"), FOUND)
     asked(scenario, "request-decided", data).then_refused(field="workflow")
 
 
 def test_observed_requests_obey_the_rules(given: Any) -> None:
-    """A request needs its id and its words, whoever says that it was queued."""
+    """An observed request also needs its id and its text."""
 
     def command(sprint: Any, at: str) -> Any:
         data = {"title": "x", "priority": "urgent", "request_type": "bug"}

@@ -25,7 +25,7 @@ DECISIONS: list[tuple[Make, Data, str]] = [
 
 
 def test_approval_injects_in_the_same_append(running: Any) -> None:
-    """The phase is made from title and description, after the current work."""
+    """The phase is built from title and description, after the current work."""
     scenario: Scenario = running(simple("a", "b"), found())
     after = f.InjectionPosition("after-current")
     asked = RequestInjection("after-current", prompt=NODE["prompt"], id_prefix="fix-r")
@@ -37,7 +37,7 @@ def test_approval_injects_in_the_same_append(running: Any) -> None:
 
 
 def test_approval_is_shown_with_its_injection(running: Any) -> None:
-    """The document has position, prompt, idPrefix and model; the times are the same."""
+    """The document has position, prompt, idPrefix and model, with the same times."""
     scenario: Scenario = running(simple("a", "b"), found(context={"x": 1}), AT)
     position = f.InjectionPosition("before", "b")
     scenario.do(
@@ -93,7 +93,7 @@ def test_leads_to_its_status(running: Any, command: Make, more: Data, word: str)
 def test_same_decision_again_records_nothing(
     running: Any, command: Make, more: Data, word: str
 ) -> None:
-    """The same decision with the same content is accepted, whatever the sprint's status."""
+    """The same decision again is accepted in any status of the sprint."""
     scenario: Scenario = running(simple("a", "b"), found()).do(command(**WHY, **more))
     scenario.given(f.PhaseStarted("a"), f.PhaseCompleted("a"))
     scenario.when(command(**WHY, **more)).then_nothing()
@@ -128,7 +128,7 @@ def test_needs_reasoning_and_a_request(
 
 
 def test_rollback_takes_back_approval_and_injection(running: Any) -> None:
-    """Behind an approval the request is pending again; undo brings back both."""
+    """After the rollback the request is pending again; undo restores both."""
     scenario: Scenario = running(simple("a", "b"), found()).do(d.ApproveRequest(**WHY))
     before = scenario.bytes()
     scenario.do(RollBack(to=3, is_inside_append=False))
@@ -140,14 +140,14 @@ def test_rollback_takes_back_approval_and_injection(running: Any) -> None:
 
 
 def test_approval_after_a_rollback_has_a_new_id(running: Any) -> None:
-    """Numbers are never given twice, so the second approval is another phase."""
+    """Numbers are never used twice, so the second approval is a new phase."""
     scenario: Scenario = running(simple("a"), found()).do(d.ApproveRequest(**WHY))
     scenario.do(RollBack(to=3, is_inside_append=False)).do(d.ApproveRequest(**WHY))
     assert scenario.node("fix-r-1")["injected"] is True
 
 
 def test_every_approval_has_phases_of_its_own(running: Any) -> None:
-    """Two requests that ask for the same are two phases, also under one prefix."""
+    """Two equal requests are two phases, even with the same prefix."""
     scenario: Scenario = running(simple("a"), found(), found("q"))
     for request in ("r", "q"):
         scenario.do(d.ApproveRequest(request=request, reasoning="So", id_prefix="fix"))
@@ -179,13 +179,13 @@ def test_takes_the_phases_of_a_workflow(running: Any) -> None:
     ],
 )
 def test_refuses_what_cannot_be_injected(running: Any, command: Data, problem: str) -> None:
-    """What the plan does not take in is not approved either."""
+    """A request that cannot be injected is not approved either."""
     scenario: Scenario = running(simple("a"), found())
     scenario.when(d.ApproveRequest(**WHY, **command)).then_refused(containing=problem)
 
 
 def test_completed_sprint_takes_nothing_in(running: Any) -> None:
-    """A completed sprint approves nothing, and defers only to the next one."""
+    """A completed sprint approves nothing, and defers only to the next sprint."""
     scenario: Scenario = running(simple("a"), f.PhaseSkipped("a"))
     scenario.do(CompleteSprint()).given(found())
     scenario.when(d.ApproveRequest(**WHY)).then_refused(state="completed")
@@ -197,7 +197,7 @@ def test_completed_sprint_takes_nothing_in(running: Any) -> None:
 
 
 def test_nothing_ends_that_has_ended(running: Any) -> None:
-    """With nothing left to do a request is not put off to an end that was."""
+    """If nothing is left to do, a request cannot be deferred to a past end."""
     scenario: Scenario = running(simple("a"), found(), f.PhaseSkipped("a"))
     for until in ("end-of-phase", "end-of-sprint"):
         scenario.when(d.DeferRequest(**WHY, until=until))

@@ -47,7 +47,7 @@ def test_document_stays_as_it_came() -> None:
 
 
 def test_imported_requests_are_decided() -> None:
-    """An imported request continues under our rules; its other fields stay."""
+    """An imported request follows our rules; its other fields are preserved."""
     scenario = imported(theirs()).do(d.ApproveRequest(**WHY))
     shown = entry(scenario, "x")
     assert (shown["status"], shown["own"]) == ("approved", 1)
@@ -63,7 +63,7 @@ def test_imported_decisions_stand(word: str) -> None:
 
 
 def test_our_requests_follow_theirs() -> None:
-    """The queue shows theirs first and ours behind, in recording order."""
+    """The queue has their requests first and ours after them, in recording order."""
     scenario = queue(imported(theirs()), BUG)
     assert [e["id"] for e in scenario.document["operator-queue"]] == ["x", "r"]
     assert list(scenario.document)[-1] == "last-activity"
@@ -78,7 +78,7 @@ def test_imported_deferral_comes_back() -> None:
 
 
 def test_imported_deferral_to_the_end_comes_back() -> None:
-    """One that was put off to the end of the sprint waits for that."""
+    """A request deferred to the end of the sprint returns then."""
     until = {"deferred-until": "end-of-sprint"}
     scenario = imported(theirs(status="deferred", **until))
     scenario.when(skip).then(f.PhaseSkipped("a"))
@@ -93,7 +93,7 @@ def test_import_of_our_own_document_records_nothing(running: Any) -> None:
 
 
 def test_edited_document_stands_for_the_queue(running: Any) -> None:
-    """Where another tool changed our document, its queue is what counts from then on."""
+    """If another tool changed our document, its queue replaces ours."""
     scenario = queue(running(simple("a")), BUG).given(found("q"))
     document = scenario.document
     document["operator-queue"][0]["title"] = "Other"
@@ -130,7 +130,7 @@ def test_completed_document_is_left_alone() -> None:
 
 
 def test_document_that_leaves_the_queue_leaves_decisions(running: Any) -> None:
-    """Another tool that changed something else changes nothing of the queue."""
+    """A document with other changes does not affect the queue."""
     scenario = deferred(queue(running(simple("a", "b")), BUG), "end-of-phase", "q")
     document = scenario.document
     document["goal"] = "g"
@@ -146,7 +146,7 @@ def test_document_that_leaves_the_queue_leaves_decisions(running: Any) -> None:
 
 @pytest.mark.parametrize("is_of_the_queue", [False, True])
 def test_adopted_edit_keeps_the_queue(running: Any, is_of_the_queue: bool) -> None:
-    """An edit of our file becomes true with all requests, whatever it changed."""
+    """An adopted edit keeps all requests, whatever else it changed."""
     scenario = deferred(queue(running(simple("a", "b")), BUG), "end-of-phase", "q")
     scenario.do(d.BacklogRequest(request="r", reasoning="So"))
     base = scenario.document
@@ -164,7 +164,7 @@ def test_adopted_edit_keeps_the_queue(running: Any, is_of_the_queue: bool) -> No
 
 @pytest.mark.parametrize("queues", [[], [[]], [[theirs()]]])
 def test_document_that_drops_requests_drops_them(queues: Any) -> None:
-    """A queue equal to the one before our requests means that ours are gone."""
+    """A queue equal to the one before our requests removes ours."""
     document = {"sprint-id": "s", "status": "in-progress", "phases": []}
     document |= {"operator-queue": queues[0]} if queues else {}
     scenario = Scenario().do(ImportDocument(document=document, source="x"))

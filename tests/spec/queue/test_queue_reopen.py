@@ -30,7 +30,7 @@ def test_every_decision_can_be_taken_back(
 
 
 def test_nothing_else_moves(running: Any) -> None:
-    """What an approval put into the plan stays there, with all that was done since."""
+    """Work that an approval injected remains, with all later progress."""
     scenario: Scenario = running(simple("a", "b"), found())
     scenario.do(d.ApproveRequest(**WHY))
     phases = scenario.document["phases"]
@@ -42,7 +42,7 @@ def test_nothing_else_moves(running: Any) -> None:
 
 
 def test_approved_again_comes_in_again(running: Any) -> None:
-    """Ids that an earlier approval gave are not given again."""
+    """Ids used by an earlier approval are not used again."""
     scenario: Scenario = running(simple("a", "b"), found())
     scenario.do(d.ApproveRequest(**WHY)).do(d.ReopenRequest(**AGAIN))
     scenario.do(d.ApproveRequest(**WHY))

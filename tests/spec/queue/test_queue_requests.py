@@ -53,7 +53,7 @@ def test_is_one_append(running: Any) -> None:
 
 
 def test_stands_where_the_pointer_is(running: Any) -> None:
-    """Without a place it is the pointer's path, ids joined as the document does."""
+    """By default it is the pointer's path, with ids joined as in the document."""
     plan = {"phases": [for_each("p", x=("i", "a/b"))]}
     scenario: Scenario = running(plan, f.PhaseSkipped("p/x/i"))
     assert entry(queue(scenario, BUG))["discovered-in"] == "p > x > a/b"
@@ -79,7 +79,7 @@ def test_keeps_recording_order(running: Any) -> None:
 
 
 def test_takes_the_time_that_is_given(running: Any) -> None:
-    """A request may have been created before it is recorded; the form is ours."""
+    """A request may have been created earlier; its time is stored in our format."""
     early = SubmittedRequest("x", "low", "docs", created_at="2026-01-20T11:00:00+01:00")
     scenario = queue(running(simple("a")), early)
     assert entry(scenario, "req-1")["created-at"] == "2026-01-20T10:00:00Z"
@@ -93,7 +93,7 @@ def test_is_not_lost_by_a_rollback(running: Any) -> None:
 
 
 def test_never_allots_an_id_twice(running: Any) -> None:
-    """Numbers go on after the highest one ever, given ones included."""
+    """Numbers continue after the highest one ever, including given ones."""
     scenario = queue(
         running(simple("a")), SubmittedRequest("x", "low", "docs", request="req-7")
     )
@@ -102,7 +102,7 @@ def test_never_allots_an_id_twice(running: Any) -> None:
 
 
 def test_never_allots_the_id_of_a_document(given: Any) -> None:
-    """What an imported document calls a request is taken, also after a rollback."""
+    """Ids in imported documents are in use, even after a rollback."""
     document = {"sprint-id": "s", "status": "in-progress", "phases": []}
     taken = {"id": "req-3", "title": "t", "status": "pending"}
     scenario: Scenario = given(
@@ -143,7 +143,7 @@ def test_accepts_the_same_request_again(running: Any) -> None:
 def test_refuses_what_is_no_request(
     running: Any, asked: SubmittedRequest, field: str | None
 ) -> None:
-    """A field that is wrong is named, and nothing is recorded."""
+    """The error names the invalid field, and nothing is recorded."""
     scenario = queue(running(simple("a")), BUG)
     scenario.when(QueueRequests(requests=[asked]), at=AT).then_refused(
         field=field, containing="requests[0]."
@@ -151,7 +151,7 @@ def test_refuses_what_is_no_request(
 
 
 def test_refuses_all_or_nothing(running: Any) -> None:
-    """One wrong request keeps out the others, and an id given twice is wrong."""
+    """One invalid request prevents the others, and duplicate ids are invalid."""
     scenario: Scenario = running(simple("a"))
     twice = [BUG, SubmittedRequest("Other", "high", "bug", request="r")]
     scenario.when(QueueRequests(requests=twice), at=AT).then_refused(field="requests[1].id")
@@ -175,7 +175,7 @@ def find_request_of(identity: str) -> Any:
 
 
 def test_goes_on_with_a_request_of_another_sprint(running: Any) -> None:
-    """It keeps its data, names its origin, and its id if that is free."""
+    """It keeps its data and, if free, its id, and names its origin."""
     origin = RequestOrigin("before", "r")
     known = {"id": "r", "title": "Crash", "priority": "high", "type": "bug"}
     known |= {"created-at": AT, "discovered-in": "x > y", "description": "It crashes"}

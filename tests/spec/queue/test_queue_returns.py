@@ -1,4 +1,4 @@
-"""Deferred requests come back at their boundary, exactly once, with what ends it."""
+"""Deferred requests return at their boundary exactly once, with its event."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ complete, skip = derived(leaves.CompletePhase()), derived(leaves.SkipPhase())
 
 
 def test_comes_back_when_its_phase_ends(running: Any) -> None:
-    """The last leaf of the phase brings it back in the same append; one before does not."""
+    """The last leaf of the phase returns it in the same append; earlier ones do not."""
     scenario = deferred(running({"phases": [for_each("p", x=("i", "j"))]}), PHASE)
     scenario.when(skip).then(f.PhaseSkipped("p/x/i"))
     scenario.do(leaves.StartPhase()).when(complete)
@@ -44,19 +44,19 @@ def test_is_pending_as_if_nobody_had_decided(running: Any) -> None:
 
 
 def test_comes_back_once(running: Any) -> None:
-    """Later ends bring back nothing that is back."""
+    """Later ends do not return it again."""
     scenario = deferred(running(simple("a", "b")), PHASE).do(skip)
     scenario.when(skip).then(f.PhaseSkipped("b"))
 
 
 def test_waits_for_its_own_phase(running: Any) -> None:
-    """Another phase that ends is not what the request was put off to."""
+    """The end of a different phase does not return it."""
     scenario: Scenario = running(simple("a", "b", "c"))
     deferred(scenario, PHASE).when(derived(leaves.SkipPhase("b"))).then(f.PhaseSkipped("b"))
 
 
 def test_waits_for_the_gate(running: Any) -> None:
-    """A phase with a gate has ended when the gate has passed."""
+    """A phase with a gate ends when the gate has passed."""
     phase = {**for_each("p", x=("i",)), "gate": {"script": "true"}}
     scenario = deferred(running({"phases": [phase, *simple("z")["phases"]]}), PHASE)
     scenario.do(leaves.StartPhase()).when(complete).then(f.PhaseCompleted("p/x/i"))
@@ -67,7 +67,7 @@ def test_waits_for_the_gate(running: Any) -> None:
 
 
 def test_comes_back_when_nothing_is_left_to_do(running: Any) -> None:
-    """The end of the sprint is there before it is completed, so one can still approve."""
+    """The end of the sprint is reached before completion, so approval is possible."""
     scenario = deferred(running(simple("a", "b")), SPRINT)
     scenario.when(skip).then(f.PhaseSkipped("a"))
     scenario.when(skip).then(f.PhaseSkipped("b"), RequestReturned("r", SPRINT))
@@ -85,7 +85,7 @@ def test_stands_at_a_breakpoint_first(running: Any) -> None:
 
 
 def test_next_asks_to_decide_before_the_end(running: Any) -> None:
-    """A loop stops where what was put off came back; decided, it completes the sprint."""
+    """A loop stops if a deferred request returns; after the decision it completes."""
     scenario = deferred(running(simple("a", "b")), PHASE).do(skip)
     assert next_action(scenario.sprint, now=AT).do == "work"
     action = next_action(scenario.do(skip).sprint, now=AT)
@@ -129,13 +129,13 @@ def test_a_breakpoint_at_the_end_finishes_nothing_over_them(running: Any) -> Non
 
 @pytest.mark.parametrize(("priority", "stops"), [("critical", False), ("high", True)])
 def test_a_loop_may_stop_at_once(running: Any, priority: str, stops: bool) -> None:
-    """Where that is asked an undecided request of the priority comes before all else."""
+    """On request, an undecided request of that priority comes before everything else."""
     scenario: Scenario = running(simple("a"), found())
     assert (on_request(scenario.sprint, priority=priority) is not None) is stops
 
 
 def test_comes_back_with_the_goal(given: Any) -> None:
-    """In Ralph mode phases that are finished end nothing; that it completes does."""
+    """In Ralph mode the goal's completion counts, not the end of phases."""
     plan = {"mode": "ralph", "goal": "g", **simple("a")}
     scenario = deferred(given(plan, f.SprintStarted()), SPRINT)
     scenario.when(skip).then(f.PhaseSkipped("a"))
@@ -147,7 +147,7 @@ def test_comes_back_with_the_goal(given: Any) -> None:
 
 @pytest.mark.parametrize("until", [PHASE, SPRINT])
 def test_rollback_takes_the_return_back(running: Any, until: str) -> None:
-    """Behind the end it is deferred again, and the end brings it back again."""
+    """After the rollback it is deferred again, and the end returns it again."""
     scenario = deferred(running(simple("a")), until)
     before = scenario.bytes()
     after = scenario.do(skip).bytes()
@@ -160,7 +160,7 @@ def test_rollback_takes_the_return_back(running: Any, until: str) -> None:
 
 
 def test_next_sprint_is_not_an_end_of_this_one(running: Any) -> None:
-    """What goes to the next sprint stays deferred here, and is there for it."""
+    """Requests for the next sprint stay deferred here, and are available there."""
     scenario = deferred(running(simple("a")), NEXT).do(skip)
     scenario.do(derived(lifecycle.CompleteSprint()))
     assert status(scenario) == "deferred"
@@ -168,7 +168,7 @@ def test_next_sprint_is_not_an_end_of_this_one(running: Any) -> None:
 
 
 def test_changes_nothing_that_brings_back_nothing(running: Any) -> None:
-    """Without deferrals, and over rollbacks and imports, the events are those decided."""
+    """Without deferrals, and over rollbacks and imports, events are unchanged."""
     scenario: Scenario = running(simple("a"))
     events: list[Event] = [f.PhaseSkipped("a")]
     assert with_returns(scenario.sprint, events, at=AT) is events

@@ -58,7 +58,7 @@ def test_decides_otherwise_than_the_example(running: Any) -> None:
 
 
 def test_keeps_the_order_of_what_is_approved(running: Any) -> None:
-    """Several approvals of one append stand behind each other, in recording order."""
+    """Several approvals in one append follow each other in recording order."""
     scenario: Scenario = running(simple("a", "z"), found("q"), found("r"))
     decide(scenario)
     assert [p["id"] for p in scenario.document["phases"]] == [
@@ -70,7 +70,7 @@ def test_keeps_the_order_of_what_is_approved(running: Any) -> None:
 
 
 def test_first_rule_that_fits_decides(running: Any) -> None:
-    """Rules are asked in their order; without one that fits a request stays pending."""
+    """Rules are tried in order; if none matches, a request stays pending."""
     scenario: Scenario = running(simple("a"), found(), found("q", priority="low"))
     rules = [
         Rule("bugs", "reject", types=("bug",), priorities=("high",), rejection_reason="no"),
@@ -82,7 +82,7 @@ def test_first_rule_that_fits_decides(running: Any) -> None:
 
 
 def test_takes_what_a_rule_says(running: Any) -> None:
-    """A rule's own reasoning, position, model and end are those of its decisions."""
+    """A rule's reasoning, position, model and end apply to its decisions."""
     end = f.InjectionPosition("end-of-workflow")
     scenario: Scenario = running(simple("a", "b"), found(), found("q", priority="low"))
     decide(
@@ -96,7 +96,7 @@ def test_takes_what_a_rule_says(running: Any) -> None:
 
 
 def test_leaves_what_is_decided(running: Any) -> None:
-    """Only what is pending is decided; asked again the rules record nothing."""
+    """Only pending requests are decided; a second time nothing is recorded."""
     scenario: Scenario = running(simple("a"), found(), found("q"))
     scenario.do(ApproveRequest(request="r", reasoning="So"))
     assert [event.request for event in decide(scenario)] == ["q"]

@@ -136,7 +136,7 @@ def found(changed: dict[str, Any]) -> Findings:
 
 
 def test_a_log_without_fault_has_every_check_and_no_hint() -> None:
-    """Where all is well there is one line for each check, and nothing to do."""
+    """An intact log has one line for each check, and nothing to do."""
     checks = judge(FINE)
     assert [check.check for check in checks] == CHECKS
     assert {(check.status, check.hint) for check in checks} == {(OK, None)}

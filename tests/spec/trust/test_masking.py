@@ -1,4 +1,4 @@
-"""Secrets are kept out of a log that forgets nothing."""
+"""Secrets are not stored in a log that forgets nothing."""
 
 from hashlib import sha256
 from operator import itemgetter
@@ -25,7 +25,7 @@ WEB = "eyJ" + "a" * 12 + "." + "b" * 12 + "." + "c" * 12
 
 
 def test_equal_secrets_have_equal_digests() -> None:
-    """Two findings of one secret are known as that, and those of two are told apart."""
+    """Findings of the same secret have equal digests, those of different ones do not."""
     other = "ghp_" + "b2" * 18
     first, second, third = mask(f"{GITHUB} {GITHUB}, {other}").replace(",", "").split(" [")
     assert f"[{second}" == first
@@ -90,9 +90,9 @@ SEARCHED = {"azure-client-secret", "terraform-token", "telegram-token", "maxmind
     "form", [f for f in forms() if f[0] in SEARCHED], ids=itemgetter(0)
 )
 def test_time_is_in_proportion_to_the_text(form: Form) -> None:
-    """Of a text full of beginnings of tokens each is looked at in bounded time.
+    """In a text full of token beginnings, each is examined in bounded time.
 
-    A pattern that went through the rest of the text for each of them would take 16 times as
+    A pattern that searched the rest of the text for each of them would take 16 times as
     long for 4 times the text.
     """
     for between in (*BETWEEN, form[1][-1]):
@@ -132,7 +132,7 @@ def test_masks_every_text_of_a_command() -> None:
 
 @pytest.mark.parametrize("length", range(8, 60))
 def test_no_cut_goes_through_a_secret(length: int) -> None:
-    """A text that is cut holds a secret whole or not at all, and is never too long."""
+    """A truncated text contains a secret completely or not at all, within its limit."""
     text = f"use the {GITHUB} now, please"
     shown = cut(text, length)
     assert len(shown) <= length
@@ -154,7 +154,7 @@ def test_a_value_is_masked_for_its_key(key: str) -> None:
 
 
 def test_every_part_keeps_its_kind() -> None:
-    """Structs, named tuples and tuples come out as what they went in."""
+    """Structs, named tuples and tuples keep their types."""
     place = Place(GITHUB, "w")
     assert mask_all((place, [GITHUB], {GITHUB: 1}, None)) == (
         *(Place(GITHUB_MASKED, "w"), [GITHUB_MASKED], {GITHUB_MASKED: 1}, None),

@@ -49,7 +49,7 @@ def expanded(text: str) -> str:
 
 @pytest.mark.parametrize("form", FORMS, ids=NAMES)
 def test_every_form_has_a_token_and_a_near_miss(form: dict[str, Any]) -> None:
-    """A form without both is not sufficiently known; it also names its source."""
+    """Every form has both, and names its source."""
     assert form["tokens"]
     assert form["near_misses"]
     assert form["source"] in ("gitleaks", "detect-secrets", "vendor")
@@ -58,7 +58,7 @@ def test_every_form_has_a_token_and_a_near_miss(form: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("form", FORMS, ids=NAMES)
 def test_a_token_is_masked_whole(form: dict[str, Any]) -> None:
-    """Of each example the token, and nothing around it, is replaced by its form."""
+    """In each example, only the token is replaced by the name of its form."""
     for example in form["tokens"]:
         before, token, after = expanded(example).split("#")
         for left, right in [("", ""), ("use ", " end"), ("(", ")"), ("x=", "\n")]:
@@ -93,7 +93,7 @@ def test_escape_sequences_hide_no_token(form: dict[str, Any]) -> None:
 
 
 def test_no_word_has_a_character_that_json_escapes() -> None:
-    """A payload is searched as JSON: each word has to look there as it does in a text."""
+    """A payload is searched as JSON, in which each keyword must be unchanged."""
     words = [word for form in FORMS for word in form["words"]]
     for word in (*words, *SHORT, *STEMS, RUN_CHARS):
         assert json.dumps(word)[1:-1] == word
@@ -101,7 +101,7 @@ def test_no_word_has_a_character_that_json_escapes() -> None:
 
 @pytest.mark.parametrize("form", FORMS, ids=NAMES)
 def test_a_payload_is_masked_as_its_texts_are(form: dict[str, Any]) -> None:
-    """The fast look at a payload misses no secret of its texts, whatever JSON escapes."""
+    """The fast search of a payload misses no secret, whatever JSON escapes."""
     for example in form["tokens"]:
         text = "\n".join(expanded(example).split("#"))
         for note in (text, text.replace("\n", ""), f'\t"{text}"\\\x00é\ud800'):
@@ -111,7 +111,7 @@ def test_a_payload_is_masked_as_its_texts_are(form: dict[str, Any]) -> None:
 
 @given(st.binary(min_size=20, max_size=64))
 def test_digests_and_ids_stay_exact(content: bytes) -> None:
-    """What the log itself computes is in no form: digests, UUIDs and their prefixes."""
+    """Digests, UUIDs and their prefixes, computed by the log, match no form."""
     digits = content.hex()
     for text in (digits, digits[:40], str(UUID(digits[:32])), f"sha256:{digits}"):
         assert mask(text) == text
@@ -120,14 +120,14 @@ def test_digests_and_ids_stay_exact(content: bytes) -> None:
 
 @pytest.mark.parametrize("form", FORMS, ids=NAMES)
 def test_a_near_miss_is_left_alone(form: dict[str, Any]) -> None:
-    """Text that only resembles the form's token is unchanged, whatever the other forms."""
+    """Text that only resembles the form's token is unchanged by all forms."""
     for text in map(expanded, form["near_misses"]):
         assert mask(f"see {text}, so") == f"see {text}, so"
 
 
 @pytest.mark.parametrize("form", FORMS, ids=NAMES)
 def test_every_alternative_of_a_form_has_a_token(form: dict[str, Any]) -> None:
-    """A word is in some example of its form, or is like one that differs in few letters."""
+    """Each keyword occurs in an example of its form, or resembles one that does."""
     examples = "".join(map(expanded, form["tokens"]))
     assert any(word in examples for word in form["words"])
     known = [word for words in WORDS.values() for word in words]
@@ -138,7 +138,7 @@ def test_every_alternative_of_a_form_has_a_token(form: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("form", FORMS, ids=NAMES)
 def test_a_secret_is_in_a_run_or_in_words(form: dict[str, Any]) -> None:
-    """All that a pattern takes is of a run, and no less than one is taken."""
+    """Each match of a pattern consists of complete runs of characters or of words."""
     if masking.place_of(form) != IN_RUN:
         return
     parsed = _parser.parse(form["pattern"], re.ASCII | re.DOTALL)
@@ -147,7 +147,7 @@ def test_a_secret_is_in_a_run_or_in_words(form: dict[str, Any]) -> None:
 
 
 def taken(parsed: Any) -> set[str]:
-    """Return the characters that a parsed pattern may take; raise for one without end."""
+    """Return the characters that a parsed pattern may match; raise if unlimited."""
     found: set[str] = set()
     for operation, argument in parsed:
         match str(operation):
@@ -184,7 +184,7 @@ def in_class(part: tuple[Any, Any]) -> set[str]:
 
 @pytest.mark.parametrize("form", FORMS, ids=NAMES)
 def test_a_digest_gives_nothing_away(form: dict[str, Any]) -> None:
-    """A secret with a digest in the log is too long to guess; a chosen one has none."""
+    """Only secrets too long to guess have a digest in the log."""
     for example in form["tokens"]:
         _, token, _ = expanded(example).split("#")
         digest = re.fullmatch(
@@ -206,7 +206,7 @@ def mask_of(example: str) -> str:
 @pytest.mark.parametrize("form", [f for f in FORMS if f["name"] not in SEARCHED],
                          ids=[name for name in NAMES if name not in SEARCHED])  # fmt: skip
 def test_what_is_unbounded_stands_at_the_end(form: dict[str, Any]) -> None:
-    """A pattern takes bounded time at each place: nothing follows that could be missing."""
+    """A pattern takes bounded time everywhere: nothing required follows a repetition."""
     pattern = re.sub(r"\[(?:\\.|[^\]\\])+\]|\\.", "c", form["pattern"])
     for found in UNBOUNDED.finditer(pattern):
         alternatives = re.split(r"[|)](?![?])", pattern[found.end() :])
@@ -214,7 +214,7 @@ def test_what_is_unbounded_stands_at_the_end(form: dict[str, Any]) -> None:
 
 
 def test_names_are_there_once() -> None:
-    """Each name stands for one form, and the module has the forms of the data, in order."""
+    """Each name belongs to one form, and the module has the data's forms in order."""
     assert len(set(NAMES)) == len(NAMES)
     assert [form.name for form in forms()] == NAMES
 

@@ -69,12 +69,12 @@ def test_examples_are_found() -> None:
     ],
 )
 def test_what_is_none_is_left(text: str) -> None:
-    """Words, other lengths, unknown names and examples of one letter."""
+    """Words, other lengths, unknown names and examples of one letter do not match."""
     assert [*secrets_by_rules(text)] == []
 
 
 def test_rules_are_bounded() -> None:
-    """A pattern takes bounded time behind each word: nothing in it is without end."""
+    """A pattern takes bounded time after each word: it has no unlimited repetition."""
     for rule in public_rules():
         plain = re.sub(r"\[(?:\\.|[^\]\\])+\]|\\.", "c", rule.pattern)
         assert not re.search(r"[*+]|\{\d+,\}", plain), rule.name
@@ -82,7 +82,7 @@ def test_rules_are_bounded() -> None:
 
 
 def test_the_file_says_where_it_is_from() -> None:
-    """Repository, commit, digest and licence; each rule once, and none that is left out."""
+    """Repository, commit, digest and licence are stated, and each rule occurs once."""
     head = RULES.read_text(encoding="utf-8").partition("[[form]]")[0]
     assert RULES.name == FILE
     assert re.search(r"commit   [0-9a-f]{40}\n", head)
