@@ -127,7 +127,8 @@ class Capture:
     def measure(self) -> figures.Measured:
         """Return the measured figures; raise `SprintlogError` if any part fails."""
         asked, folder = self.asked, self._folder
-        before = figures.stamps(_there(asked, folder)) if asked.runs else {}
+        named = (one for text in asked.reports for one in _at(text, folder))
+        before = figures.stamps(named) if asked.runs else {}
         self._usual = usual_stamps(self._root) if asked.printing else {}
         notes = self._run_all()
         parts = [self._build(), self._read(before, notes[-1] if notes else None)]
@@ -140,8 +141,7 @@ class Capture:
                     timeout_seconds=asked.timeout_seconds,
                 )
             )
-        together = figures.merged(parts)
-        return together._replace(notes=(*notes, *together.notes))
+        return figures.merged(parts, notes)
 
     def _run_all(self) -> list[str]:
         """Run the commands that write reports; return notes on failures."""
@@ -218,7 +218,7 @@ class Capture:
             origin = Origin(" && ".join(judged), "build", None, ("build_status",))
             status = "failed" if any(judged.values()) else "success"
             parts.insert(0, figures.Measured({"build_status": status}, [origin]))
-        return figures.merged([*parts, usual])._replace(notes=(*notes, *usual.notes))
+        return figures.merged([*parts, usual], notes)
 
     def _run(self, command: str) -> GateResult:
         try:
@@ -278,23 +278,13 @@ def read_usual(
             see(report)
         notes.append(f"{place} is {_WRITTEN} and read as {measured.origins[0].format}")
         read.append(measured)
-    together = figures.merged(read)
-    return together._replace(notes=(*dict.fromkeys(notes), *together.notes))
+    return figures.merged(read, dict.fromkeys(notes))
 
 
 def _at(place: str, root: Path) -> list[figures.WantedReport]:
     with suppress(NotFoundError):
         return figures.wanted(place, folder=root)
     return []
-
-
-def _there(asked: MeasurementOrder, folder: Path) -> list[figures.WantedReport]:
-    """Return the requested reports that exist before any command runs."""
-    found: list[figures.WantedReport] = []
-    for text in asked.reports:
-        with suppress(NotFoundError):
-            found += figures.wanted(text, folder=folder)
-    return found
 
 
 def counted(output: str, *, command: str, own: Collection[str] = ()) -> dict[str, Any]:

@@ -56,8 +56,11 @@ class Measured(NamedTuple):
     """Notes for the user, each of which names its file."""
 
 
-def merged(parts: Sequence[Measured]) -> Measured:
-    """Return the figures of all parts; raise `RefusedError` if two share a metric."""
+def merged(parts: Sequence[Measured], notes: Iterable[str] = ()) -> Measured:
+    """Return the figures of all parts; raise `RefusedError` if two share a metric.
+
+    `notes` precede those of the parts.
+    """
     known: dict[str, str] = {}
     for part in parts:
         names = {name: one.name for one in part.origins for name in one.metrics}
@@ -72,7 +75,7 @@ def merged(parts: Sequence[Measured]) -> Measured:
         {name: value for part in parts for name, value in part.metrics.items()},
         [origin for part in parts for origin in part.origins],
         next((part.usage for part in parts if part.usage is not None), None),
-        tuple(note for part in parts for note in part.notes),
+        (*notes, *(note for part in parts for note in part.notes)),
     )
 
 
@@ -108,13 +111,8 @@ def stamps(reports: Iterable[WantedReport]) -> dict[Path, Stamp]:
             it = os.stat(report.path, follow_symlinks=False)
         except (OSError, ValueError):
             continue
-        found[report.path] = (
-            it.st_dev,
-            it.st_ino,
-            it.st_size,
-            it.st_mtime_ns,
-            it.st_ctime_ns,
-        )
+        times = it.st_mtime_ns, it.st_ctime_ns
+        found[report.path] = it.st_dev, it.st_ino, it.st_size, *times
     return found
 
 

@@ -40,7 +40,7 @@ def read_lcov(report: Report) -> Found:
     sources = _sources(report)
     counts = [source.counts() for source in sources.values()]
     covered, total = sum(one for one, _ in counts), sum(all_ for _, all_ in counts)
-    return lines_found(report, covered, total, sources, field="LH")
+    return lines_found(report, covered, total, sources, "LH")
 
 
 def _sources(report: Report) -> dict[str, _Source]:
@@ -102,19 +102,10 @@ class _CoverageJson(msgspec.Struct):
 def read_coverage_py(report: Report) -> Found:
     """Return the stated coverage, including branches if they were measured."""
     document = decode(report, _CoverageJson)
-    totals = document.totals
-    covered, total = totals.covered_lines, totals.num_statements
-    if covered > total:
-        raise report.bad("more lines are covered than there are", field="totals")
-    sources = frozenset(map(report.source, document.files))
-    return Found(
-        # coverage.py reports 100 % if there are no lines.
-        coverage=Coverage(
-            covered, total, totals.percent_covered if total else None, sources
-        ),
-        tool=f"coverage.py {document.meta.version}",
-        notes=() if total else ("there were no lines to cover: no percentage",),
-    )
+    totals, percentage = document.totals, document.totals.percent_covered
+    counts = totals.covered_lines, totals.num_statements
+    found = lines_found(report, *counts, document.files, "totals", percentage)
+    return found._replace(tool=f"coverage.py {document.meta.version}")
 
 
 def read_cobertura(report: Report) -> Found:
@@ -261,4 +252,4 @@ def _read(report: Report, shape: _Shape) -> Found:
     if len(sums) != 1:
         place = "/".join(shape.sums)
         raise report.bad(f"states its lines {len(sums)} times, not once", field=place)
-    return lines_found(report, *sums[0], files, field=shape.covered)
+    return lines_found(report, *sums[0], files, shape.covered)

@@ -111,12 +111,21 @@ class Report(NamedTuple):
 
 
 def lines_found(
-    report: Report, covered: int, total: int, names: Iterable[str], *, field: str
+    report: Report,
+    covered: int,
+    total: int,
+    names: Iterable[str],
+    field: str,
+    percentage: float | None = None,
 ) -> Found:
-    """Return the line coverage for the named source files, as counted in a report."""
+    """Return the line coverage for the named source files, as counted in a report.
+
+    By default, the percentage is computed; there is none without lines.
+    """
     if covered > total or total > COUNT_MAX:
         raise report.bad("more lines are covered than there are", field=field)
-    percentage = 100 * covered / total if total else None
+    computed = 100 * covered / total if total else None
+    percentage = percentage if total and percentage is not None else computed
     sources = frozenset(map(report.source, names))
     none = () if total else ("there were no lines to cover: no percentage",)
     return Found(coverage=Coverage(covered, total, percentage, sources), notes=none)
