@@ -4,6 +4,7 @@ A tool call counts once, even if it is reported several times. A figure that is 
 is absent, not 0.
 """
 
+from collections import defaultdict
 from datetime import datetime
 from hashlib import sha256
 from typing import Any
@@ -212,30 +213,23 @@ class ActivityCollector:
     """Collects the activity from a sequence of items."""
 
     def __init__(self) -> None:
+        self._found = Activity()
         self._calls: dict[str, ToolCall] = {}
-        self._tool_calls = 0
-        self._commit: str | None = None
-        self._counted = 0
         self._prompts: dict[tuple[str, str | None], None] = {}
-        self._tells_calls = self._is_own = False
-        self._names: dict[str, dict[str, None]] = {
-            "sessions": {},
-            "models": {},
-            "versions": {},
-            "subagents": {},
-        }
+        self._names = defaultdict[str, dict[str, None]](dict)
 
     def take(self, item: out.Item) -> None:
         """Process the next item."""
-        self._tells_calls = self._tells_calls or isinstance(item, out.Said | out.Called)
+        found = self._found
+        found.tells_calls |= isinstance(item, out.Said | out.Called | out.CallsCounted)
         is_own = isinstance(item, out.Said | out.Prompted | out.AgentEnded)
         by = item.by if isinstance(item, out.Called | out.Used) else None
-        self._is_own |= is_own or (isinstance(item, out.Called) and by is None)
+        found.is_own |= is_own or (isinstance(item, out.Called) and by is None)
         self._name(subagents=by)
         match item:
             case out.Session():
                 self._name(sessions=item.id, versions=item.version, models=item.model)
-                self._commit = self._commit or item.commit
+                found.commit = found.commit or item.commit
             case out.Used():
                 self._name(models=item.model)
             case out.Prompted():
@@ -244,8 +238,7 @@ class ActivityCollector:
             case out.Called():
                 self._called(item)
             case out.CallsCounted():
-                self._counted += item.tool_calls
-                self._tells_calls = True
+                found.tool_calls += item.tool_calls
             case out.Returned():
                 self._returned(item)
             case out.FileChanged():
@@ -257,20 +250,17 @@ class ActivityCollector:
         """Return the activity found in all items."""
         for call in self._calls.values():
             call.duration_ms = _duration(call)
-        return Activity(
+        return replace(
+            self._found,
             agent=agent,
             versions=[*self._names["versions"]],
             sessions=[*self._names["sessions"]],
             models=[*self._names["models"]],
-            commit=self._commit,
             prompts=len(self._prompts),
-            tool_calls=self._tool_calls + self._counted,
             calls=[*self._calls.values()],
             lines=lines,
             unknown=unknown,
-            tells_calls=self._tells_calls,
             subagents=len(self._names["subagents"]),
-            is_own=self._is_own,
         )
 
     def _name(self, **named: str | None) -> None:
@@ -279,10 +269,10 @@ class ActivityCollector:
                 self._names[kind][name] = None
 
     def _called(self, item: out.Called) -> None:
-        key = item.key if item.key is not None else f"#{self._tool_calls}"
+        key = item.key if item.key is not None else f"#{self._found.tool_calls}"
         call = self._calls.get(key)
         if call is None:
-            self._tool_calls += 1
+            self._found.tool_calls += 1
             if len(self._calls) >= CALLS_MAX:
                 del self._calls[next(iter(self._calls))]
             self._calls[key] = ToolCall(
@@ -297,9 +287,8 @@ class ActivityCollector:
         call = self._calls.get(item.key) if item.key is not None else None
         if call is None:
             return
-        for name in ("ok", "exit_code", "duration_ms"):
-            if (value := getattr(item, name)) is not None:
-                setattr(call, name, value)
+        for name, value in item.stated().items():
+            setattr(call, name, value)
         call.ended_at = call.ended_at or item.at
 
     def _changed(self, item: out.FileChanged) -> None:

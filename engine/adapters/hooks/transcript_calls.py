@@ -59,7 +59,7 @@ class CallCollector:
         elif isinstance(item, Returned | FileChanged) and item.key in self.calls:
             kept = self.calls[str(item.key)]
             if isinstance(item, Returned):
-                kept.call = _returned(kept.call, item)
+                kept.call = replace(kept.call, is_unfinished=False, **item.stated())
                 kept.at = item.at or kept.at
             else:
                 kept.call = self._changed(kept.call, item)
@@ -77,7 +77,7 @@ class CallCollector:
             "agent_id": item.by,
         }
         call = call_in(message, self._agent, self._place, failed=False)
-        call = msgspec.structs.replace(
+        call = replace(
             call,
             ok=None,
             is_unfinished=True,
@@ -90,18 +90,7 @@ class CallCollector:
         path = self._place.shown(item.path)
         others = [x for x in call.files if x.path != path]
         file = TouchedFile(path, item.kind, item.added, item.removed)
-        return msgspec.structs.replace(call, files=(*others, file)[:FILES_MAX])
-
-
-def _returned(call: ToolCalled, item: Returned) -> ToolCalled:
-    """Return a call completed by its result; a later result is more accurate."""
-    return msgspec.structs.replace(
-        call,
-        is_unfinished=False,
-        ok=call.ok if item.ok is None else item.ok,
-        exit_code=call.exit_code if item.exit_code is None else item.exit_code,
-        duration_ms=call.duration_ms if item.duration_ms is None else item.duration_ms,
-    )
+        return replace(call, files=(*others, file)[:FILES_MAX])
 
 
 def _inner(command: str | None) -> str | None:

@@ -1,6 +1,7 @@
 """Collects output of any length: its start, its end and its digest."""
 
 import re
+from collections.abc import Callable
 from hashlib import sha256
 
 from ...masking import masked_spans
@@ -16,7 +17,9 @@ _TAIL_KEPT = TAIL_BYTES + MARGIN_BYTES
 class Output:
     """Collects output incrementally, and stores only the parts that will be shown."""
 
-    def __init__(self) -> None:
+    def __init__(self, listen: Callable[[bytes], None] = lambda chunk: None) -> None:
+        self._listen = listen
+        """Called with each chunk."""
         self.bytes = 0
         """The number of bytes received."""
         self._missed = 0
@@ -43,6 +46,7 @@ class Output:
         self._tail += chunk[room:]
         if len(self._tail) > 8 * _TAIL_KEPT:
             del self._tail[:-_TAIL_KEPT]
+        self._listen(chunk)
 
     def text(self) -> str:
         """Return the output as text; long output is shortened in the middle, with a note.

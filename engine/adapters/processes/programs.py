@@ -139,19 +139,6 @@ def _open(path: Path, folder: Path, kept: ExitStack) -> int:
     return descriptor
 
 
-class _Heard(Output):
-    """Output that is passed to a listener as it arrives."""
-
-    def __init__(self, listen: Callable[[bytes], None]) -> None:
-        super().__init__()
-        self._listen = listen
-
-    def feed(self, chunk: bytes) -> None:
-        """Process the next bytes, and pass them to the listener."""
-        super().feed(chunk)
-        self._listen(chunk)
-
-
 def run_agent(
     command: Sequence[str],
     *,
@@ -169,7 +156,7 @@ def run_agent(
     The descriptors in `held` stay open until then. `listen` is called with the command's
     output as it arrives, and `tick` once a minute; for `watch`, see `run_kept`.
     """
-    output, errors = _Heard(listen), Output()
+    output, errors = Output(listen), Output()
     try:
         ended = run_kept(
             command,
