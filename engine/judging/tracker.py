@@ -235,10 +235,6 @@ def _take_baseline(tracker: Tracker, event: f.BaselineCaptured, version: int) ->
         tracker.baseline_version = version
 
 
-def _take_rules(tracker: Tracker, event: f.RulesSet, version: int) -> None:
-    tracker.rules.append((version, event))
-
-
 def _take_measured(tracker: Tracker, event: f.IterationMeasured, version: int) -> None:
     # Imported here: most recording commands do not require exact numbers.
     from .metrics import not_verified
@@ -359,12 +355,6 @@ def _kept(tracker: Tracker, best: f.BestAnew | None) -> Best | None:
     return Best(**msgspec.structs.asdict(best))
 
 
-def _take_baseline_replaced(
-    tracker: Tracker, event: f.BaselineReplaced, version: int
-) -> None:
-    tracker.baselines.append((version, event))
-
-
 def _take_described(tracker: Tracker, event: f.IterationDescribed, version: int) -> None:
     tracker.described = event
 
@@ -377,20 +367,16 @@ def _take_selected(tracker: Tracker, event: f.BestSelected, version: int) -> Non
     tracker.selected, tracker.selected_at, tracker.applied = event, version, []
 
 
-def _take_applied(tracker: Tracker, event: f.ArtifactsApplied, version: int) -> None:
-    tracker.applied.append(event)
-
-
 TAKE: Takers = {
     f.BaselineCaptured: _take_baseline,
-    f.RulesSet: _take_rules,
+    f.RulesSet: lambda tracker, event, version: tracker.rules.append((version, event)),
     f.IterationMeasured: _take_measured,
     f.MeasurementFailed: _take_failed,
     f.MeasurementRetracted: _take_retracted,
-    f.BaselineReplaced: _take_baseline_replaced,
+    f.BaselineReplaced: lambda of, event, version: of.baselines.append((version, event)),
     f.IterationDescribed: _take_described,
     f.RecommendationGiven: _take_recommended,
     f.BestSelected: _take_selected,
-    f.ArtifactsApplied: _take_applied,
+    f.ArtifactsApplied: lambda tracker, event, version: tracker.applied.append(event),
 }
 """The handlers that apply events to the tracker."""

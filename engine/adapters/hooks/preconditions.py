@@ -27,7 +27,8 @@ def hindrances(file: HookFile, around: HookLocation) -> Iterator[Hindrance]:
     """Yield the reasons why an agent may not call a file's hooks, or calls them twice."""
     yield from _program(around)
     if file.what == MCP:
-        yield from _tools(file, around)
+        if says := _OF_TOOLS.get((file.form.agent, file.scope)):
+            yield Hindrance(*says)
     elif judge := _OF_AGENTS.get(file.form.agent):
         yield from judge(file, around)
 
@@ -48,13 +49,6 @@ def _program(around: HookLocation) -> Iterator[Hindrance]:
         "sprintlog is not on the PATH, so agents do not find it",
         f"`export PATH={quoted(str(Path(sys.executable).parent))}:$PATH`",
     )
-
-
-def _tools(file: HookFile, around: HookLocation) -> Iterator[Hindrance]:
-    """Yield the reasons why an agent may not start sprintlog's MCP server."""
-    says = _OF_TOOLS.get((file.form.agent, file.scope))
-    if says is not None:
-        yield Hindrance(*says)
 
 
 _OF_TOOLS = {

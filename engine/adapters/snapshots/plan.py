@@ -87,7 +87,7 @@ def plan(
             alike.add(path)
         elif is_in(path, unknown):
             continue  # The folder is listed above.
-        elif _is_vague(wanted):
+        elif wanted.left_out_count > len(wanted.left_out):
             skipped.append(LeftOut(path, NOT_KNOWN))
         else:
             removals.append(path)
@@ -244,8 +244,3 @@ def lies_in(path: str, folders: Collection[str], end: str = "") -> bool:
             return True
         at = path.find("/", at + 1)
     return False
-
-
-def _is_vague(snapshot: Snapshot) -> bool:
-    """Return whether a snapshot omitted more paths than it lists."""
-    return snapshot.left_out_count > len(snapshot.left_out)

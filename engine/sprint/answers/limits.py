@@ -314,7 +314,9 @@ def _at(
         days = [here.date() + timedelta(days=ahead + more) for more in (0, 7)]
     else:
         days = [here.date() + timedelta(days=more) for more in (0, 1)]
-    if _is_midnight(groups) and not day and month is None:
+    is_midnight = (groups.get("word") or "").lower() == "midnight"
+    if is_midnight and not day and month is None:
+        # Midnight is the end of the current day.
         days = days[1:]
     for one in days:
         until = _next_shown(one, at, zone, moment.now)
@@ -323,11 +325,6 @@ def _at(
             return
         if moment.now - until < JUST_PAST:
             return
-
-
-def _is_midnight(groups: dict[str, str | None]) -> bool:
-    """Return whether the time is stated as `midnight`, the end of the current day."""
-    return (groups.get("word") or "").lower() == "midnight"
 
 
 def _next_shown(day: date, at: time, zone: tzinfo, now: datetime) -> datetime:

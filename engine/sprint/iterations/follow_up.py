@@ -207,7 +207,8 @@ def _lacks_baseline(sprint: Sprint) -> bool:
     tracker = sprint.knowledge.tracker
     if sprint.plan.status != IN_PROGRESS or tracker.baseline or tracker.highest:
         return False
-    since, (_, begun) = _since(tracker), _newest_start(sprint)
+    since = _since(tracker)
+    _, begun = next(newest_first(sprint.knowledge.starts), (0, 0))
     has_failed = tracker.failed is not None and tracker.failed_at > since
     return begun < since and not has_failed
 
@@ -235,7 +236,3 @@ def _since(tracker: Tracker) -> int:
 def _begun_at(sprint: Sprint, number: int) -> int:
     started = newest_first(sprint.knowledge.starts)
     return next((at for n, at in started if n == number), 0)
-
-
-def _newest_start(sprint: Sprint) -> tuple[int, int]:
-    return next(newest_first(sprint.knowledge.starts), (0, 0))

@@ -183,7 +183,9 @@ class CompleteSprint(Command, frozen=True):
 
 def _check_goal_is_over(sprint: Sprint, event: f.SprintCompleted) -> None:
     """Raise `RefusedError` unless the goal, if there is one, is reached or abandoned."""
-    is_open = sprint.plan.is_ralph and not _has_left(sprint.plan)
+    # An imported document may state that the goal was reached.
+    reached_at = mapping_of(sprint.plan.document, "ralph-exit").get("detected-at")
+    is_open = sprint.plan.is_ralph and reached_at is None
     if event.abandons_goal and not is_open:
         raise RefusedError(f"sprint {sprint.id} has no goal to abandon", command="complete")
     if event.abandons_goal != bool(event.reason and event.reason.strip()):
@@ -200,11 +202,6 @@ def _check_goal_is_over(sprint: Sprint, event: f.SprintCompleted) -> None:
             "--abandon-goal --reason TEXT` abandons it",
             command="complete",
         )
-
-
-def _has_left(plan: Plan) -> bool:
-    """Return whether an imported document states that the goal was reached."""
-    return mapping_of(plan.document, "ralph-exit").get("detected-at") is not None
 
 
 def check_finished(sprint: Sprint) -> None:

@@ -17,7 +17,7 @@ from ..state.plan_records import LimitWait
 from ..state.sprint import Plan, Sprint
 from ..state.times import later, normalise, parse
 from ..state.transitions import check_running, find_node
-from ..state.tree import Node, gate_status
+from ..state.tree import gate_status
 from ..state.words import FAILED, IN_PROGRESS, RETRYING
 from .leaves import check_word
 from .retry import RetryPolicy, policy_of
@@ -169,17 +169,14 @@ def _check_waits(sprint: Sprint, phase: str, iteration: int | None) -> None:
             )
         return
     node = find_node(sprint, phase)
-    if not (_is_worked_on(node) or gate_status(node.data) in (RETRYING, FAILED)):
+    is_worked_on = node.leaf >= 0 and node.status == IN_PROGRESS
+    if not is_worked_on and gate_status(node.data) not in (RETRYING, FAILED):
         raise RefusedError(
             f"phase {phase} is {node.status}: no agent works on it that could wait",
             hint=f"`sprintlog phase start {phase}` begins it",
             phase=phase,
             state=node.status,
         )
-
-
-def _is_worked_on(node: Node) -> bool:
-    return node.leaf >= 0 and node.status == IN_PROGRESS
 
 
 CAUSED: Events = {RetryScheduled: ScheduleRetry}

@@ -60,7 +60,7 @@ def _in_node(node: Node) -> list[str]:
         found.append(f"{node.address} has neither a prompt nor steps")
     if _is_by_index(node.address):
         found.append(f"{node.address} has the id of a sibling")
-    if _leads_elsewhere(identity := node.data["id"]):
+    if (identity := node.data["id"]) in (".", "..") or "/" in identity or "\\" in identity:
         found.append(f"{node.address} has an id that would lead elsewhere: {identity}")
     if _has_nul(node.data.get("prompt")):
         found.append(f"{node.address} has a prompt with a NUL, which no agent can be given")
@@ -99,10 +99,6 @@ def _is_time(text: str) -> bool:
 
 def _has_nul(text: object) -> bool:
     return isinstance(text, str) and "\0" in text
-
-
-def _leads_elsewhere(identity: str) -> bool:
-    return identity in (".", "..") or "/" in identity or "\\" in identity
 
 
 def _in_figures(document: Data, view: Data) -> list[str]:

@@ -106,7 +106,7 @@ def _named_spot(
     into, holder = node.address.rpartition("/")[0], node.place[:-1]
     if position.type == "before":
         return Spot(holder, into, before=node.address)
-    if position.type == END_OF_PHASE and _holds_others(node):
+    if position.type == END_OF_PHASE and (node.children or node.is_empty):
         return Spot(node.place, node.address)
     return Spot(holder, into, after=node.address)
 
@@ -140,7 +140,3 @@ def ancestor(node: Node, level: int) -> Node:
     while node.level > level and node.parent is not None:
         node = node.parent
     return node
-
-
-def _holds_others(node: Node) -> bool:
-    return bool(node.children) or node.is_empty

@@ -29,15 +29,13 @@ class Reference(NamedTuple):
     path: Path
 
 
-def canonical(name: str) -> str:
-    """Return a workflow's name without its file extension."""
-    return name.removesuffix(".yaml").removesuffix(".yml")
-
-
 def workflow_of(data: Any) -> str | None:
-    """Return the workflow that a sprint, phase or item names, or None."""
+    """Return the workflow that a sprint, phase or item names, or None.
+
+    The name has no file extension.
+    """
     name = text_of(data, "workflow")
-    return canonical(name) if name else None
+    return name.removesuffix(".yaml").removesuffix(".yml") if name else None
 
 
 def sprint_references(data: Data) -> Iterator[Reference]:

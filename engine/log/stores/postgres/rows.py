@@ -75,17 +75,10 @@ def statement_of(
     return Statement(f"{named}-{digest}".encode(), text, types, formats, encoders)
 
 
-def _same(value: bytes) -> bytes:
-    return value
-
-
-def _bool(value: bool) -> bytes:
-    return b"\1" if value else b"\0"
-
-
 _ENCODERS: dict[int, Callable[[Any], Value]] = {
-    BOOL: _bool, BYTES: _same, INT4: _int4, INT8: _int8, TEXT: str.encode,
-}  # fmt: skip
+    BOOL: lambda value: b"\1" if value else b"\0",
+    **{BYTES: bytes, INT4: _int4, INT8: _int8, TEXT: str.encode},
+}
 
 
 def _array_of(kind: int) -> Callable[[Any], Value]:
