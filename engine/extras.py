@@ -31,11 +31,9 @@ def check_installed(extra: str, modules: tuple[str, ...], purpose: str) -> None:
         )
 
 
-def not_installed(
-    extra: str, message: str, *, instead: str = "", **fields: Any
-) -> RefusedError:
+def not_installed(extra: str, message: str, **fields: Any) -> RefusedError:
     """Return the error for a missing library; its hint is the installation command."""
-    return RefusedError(message, hint=f"`{install_command(extra)}`{instead}", **fields)
+    return RefusedError(message, hint=f"`{install_command(extra)}`", **fields)
 
 
 def install_command(extra: str) -> str:

@@ -320,10 +320,8 @@ _HEAD = re.compile(rb"([0-9a-f]{40}) ([0-9a-f]{40})\n")
 """The line with which git names two trees before their differences."""
 
 
-def changes_between(
-    git: Git, pairs: Iterable[Pair], folder: str
-) -> dict[Pair, list[PathChange]]:
-    """Return the changes below a folder for each pair of stored snapshots."""
+def changes_between(git: Git, pairs: Iterable[Pair]) -> dict[Pair, list[PathChange]]:
+    """Return the changes of files for each pair of stored snapshots."""
     wanted = [pair for pair in pairs if all(map(_ID.fullmatch, pair))]
     trees = _trees(git, {commit for pair in wanted for commit in pair})
     asked: dict[Pair, list[Pair]] = {}
@@ -334,7 +332,7 @@ def changes_between(
         return {}
     given = "".join(f"{one} {other}\n" for one, other in asked)
     call = ("diff-tree", "-r", "-z", "--no-renames", "--stdin")
-    found = _read(git.run(*call, given=given.encode()), f"{folder}/")
+    found = _read(git.run(*call, given=given.encode()), f"{FILES}/")
     return {pair: found.get(ends, []) for ends, meant in asked.items() for pair in meant}
 
 

@@ -24,7 +24,6 @@ from ...sprint.iterations.budgets import OF_RUN
 from ...sprint.phases import leaves, lifecycle
 from ...sprint.phases.gate import verdict_of
 from ...sprint.phases.retry import policy_of
-from ...sprint.phases.waits import has_waited
 from ...sprint.state.completion import done_work
 from ...sprint.state.sprint import Sprint
 from ...sprint.state.times import parse
@@ -182,7 +181,8 @@ class Runner:
         plan = self._driver.handle(begun_with(StartRun(phase), files)).sprint.plan
         self._driver.refresh()
         how = "again, it was cut short" if action.resumed else f"attempt {action.attempt}"
-        again = "again, after the wait" if has_waited(plan, phase=phase) else how
+        has_waited = plan.waiting is not None and plan.waiting.is_of(phase, None)
+        again = "again, after the wait" if has_waited else how
         again = "by the fallback" if action.is_fallback else again
         self._driver.tell(f"work   {phase} ({again})")
         ran, verdict = self._agent(action, is_repair=False)

@@ -268,7 +268,7 @@ def changed_between(
         pair: (aliases.get(pair[0], pair[0]), aliases.get(pair[1], pair[1]))
         for pair in pairs
     }
-    found = changes_between(store.git, there.values(), FILES)
+    found = changes_between(store.git, there.values())
     return {
         pair: [PathDifference(*one) for one in found[ends] if not is_in(one[0], own)]
         for pair, ends in there.items()

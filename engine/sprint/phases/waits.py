@@ -141,11 +141,6 @@ def wait_in_force(
     return waiting
 
 
-def has_waited(plan: Plan, *, phase: str = "", iteration: int | None = None) -> bool:
-    """Return whether the last event about this work was a wait for a limit."""
-    return plan.waiting is not None and plan.waiting.is_of(phase, iteration)
-
-
 def _subject(sprint: Sprint, phase: str | None) -> tuple[str, int | None]:
     """Return the address and, for a goal, the iteration to which a wait would apply."""
     plan = sprint.plan
