@@ -15,17 +15,7 @@ from .. import hashes
 from ..errors import RefusedError
 from ..judging.events import REFUSE, RulesSet
 from ..log.event import Event, Kind
-from ..sprint.events import (
-    EVENTS,
-    AgentRan,
-    GateStarted,
-    GitState,
-    IterationEnded,
-    IterationStarted,
-    RequestOrigin,
-    SnapshotTaken,
-    SprintStarted,
-)
+from ..sprint import events as f
 from ..sprint.state import transitions
 from ..sprint.state.queue import QUEUE, deferrals
 from ..sprint.state.sprint import Sprint
@@ -179,7 +169,7 @@ def take_over(action: Handling[Sprint], events: list[Event]) -> list[Event]:
     service, sprint_id, taken = action.service, action.state.id, 0
     for other in (name for name in service.sprints() if name != sprint_id):
         for entry in for_the_next_sprint(service.sprint(other)):
-            origin = RequestOrigin(other, entry["id"])
+            origin = f.RequestOrigin(other, entry["id"])
             first = _queued_in(service, other, origin.request)
             digest = hashes.sha256(f"{first}\n{origin.request}".encode()).digest()
             outcome = service.handle_with(
@@ -225,7 +215,7 @@ def give_place(action: Handling[Sprint], events: list[Event]) -> list[Event]:
     return events
 
 
-_git_found: dict[tuple[Path, str], GitState | None] = {}
+_git_found: dict[tuple[Path, str], f.GitState | None] = {}
 """The latest repository state, by the repository's root and the time of the action."""
 
 
@@ -244,17 +234,17 @@ def note_git(action: Handling[Sprint], events: list[Event]) -> list[Event]:
 
     service, place = action.service, (action.service.location.root, action.at)
     # A run whose end was observed already contains the state.
-    state = next((x.git_after for x in events if isinstance(x, AgentRan)), None)
+    state = next((x.git_after for x in events if isinstance(x, f.AgentRan)), None)
     if state is None and place not in _git_found:
         found = repository_state(
             place[0], service.environment, but=lambda: own_paths(service)
         )
         _git_found.clear()
-        _git_found[place] = found and GitState(found.head, found.is_dirty)
+        _git_found[place] = found and f.GitState(found.head, found.is_dirty)
     state = state or _git_found[place]
     return [
         replace(event, git=state)
-        if isinstance(event, IterationEnded | SnapshotTaken) and event.git is None
+        if isinstance(event, f.IterationEnded | f.SnapshotTaken) and event.git is None
         else event
         for event in events
     ]
@@ -273,7 +263,7 @@ def note_tree(action: Handling[Sprint], events: list[Event]) -> list[Event]:
 
 def note_overlapping(action: Handling[Sprint], events: list[Event]) -> list[Event]:
     """Record in a new iteration which other iterations overlap in this work tree."""
-    started = next(x for x in events if isinstance(x, IterationStarted))
+    started = next(x for x in events if isinstance(x, f.IterationStarted))
     # Imported here: few events start an iteration.
     from .agent_sessions.at_work import begin_iteration, others_at_work
 
@@ -319,19 +309,19 @@ def refuse_strangers(action: "Handling[Journal]", events: list[Event]) -> list[E
     return events
 
 
-WITH_TREE = frozenset(event for event in EVENTS if "work_tree" in event.__struct_fields__)
+WITH_TREE = frozenset(event for event in f.EVENTS if "work_tree" in event.__struct_fields__)
 """The events that name the work tree in which they were recorded."""
 ON_SPRINTS: Middlewares[Sprint] = Middlewares(
     before=(finish_restores, refuse_edits, record_lost_run),
     after=(
-        (frozenset({GateStarted}), check_worktree),
+        (frozenset({f.GateStarted}), check_worktree),
         (None, return_requests),
         (None, check_moment),
-        (frozenset({SprintStarted}), take_over),
+        (frozenset({f.SprintStarted}), take_over),
         (None, give_place),
-        (frozenset({IterationEnded, SnapshotTaken}), note_git),
+        (frozenset({f.IterationEnded, f.SnapshotTaken}), note_git),
         (WITH_TREE, note_tree),
-        (frozenset({IterationStarted}), note_overlapping),
+        (frozenset({f.IterationStarted}), note_overlapping),
     ),
 )
 ON_THE_JOURNAL: "Middlewares[Journal]" = Middlewares(

@@ -16,14 +16,7 @@ from ...judging.events import (
 )
 from ...judging.tracker import BASELINE_NUMBER, Tracker
 from ...log.event import Event
-from ..events import (
-    OF_ITERATION,
-    AgentRan,
-    IterationEnded,
-    RolledBack,
-    RunEnded,
-    SnapshotTaken,
-)
+from .. import events as f
 from ..state.knowledge import Spent, WorkTree, says_cost
 from ..state.sprint import Sprint
 from .described import Description
@@ -71,7 +64,7 @@ class RunEnding(NamedTuple):
     """The time at which the limit expires, if stated."""
 
     @classmethod
-    def of(cls, number: int, version: int, ran: AgentRan, summary: str | None) -> Self:
+    def of(cls, number: int, version: int, ran: f.AgentRan, summary: str | None) -> Self:
         """Return the outcome of an iteration, given its last run."""
         how = (ran.status, ran.error, summary or printed(ran), ran.outcome)
         return cls(
@@ -86,8 +79,8 @@ class RunEnding(NamedTuple):
 
 
 def runs_seen(
-    runs: Iterable[tuple[int, str, AgentRan]],
-    ends: Iterable[tuple[int, str, RunEnded]],
+    runs: Iterable[tuple[int, str, f.AgentRan]],
+    ends: Iterable[tuple[int, str, f.RunEnded]],
     begun: Begun,
 ) -> dict[int, list[RunSeen]]:
     """Return the agent runs in each iteration, including runs that were cut short."""
@@ -108,7 +101,7 @@ def runs_seen(
     return dict(sorted(by_number.items()))
 
 
-def iteration_of(ran: AgentRan, version: int, begun: Begun) -> int:
+def iteration_of(ran: f.AgentRan, version: int, begun: Begun) -> int:
     """Return the iteration of a run: the recorded one, or else the latest at that time."""
     return last_begun(version, begun) if ran.iteration is None else ran.iteration
 
@@ -124,7 +117,7 @@ def is_lost(seen: RunSeen) -> bool:
     return seen.cut_by == LOST
 
 
-def printed(ran: AgentRan) -> str | None:
+def printed(ran: f.AgentRan) -> str | None:
     """Return the last output line of a command that is not an agent, or None."""
     lines = ran.output.rstrip().rsplit("\n", 1)
     return lines[-1].strip() or None if ran.agent is None else None
@@ -195,7 +188,7 @@ class LoopHistory:
         # A transcript may add tokens without an outcome; an import has one.
         last = {
             iteration_of(ran, at, self._begun): ran
-            for at, _, ran in self._events.all(AgentRan)
+            for at, _, ran in self._events.all(f.AgentRan)
             if not ran.is_rest or ran.found_in is None
         }
         said = self.summaries()
@@ -208,13 +201,13 @@ class LoopHistory:
         Parameters that agents report apply unless a description overrides them.
         """
         found: defaultdict[int, Description] = defaultdict(lambda: Description({}))
-        for version, _, ran in self._events.all(AgentRan):
+        for version, _, ran in self._events.all(f.AgentRan):
             number = iteration_of(ran, version, self._begun)
             found[number] = found[number].with_run(ran)
-        for _, _, taken in self._events.all(SnapshotTaken):
-            if taken.git is not None and taken.purpose == OF_ITERATION:
+        for _, _, taken in self._events.all(f.SnapshotTaken):
+            if taken.git is not None and taken.purpose == f.OF_ITERATION:
                 found[taken.iteration] = found[taken.iteration]._replace(git=taken.git)
-        for _, _, ended in self._events.all(IterationEnded):
+        for _, _, ended in self._events.all(f.IterationEnded):
             if ended.git is not None:
                 found[ended.number] = found[ended.number]._replace(git=ended.git)
         for _, _, said in self._events.all(IterationDescribed):
@@ -223,7 +216,7 @@ class LoopHistory:
 
     def summaries(self) -> dict[int, str]:
         """Return the summaries recorded at the end of iterations, by number."""
-        ended = self._events.all(IterationEnded)
+        ended = self._events.all(f.IterationEnded)
         return {event.number: event.summary for _, _, event in ended if event.summary}
 
     def spent(self) -> dict[int, Spent]:
@@ -232,7 +225,7 @@ class LoopHistory:
         If no run was recorded, this is the usage that the measurement reports.
         """
         found: defaultdict[int, Spent] = defaultdict(Spent)
-        for version, _, ran in self._events.all(AgentRan):
+        for version, _, ran in self._events.all(f.AgentRan):
             found[iteration_of(ran, version, self._begun)].add_run(ran)
         for _, _, event in self._events.all(IterationMeasured):
             if event.usage is not None and event.number not in found:
@@ -242,14 +235,14 @@ class LoopHistory:
 
     def runs_seen(self) -> dict[int, list[RunSeen]]:
         """Return the agent runs in each iteration, with the limits that stopped them."""
-        runs, ends = self._events.all(AgentRan), self._events.all(RunEnded)
+        runs, ends = self._events.all(f.AgentRan), self._events.all(f.RunEnded)
         return runs_seen(runs, ends, self._begun)
 
     def rollbacks(self) -> list[tuple[int, str, str]]:
         """Return the version, the time and the target of each rollback."""
         return [
             (version, at, f"iteration {number}" if number else "before iteration 1")
-            for version, at, back in self._events.all(RolledBack)
+            for version, at, back in self._events.all(f.RolledBack)
             if back.undoes is None
             for number in (last_begun(back.to, self._begun),)
         ]
@@ -259,7 +252,7 @@ class LoopHistory:
         where = {
             WorkTree(held.work_tree, (held.worktree,))
             for held in self.sprint.knowledge.snapshots
-            if held.purpose == OF_ITERATION and held.iteration in (one, other)
+            if held.purpose == f.OF_ITERATION and held.iteration in (one, other)
         }
         trees = {self._tree(number, tree) for number in (one, other) for tree in where}
         return len(trees) == 1 and None not in trees
@@ -271,5 +264,5 @@ class LoopHistory:
         except NotFoundError:
             return None
         _, taken = self._events.one(held.version)
-        is_whole = isinstance(taken, SnapshotTaken) and not taken.left_out_count
+        is_whole = isinstance(taken, f.SnapshotTaken) and not taken.left_out_count
         return getattr(taken, "tree", None) if is_whole else None
