@@ -16,7 +16,7 @@ from sprintlog.engine.log.chain import check_chain
 from sprintlog.engine.log.envelope import NewEvent
 from sprintlog.engine.log.port import Expect, Wait
 from sprintlog.engine.log.stores import wall_clock
-from sprintlog.engine.log.stores.postgres.rows import bounds, first_values
+from sprintlog.engine.log.stores.postgres.rows import bounds, event_values
 from sprintlog.engine.log.stores.postgres.store import PostgresLog
 
 PATIENCE = Wait(120.0)
@@ -167,7 +167,7 @@ def append_call(
     """Return the statements of an append that settles, at a version or any."""
     expect = Expect.ANY if at is None else at
     prepared = Stamping(wall_clock, urandom).prepare(stream, new_events, expect=expect)
-    values = first_values(prepared)
+    values = event_values(prepared)
     return (
         log, 0, bytes(32), None, 0, False, "10000", stream, *bounds(expect), None,
         None, prepared.stamps.recorded_at, *values,

@@ -17,7 +17,7 @@ from sprintlog.engine.log.envelope import RecordedEvent
 from sprintlog.engine.log.port import Expect, Expected, Log, Wait
 from sprintlog.engine.log.stores import wall_clock
 from sprintlog.engine.log.stores.memory import MemoryLog
-from sprintlog.engine.log.stores.postgres.rows import APPEND_NEXT, first_values
+from sprintlog.engine.log.stores.postgres.rows import APPEND_NEXT, event_values
 from sprintlog.engine.log.stores.postgres.store import PostgresLog
 from tests.lengths import examples
 
@@ -33,7 +33,7 @@ def next_call(own: RecordedEvent, log: int, number: int) -> tuple[Any, ...]:
     prepared = stamping.prepare(own.stream, [note(number)], expect=own.version)
     return (
         *(log, own.position, own.hash, "10000", own.stream, own.version, None, None),
-        *(prepared.stamps.recorded_at, *first_values(prepared)),
+        *(prepared.stamps.recorded_at, *event_values(prepared)),
     )
 
 

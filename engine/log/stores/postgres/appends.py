@@ -193,7 +193,7 @@ class ServerAppends(ServerQueries):
         values = (
             *(self._log, own.position, own.hash, self._patience, own.stream, own.version),
             *(wanted.key, wanted.key_digest, wanted.stamps.recorded_at),
-            *rows.first_values(wanted),
+            *rows.event_values(wanted),
         )
         again = [*values]
         ((hash_,),), is_again = self._connection.call(rows.APPEND_NEXT, values, again=again)
@@ -217,12 +217,13 @@ class ServerAppends(ServerQueries):
         rest: tuple[Any, ...] = (
             *(self._patience, stream, *rows.bounds(wanted.expect)),
             *(wanted.key, wanted.key_digest, wanted.stamps.recorded_at),
-            *rows.first_values(wanted),
+            *rows.event_values(wanted),
         )
         asked = rows.APPEND_SHARED if self.pace.is_shared else rows.APPEND
         if count > 1:
             asked = rows.APPEND_MANY
-            rest += rows.later_values(wanted)
+            later = (rows.event_values(wanted, index) for index in range(1, count))
+            rest += (*rows.columns(later),)
         ((answer,),), _ = self._connection.call(
             asked, (*before, False, *rest), again=(*before, True, *rest), is_again=is_again
         )
@@ -264,7 +265,7 @@ class ServerAppends(ServerQueries):
         wanted = self._stamping.prepare(stream, [said], expect=stores.Expect.ANY)
         rest = (
             *(self._patience, *rows.span_values(spans), [*remainders], stream),
-            *(wanted.stamps.recorded_at, *rows.first_values(wanted)),
+            *(wanted.stamps.recorded_at, *rows.event_values(wanted)),
         )
         ((outcome, position, hash_, version, last),) = self._connection.rows(
             rows.ERASE, (*self._known(), False, *rest), again=(*self._known(), True, *rest)

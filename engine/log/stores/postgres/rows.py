@@ -9,9 +9,7 @@ from hashlib import sha256
 from struct import Struct
 from typing import Any, NamedTuple
 
-import msgspec
-
-from sprintlog.stores import Expect, Expected, PreparedAppend, RecordedEvent, Span
+from sprintlog.stores import Expect, Expected, PreparedAppend, Span
 
 BOOL, BYTES, INT8, INT4, TEXT = 16, 17, 20, 23, 25
 """The OIDs of the value types, which never change."""
@@ -43,21 +41,18 @@ class Statement(NamedTuple):
         ]
 
 
-def call_of(function: str, values: Sequence[int], arrays: Sequence[int] = ()) -> Statement:
-    """Return a statement that calls a function with values followed by arrays."""
-    asked = f"SELECT * FROM {function}({marks(len(values) + len(arrays))})"
-    return statement_of(asked, values, arrays, function)
+def call_of(
+    function: str,
+    values: Sequence[int],
+    arrays: Sequence[int] = (),
+    form: str = "SELECT {}({})",
+) -> Statement:
+    """Return a statement that calls a function with values followed by arrays.
 
-
-def row_of(function: str, values: Sequence[int], arrays: Sequence[int] = ()) -> Statement:
-    """Return a statement that calls a function and returns its row as a single value."""
-    asked = f"SELECT {function}({marks(len(values) + len(arrays))})"
-    return statement_of(asked, values, arrays, function)
-
-
-def marks(count: int) -> str:
-    """Return `count` placeholders."""
-    return ", ".join(f"${number}" for number in range(1, count + 1))
+    By default, it returns the function's row as a single value.
+    """
+    marks = ", ".join(f"${number + 1}" for number in range(len(values) + len(arrays)))
+    return statement_of(form.format(function, marks), values, arrays, function)
 
 
 def statement_of(
@@ -121,20 +116,12 @@ _OF_APPEND = (
     *(*_HEAD, TEXT, INT8, BOOL, TEXT, TEXT, INT8, INT8, TEXT, BYTES, TEXT),
     *_EVENT,
 )
-APPEND = row_of("sprintlog.append", _OF_APPEND)
-APPEND_MANY = row_of("sprintlog.append", _OF_APPEND, _EVENT)
-APPEND_SHARED = statement_of(
-    # The result is an output parameter.
-    f"CALL sprintlog.append_shared({marks(len(_OF_APPEND))}, NULL)",
-    _OF_APPEND,
-    named="sprintlog.append_shared",
-)
+APPEND = call_of("sprintlog.append", _OF_APPEND)
+APPEND_MANY = call_of("sprintlog.append", _OF_APPEND, _EVENT)
+# The result is an output parameter.
+APPEND_SHARED = call_of("sprintlog.append_shared", _OF_APPEND, form="CALL {}({}, NULL)")
 _OF_NEXT = (*_HEAD, TEXT, TEXT, INT8, TEXT, BYTES, TEXT, *_EVENT)
-APPEND_NEXT = statement_of(
-    f"SELECT sprintlog.append_next({marks(len(_OF_NEXT))})",
-    _OF_NEXT,
-    named="sprintlog.append_next",
-)
+APPEND_NEXT = call_of("sprintlog.append_next", _OF_NEXT)
 ERASE = f"SELECT * FROM sprintlog.erase({', '.join(['%b'] * 5)}, %b::text[], %b::bigint[],\
  %b::bigint[], %s::text[], %s::bytea[], {', '.join(['%b'] * 12)})"
 TAKE = call_of(
@@ -144,6 +131,7 @@ TAKE = call_of(
         *(INT8, TEXT, INT8, TEXT, TEXT, INT4, TEXT, TEXT, TEXT, TEXT, TEXT),
         *(TEXT, BYTES, INT4, BOOL, BYTES, BYTES, BYTES, BYTES),
     ),
+    "SELECT * FROM {}({})",
 )
 
 
@@ -155,30 +143,14 @@ def bounds(expect: Expected) -> tuple[int, int]:
     return expect, expect
 
 
-def first_values(prepared: PreparedAppend) -> tuple[Any, ...]:
-    """Return the values of an append's first event."""
-    new_event, id_ = prepared.events[0], prepared.stamps.ids[0]
+def event_values(prepared: PreparedAppend, index: int = 0) -> tuple[Any, ...]:
+    """Return the values of one of an append's events, by default the first."""
+    new_event, ids = prepared.events[index], prepared.stamps.ids
     return (
-        *(id_, new_event.type, new_event.schema_version, new_event.at, new_event.actor),
-        *(new_event.correlation_id or id_, new_event.causation_id or id_),
-        *(new_event.observed, prepared.salts[0], new_event.payload),
-    )
-
-
-def later_values(prepared: PreparedAppend) -> tuple[list[Any], ...]:
-    """Return the values of an append's other events, as one list per field."""
-    first, later = prepared.stamps.ids[0], prepared.events[1:]
-    return (
-        prepared.stamps.ids[1:],
-        [event.type for event in later],
-        [event.schema_version for event in later],
-        [event.at for event in later],
-        [event.actor for event in later],
-        [event.correlation_id or first for event in later],
-        [event.causation_id or first for event in later],
-        [event.observed for event in later],
-        prepared.salts[1:],
-        [event.payload for event in later],
+        *(ids[index], new_event.type, new_event.schema_version, new_event.at),
+        *(new_event.actor, new_event.correlation_id or ids[0]),
+        *(new_event.causation_id or ids[0], new_event.observed),
+        *(prepared.salts[index], new_event.payload),
     )
 
 
@@ -203,7 +175,6 @@ def span_values(spans: Sequence[Span]) -> tuple[list[Any], ...]:
     )
 
 
-def take_values(events: Sequence[RecordedEvent]) -> list[list[Any]]:
-    """Return the fields of complete events, as one list per field."""
-    columns = zip(*map(msgspec.structs.astuple, events), strict=True)
-    return [[*column] for column in columns]
+def columns(rows: Iterable[Sequence[Any]]) -> list[list[Any]]:
+    """Return rows as one list per field."""
+    return [[*column] for column in zip(*rows, strict=True)]

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Self
 
 import psycopg
+from msgspec.structs import astuple
 
 from sprintlog import stores
 from sprintlog.errors import NotFoundError, RefusedError
@@ -14,7 +15,7 @@ from . import schema
 from .address import parse
 from .appends import ServerAppends
 from .connection import PendingAnswer, ServerConnection
-from .rows import TAKE, take_values
+from .rows import TAKE, columns
 
 EVENTS_A_CALL = 512
 _WAIT = stores.Wait()
@@ -37,7 +38,7 @@ class Takeover:
         """Send events; raise `RefusedError` if the previous batch was rejected."""
         for start in range(0, len(events), EVENTS_A_CALL):
             part = events[start : start + EVENTS_A_CALL]
-            ready = TAKE.encoded((self._log, *take_values(part)))
+            ready = TAKE.encoded((self._log, *columns(map(astuple, part))))
             self.end()
             self._sent, self.last = part, part[-1]
             self._ahead = self._connection.ask_ahead(TAKE, ready)
