@@ -12,7 +12,7 @@ import pytest
 from sprintlog.engine.errors import BusyError, RefusedError
 from sprintlog.engine.log.envelope import NewEvent
 from sprintlog.engine.log.port import Expect, Wait
-from sprintlog.engine.log.stores.descriptors import locked
+from sprintlog.engine.log.stores.descriptors import FileLocks
 from sprintlog.engine.log.stores.sqlite.store import SqliteLog
 
 HOLD = """
@@ -52,5 +52,5 @@ def test_a_disk_without_locks_is_named_as_the_cause(
 
     monkeypatch.setattr(fcntl, "flock", none)
     with pytest.raises(RefusedError, match="gives no locks") as refused:
-        locked(tmp_path / "lock", Wait()).__enter__()
+        FileLocks(tmp_path, Wait()).hold("lock").__enter__()
     assert "mounted with locks" in str(refused.value.hint)

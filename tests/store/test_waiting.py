@@ -13,7 +13,7 @@ import pytest
 
 from sprintlog.engine.errors import BusyError, RefusedError
 from sprintlog.engine.log.port import Wait
-from sprintlog.engine.log.stores.descriptors import locked
+from sprintlog.engine.log.stores.descriptors import FileLocks
 from sprintlog.engine.log.stores.sqlite import database
 from sprintlog.engine.service.work_tree.snapshot import store_of
 from sprintlog.engine.sprint.events import NoteAdded, Place, SprintCompiled
@@ -80,7 +80,11 @@ def test_a_short_wait_is_not_told(folder: Path) -> None:
     """A short wait is not reported."""
     said: list[str] = []
     wait = Wait(0.1, said.append, quiet_seconds=60.0)
-    with pytest.raises(BusyError), holding(folder / "lock"), locked(folder / "lock", wait):
+    with (
+        pytest.raises(BusyError),
+        holding(folder / "lock"),
+        FileLocks(folder, wait).hold("lock"),
+    ):
         pytest.fail("somebody else holds it")
     assert said == []
 

@@ -9,7 +9,7 @@ import fcntl
 import os
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from errno import ENOLCK
 from pathlib import Path
 
@@ -126,9 +126,17 @@ class FileLocks:
         self._folder = folder
         self.wait = wait
 
-    def hold(self, name: str) -> AbstractContextManager[None]:
-        """Hold a lock exclusively (see `port.Locks`)."""
-        return locked(self._folder / name, self.wait)
+    @contextmanager
+    def hold(self, name: str) -> Iterator[None]:
+        """Hold a lock exclusively (see `port.Locks`).
+
+        Raise `BusyError` if other processes do not release it within the wait.
+        """
+        path = self._folder / name
+        flags = os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK
+        with held_open(path, flags) as descriptor:
+            take(descriptor, path, self.wait)
+            yield
 
 
 class MemoryLocks:
@@ -148,18 +156,6 @@ class MemoryLocks:
             yield
         finally:
             self._held.discard(name)
-
-
-@contextmanager
-def locked(path: Path, wait: Wait) -> Iterator[None]:
-    """Hold a lock file exclusively, creating it if it is missing.
-
-    Raise `BusyError` if other processes do not release it within the wait.
-    """
-    flags = os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK
-    with held_open(path, flags) as descriptor:
-        take(descriptor, path, wait)
-        yield
 
 
 def take(descriptor: int, path: Path, wait: Wait) -> None:

@@ -35,6 +35,8 @@ Paged = TypeVar("Paged")
 class MemoryLog:
     """A log in a list; its caches are in memory as well."""
 
+    leases = OwnLeases()
+
     def __init__(
         self,
         place: str = "",
@@ -251,11 +253,6 @@ class MemoryLog:
     def described(self) -> dict[str, str]:
         """Return the storage method and the reason for it, as shown to operators."""
         return {"journal": "none", "why": "the log is in memory and ends with the process"}
-
-    @property
-    def leases(self) -> OwnLeases:
-        """Return leases that are always granted."""
-        return OwnLeases()
 
     def close(self) -> None:
         """Reject further calls, as every store does; the events remain in memory."""

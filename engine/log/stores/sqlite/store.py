@@ -34,6 +34,8 @@ class SqliteLog(Queries):
     `check_head=False`, a log with a missing end is opened for examination.
     """
 
+    leases = OwnLeases()
+
     def __init__(
         self,
         path: str | Path,
@@ -331,11 +333,6 @@ class SqliteLog(Queries):
     def tables_of_litestream(self) -> list[str]:
         """Return the names of Litestream's tables, which exist if it replicates the log."""
         return tables_of_litestream(self.connection.raw)
-
-    @property
-    def leases(self) -> OwnLeases:
-        """Return leases that are always granted."""
-        return OwnLeases()
 
     def close(self) -> None:
         """Close the database; the last process to close it lets SQLite clean up."""
