@@ -74,11 +74,6 @@ class Returned(msgspec.Struct, frozen=True):
     duration_ms: int | None = None
     at: str | None = None
 
-    def stated(self) -> dict[str, Any]:
-        """Return the known parts of the result by name."""
-        known = {n: getattr(self, n) for n in ("ok", "exit_code", "duration_ms")}
-        return {name: value for name, value in known.items() if value is not None}
-
 
 class FileChanged(msgspec.Struct, frozen=True):
     """A tool call changed a file."""

@@ -16,6 +16,7 @@ from sprintlog.answers import Answer, Refusal
 from sprintlog.usage import ModelCall, Usage, known_sum, merged, summed
 
 from . import items as out
+from .values import stated
 
 _NOTHING = Usage()
 TEXT_CHARS_MAX = 4 * 1024 * 1024
@@ -287,7 +288,7 @@ class ActivityCollector:
         call = self._calls.get(item.key) if item.key is not None else None
         if call is None:
             return
-        for name, value in item.stated().items():
+        for name, value in stated(item).items():
             setattr(call, name, value)
         call.ended_at = call.ended_at or item.at
 

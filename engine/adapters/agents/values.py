@@ -12,7 +12,7 @@ import msgspec
 
 from sprintlog.usage import Usage
 
-from .items import Called, FileChanged
+from .items import Called, FileChanged, Returned
 
 Data = dict[str, Any]
 """A JSON object."""
@@ -183,6 +183,12 @@ def called(
 ) -> Called:
     """Return the item for a tool call, with the tool's input."""
     return Called(key, tool, command_of(given), by, at, given)
+
+
+def stated(result: Returned) -> dict[str, Any]:
+    """Return the known parts of a tool call's result by name."""
+    known = {n: getattr(result, n) for n in ("ok", "exit_code", "duration_ms")}
+    return {name: value for name, value in known.items() if value is not None}
 
 
 def path_of(given: Data) -> str | None:

@@ -15,7 +15,7 @@ from ...sessions.events import FILES_MAX, ToolCalled, TouchedFile
 from ...sessions.names import session_stream
 from ..agents import claude, codex, copilot, gemini
 from ..agents.items import Called, FileChanged, Fork, Item, Returned, Session
-from ..agents.values import mapping, parse
+from ..agents.values import mapping, parse, stated
 from .hook_calls import HookPlace, call_in
 
 CALLS_MAX = 100_000
@@ -59,7 +59,7 @@ class CallCollector:
         elif isinstance(item, Returned | FileChanged) and item.key in self.calls:
             kept = self.calls[str(item.key)]
             if isinstance(item, Returned):
-                kept.call = replace(kept.call, is_unfinished=False, **item.stated())
+                kept.call = replace(kept.call, is_unfinished=False, **stated(item))
                 kept.at = item.at or kept.at
             else:
                 kept.call = self._changed(kept.call, item)

@@ -198,6 +198,10 @@ class RecordRun(Command, frozen=True):
         return [self.ran]
 
 
+def _as_ran(event: AgentRan) -> RecordRun:
+    return RecordRun(event)
+
+
 class StartTurn(Command, frozen=True):
     """Start an iteration for the goal; do nothing if one is running."""
 
@@ -261,4 +265,4 @@ def _went_well(sprint: Sprint, turn: Turn, at: str) -> list[Event]:
     return [*steps, *ended, GoalClaimed(plan.turns.number, why, turn.summary)]
 
 
-CAUSED: Events = {AgentRan: lambda event: RecordRun(event)}
+CAUSED: Events = {AgentRan: _as_ran}
